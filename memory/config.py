@@ -1,0 +1,155 @@
+"""Settings: every key with its default, and where each value came from.
+
+Schema, version 1.  `~/.dayleaf/config.json` (the user's) and `<repository>/.dayleaf/config.json` (the project's) hold one
+JSON object; `{"load": {"top": 5}}` and `{"load.top": 5}` mean the same.  Order of precedence, first wins:
+
+    DAYLEAF_LOAD_TOP=5              environment (the key in upper case, dots as underscores)
+    CLAUDE_PLUGIN_OPTION_LOAD_TOP   the plugin's options in the client
+    project file                    may only narrow: switch a push off, lower a number; never a command, a path, redaction
+    user file
+    DEFAULTS below
+"""
+
+from __future__ import annotations
+
+from memory import files, jsonio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
+
+    Values = Dict[str, Any]
+
+DEFAULTS: Values = {
+    "capture.enabled": True,  # write checkpoints from the hooks
+    "capture.stopAfter": 8,  # Stop writes only after this many new edits, commands and prompts
+    "capture.summarise": False,  # let a model reword a checkpoint; off: no hook ever calls a model
+    "load.enabled": True,  # any push at all
+    "load.session": True,  # the brief at session start
+    "load.prompt": True,  # learnings with a prompt
+    "load.rules": True,  # approved rules
+    "load.resume": True,  # the brief again on resume, where it changed
+    "load.allCount": 10,  # load_all up to this many learnings ...
+    "load.allTokens": 5000,  # ... and below this many tokens
+    "load.indexCount": 30,  # index_filter up to this many ...
+    "load.indexTokens": 15000,  # ... and up to this many tokens; topic_filter beyond
+    "load.top": 6,  # learnings a prompt may get
+    "load.promptChars": 2500,  # UTF-16 units a prompt's block may hold
+    "load.sessionChars": 9500,  # UTF-16 units the brief may hold; the host cuts above 10,000
+    "load.relevance": 0.9,  # what a learning must score for a prompt (see loader.py)
+    "load.recent": 3,  # learnings for a first prompt that matches nothing
+    "recall.limit": 10,
+    "recall.rerank": "factor",  # factor | weighted | none
+    "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract
+    "distill.model": "",
+    "distill.command": [],  # argv of provider `command`: prompt on stdin, answer on stdout
+    "distill.maxTokens": 500,
+    "distill.timeout": 30,  # seconds
+    "distill.cache": True,
+    "distill.dailyCalls": 50,
+    "distill.dailyTokens": 500000,
+    "redact.enabled": True,
+    "redact.allow": [],  # exact strings that may stay
+    "runtime.auto": True,  # set up the runtime in the background where it is missing
+}
+
+# What a project's file may say; each only narrows what the user allowed.
+PROJECT_KEYS = (
+    "capture.enabled", "load.enabled", "load.session", "load.prompt", "load.rules", "load.resume", "load.top",
+    "load.promptChars", "load.sessionChars", "load.recent", "recall.limit", "distill.maxTokens",
+)
+CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
+
+
+class Config:
+    """Values by key, the source of each, and one line for each thing that was wrong."""
+
+    __slots__ = ("problems", "sources", "values")
+
+    def __init__(self, values: Values, sources: Dict[str, str], problems: List[str]):
+        self.values, self.sources, self.problems = values, sources, problems
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+
+def load(home: str, repository: str, env: Dict[str, str]) -> Config:
+    """Read the settings in force.
+
+    home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the environment.
+    A broken file or an unknown key is a line in `problems`, never an error.
+    """
+    config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
+    _merge(config, home + "/config.json", "user")
+    if repository and repository + "/.dayleaf" != home:
+        _merge(config, repository + "/.dayleaf/config.json", "project")
+    for key in DEFAULTS:
+        name = key.upper().replace(".", "_")
+        for prefix, source in (("CLAUDE_PLUGIN_OPTION_", "plugin option"), ("DAYLEAF_", "environment")):
+            if prefix + name in env:
+                _set(config, key, _from_text(env[prefix + name], DEFAULTS[key]), source, prefix + name)
+    for key, most in CEILING.items():
+        config.values[key] = min(config.values[key], most)
+    return config
+
+
+def flatten(value: Values, prefix: str = "") -> Values:
+    """Turn nested objects into dotted keys; a key of DEFAULTS keeps its object."""
+    flat: Values = {}
+    for key, item in value.items():
+        if isinstance(item, dict) and prefix + key not in DEFAULTS:
+            flat.update(flatten(item, prefix + key + "."))
+        else:
+            flat[prefix + key] = item
+    return flat
+
+
+def _merge(config: Config, path: str, source: str) -> None:
+    try:
+        data = files.read(path, 1 << 18)
+    except OSError as error:
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            config.problems.append("%s: %s; mend its permissions" % (path, error.strerror))
+        return
+    try:
+        value = jsonio.parse(data)
+        if not isinstance(value, dict):
+            raise ValueError("not an object")
+    except ValueError as error:
+        config.problems.append("%s: %s; it is ignored until it is one JSON object" % (path, error))
+        return
+    for key, item in flatten(value).items():
+        if key not in DEFAULTS:
+            config.problems.append("%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key))
+        elif source == "project" and key not in PROJECT_KEYS:
+            config.problems.append("%s: '%s' may only be set in your own config; the project's is ignored" % (path, key))
+        else:
+            _set(config, key, item, source, path)
+
+
+def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
+    default = DEFAULTS[key]
+    fits = (isinstance(item, bool) if isinstance(default, bool)
+            else isinstance(item, (int, float)) and not isinstance(item, bool) if isinstance(default, (int, float))
+            else isinstance(item, type(default)))
+    if not fits or (isinstance(item, (int, float)) and item < 0):
+        config.problems.append("%s: '%s' wants %s like %s" % (where, key, type(default).__name__, jsonio.dump(default)))
+        return
+    if source == "project":
+        now = config.values[key]
+        item = (now and item) if isinstance(default, bool) else min(now, item)
+    config.values[key] = item
+    config.sources[key] = source
+
+
+def _from_text(text: str, default: Any) -> Any:
+    """Read a value that arrived as text; what does not fit comes back as the text, which `_set` then names."""
+    if isinstance(default, bool):
+        return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False,
+                "off": False, "": False}.get(text.strip().lower(), text)
+    if isinstance(default, str):
+        return text
+    try:
+        return jsonio.parse(text)
+    except ValueError:
+        return text

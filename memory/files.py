@@ -1,0 +1,330 @@
+"""Files: atomic replace, exclusive create, append of one line, kernel locks, and reads that follow no link.
+
+Everything made here is 0600 (directories 0700) whatever the umask.  Only `posix` (`nt` on Windows) and `fcntl` are
+imported: both are built in, and `os` costs 0.6 ms on the blocking path.
+"""
+
+from __future__ import annotations
+
+try:
+    import posix as posix
+except ImportError:  # Windows
+    import nt as posix  # type: ignore[no-redef]
+
+try:
+    import fcntl
+except ImportError:  # Windows locks through msvcrt
+    fcntl = None  # type: ignore[assignment]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FILE_MODE, FOLDER_MODE = 0o600, 0o700
+_BINARY: int = getattr(posix, "O_BINARY", 0)
+_CLOEXEC: int = getattr(posix, "O_CLOEXEC", 0)
+_NOFOLLOW: int = getattr(posix, "O_NOFOLLOW", 0)
+_NONBLOCK: int = getattr(posix, "O_NONBLOCK", 0)  # a FIFO in the way must not hang a hook
+_READ = posix.O_RDONLY | _BINARY | _CLOEXEC | _NONBLOCK
+_REGULAR, _FOLDER, _TYPE = 0o100000, 0o040000, 0o170000
+TEMP = ".dayleaf-"  # the start of every temporary file's name
+
+
+def environ() -> dict[str, str]:
+    """Return the process's environment as text (undecodable bytes become surrogate escapes)."""
+    return {_text(k): _text(v) for k, v in posix.environ.items()}
+
+
+def _text(value: bytes | str) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "surrogateescape")
+
+
+def open_read(path: str, follow: bool = True) -> int:
+    """Open a regular file for reading and return its descriptor; raises OSError for anything else."""
+    fd = posix.open(path, _READ | (0 if follow else _NOFOLLOW))
+    if posix.fstat(fd).st_mode & _TYPE != _REGULAR:
+        posix.close(fd)
+        raise OSError(22, "not a regular file", path)
+    return fd
+
+
+def read(path: str, limit: int = 1 << 20, follow: bool = True) -> bytes:
+    """Read a regular file, at most `limit` bytes; raises OSError."""
+    fd = open_read(path, follow)
+    try:
+        return read_fd(fd, limit)
+    finally:
+        posix.close(fd)
+
+
+def read_fd(fd: int, limit: int = 1 << 62) -> bytes:
+    """Read a descriptor to its end, at most `limit` bytes."""
+    parts, left = [], limit
+    while left > 0:
+        piece = posix.read(fd, min(left, 1 << 20))
+        if not piece:
+            break
+        parts.append(piece)
+        left -= len(piece)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def read_at(fd: int, size: int, offset: int) -> bytes:
+    """Read `size` bytes at an offset of an open file (fewer at its end)."""
+    if hasattr(posix, "pread"):
+        return posix.pread(fd, size, offset)
+    posix.lseek(fd, offset, 0)
+    return posix.read(fd, size)
+
+
+def exists(path: str) -> bool:
+    """Tell whether something stands at a path (a broken link counts as nothing)."""
+    try:
+        posix.stat(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def is_folder(path: str) -> bool:
+    """Tell whether a path is a directory (links are followed)."""
+    try:
+        return posix.stat(path).st_mode & _TYPE == _FOLDER
+    except (OSError, ValueError):
+        return False
+
+
+def make_folder(path: str) -> str:
+    """Make a directory and its missing parents, 0700 each, and return its path; raises OSError."""
+    if is_folder(path):
+        return path
+    parent = path.rstrip("/").rpartition("/")[0]
+    if parent and parent != path:
+        make_folder(parent)
+    try:
+        posix.mkdir(path, FOLDER_MODE)
+    except FileExistsError:
+        return path
+    posix.chmod(path, FOLDER_MODE)
+    return path
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    """Write every byte: write(2) may write short (a full disk, RLIMIT_FSIZE) without an error."""
+    view = memoryview(data)
+    while view:
+        view = view[posix.write(fd, view):]
+
+
+def _temp(path: str, data: bytes, mode: int) -> str:
+    folder = path.rpartition("/")[0] or "."
+    make_folder(folder)
+    for attempt in range(100):
+        name = "%s/%s%d-%d" % (folder, TEMP, posix.getpid(), attempt)
+        try:
+            fd = posix.open(name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY | _CLOEXEC, FILE_MODE)
+            break
+        except FileExistsError:
+            continue
+    else:
+        raise OSError(17, "no free temporary name", folder)
+    try:
+        if hasattr(posix, "fchmod"):
+            posix.fchmod(fd, mode)
+        _write_all(fd, data)
+        posix.fsync(fd)
+        if posix.fstat(fd).st_size != len(data):
+            raise OSError(28, "short write", path)
+    except BaseException:
+        posix.close(fd)
+        posix.unlink(name)
+        raise
+    posix.close(fd)
+    return name
+
+
+def replace(path: str, data: bytes, mode: int = FILE_MODE) -> None:
+    """Write a file so that a reader sees the old bytes or the new ones: temp, fsync, rename; raises OSError."""
+    temp = _temp(path, data, mode)
+    try:
+        posix.replace(temp, path)
+    except OSError:
+        posix.unlink(temp)
+        raise
+    _sync_folder(path)
+
+
+def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
+    """Write a file that must not exist yet, complete or not at all; raises FileExistsError or another OSError."""
+    temp = _temp(path, data, mode)
+    try:
+        try:
+            posix.link(temp, path)
+        except FileExistsError:
+            raise
+        except (OSError, AttributeError):
+            # exFAT and some FUSE mounts have no hard links: claim the name, then move the finished file over it.
+            posix.close(posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY, FILE_MODE))
+            posix.replace(temp, path)
+            temp = ""
+    finally:
+        if temp:
+            posix.unlink(temp)
+    _sync_folder(path)
+
+
+def _sync_folder(path: str) -> None:
+    try:
+        fd = posix.open(path.rpartition("/")[0] or ".", posix.O_RDONLY)
+    except OSError:
+        return
+    try:
+        posix.fsync(fd)
+    except OSError:
+        pass
+    finally:
+        posix.close(fd)
+
+
+def append(path: str, data: bytes) -> None:
+    """Add bytes to a file's end in one write, so that lines of several processes do not mix; raises OSError."""
+    flags = posix.O_WRONLY | posix.O_APPEND | posix.O_CREAT | _BINARY | _CLOEXEC
+    try:
+        fd = posix.open(path, flags, FILE_MODE)
+    except FileNotFoundError:
+        make_folder(path.rpartition("/")[0])
+        fd = posix.open(path, flags, FILE_MODE)
+    try:
+        if posix.write(fd, data) != len(data):
+            raise OSError(28, "short write", path)
+    finally:
+        posix.close(fd)
+
+
+def remove(path: str) -> bool:
+    """Delete a file and tell whether it was there."""
+    try:
+        posix.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def real(path: str) -> str:
+    """Resolve every link of a path, as `os.path.realpath` (imported only where a link is met on the way)."""
+    if not path.startswith("/"):
+        from os.path import realpath
+
+        return realpath(path).replace("\\", "/")
+    at = 0
+    readlink = posix.readlink
+    while True:
+        at = path.find("/", at + 1)
+        part = path if at < 0 else path[:at]
+        if part:
+            try:
+                readlink(part)
+            except OSError:
+                pass
+            else:
+                from os.path import realpath
+
+                return realpath(path)
+        if at < 0:
+            break
+    if "/./" in path or "/../" in path or "//" in path or path.endswith(("/.", "/..", "/")):
+        from os.path import realpath
+
+        return realpath(path)
+    return path
+
+
+def inside(path: str, root: str) -> bool:
+    """Tell whether a path, all links resolved, lies in a directory (the separator counts: `root-evil` is not in `root`)."""
+    return (real(path) + "/").startswith(real(root).rstrip("/") + "/")
+
+
+class Lock:
+    """A kernel lock on a file: it goes with its process, so none is ever stale.
+
+    with Lock(path) as held: `held` is False where another process has it (`wait=True` waits instead).  Where the file
+    system has no locks (some NFS mounts) `held` is True: the atomic writes alone keep every file whole.
+    """
+
+    def __init__(self, path: str, wait: bool = False):
+        self.path, self.wait, self.fd = path, wait, -1
+
+    def __enter__(self) -> bool:
+        flags = posix.O_RDWR | posix.O_CREAT | _CLOEXEC
+        try:
+            self.fd = posix.open(self.path, flags, FILE_MODE)
+        except FileNotFoundError:
+            make_folder(self.path.rpartition("/")[0])
+            self.fd = posix.open(self.path, flags, FILE_MODE)
+        try:
+            if fcntl is not None:
+                fcntl.flock(self.fd, fcntl.LOCK_EX | (0 if self.wait else fcntl.LOCK_NB))
+            else:
+                import msvcrt
+
+                windows: Any = msvcrt
+                windows.locking(self.fd, windows.LK_LOCK if self.wait else windows.LK_NBLCK, 1)
+        except (BlockingIOError, PermissionError):
+            self._close()
+            return False
+        except OSError:
+            return True
+        return True
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self.fd >= 0:
+            posix.close(self.fd)
+            self.fd = -1
+
+
+def collect_temps(folder: str, now: float, age: float = 3600.0) -> int:
+    """Delete temporary files that a killed writer left in a directory, and return how many.
+
+    now: seconds since the epoch; age: only files older than this many seconds whose process is gone.
+    """
+    gone = 0
+    try:
+        entries = [e for e in posix.scandir(folder) if e.name.startswith(TEMP)]
+    except OSError:
+        return 0
+    for entry in entries:
+        pid = entry.name[len(TEMP):].partition("-")[0]
+        try:
+            old = now - entry.stat(follow_symlinks=False).st_mtime > age
+            if old and not (pid.isdigit() and _alive(int(pid))):
+                posix.unlink(entry.path)
+                gone += 1
+        except OSError:
+            continue
+    return gone
+
+
+def _alive(pid: int) -> bool:
+    try:
+        posix.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of bytes as 64 hexadecimal digits (`hashlib` would cost 0.4 of a bare start)."""
+    try:
+        from _sha256 import sha256 as digest  # type: ignore[import-not-found]
+    except ImportError:
+        try:
+            from _sha2 import sha256 as digest  # type: ignore[import-not-found]
+        except ImportError:
+            from hashlib import sha256 as digest
+    result: str = digest(data).hexdigest()
+    return result

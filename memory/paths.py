@@ -1,0 +1,189 @@
+"""Where things live: dayleaf's home, the workspace of a directory, the tiers, the cache.
+
+A workspace is named `<name>-<8 hex>`.  The hex digits are the SHA-256 of the normalised git remote; without one, of the
+real path of the main git root (worktrees and subdirectories share it); outside git, of the directory.  Never a basename
+alone, so two clones named `api` do not share memories.  `.git` is read as files: no git process, nothing configured runs.
+"""
+
+from __future__ import annotations
+
+from memory import files
+from memory.errors import IndexFault, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, List, Optional, Tuple
+
+# Folder of each kind, in the order in which kinds are shown.
+FOLDERS = {"rule": "rules", "learning": "learnings", "plan": "plans", "resource": "resources",
+           "checkpoint": "checkpoints"}
+PRIVATE, SHARED, GLOBAL = "p", "s", "g"
+TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global"}
+
+
+class Place:
+    """One workspace as seen from one directory.
+
+    home: dayleaf's directory.  key: the workspace's name.  project: the directory given.  root: root of the checkout that
+    holds it (the directory itself outside git).  git: its git directory, or "".  private, shared, everyone: the tiers'
+    directories (`shared` is "" where there is none to be).  cache: directory of derived files.  scope: 8 hex naming the
+    set of tiers, since worktrees share a workspace but not their shared tier.
+    """
+
+    __slots__ = ("cache", "everyone", "git", "home", "key", "private", "project", "root", "scope", "shared")
+
+    def __init__(self, home: str, key: str, project: str, root: str, git: str, shared: str):
+        self.home, self.key, self.project, self.root, self.git, self.shared = home, key, project, root, git, shared
+        self.private = home + "/workspaces/" + key
+        self.everyone = home + "/global"
+        self.cache = home + "/cache/" + key
+        self.scope = files.sha256("\n".join((key, shared)).encode("utf-8", "surrogateescape"))[:8]
+
+    def tiers(self) -> List[Tuple[str, str]]:
+        """Return (letter, directory) of each tier in scope."""
+        pairs = [(PRIVATE, self.private), (SHARED, self.shared), (GLOBAL, self.everyone)]
+        return [(letter, folder) for letter, folder in pairs if folder]
+
+    def folder(self, tier: str, kind: str) -> str:
+        """Return the directory of a kind in a tier (`p`, `s` or `g`)."""
+        return dict(self.tiers())[tier] + "/" + FOLDERS[kind]
+
+    def path(self, name: str) -> str:
+        """Return the absolute path of a record's name, such as `p/learnings/x.md`; raises IndexFault for any other text."""
+        root = dict(self.tiers()).get(name[:1])
+        if root is None or name[1:2] != "/" or "/../" in name + "/" or "\0" in name:
+            raise IndexFault("'%s' names no record; `dayleaf index build` makes a new index" % name[:200])
+        return root + name[1:]
+
+    def receipts(self, session: str) -> str:
+        """Return the path of a session's receipts."""
+        return self.home + "/log/receipts/" + self.key + "/" + session + ".jsonl"
+
+
+def home(env: Dict[str, str]) -> str:
+    """Return dayleaf's directory: DAYLEAF_HOME, else `.dayleaf` in the user's home; raises UsageError where none is known."""
+    given = env.get("DAYLEAF_HOME", "")
+    if given:
+        if not (given.startswith("/") or given[1:2] == ":"):
+            raise UsageError("DAYLEAF_HOME must be an absolute path, not '%s'" % given)
+        return files.real(given.replace("\\", "/").rstrip("/"))
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    if not user:
+        try:
+            import pwd
+
+            user = pwd.getpwuid(files.posix.getuid()).pw_dir
+        except (ImportError, KeyError, AttributeError):
+            raise UsageError("no HOME: set HOME or DAYLEAF_HOME") from None
+    return files.real(user.replace("\\", "/").rstrip("/") + "/.dayleaf")
+
+
+def locate(env: Dict[str, str], directory: str) -> Place:
+    """Find the workspace of a directory.
+
+    env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's `cwd` follows the
+    model's `cd`.  Raises UsageError where no home is known.
+    """
+    base = home(env)
+    project = files.real(directory.replace("\\", "/").rstrip("/") or "/")
+    root, git = find_git(project)
+    root = root or project
+    common = common_git(git) if git else ""
+    remote = remote_of(common) if common else ""
+    main = common[:-5] if common.endswith("/.git") else common
+    source = remote or main or project
+    name = slug((remote or main or project).rstrip("/").rpartition("/")[2]) or "root"
+    digest = files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
+    shared = root + "/.dayleaf"
+    return Place(base, name + "-" + digest, project, root, git, "" if shared == base else shared)
+
+
+def find_git(directory: str) -> Tuple[str, str]:
+    """Return (root of the checkout, its git directory) of the repository around a directory, or ("", "")."""
+    at = directory
+    while True:
+        dot = at.rstrip("/") + "/.git"
+        if files.is_folder(dot):
+            return at or "/", dot
+        try:
+            text = files.read(dot, 4096).decode("utf-8", "surrogateescape")
+        except OSError:
+            text = ""
+        if text.startswith("gitdir:"):
+            target = text[7:].strip()
+            return at, files.real(target if target.startswith("/") else at + "/" + target)
+        if not at.strip("/"):
+            return "", ""
+        at = at.rpartition("/")[0]
+
+
+def common_git(git: str) -> str:
+    """Return the git directory that worktrees share."""
+    try:
+        target = files.read(git + "/commondir", 4096).decode("utf-8", "surrogateescape").strip()
+    except OSError:
+        return git
+    return files.real(target if target.startswith("/") else git + "/" + target)
+
+
+def remote_of(git: str) -> str:
+    """Return the normalised URL of `origin` (else of the first remote) from a git directory's config, or ""."""
+    try:
+        text = files.read(git + "/config", 1 << 18).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+    remotes: Dict[str, str] = {}
+    name: Optional[str] = None
+    for line in text.split("\n"):
+        line = line.strip()
+        if line.startswith("["):
+            name = line[9:].rstrip("]").strip().strip('"') if line.lower().startswith("[remote ") else None
+        elif name is not None and "=" in line:
+            key, _, value = line.partition("=")
+            if key.strip().lower() == "url":
+                remotes.setdefault(name, value.strip().strip('"'))
+    return normalise_remote(remotes.get("origin") or next(iter(remotes.values()), ""))
+
+
+def normalise_remote(url: str) -> str:
+    """Reduce a remote's URL to `host/path`, so that the ssh and https forms of one repository are one workspace.
+
+    Credentials, scheme, port and `.git` go; the host is lower-cased.  A relative path names no repository: "".
+    """
+    url = url.strip().rstrip("/")
+    if "://" in url:
+        scheme, _, rest = url.partition("://")
+        if scheme.lower() == "file":
+            host, path = "", rest
+        else:
+            host, _, path = rest.partition("/")
+            host = host.rpartition("@")[2].partition(":")[0]
+    elif url.startswith("/"):
+        host, path = "", url
+    elif ":" in url and "/" not in url.partition(":")[0] and len(url.partition(":")[0]) > 1:
+        host, _, path = url.partition(":")
+        host = host.rpartition("@")[2]
+    else:
+        return ""
+    path = path[:-4] if path.endswith(".git") else path
+    if not path.strip("/"):
+        return ""
+    return (host.lower() + "/" + path.strip("/")) if host else "/" + path.strip("/")
+
+
+def slug(text: str, most: int = 40) -> str:
+    """Reduce text to `[a-z0-9-]`, at most `most` characters: all that ever comes from outside into a path."""
+    out = []
+    for c in text.lower():
+        if ("a" <= c <= "z") or ("0" <= c <= "9"):
+            out.append(c)
+        elif out and out[-1] != "-":
+            out.append("-")
+    return "".join(out)[:most].strip("-")
+
+
+def safe_id(text: object) -> str:
+    """Return a session's or prompt's id where it is one (`[A-Za-z0-9._-]`, 1 to 128 characters, no leading dot), else ""."""
+    if not isinstance(text, str) or not 0 < len(text) <= 128 or text[0] == "." or not text.isascii():
+        return ""
+    return text if all(c.isalnum() or c in "._-" for c in text) else ""

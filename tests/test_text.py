@@ -1,0 +1,79 @@
+"""The tokeniser: what is indexed, and what meets what."""
+
+import pytest
+
+from memory import text
+
+TABLE = [
+    ("getUserToken", ["getusertoken", "user", "token"]),
+    ("user_token", ["usertoken", "user", "token"]),
+    ("src/auth/jwt.py", ["src/auth/jwt.py", "jwt.py", "src", "auth", "jwt", "py"]),
+    ("--no-cache", ["nocache", "cach"]),
+    ("E0382", ["e0382"]),
+    ("v2.1.0", ["v2.1.0", "v2"]),
+    ("b6fd487", ["b6fd487"]),
+    ("버튼을", ["버튼", "튼을", "버튼을", "버", "튼", "을"]),
+    ("Café", ["cafe"]),
+    ("JWT토큰", ["jwt", "토큰", "토", "큰"]),
+    ("HTTPServer", ["httpserver", "http", "server"]),
+    ("running tests", ["run", "test"]),
+]
+
+
+@pytest.mark.parametrize(("word", "terms"), TABLE, ids=[t[0] for t in TABLE])
+def test_a_word_gives_its_terms(word, terms):
+    """Identifiers, paths, options, codes, versions, hashes and CJK runs."""
+    assert text.tokens(word) == terms
+
+
+@pytest.mark.parametrize(("query", "body"), [
+    ("버튼", "버튼을 누르면"), ("버튼을", "버튼이 없다"), ("get_user_token", "call getUserToken()"), ("no-cache", "the noCache flag"),
+    ("jwt.py", "see src/auth/jwt.py:42"), ("cafe", "Café"), ("ＪＷＴ", "jwt"), ("検索", "全文検索の設定"), ("缓存", "清除缓存文件"),
+])
+def test_what_people_write_meets_what_is_written(query, body):
+    """A query and a text in another spelling share a term."""
+    assert {t for t, _ in text.terms(query)} & set(text.tokens(body))
+
+
+def test_decomposed_and_composed_forms_give_the_same_terms():
+    """A file name from a Mac (NFD) and a typed word (NFC) meet."""
+    from unicodedata import normalize
+
+    for word in ("버튼", "Größe", "ガイド"):
+        assert text.tokens(normalize("NFD", word)) == text.tokens(word)
+
+
+def test_stop_words_count_only_where_nothing_else_is_left():
+    """`the cache` is about the cache; `to be` is about nothing else."""
+    assert text.terms("the cache") == [("cach", 1.0)]
+    assert [t for t, _ in text.terms("to be")] == ["to", "be"]
+
+
+def test_parts_of_an_identifier_weigh_half_in_a_query():
+    """The whole counts 1, its parts 0.5."""
+    assert dict(text.terms("parseHeader")) == {"parseheader": 1.0, "pars": 0.5, "header": 0.5}
+
+
+@pytest.mark.parametrize(("word", "stem"), [
+    ("caresses", "caress"), ("ponies", "poni"), ("agreed", "agre"), ("plastered", "plaster"), ("motoring", "motor"),
+    ("hopping", "hop"), ("filing", "file"), ("happy", "happi"), ("relational", "relat"), ("vietnamization", "vietnam"),
+    ("triplicate", "triplic"), ("adjustment", "adjust"), ("controll", "control"), ("sky", "sky"), ("is", "is")])
+def test_the_stemmer_gives_what_porter_wrote(word, stem):
+    """Examples of the paper (M. Porter, 1980)."""
+    assert text.stem(word) == stem
+
+
+def test_tokens_are_bytes_over_four_rounded_up():
+    """One rule for every estimate."""
+    assert [text.count_tokens(t) for t in ("", "a", "abcd", "abcde", "버튼")] == [0, 1, 1, 2, 2]
+
+
+def test_utf16_counts_what_the_host_counts():
+    """An emoji is two units."""
+    assert [text.utf16(t) for t in ("abc", "é", "😀")] == [3, 1, 2]
+
+
+def test_hostile_text_is_no_error():
+    """Control characters, surrogates, long runs: nothing raises, and nothing endless is indexed."""
+    for word in ("\x00\x1b[31m", "a" * 10000, "\ud800", "-" * 5000, "/" * 3000, "🇰🇷" * 50, "_._-/"):
+        assert all(len(term) <= 64 * 3 for term in text.tokens(word))
