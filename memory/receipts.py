@@ -1,0 +1,91 @@
+"""Receipts: what was put before the model, when and on what ground; ids and short hashes, never text.
+
+Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a line.
+
+    v 1, t ISO instant, event start | prompt | off | on
+    start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
+    prompt: prompt (the host's prompt id), query (8 hex of the prompt)
+    both:   strategy, candidates (how many were scored), chosen [[id, score, reason]], chars (UTF-16 units of the block),
+            ms, saved (tokens that loading every learning would have cost beyond this)
+
+The file is the session's state too: what stands in it was shown, until a start by clear or compact, where the host drops
+its context.
+"""
+
+from __future__ import annotations
+
+from memory import files, jsonio
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Set
+
+LIMIT = 4 << 20
+RESETS = ("clear", "compact", "fork")
+
+
+class Session:
+    """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief."""
+
+    __slots__ = ("brief", "off", "prompts", "shown")
+
+    def __init__(self) -> None:
+        self.shown: Set[str] = set()
+        self.off = False
+        self.prompts = 0
+        self.brief = ""
+
+
+def session(path: str) -> Session:
+    """Read the state of a session from its receipts; none is a new session."""
+    state = Session()
+    try:
+        data = files.read(path, LIMIT)
+    except OSError:
+        return state
+    for line in data.split(b"\n"):
+        if b'"event":"prompt"' in line and b'"chosen":[[' not in line:
+            state.prompts += 1
+            continue
+        try:
+            row = jsonio.parse(line) if line else {}
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            _apply(state, row)
+    return state
+
+
+def _apply(state: Session, row: Dict[str, Any]) -> None:
+    event = row.get("event")
+    if event == "start":
+        if row.get("source") in RESETS:
+            state.shown.clear()
+            state.prompts = 0
+        state.brief = str(row.get("brief") or state.brief)
+    elif event == "prompt":
+        state.prompts += 1
+    elif event in ("off", "on"):
+        state.off = event == "off"
+    chosen = row.get("chosen")
+    for item in chosen if isinstance(chosen, list) else ():
+        if isinstance(item, list) and item and isinstance(item[0], str):
+            state.shown.add(item[0])
+
+
+def write(path: str, row: Dict[str, Any]) -> None:
+    """Append one receipt; raises OSError."""
+    files.append(path, (jsonio.dump(row) + "\n").encode("ascii"))
+
+
+def read(path: str) -> List[Dict[str, Any]]:
+    """Return every readable receipt of a file, oldest first."""
+    rows = []
+    for line in files.read(path, LIMIT).split(b"\n"):
+        try:
+            row = jsonio.parse(line) if line else None
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+    return rows

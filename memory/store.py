@@ -1,0 +1,566 @@
+"""The store: the only writer of records.
+
+A record is `<tier>/<folder>/<slug>-<4 hex>.md`, a checkpoint `checkpoints/<UTC day>/<HHMMSS>-<slug>-<4 hex>.md`.  The
+hex digits come from the SHA-256 of kind, title, body and creation time, and so does the id: writing the same thing
+twice, or from two processes at once, makes one file.  New files are published by a hard link of a finished temporary
+file, changed ones by a rename.  What comes from outside reaches a path only as a slug; names are checked, and files
+are opened part by part beneath their tier without following links.
+
+Schema, version 1, of `<tier>/archive/log.jsonl`, one line a move, the latest line of an id counts:
+
+    {"v":1,"t":"2026-11-21T14:30:52Z","id":"l-1a2b3c4d","from":"plans/x.md","to":"archive/plans/x.md","reason":"..."}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from memory import clock, files, frontmatter, jsonio, paths, records, redact
+from memory.errors import DayleafError, StoreError, UsageError
+from memory.paths import FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place
+from memory.records import READ_LIMIT, Record
+
+WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
+TITLE_LIMIT = 200
+DEPTH_LIMIT = 8  # folders below a kind's folder
+LISTING_LIMIT = 1 << 16  # bytes of a directory (about 1,000 files) searched for old temporary files at each write
+KINDS = records.KINDS
+ARCHIVE, LOG = "archive", "log.jsonl"
+_LEFTOVERS = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
+_SEPARATOR = "\n\x1e\n"
+
+
+class Skipped(NamedTuple):
+    """A file that gave no record: its name, the line of the fault (0 for the whole file), why, and what mends it."""
+
+    name: str
+    line: int
+    reason: str
+    remedy: str
+
+
+class Unreadable(StoreError):
+    """A record that could not be read, with the `Skipped` that says so."""
+
+    def __init__(self, skipped: Skipped):
+        super().__init__("%s: %s; %s" % (skipped.name, skipped.reason, skipped.remedy))
+        self.skipped = skipped
+
+
+class Store:
+    """The records of one place.
+
+    skipped: what the latest walk left out.  duplicates: ids of the latest `each` that stand in several files, with
+    their names.
+    """
+
+    def __init__(self, place: Place, config: Any, now: float, on_change: Optional[Callable[[str], None]] = None):
+        """Open the records of a place.
+
+        config: settings by key.  now: seconds since the epoch, UTC.  on_change: told the name of each record that was
+        written, changed or moved away.
+        """
+        self.place, self.config, self.now, self.on_change = place, config, now, on_change
+        self.skipped: List[Skipped] = []
+        self.duplicates: Dict[str, List[str]] = {}
+        self.roots = {letter: files.real(root) for letter, root in place.tiers()}
+        self._foreign = SHARED in self.roots and not files.inside(place.shared, place.root)
+        if self._foreign:  # a cloned repository whose .dayleaf points elsewhere would pass off other files as shared
+            del self.roots[SHARED]
+
+    # ---- reading
+
+    def names(self, kinds: Optional[Sequence[str]] = None) -> Iterator[str]:
+        """Yield the names of all record files, sorted; `kinds` limits them to the folders of some kinds.
+
+        Directory links are not followed, links out of the tier are skipped and noted in `skipped`.
+        """
+        self.skipped = []
+        if self._foreign:
+            self._skip("s", "the shared tier is a link out of the repository", "make .dayleaf a directory")
+        found: List[str] = []
+        for letter, root in self.roots.items():
+            for kind in KINDS if kinds is None else kinds:
+                self._walk(letter, root, FOLDERS[kind], found, 0)
+        found.sort()
+        yield from found
+
+    def each(self, kinds: Optional[Sequence[str]] = None) -> Iterator[Record]:
+        """Yield every readable record in the order of names; the rest is noted in `skipped`.
+
+        kinds: the kinds wanted, whatever folder they stand in (the checkpoints' folder is only read for checkpoints).
+        """
+        self.duplicates = {}
+        first: Dict[str, str] = {}
+        folders = None if kinds is None or "checkpoint" in kinds else [kind for kind in KINDS if kind != "checkpoint"]
+        for name in self.names(folders):
+            try:
+                record = self.read(name)
+            except Unreadable as error:
+                self.skipped.append(error.skipped)
+                continue
+            if kinds is not None and record.kind not in kinds:
+                continue
+            if record.id in first:
+                self.duplicates.setdefault(record.id, [first[record.id]]).append(name)
+            first.setdefault(record.id, name)
+            yield record
+
+    def read(self, name: str) -> Record:
+        """Read one record; of a file above 1 MiB the first 1 MiB, which `problems` then says.
+
+        Raises Unreadable (a StoreError).
+        """
+        data, stat = self._bytes(name, READ_LIMIT)
+        if frontmatter.undecodable(data):
+            raise Unreadable(Skipped(name, 1, "not UTF-8 text", "save it as UTF-8"))
+        record = records.from_bytes(name, data, stat.st_mtime)
+        if stat.st_size <= len(data):
+            return record
+        problem = "line %d: only the first 1 MiB of %.1f is read; split the file" % (
+            data.count(b"\n"), stat.st_size / READ_LIMIT)
+        return record.replaced(size=stat.st_size, problems=(*record.problems, problem))
+
+    def raw(self, name: str) -> bytes:
+        """Return the whole file of a record, at most 64 MiB; raises Unreadable."""
+        data, stat = self._bytes(name, WHOLE_LIMIT)
+        if stat.st_size > len(data):
+            raise Unreadable(Skipped(name, 0, "above 64 MiB", "split the file"))
+        return data
+
+    def find(self, text: str) -> Record:
+        """Find a record by id, by the start of its id, by name, or by its file's name with or without `.md`.
+
+        Of several files with one id the newest counts.  Raises StoreError, which names up to three near ids.
+        """
+        text = text.strip()
+        exact: List[Tuple[float, str]] = []
+        stems: List[Tuple[float, str]] = []
+        starts: List[Tuple[float, str]] = []
+        ids: Dict[str, str] = {}
+        for record in self.each():
+            entry = (record.updated, record.name)
+            file = record.name.rpartition("/")[2]
+            if record.id == text or record.name == text:
+                exact.append(entry)
+            elif text in (file, file[:-3]):
+                stems.append(entry)
+            elif text and record.id.startswith(text):
+                starts.append(entry)
+                ids[record.id] = record.name
+            else:
+                ids.setdefault(record.id, record.name)
+        if exact:
+            return self.read(max(exact)[1])
+        if len(stems) == 1:
+            return self.read(stems[0][1])
+        begun = sorted({i for i in ids if text and i.startswith(text)})
+        if not stems and len(begun) == 1:
+            return self.read(max(starts)[1])
+        raise StoreError(_not_found(text, begun or [n for _, n in sorted(stems)], list(ids)))
+
+    # ---- writing
+
+    def add(self, kind: str, title: str, body: str, *, tier: str = PRIVATE, tags: Sequence[str] = (),
+            source: str = "human", session: str = "", extra: Optional[Mapping[str, Any]] = None) -> Record:
+        """Write a new record, without its secrets and private parts, and return it as read back.
+
+        kind: one of KINDS.  title: one line.  body: markdown.  tier: `p`, `s` or `g`.  extra: more frontmatter, among
+        it perhaps `created`.  The same kind, title, body and time again returns the record that is there.  Raises
+        UsageError for a wrong kind, source or tier, StoreError where it cannot be written.
+        """
+        if kind not in FOLDERS:
+            raise UsageError("no kind '%s'; use one of %s" % (kind, ", ".join(KINDS)))
+        if source not in records.SOURCES:
+            raise UsageError("no source '%s'; use one of %s" % (source, ", ".join(records.SOURCES)))
+        root = self._root(tier)
+        more = {key: value for key, value in (extra or {}).items() if key not in ("id", "kind", "title", "source")}
+        title, body, given = self._cleaned([title, body, {"session": session, **more,
+                                                          "tags": list(tags) or more.get("tags")}])
+        title = _one_line(title)
+        created = _instant(given.pop("created", None), self.now)
+        digest = files.sha256("\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace"))
+        identity = records.letter(kind) + "-" + digest[:8]
+        meta = {"id": identity, "kind": kind, "title": title or None, "created": clock.iso(created),
+                "tags": given.pop("tags") or None, "source": source, "session": given.pop("session") or None, **given}
+        data = frontmatter.compose(meta, body)
+        stem = paths.slug(title or body[:80]) or kind
+        if kind == "checkpoint":
+            stem = "%s/%s-%s" % (clock.day(created), clock.iso(created)[11:19].replace(":", ""), stem)
+        name = self._publish(tier, root, FOLDERS[kind] + "/" + stem, digest, identity, data)
+        return self.read(name)
+
+    def replace(self, name: str, data: bytes, checksum_before: str) -> Record:
+        """Change a record's file as a whole and return it as read back.
+
+        data: its new bytes; a secret that the file did not hold before is taken out.  checksum_before: SHA-256 of the
+        bytes on which the change rests (of the whole file, or what `read` gave).  Raises StoreError where the file has
+        changed meanwhile or cannot be written.
+        """
+        with self._writing(name), self._lock():
+            before = self.raw(name)
+            if checksum_before not in (files.sha256(before), files.sha256(before[:READ_LIMIT])):
+                raise StoreError("%s: changed meanwhile; read it again and repeat the change" % name)
+            self._put(name, before, data)
+        self._tell(name)
+        return self.read(name)
+
+    def edit(self, name: str, changes: Mapping[str, Any]) -> Record:
+        """Set or remove (None) keys of a record's frontmatter, every other byte stays, and return it as read back.
+
+        Raises StoreError.
+        """
+        with self._writing(name), self._lock():
+            before = self.raw(name)
+            try:
+                data = frontmatter.edit(before, self._cleaned(dict(changes)))
+            except StoreError as error:
+                raise StoreError("%s: %s" % (name, error)) from None
+            if data != before:
+                self._put(name, before, data)
+        self._tell(name)
+        return self.read(name)
+
+    def archive(self, name: str, reason: str) -> str:
+        """Move a record to its tier's archive and return its name there; raises StoreError."""
+        record = self.read(name)
+        root = self._root(name[:1])
+        with self._writing(name), self._lock():
+            source = self._beneath(name)
+            rest = name[2:]
+            target = rest if rest.startswith(ARCHIVE + "/") else ARCHIVE + "/" + rest
+            for digits in range(4, 64, 4):
+                if not files.exists(root + "/" + target):
+                    break
+                target = "%s/%s-%s.md" % (ARCHIVE, rest[:-3], record.checksum[digits - 4:digits])
+            self._log(root, record.id, rest, target, reason)
+            self._move(name[:1], source, root + "/" + target)
+        self._tell(name)
+        return name[:2] + target
+
+    def restore(self, id: str) -> Record:
+        """Move a record back from the archive to where it stood and return it.
+
+        id: its id, as the archive's log has it.  Raises StoreError where it is not there or its place is taken.
+        """
+        for letter, root in self.roots.items():
+            for line in reversed(self._moves(root)):
+                home, away = line["from"], line["to"]
+                if line["id"] != id or not away.startswith(ARCHIVE + "/") or not files.exists(root + "/" + away):
+                    continue
+                name = letter + "/" + home
+                with self._writing(name), self._lock():
+                    source = self._beneath(letter + "/" + away)
+                    self._beneath(name, absent=True)
+                    self._move(letter, source, root + "/" + home)
+                    self._log(root, id, away, home, "restored")
+                self._tell(name)
+                return self.read(name)
+        near = sorted({line["id"] for root in self.roots.values() for line in self._moves(root)})
+        raise StoreError(_not_found(id, [], near).replace("no record", "no archived record"))
+
+    # ---- paths
+
+    def _root(self, tier: str) -> str:
+        if tier not in TIER_NAMES:
+            raise UsageError("no tier '%s'; use p (private), s (shared) or g (global)" % tier)
+        if tier not in self.roots:
+            raise StoreError("no shared tier here; run inside a repository whose .dayleaf is a directory of its own")
+        return self.roots[tier]
+
+    def _parts(self, name: str) -> Tuple[str, List[str]]:
+        """Return (root of the tier, parts of the path below it) of a record's name; raises Unreadable."""
+        parts = name.split("/") if len(name) <= 1024 else []
+        folders = (*FOLDERS.values(), ARCHIVE)
+        if (len(parts) < 3 or parts[0] not in self.roots or parts[1] not in folders or not name.endswith(".md")
+                or any(not part or part[0] == "." for part in parts) or "\0" in name or "\\" in name
+                or (os.name == "nt" and ":" in name)):
+            raise Unreadable(Skipped(name[:200].replace("\0", "?"), 0, "not the name of a record",
+                                     "name it as `recall` does"))
+        return self.roots[parts[0]], parts[1:]
+
+    def _beneath(self, name: str, absent: bool = False) -> str:
+        """Return the path to write a record at, links resolved and proven to lie in its tier; raises StoreError.
+
+        absent: the file must not be there.
+        """
+        root, parts = self._parts(name)
+        path = root + "/" + "/".join(parts)
+        if not files.inside(path.rpartition("/")[0], root) or not files.inside(path, root):
+            raise Unreadable(Skipped(name, 0, "a link out of the store", "replace the link by the file itself"))
+        if absent and os.path.lexists(path):
+            raise StoreError("%s: another file stands there; rename one of the two" % name)
+        return files.real(path)
+
+    def _bytes(self, name: str, limit: int) -> Tuple[bytes, os.stat_result]:
+        """Read a record's file; raises Unreadable."""
+        root, parts = self._parts(name)
+        try:
+            fd = _open_beneath(root, parts)
+            try:
+                stat = os.fstat(fd)
+                if stat.st_nlink > 1 and hasattr(os, "geteuid") and stat.st_uid != os.geteuid():
+                    raise OSError(1, "a hard link to another user's file")
+                return files.read_fd(fd, limit), stat
+            finally:
+                os.close(fd)
+        except FileNotFoundError:
+            raise Unreadable(Skipped(name, 0, "no such record", "`dayleaf recall` lists what is there")) from None
+        except OSError as error:
+            reason = (error.strerror or "cannot be read").lower()
+            raise Unreadable(Skipped(name, 0, reason, "mend its permissions or move it out of the store")) from None
+
+    def _walk(self, letter: str, root: str, folder: str, found: List[str], depth: int) -> None:
+        try:
+            if os.path.islink(root + "/" + folder):
+                return self._skip(letter + "/" + folder, "a link to a directory is not followed",
+                                  "move the directory here")
+            with os.scandir(root + "/" + folder) as entries:
+                listed = list(entries)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            return self._skip(letter + "/" + folder, (error.strerror or "unreadable").lower(), "mend its permissions")
+        for entry in listed:
+            name = letter + "/" + folder + "/" + entry.name
+            if entry.name[0] == ".":
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if depth < DEPTH_LIMIT:
+                    self._walk(letter, root, folder + "/" + entry.name, found, depth + 1)
+                else:
+                    self._skip(name, "nested more than 8 folders deep", "move it up")
+            elif entry.is_symlink() and entry.is_dir():
+                self._skip(name, "a link to a directory is not followed", "move the directory here")
+            elif is_record(entry.name):
+                if entry.is_symlink() and not files.inside(entry.path, root):
+                    self._skip(name, "a link out of the store", "replace the link by the file itself")
+                else:
+                    found.append(name)
+            elif any(mark in entry.name for mark in _LEFTOVERS):
+                self._skip(name, "a copy that a synchroniser left", "merge it into the record by hand, then delete it")
+        return None
+
+    def _skip(self, name: str, reason: str, remedy: str) -> None:
+        self.skipped.append(Skipped(name, 0, reason, remedy))
+
+    # ---- the steps of a write
+
+    def _cleaned(self, value: Any) -> Any:
+        """Return a value without private parts and secrets.
+
+        All its texts are searched together: a value found in one of them is taken out of every other one.
+        """
+        texts: List[str] = []
+        _each_text(value, texts.append)
+        texts = [redact.strip_private(text) for text in texts]
+        if self.config["redact.enabled"] and texts:
+            allow, salt = self.config["redact.allow"], self.place.key
+            joined = redact.redact(_SEPARATOR.join(texts), allow, salt).text.split(_SEPARATOR)
+            # An open PEM block runs to the end of the text and takes the separators along: then one by one.
+            texts = joined if len(joined) == len(texts) else [redact.redact(text, allow, salt).text for text in texts]
+        return _with_texts(value, iter(texts))
+
+    def _publish(self, tier: str, root: str, stem: str, digest: str, identity: str, data: bytes) -> str:
+        """Write a new file under the first free name, or find that it is there already; returns its name."""
+        for at in range(0, 64, 4):
+            name = "%s/%s-%s.md" % (tier, stem, digest[at:at + 4])
+            path = root + "/" + name[2:]
+            folder = path.rpartition("/")[0]
+            with self._writing(name):
+                self._make_folder(tier, root, folder)
+                if os.stat(folder).st_size <= LISTING_LIMIT or digest[0] == "0":
+                    files.collect_temps(folder, self.now)
+                try:
+                    files.create(path, data, 0o644 if tier == SHARED else files.FILE_MODE)
+                except FileExistsError:
+                    if self._is(name, identity):
+                        return name
+                    continue
+            self._tell(name)
+            return name
+        raise StoreError("%s/%s: no free name; rename the files that start like this" % (tier, stem))
+
+    def _is(self, name: str, identity: str) -> bool:
+        try:
+            return self.read(name).id == identity
+        except StoreError:
+            return False
+
+    def _put(self, name: str, before: bytes, data: bytes) -> None:
+        """Replace a record's bytes; a secret that was not in the old ones is taken out of the new ones."""
+        if self.config["redact.enabled"]:
+            allow, salt = self.config["redact.allow"], self.place.key
+            new = redact.redact(data.decode("utf-8", "surrogateescape"), allow, salt)
+            if new.found:
+                old = redact.redact(before.decode("utf-8", "surrogateescape"), allow, salt)
+                known = {(found.kind, found.tag) for found in old.found}
+                if any((found.kind, found.tag) not in known for found in new.found):
+                    data = new.text.encode("utf-8", "surrogateescape")
+        self._own(name[:1])
+        files.replace(self._beneath(name), data, 0o644 if name[0] == SHARED else files.FILE_MODE)
+
+    def _own(self, tier: str) -> None:
+        """Take write permission on a private tier from everyone else; raises StoreError where it is another user's."""
+        if tier == SHARED or not hasattr(os, "geteuid"):
+            return
+        for folder in (self.place.home, self.roots[tier]):
+            try:
+                stat = os.stat(folder)
+            except FileNotFoundError:
+                continue
+            if stat.st_uid != os.geteuid() and os.geteuid() != 0:
+                raise StoreError("%s: belongs to another user; set DAYLEAF_HOME to a directory of your own" % folder)
+            if stat.st_mode & 0o022:
+                os.chmod(folder, stat.st_mode & 0o755)
+
+    def _make_folder(self, tier: str, root: str, folder: str) -> None:
+        """Make a folder of a tier: private, but readable by all in the shared tier, which is committed."""
+        self._own(tier)
+        if not files.inside(folder, root):
+            raise StoreError("%s: a link out of the store; make it a directory" % folder)
+        missing = []
+        while tier == SHARED and not files.is_folder(folder) and len(folder) >= len(root):
+            missing.append(folder)
+            folder = folder.rpartition("/")[0]
+        for path in reversed(missing):
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(path)
+                os.chmod(path, 0o755)
+        files.make_folder(missing[0] if missing else folder)
+
+    def _move(self, tier: str, source: str, target: str) -> None:
+        """Move a file without ever replacing another one: it stands at both places for a moment, never at none."""
+        self._make_folder(tier, self.roots[tier], target.rpartition("/")[0])
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            raise
+        except OSError:  # no hard links here (exFAT, some FUSE mounts)
+            files.create(target, files.read(source, WHOLE_LIMIT), 0o644 if tier == SHARED else files.FILE_MODE)
+        os.unlink(source)
+
+    def _log(self, root: str, identity: str, home: str, away: str, reason: str) -> None:
+        line = {"v": 1, "t": clock.iso(self.now), "id": identity, "from": home, "to": away,
+                "reason": self._cleaned(reason)}
+        tier = next(letter for letter, path in self.roots.items() if path == root)
+        path = root + "/" + ARCHIVE + "/" + LOG
+        self._make_folder(tier, root, root + "/" + ARCHIVE)
+        if not files.inside(path, root):
+            raise StoreError("%s: a link out of the store; replace the link by the file itself" % path)
+        files.append(path, (jsonio.dump(line) + "\n").encode("ascii"))
+        if tier == SHARED:
+            os.chmod(path, 0o644)
+
+    def _moves(self, root: str) -> List[Dict[str, str]]:
+        """Return the lines of a tier's archive log; a torn or foreign line counts as none."""
+        try:
+            data = files.read(root + "/" + ARCHIVE + "/" + LOG, WHOLE_LIMIT, follow=False)
+        except OSError:
+            return []
+        lines = []
+        for text in data.split(b"\n"):
+            with contextlib.suppress(ValueError):
+                line = jsonio.parse(text)
+                if isinstance(line, dict) and all(isinstance(line.get(key), str) for key in ("id", "from", "to")):
+                    lines.append(line)
+        return lines
+
+    def _lock(self) -> files.Lock:
+        return files.Lock(self.place.home + "/cache/store.lock", wait=True)
+
+    def _tell(self, name: str) -> None:
+        """Report a change; the index notices a file that it was not told of, so a failure here costs nothing."""
+        if self.on_change is not None:
+            with contextlib.suppress(OSError, DayleafError):
+                self.on_change(name)
+
+    @contextlib.contextmanager
+    def _writing(self, name: str) -> Iterator[None]:
+        """Turn an OSError of a write into a StoreError that names the record."""
+        try:
+            yield
+        except FileExistsError:
+            raise StoreError("%s: another file stands there; rename one of the two" % name) from None
+        except OSError as error:
+            raise StoreError("%s: not written, %s; check the disk and the permissions of %s"
+                             % (name, (error.strerror or str(error)).lower(), self.place.home)) from error
+
+
+
+def is_record(file: str) -> bool:
+    """Tell whether a file's name is a record's: markdown, not hidden, no copy that an editor or synchroniser left."""
+    return file.endswith(".md") and file[0] not in ".#" and not any(mark in file for mark in _LEFTOVERS)
+
+
+def _open_beneath(root: str, parts: List[str]) -> int:
+    """Open a file below a directory, following no link on the way except one that ends inside; raises OSError.
+
+    Each part is opened relative to the one before: a path that was checked and then opened could be swapped in between.
+    """
+    if os.open not in os.supports_dir_fd:
+        path = root + "/" + "/".join(parts)
+        if not files.inside(path, root):
+            raise OSError(1, "a link out of the store")
+        return files.open_read(path)
+    path = root + "/" + "/".join(parts)
+    if os.path.islink(path):
+        target = files.real(path)
+        if not files.inside(target, root):
+            raise OSError(1, "a link out of the store")
+        parts = target[len(root) + 1:].split("/")
+    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            os.close(at)
+            at = inner
+        fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+    finally:
+        os.close(at)
+    if os.fstat(fd).st_mode & 0o170000 != 0o100000:
+        os.close(fd)
+        raise OSError(22, "not a regular file")
+    return fd
+
+
+def _not_found(text: str, begun: List[str], ids: List[str]) -> str:
+    if len(begun) > 1:
+        return "'%s' may mean %s; give more of it" % (text[:80], ", ".join(begun[:3]))
+    from difflib import get_close_matches
+
+    near = get_close_matches(text[:80], ids, 3, 0.6)
+    hint = "did you mean %s?" % ", ".join(near) if near else "`dayleaf recall` lists them"
+    return "no record '%s'; %s" % (text[:80], hint)
+
+
+def _one_line(title: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in title).split())[:TITLE_LIMIT]
+
+
+def _instant(value: Any, now: float) -> float:
+    """Read a creation time given as seconds or as text; `now` where there is none."""
+    found = clock.parse(value) if isinstance(value, str) else value
+    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else now
+
+
+def _each_text(value: Any, use: Callable[[str], None]) -> None:
+    if isinstance(value, str):
+        use(value.replace("\0", "").replace("\x1e", " "))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _each_text(item, use)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _each_text(item, use)
+
+
+def _with_texts(value: Any, texts: Iterator[str]) -> Any:
+    """Return the same structure with its texts replaced, in the order of `_each_text`."""
+    if isinstance(value, str):
+        return next(texts)
+    if isinstance(value, Mapping):
+        return {key: _with_texts(item, texts) for key, item in value.items()}
+    return [_with_texts(item, texts) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,100 @@
+"""Approvals: which exact content a person let bind or run.
+
+Schema, version 1, of `<home>/trust.jsonl`, one line a decision, the latest line of a (workspace, id, sha256) counts:
+
+    {"v":1,"t":"2026-11-21T14:30:52Z","workspace":"api-1a2b3c4d","id":"r-1a2b3c4d","sha256":"<64
+    hex>","decision":"approve","by":"alex"}
+
+The ledger stands in the user's own directory, so a cloned repository cannot approve itself, and it names the SHA-256 of
+the bytes that were shown, so an edit makes a record pending again.  What a file says of itself counts for nothing.
+"""
+
+from __future__ import annotations
+
+from memory import clock, files, jsonio
+from memory.errors import StoreError, UsageError
+from memory.paths import GLOBAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, FrozenSet, Tuple
+
+    Approval = Tuple[str, str, str]  # workspace, id, sha256
+
+LEDGER = "trust.jsonl"
+LIMIT = 64 << 20  # bytes of the ledger that are read: 300,000 decisions
+EVERYWHERE = "global"  # the workspace of records of the global tier
+DECISIONS = ("approve", "reject")
+
+
+def workspace_of(name: str, key: str) -> str:
+    """Return the workspace under which a record is approved: `global` for the global tier, else the place's key."""
+    return EVERYWHERE if name[:2] == GLOBAL + "/" else key
+
+
+def approved(home: str) -> FrozenSet[Approval]:
+    """Read what is approved as (workspace, id, sha256); nothing where the ledger is absent or open to other writers.
+
+    home: dayleaf's directory.  A line that is torn or no decision is passed over.
+    """
+    try:
+        fd = files.open_read(home + "/" + LEDGER)
+    except OSError:
+        return frozenset()
+    try:
+        data = files.read_fd(fd, LIMIT) if _ours(fd) else b""
+    except OSError:
+        return frozenset()
+    finally:
+        files.posix.close(fd)
+    last: Dict[Approval, bool] = {}
+    for line in data.split(b"\n"):
+        try:
+            value = jsonio.parse(line) if line else None
+            if isinstance(value, dict) and value["v"] == 1 and value["decision"] in DECISIONS:
+                last[str(value["workspace"]), str(value["id"]), str(value["sha256"])] = value["decision"] == "approve"
+        except (ValueError, KeyError, TypeError):
+            continue
+    return frozenset(key for key, yes in last.items() if yes)
+
+
+def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: str, now: float) -> None:
+    """Add a decision to the ledger.
+
+    home: dayleaf's directory.  workspace: a place's key, or `global`.  id: the record's.  sha256: 64 hex digits, of the
+    bytes the person was shown.  decision: `approve` or `reject`.  by: the user's name.  now: seconds since the epoch,
+    UTC. Raises UsageError for a decision or checksum that is none, StoreError where it cannot be written.
+    """
+    if decision not in DECISIONS:
+        raise UsageError("no decision '%s'; use approve or reject" % decision)
+    if len(sha256) != 64 or any(c not in "0123456789abcdef" for c in sha256):
+        raise UsageError("'%s' is no SHA-256; give its 64 hexadecimal digits" % sha256[:80])
+    line = jsonio.dump({"v": 1, "t": clock.iso(now), "workspace": workspace, "id": id, "sha256": sha256,
+                        "decision": decision, "by": by}) + "\n"
+    path = home + "/" + LEDGER
+    try:
+        files.append(path, (("\n" if _torn(path) else "") + line).encode("ascii"))
+    except OSError as error:
+        raise StoreError("%s: not written, %s; check its permissions" % (path,
+                                                                         (error.strerror or "").lower())) from error
+
+
+def _ours(fd: int) -> bool:
+    """Tell whether a file is ours (or root's) and nobody else may write to it."""
+    if not hasattr(files.posix, "geteuid"):
+        return True
+    stat = files.posix.fstat(fd)
+    return stat.st_uid in (0, files.posix.geteuid()) and not stat.st_mode & 0o022
+
+
+def _torn(path: str) -> bool:
+    """Tell whether a killed writer left a last line without its end."""
+    try:
+        fd = files.open_read(path)
+    except FileNotFoundError:
+        return False
+    try:
+        size = files.posix.fstat(fd).st_size
+        return size > 0 and files.read_at(fd, 1, size - 1) != b"\n"
+    finally:
+        files.posix.close(fd)
