@@ -1,0 +1,96 @@
+"""What a record contributes to the index: its documents (sections of a long one), their text, topics and terms."""
+
+from __future__ import annotations
+
+from memory import clock, segment, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, List, Tuple
+
+    from memory.records import Record
+
+SECTION_CHARS = 6000  # a longer body is indexed section by section
+SECTION_LEAST = 400  # a shorter section joins the one before it
+HEAD_WEIGHT = 3  # title, section, tags and topics count this often, the body once
+MOST_TOPICS = 3
+
+
+def sections(body: str) -> List[Tuple[str, str]]:
+    """Cut a long body at its headings into (heading path, text); a short one, or one without headings, stays whole.
+
+    A heading path reads `Setup > Docker`.  `#` inside a fenced code block is no heading.
+    """
+    if len(body) <= SECTION_CHARS:
+        return [("", body)]
+    found: List[Tuple[str, str]] = []
+    path: List[str] = []
+    lines: List[str] = []
+    fenced = False
+
+    def close() -> None:
+        block = "".join(lines)
+        if found and len(block) < SECTION_LEAST:
+            found[-1] = (found[-1][0], found[-1][1] + block)
+        elif block.strip():
+            found.append((" > ".join(p for p in path if p), block))
+        lines.clear()
+
+    for line in body.splitlines(keepends=True):
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+        level = len(line) - len(line.lstrip("#"))
+        if not fenced and 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
+            close()
+            path[level - 1:] = [""] * (level - 1 - len(path)) + [line[level:].strip().rstrip("#").strip()[:80]]
+        lines.append(line)
+    close()
+    return found or [("", body)]
+
+
+def topic_names(record: Record) -> Tuple[str, ...]:
+    """Return the topics of a record, most telling first: those written in it, then its tags."""
+    found: Dict[str, None] = {}
+    for name in (*record.topics, *record.tags):
+        name = "-".join(name.lower().split())[:40]
+        if name:
+            found[name] = None
+    return tuple(found)[:MOST_TOPICS]
+
+
+def indexed_text(record: Record, section: str, body: str) -> str:
+    """Return the text that is tokenised for one document, its head repeated by HEAD_WEIGHT."""
+    head = " ".join((record.title, section, *record.tags, *record.topics, ""))
+    extra = [value if isinstance(value, str) else " ".join(map(str, value))
+             for value in (record.meta.get("files"), record.meta.get("rationale")) if value]
+    return head * HEAD_WEIGHT + " ".join(extra) + "\n" + body
+
+
+def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Doc, str]]:
+    """Return (document, text to tokenise) for each section of a record."""
+    flags = segment.flags_of(record.kind, record.tier, record.source, record.accepted, record.pinned, record.active)
+    created = max(0, min(int(record.created), 0xFFFFFFFF))
+    checksum = bytes.fromhex(record.checksum[:16])
+    tokens, topics = text.count_tokens(record.body), topic_names(record)
+    return [(segment.Doc(record.name, record.id, section, flags, created, tokens, size, mtime_ns, checksum, topics, i),
+             indexed_text(record, section, body))
+            for i, (section, body) in enumerate(sections(record.body))]
+
+
+def is_pushable(record: Record) -> bool:
+    """Tell whether a prompt may get this record unasked: an accepted learning."""
+    return record.kind == "learning" and record.accepted
+
+
+def frequencies(content: str) -> Tuple[Dict[str, int], int]:
+    """Return (how often each term occurs, how many terms occur) in a text."""
+    counts: Dict[str, int] = {}
+    found = text.tokens(content)
+    for term in found:
+        counts[term] = counts.get(term, 0) + 1
+    return counts, len(found)
+
+
+def brief_day(created: float) -> str:
+    """Return the day of an instant: the finest time that a block put before the model ever shows."""
+    return clock.day(created)
