@@ -1,0 +1,143 @@
+"""The brief: what a session's start puts before the model, and what the user must hear once."""
+
+from __future__ import annotations
+
+from memory import clock, context, files, index, loader, render, text
+from memory.errors import IndexFault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+    from memory.config import Config
+    from memory.index import Index
+    from memory.paths import Place
+
+    Event = Dict[str, Any]
+    Chosen = List[List[Any]]
+
+PLAN_UNITS, CHECKPOINT_UNITS = 1200, 1800
+MORE = "More: `dayleaf recall \"words\"` finds, `dayleaf show ID` prints one whole."
+
+
+def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
+    """Answer SessionStart with the brief, and with one line for the user about what failed since the last start."""
+    place, settings, path, state = context.opened_session(event, env)
+    source = event.get("source") if isinstance(event.get("source"), str) else "startup"
+    wanted = settings["load.enabled"] and settings["load.session"] and not state.off
+    shown: Chosen = []
+    block, name, candidates, saved = "", "", 0, 0
+    if wanted and (source != "resume" or settings["load.resume"]):
+        found = context.opened(place)
+        try:
+            try:
+                block, shown = brief(found, settings)
+            except IndexFault:
+                event[index.DAMAGED] = True
+                found.close()
+                found = index.from_files(place, context.FILES_READ)
+                block, shown = brief(found, settings)
+            name = loader.strategy(found.learnings, found.learning_tokens, settings)
+            candidates, saved = found.learnings, max(0, found.learning_tokens - text.count_tokens(block))
+        finally:
+            found.close()
+    tag = block[block.find('tag="') + 5:][:8] if block else ""
+    if source == "resume" and tag == state.brief:
+        block, shown = "", []
+    if path:
+        transcript = event.get("transcript_path")
+        context.write_receipt(env, path, {
+            "v": 1, "t": clock.iso(now), "event": "start", "source": source,
+            "transcript": transcript if isinstance(transcript, str) else "", "brief": tag, "strategy": name,
+            "candidates": candidates, "chosen": shown, "chars": text.utf16(block),
+            "ms": context.elapsed_ms(now), "saved": saved})
+    return context.output("SessionStart", block, notices(place, settings)), True
+
+
+def brief(found: Index, settings: Config) -> Tuple[str, Chosen]:
+    """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where there is nothing."""
+    units = settings["load.sessionChars"]
+    budget = render.Budget(units - render.overhead("brief") - text.utf16(MORE) - 1)
+    chosen: Chosen = []
+    learnings = found.listed("learnings")
+    name = loader.strategy(found.learnings, found.learning_tokens, settings)
+    budget.take(_headline(found))
+    for which, most, reason in (("plans", PLAN_UNITS, "active plan"), ("checkpoints", CHECKPOINT_UNITS, "newest checkpoint")):
+        for record in context.reread(found, found.listed(which)[:2], full=True):
+            if (record.kind != "plan" or record.active) and budget.take(context.item(record, most)):
+                chosen.append([record.id, 1.0, reason])
+                break
+    if name == loader.LOAD_ALL:
+        _all(found, learnings, budget, chosen)
+    else:
+        _overview(found, name, learnings, budget)
+    if settings["load.rules"]:
+        context.add_rules(found, frozenset(), {c[0] for c in chosen}, budget, chosen)
+    if len(budget.lines) < 2:
+        return "", []
+    return render.block("brief", [*budget.lines, MORE]), chosen
+
+
+def _headline(found: Index) -> str:
+    return "Memory of %s: %d learning%s in %d record%s." % (
+        found.place.key, found.learnings, "" if found.learnings == 1 else "s", found.records,
+        "" if found.records == 1 else "s")
+
+
+def _all(found: Index, learnings: Sequence[Any], budget: render.Budget, chosen: Chosen) -> None:
+    left_out = []
+    for record in context.reread(found, learnings):
+        if record.accepted and budget.take(context.item(record, 1 << 30)):
+            chosen.append([record.id, 1.0, "load_all"])
+        elif record.accepted:
+            left_out.append(record)
+    for record in left_out:
+        budget.take("- [%s] %s (did not fit)" % (record.id, render.clip(render.clean(record.title), 120)))
+
+
+def _overview(found: Index, name: str, learnings: Sequence[Any], budget: render.Budget) -> None:
+    rows = found.lists("brief").get("topics", [])
+    topics = ["%s (%d)" % (render.clean(str(row[0])), row[1]) for row in rows[:24] if row[1]]
+    if topics and name == loader.TOPIC_FILTER:
+        budget.take("Topics: " + ", ".join(topics))
+    recent = ["- [%s] %s (%s)" % (r.id, render.clip(render.clean(r.title), 120), clock.day(r.created))
+              for r in context.reread(found, learnings[:7])]
+    if recent:
+        budget.take("\n".join(["Newest learnings:", *recent]))
+
+
+def notices(place: Place, settings: Config) -> str:
+    """Return what the user must hear once at a session's start: failures since the last, settings that are off."""
+    lines = list(settings.problems[:3])
+    failures = unsaid(place.home)
+    if failures:
+        last = failures[-1]
+        lines.append("%d failure%s since the last session (%s: %s %s); `dayleaf doctor` tells more" % (
+            len(failures), "" if len(failures) == 1 else "s", last.get("where"), last.get("error"),
+            last.get("detail") or last.get("at") or ""))
+    if not files.exists(place.home + "/runtime/bin/python") and settings["runtime.auto"]:
+        lines.append("setting up the runtime in the background (recall and distill need it); capture and load work meanwhile")
+    return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
+
+
+def unsaid(home: str) -> List[Dict[str, Any]]:
+    """Return the failures that no session start has said yet; the worker after it moves the mark (`upkeep.said`)."""
+    from memory import jsonio
+
+    try:
+        mark = int(files.read(home + "/log/said", 32) or b"0")
+    except (OSError, ValueError):
+        mark = 0
+    try:
+        data = files.read(home + "/log/errors.jsonl", 1 << 20)
+    except OSError:
+        return []
+    rows = []
+    for line in data[mark if mark <= len(data) else 0:].split(b"\n")[-50:]:
+        try:
+            row = jsonio.parse(line) if line else None
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+    return rows

@@ -1,0 +1,229 @@
+"""A prompt turned into the block that goes before the model, and what the brief shares with it.
+
+This is the blocking path: it opens the index without a lock, re-reads every file it shows, and writes one receipt.
+"""
+
+from __future__ import annotations
+
+from memory import clock, config, files, hookio, index, loader, paths, receipts, render, text
+from memory.errors import IndexFault
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+
+    from memory.config import Config
+    from memory.index import Index
+    from memory.paths import Place
+
+    Event = Dict[str, Any]
+    Chosen = List[List[Any]]
+
+FILES_READ = 50  # files read where there is no index
+ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
+LEAST_UNITS = 200  # less room than this shows nothing of use
+
+
+def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
+    """Answer UserPromptSubmit with the learnings and rules that matter to it: most prompts get nothing."""
+    prompt = event.get("prompt")
+    if not isinstance(prompt, str) or event.get("agent_id") or is_machine(prompt):
+        return None, False
+    place, settings, path, state = opened_session(event, env)
+    if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
+        return None, False
+    found = opened(place)
+    try:
+        try:
+            choice, block, shown = _chosen(found, event, prompt, settings, state)
+        except IndexFault:
+            event[index.DAMAGED] = True
+            found.close()
+            found = index.from_files(place, FILES_READ)
+            choice, block, shown = _chosen(found, event, prompt, settings, state)
+        saved = max(0, found.learning_tokens - text.count_tokens(block)) if block else 0
+    finally:
+        found.close()
+    if path:
+        identity = event.get("prompt_id")
+        write_receipt(env, path, {
+            "v": 1, "t": clock.iso(now), "event": "prompt", "prompt": paths.safe_id(identity),
+            "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy,
+            "candidates": choice.candidates, "chosen": shown, "chars": text.utf16(block), "ms": elapsed_ms(now),
+            "saved": saved})
+    return output("UserPromptSubmit", block, ""), found.stale or scan_due(place, now)
+
+
+def _chosen(found: Index, event: Event, prompt: str, settings: Config,
+            state: receipts.Session) -> Tuple[loader.Choice, str, Chosen]:
+    mode = event.get("permission_mode")
+    choice = loader.choose(found, prompt, mode if isinstance(mode, str) else "", settings, state.shown)
+    block, shown = with_prompt(found, choice, prompt, settings, state)
+    return choice, block, shown
+
+
+def scan_due(place: Place, now: float) -> bool:
+    """Tell whether the last scan of all files is long enough ago for another one, detached (indexer.freshen)."""
+    try:
+        return not 0 <= now - files.posix.stat(index.scan_path(place)).st_mtime < index.SCAN_EVERY
+    except OSError:
+        return True
+
+
+def is_machine(prompt: str) -> bool:
+    """Tell whether a prompt is not a person's request: the host's notification, a slash command, our own distiller's."""
+    start = prompt.lstrip()[:64]
+    return start.startswith(("<task-notification", "/", "<command-", "<local-command")) or "dayleaf-distill-prompt" in start
+
+
+def opened(place: Place) -> Index:
+    """Open the index of a place; where it is missing or damaged, a small one made of the files in memory."""
+    try:
+        return index.open_index(place)
+    except IndexFault:
+        return index.from_files(place, FILES_READ)
+
+
+def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Config,
+                state: receipts.Session) -> Tuple[str, Chosen]:
+    """Return (the block for a prompt, what it shows); ("", []) where nothing reaches the threshold."""
+    budget = render.Budget(settings["load.promptChars"] - render.overhead("prompt"))
+    chosen: Chosen = []
+    picks = [(found.doc(p.number), p.strength, p.reason) for p in choice.picks]
+    if not picks and not state.prompts and choice.strategy != loader.LOAD_ALL:
+        recent = [d for d in found.listed("learnings") if d.id not in state.shown]
+        picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
+    if settings["load.rules"]:
+        stems = frozenset(term for term, _ in text.terms(prompt))
+        add_rules(found, stems, {doc.id for doc, _, _ in picks}, budget, chosen, state.shown)
+    for doc, strength, reason in picks:
+        if budget.left < LEAST_UNITS:
+            break
+        for record in reread(found, [doc]):
+            if record.accepted and record.kind == "learning" and \
+                    budget.take(item(record, min(ITEM_UNITS, budget.left - 1))):
+                chosen.append([record.id, round(strength, 3), reason])
+    return (render.block("prompt", budget.lines), chosen) if chosen else ("", [])
+
+
+def item(record: Any, units: int) -> str:
+    """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units."""
+    origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
+    head = "## [%s] %s (%s, %s%s)" % (record.id, render.clip(render.clean(record.title).replace("\n", " "), 160),
+                                      record.kind, clock.day(record.created), origin)
+    room = units - text.utf16(head) - 1
+    body = render.clip(render.clean(record.body).strip(), room, " … (`dayleaf show %s` for the rest)" % record.id)
+    return head + ("\n" + body if body else "")
+
+
+class Lean:
+    """What a block shows of a record whose file has not changed since it was indexed."""
+
+    __slots__ = ("accepted", "body", "created", "id", "kind", "tier", "title")
+
+    def __init__(self, doc: Any, title: str, body: str):
+        self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
+        self.title, self.body, self.accepted = title, body, bool(doc.flags & 1 << 8)
+
+
+def lean(doc: Any, data: bytes) -> Optional[Lean]:
+    """Read title and body of a simple file; None where only the full reader can tell.
+
+    The full reader (records, frontmatter) costs 0.1 of a bare start to load, and nothing it would say of an unchanged file
+    is new: the checksum has just been compared.
+    """
+    end = data.find(b"\n---\n", 3)
+    if data[:4] != b"---\n" or end < 0 or b"\r" in data:
+        return None
+    at = data.find(b"\ntitle: ", 3, end + 1)
+    if at < 0 or data.find(b"\ntitle:", at + 1, end) >= 0:
+        return None
+    line = data[at + 8:data.find(b"\n", at + 1)].strip()
+    if line[:1] == b'"':
+        line, quoted = line[1:-1] if line[-1:] == b'"' and len(line) > 1 else b"", True
+    else:
+        quoted = False
+    odd = b'"' in line or b"\\" in line or not (quoted or line[:1].isalnum()) or b" #" in line or b": " in line
+    try:
+        return None if not line or odd else Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"))
+    except UnicodeDecodeError:
+        return None
+
+
+def reread(found: Index, docs: Iterable[Any], full: bool = False) -> Iterable[Any]:
+    """Re-read the files of documents: what is shown is what the file says now; a file that is gone is left out.
+
+    full: whole records (plans, rules); else the lean reading where it is enough.
+    """
+    for doc in docs:
+        try:
+            fd = files.open_read(found.place.path(doc.name), follow=False)
+        except OSError:
+            found.stale = True
+            continue
+        try:
+            data = files.read_fd(fd, 1 << 20)
+            mtime = files.posix.fstat(fd).st_mtime
+        finally:
+            files.posix.close(fd)
+        same = files.sha256(data)[:16] == doc.checksum.hex()
+        found.stale = found.stale or not same
+        record = lean(doc, data) if same and not full else None
+        if record is None:
+            from memory import records
+
+            yield records.from_bytes(doc.name, data, mtime, full=False)
+        else:
+            yield record
+
+
+def add_rules(found: Index, stems: frozenset[str], shown_now: set[str], budget: render.Budget, chosen: Chosen,
+           before: Iterable[str] = ()) -> None:
+    """Add the approved rules whose tag meets the prompt's terms, or that a shown record is linked with."""
+    docs = found.listed("rules")
+    if not docs:
+        return
+    from memory import trust
+
+    approved = trust.approved(found.place.home)
+    keys = {"g": "global"}
+    for record in reread(found, [d for d in docs if d.id not in before], full=True):
+        key = keys.get(record.tier, found.place.key)
+        if (key, record.id, record.checksum) not in approved:
+            continue
+        tags = {term for tag in record.tags for term, _ in text.terms(tag)}
+        linked = any(link.target in shown_now for link in record.links)
+        if not linked and tags.isdisjoint(stems):
+            continue
+        rule = "RULE approved by the user: " + item(record, ITEM_UNITS)[3:]
+        if budget.take(rule):
+            chosen.append([record.id, 1.0, "rule: linked" if linked else "rule: tag"])
+
+
+def opened_session(event: Event, env: Dict[str, str]) -> Tuple[Place, Config, str, receipts.Session]:
+    place = paths.locate(env, hookio.project_dir(event, env))
+    settings = config.load(place.home, place.root, env)
+    session = paths.safe_id(event.get("session_id"))
+    path = place.receipts(session) if session else ""
+    return place, settings, path, receipts.session(path) if path else receipts.Session()
+
+
+def write_receipt(env: Dict[str, str], path: str, row: Dict[str, Any]) -> None:
+    """Write the receipt; a full disk or a read-only home costs the receipt and not the answer."""
+    try:
+        receipts.write(path, row)
+    except OSError as error:
+        hookio.note(env, "receipt", error)
+
+
+def output(name: str, block: str, message: str) -> Optional[Event]:
+    output: Event = {}
+    if block:
+        output["hookSpecificOutput"] = {"hookEventName": name, "additionalContext": block}
+    if message:
+        output["systemMessage"] = message
+    return output or None
+
+
+def elapsed_ms(now: float) -> int:
+    return max(0, int((clock.now() - now) * 1000))

@@ -1,0 +1,156 @@
+"""The loader: which records reach the model unasked, by how many learnings there are.
+
+    learnings in scope                strategy       at session start        at each prompt
+    <= 10 and < 5,000 tokens          load_all       all that fits           nothing more
+    11-30, or 5,000-15,000 tokens     index_filter   brief                   the best by the index
+    >= 31, or > 15,000 tokens         topic_filter   brief with topic map    category -> its topics -> the best in them,
+                                                                            and exact hits outside them
+
+The stricter of count and tokens wins.  A prompt gets a learning only where its strength reaches `load.relevance`:
+
+    strength = sum over matched terms of damping * weight * idf / ln(1 + N) * impact / 115
+
+so that a term which one record of N holds counts about 1 at 10 and at 10,000 records, and twice that in a title.  Words that
+every prompt holds (`fix`, `add`, `run`, `test` …) are damped; one weak word alone never pushes anything.
+"""
+
+from __future__ import annotations
+
+from math import log
+
+from memory import query, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, FrozenSet, List, Sequence, Set, Tuple
+
+    from memory.config import Config
+    from memory.index import Index
+
+LOAD_ALL, INDEX_FILTER, TOPIC_FILTER = "load_all", "index_filter", "topic_filter"
+
+# Stems of words that say what to do, not what about.
+COMMON = frozenset(
+    "fix add chang updat make run test file code function method class work us creat implement write check look try show "
+    "help need want explain continu go ye yeah ok okai thank good great next step remov delet move renam line error issu bug "
+    "problem todo thing wai new also still again first last on two sure right start stop keep put let see know think mean "
+    "find read open set build commit push pull branch merg review refactor clean improv support handl call return valu name "
+    "type data list user time dai project repo app thi that".split())
+DAMPING = 0.35
+WEAK = 0.15  # strength of a term that counts as a match
+TELLING = 0.28  # weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40, 150 of 1,000
+STRONG = 1.3  # strength that one term alone must bring
+EXACT = 1.6  # times the threshold: what a learning outside the category's topics must bring
+CANDIDATES = 24
+
+# Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its words is among them.
+CATEGORIES: Dict[str, FrozenSet[str]] = {
+    "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
+    "build": frozenset("build compil bundl docker ci pipelin releas packag depend instal version deploi lint".split()),
+    "auth": frozenset("auth authent login token jwt oauth session permiss secur password cooki".split()),
+    "data": frozenset("databas db sql postgr sqlite migrat schema queri index orm cach redi".split()),
+    "interface": frozenset("ui css react view compon layout render button form style frontend page".split()),
+    "network": frozenset("http api request endpoint socket proxi timeout retri rest grpc webhook server".split()),
+    "performance": frozenset("slow fast perform memori leak latenc profil benchmark optim".split()),
+    "design": frozenset("design architectur plan decid choic structur refactor interfac modul".split()),
+}
+MODES = {"plan": "design"}  # a permission mode that speaks for a category
+
+
+class Pick:
+    """A learning chosen for a prompt: its document's number, strength and the reason in words that hold no prompt text."""
+
+    __slots__ = ("number", "reason", "strength")
+
+    def __init__(self, number: int, strength: float, reason: str):
+        self.number, self.strength, self.reason = number, strength, reason
+
+
+class Choice:
+    """What the loader decided: strategy, picks best first, how many candidates it scored, the category if one was used."""
+
+    __slots__ = ("candidates", "category", "picks", "strategy")
+
+    def __init__(self, strategy: str, picks: List[Pick], candidates: int, category: str = ""):
+        self.strategy, self.picks, self.candidates, self.category = strategy, picks, candidates, category
+
+
+def strategy(learnings: int, tokens: int, config: Config) -> str:
+    """Choose the strategy from the number of learnings in scope and their tokens; the stricter wins."""
+    if learnings > config["load.indexCount"] or tokens > config["load.indexTokens"]:
+        return TOPIC_FILTER
+    if learnings > config["load.allCount"] or tokens >= config["load.allTokens"]:
+        return INDEX_FILTER
+    return LOAD_ALL
+
+
+def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]) -> Choice:
+    """Choose the learnings for a prompt.
+
+    mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most `load.top` picks.
+    """
+    name = strategy(index.learnings, index.learning_tokens, config)
+    if name == LOAD_ALL:
+        return Choice(name, [], 0)
+    terms = damped(text.terms(prompt))
+    stems = frozenset(term for term, _ in terms)
+    category = category_of(stems, mode) if name == TOPIC_FILTER else ""
+    member = _Membership(category, stems)
+    floor, norm = config["load.relevance"], log(1.0 + index.documents)
+    found = query.search(index, terms, CANDIDATES + len(shown), push=True, least=floor * norm, telling=TELLING * norm)
+    picks: List[Pick] = []
+    seen: Set[str] = set(shown)
+    for score, number in found:
+        strength = score / norm
+        if strength < floor:
+            break
+        doc = index.doc(number)
+        if doc.id in seen:
+            continue
+        parts = [part for _, part in strengths(index, terms, number)]
+        if sum(part > WEAK for part in parts) < 2 and max(parts, default=0.0) < STRONG:
+            continue
+        reason = "%d of %d terms" % (len(parts), len(terms))
+        if category:
+            if any(map(member.__getitem__, doc.topics)):
+                reason += ", topic of " + category
+            elif strength < floor * EXACT:
+                continue
+            else:
+                reason += ", exact outside " + category
+        seen.add(doc.id)
+        picks.append(Pick(number, strength, reason))
+        if len(picks) == config["load.top"]:
+            break
+    return Choice(name, picks, len(found), category)
+
+
+def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
+    """Lower the weight of the words that every prompt holds."""
+    return [(term, weight * DAMPING if term in COMMON else weight) for term, weight in terms]
+
+
+def strengths(index: Index, terms: Sequence[Tuple[str, float]], number: int) -> List[Tuple[str, float]]:
+    """Return what each matched term contributes to a document's strength."""
+    norm = log(1.0 + index.documents)
+    return [(term, value / norm) for term, value in query.parts(index, terms, number)]
+
+
+def category_of(stems: FrozenSet[str], mode: str) -> str:
+    """Return the category of a prompt: the one whose words it holds most of, else that of the permission mode, else ""."""
+    counts = sorted((-len(stems & words), name) for name, words in CATEGORIES.items())
+    if counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
+        return MODES.get(mode, "")
+    return counts[0][1]
+
+
+class _Membership(dict[str, bool]):
+    """Topic -> whether it belongs to a category or is named by the prompt; only candidates' topics are ever asked."""
+
+    def __init__(self, category: str, stems: FrozenSet[str]):
+        super().__init__()
+        self.category, self.words = category, CATEGORIES.get(category, frozenset()) | stems
+
+    def __missing__(self, topic: str) -> bool:
+        self[topic] = found = topic == self.category or any(t in self.words for t, _ in text.terms(topic))
+        return found

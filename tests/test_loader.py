@@ -1,0 +1,116 @@
+"""The loader: which strategy, which learnings, and above all when nothing."""
+
+from __future__ import annotations
+
+import pytest
+import vault
+
+from memory import loader, segment
+
+
+@pytest.mark.parametrize(("count", "tokens", "name"), [
+    (0, 0, "load_all"), (10, 4999, "load_all"), (10, 5000, "index_filter"), (11, 100, "index_filter"), (30, 15000, "index_filter"),
+    (31, 100, "topic_filter"), (5, 15001, "topic_filter"), (30, 15001, "topic_filter"), (31, 15001, "topic_filter")])
+def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, name):
+    """The boundaries of the table: 10/11, 30/31, 5,000, 15,000."""
+    assert loader.strategy(count, tokens, vault.settings()) == name
+
+
+def test_the_thresholds_are_settings():
+    """A user who wants everything up to 50 gets it."""
+    assert loader.strategy(40, 100, vault.settings(load_allCount=50, load_indexCount=60)) == "load_all"
+
+
+@pytest.fixture
+def many(place, now):
+    """Forty learnings, of which four are about something."""
+    vault.learnings(place, 36)
+    vault.put(place, "p/learnings/jwt.md", "JWT issuer mismatch", "verify_token rejects a trailing slash in the issuer.", tags="[auth]")
+    vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch, not before.", tags="[queue]")
+    vault.put(place, "p/learnings/docker.md", "Docker layer cache", "Copy pyproject.toml first.", tags="[build]")
+    vault.put(place, "p/learnings/flaky.md", "Flaky clock test", "Freeze the clock fixture in pytest.", tags="[testing]")
+    return vault.built(place, now)
+
+
+def chosen(index, prompt, shown=(), mode="default", **changes):
+    choice = loader.choose(index, prompt, mode, vault.settings(**changes), set(shown))
+    return [index.doc(p.number).id for p in choice.picks]
+
+
+@pytest.mark.parametrize(("prompt", "first"), [
+    ("why does verify_token reject the issuer?", "jwt"), ("kafka commits offsets twice", "kafka"),
+    ("the docker layer cache is never used", "docker"), ("the clock fixture makes tests flaky", "flaky")])
+def test_a_prompt_gets_what_it_is_about(many, prompt, first):
+    """By words, by identifier, in every topic."""
+    assert chosen(many, prompt)[0] == first
+
+
+@pytest.mark.parametrize("prompt", [
+    "yes", "go on", "yes, go on", "continue", "run the tests", "fix it", "add a function to the file", "thanks, looks good", "ok", "commit and push",
+    "what about the other one?", "please explain this code", "make the layout responsive on phones", "네", "はい", "😀"])
+def test_most_prompts_get_nothing(many, prompt):
+    """Answers, errands and new topics."""
+    assert chosen(many, prompt) == []
+
+
+def test_a_record_comes_once_a_session(many):
+    """What was shown is not chosen again."""
+    assert chosen(many, "kafka offsets", shown={"kafka"}) == []
+
+
+def test_a_wrong_category_never_hides_an_exact_hit(many):
+    """The prompt speaks of tests; the learning it needs is about queues."""
+    prompt = "write a pytest fixture with a mock for the kafka offsets batch"
+    choice = loader.choose(many, prompt, "default", vault.settings(), set())
+    assert choice.category == "testing" and choice.strategy == "topic_filter"
+    assert "kafka" in [many.doc(p.number).id for p in choice.picks]
+    assert any("exact outside testing" in p.reason for p in choice.picks)
+
+
+def test_the_permission_mode_speaks_where_the_prompt_does_not():
+    """Planning is about design."""
+    assert loader.category_of(frozenset(["xyzzy"]), "plan") == "design"
+    assert loader.category_of(frozenset(["xyzzy"]), "default") == ""
+
+
+def test_a_prompt_gets_at_most_the_top_few(place, now):
+    """`load.top` is a ceiling."""
+    for i in range(12):
+        vault.put(place, f"p/learnings/k{i}.md", f"Kafka offsets {i}", f"kafka offsets rebalance case{i}")
+    vault.learnings(place, 30)
+    index = vault.built(place, now)
+    assert len(chosen(index, "kafka offsets rebalance", load_top=5)) == 5
+
+
+@pytest.mark.parametrize("size", [12, 40, 400])
+def test_the_threshold_means_the_same_in_a_small_and_a_large_store(place, now, size):
+    """One exact learning is found, and an errand finds nothing, whatever the number of records."""
+    vault.learnings(place, size - 1)
+    vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
+    index = vault.built(place, now)
+    assert chosen(index, "kafka loses offsets") == ["kafka"]
+    assert chosen(index, "run the tests again and fix the error") == []
+
+
+def test_a_small_store_pushes_nothing_with_a_prompt(place, now):
+    """All was said at the session's start."""
+    vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
+    choice = loader.choose(vault.built(place, now), "kafka offsets", "default", vault.settings(), set())
+    assert (choice.strategy, choice.picks) == ("load_all", [])
+
+
+def test_counts_follow_the_delta(place, now):
+    """An eleventh learning changes the strategy at once, a removed one changes it back."""
+    import os
+
+    vault.learnings(place, 10)
+    vault.built(place, now).close()
+    path = vault.put(place, "p/learnings/new.md", "New", "new")
+    from memory import index
+
+    opened = index.open_index(place)
+    assert loader.strategy(opened.learnings, opened.learning_tokens, vault.settings()) == "index_filter"
+    os.unlink(path)
+    opened = index.open_index(place)
+    assert loader.strategy(opened.learnings, opened.learning_tokens, vault.settings()) == "load_all"
+    assert opened.doc(0).flags & segment.ACCEPTED
