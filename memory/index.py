@@ -257,11 +257,11 @@ def _folder_changes(found: Index, folder: str, path: str, known: Dict[str, segme
         return []
     indexed = found.segment.under(folder)
     names = []
+    folders = {name[:name.find("/", len(folder) + 1)] for name in indexed}
     for entry in listed:
-        if entry.is_dir(follow_symlinks=False):
-            start = folder + "/" + entry.name
-            if not any(name.startswith(start + "/") for name in indexed):  # a day's folder that came since the build
-                names += _new_folder(found, start, entry.path)
+        start = folder + "/" + entry.name
+        if start not in folders and entry.is_dir(follow_symlinks=False):  # a day's folder that came since the build
+            names += _new_folder(found, start, entry.path)
     for entry in entries:
         name = folder + "/" + entry.name
         before = indexed.pop(name, None)

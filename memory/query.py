@@ -22,7 +22,11 @@ REFINED = 400  # candidates that the long lists are searched for
 
 
 def idf(documents: int, df: int) -> float:
-    """Return the inverse document frequency of a term that `df` of `documents` hold."""
+    """Return the inverse document frequency of a term that `df` of `documents` hold.
+
+    `df` may count documents that a newer version has replaced, so it is taken to be `documents` at the most.
+    """
+    df = min(df, documents)
     return log(1.0 + (documents - df + 0.5) / (df + 0.5))
 
 

@@ -1,0 +1,187 @@
+"""What is asked of recall: its filters, read from options, and the terms of its text with what the indexes say of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+
+from memory import fuzzy, rank, text, timewords
+from memory import query as search
+from memory.errors import UsageError
+from memory.shelf import Shelf
+
+MOST_TERMS = 64
+MOST_LIMIT = 10000
+_OPTIONS = frozenset("query text since days from to kind kinds tag tags topic topics file branch session version versions "
+                     "workspace context-tags limit min-score semantic lexical explain json".split())
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked of recall.
+
+    since, until: seconds since the epoch, from `since` on and before `until`.  kinds: any of them.  tags, topics: all of
+    them.  file: a path's end.  session: an id or its start.  versions: any of them counts, see rank.version_fit.  workspace:
+    "" for the present one, a name, or `all`.  context_tags: (tag, weight).  limit: 0 for `recall.limit`.  semantic: None
+    for the setting.
+    """
+
+    text: str = ""
+    since: Optional[float] = None
+    until: Optional[float] = None
+    kinds: Tuple[str, ...] = ()
+    tags: Tuple[str, ...] = ()
+    topics: Tuple[str, ...] = ()
+    file: str = ""
+    branch: str = ""
+    session: str = ""
+    versions: Tuple[str, ...] = ()
+    workspace: str = ""
+    context_tags: Tuple[Tuple[str, float], ...] = ()
+    limit: int = 0
+    min_score: Optional[float] = None
+    semantic: Optional[bool] = None
+
+
+class Terms:
+    """The terms of a query with what the indexes say of them: weights, idf over all workspaces, neighbours of unknown ones."""
+
+    def __init__(self, said: str, shelves: Sequence[Shelf]):
+        """said: the text of a query.  shelves: the workspaces searched.  notes: lines for the user come out of it."""
+        self._said, self._shelves = said, shelves
+        self.notes: List[str] = []
+        self._raws = text.split(said)
+        self.weights: Dict[str, float] = {}
+        self.surface: Dict[str, str] = {}
+        self.documents = max(1, sum(shelf.index.documents for shelf in self._shelves))
+        self.sequence: List[str] = []
+        self._unknown: List[str] = []
+        for raw in self._raws:
+            for term, weight in text.expand(raw):
+                self._add(term, weight, raw)
+                if not self.sequence or self.sequence[-1] != term:
+                    self.sequence.append(term)
+        self._vary()
+        self._trim()
+
+    def _add(self, term: str, weight: float, word: str) -> None:
+        if not self.df(term):
+            if term not in self._unknown:
+                self._unknown.append(term)
+        elif weight > self.weights.get(term, 0.0):
+            self.weights[term] = weight
+            self.surface.setdefault(term, word.strip("-./_"))
+
+    def df(self, term: str) -> int:
+        return sum(shelf.df(term) for shelf in self._shelves)
+
+    def _vary(self) -> None:
+        """Add the words that the query may have meant."""
+        for term, a, b in fuzzy.joined(self._raws, self.df):
+            self._add(term, fuzzy.VARIANT, a + " " + b)
+        for raw in self._raws:
+            low = raw.strip("-./_").lower()
+            terms = [t for t, _ in text.expand(raw)]
+            if low and terms and not any(self.df(t) for t in terms):
+                for half in fuzzy.halves(low, self.df):
+                    self._add(half, fuzzy.VARIANT, raw)
+        wanted = [term for term in self._unknown if fuzzy.is_fuzzable(term)]
+        near = fuzzy.scorer() if wanted else None
+        if wanted and near is None:
+            self.notes.append("RapidFuzz is not installed: misspelt words are not looked for; `dayleaf doctor` tells how")
+        for term in wanted if near else ():
+            words = [w for shelf in self._shelves for w in shelf.vocabulary(term[0])]
+            for word, similarity in fuzzy.neighbours(term, words, self.df, near):  # type: ignore[arg-type]
+                self._add(word, similarity, "%s~%s" % (term, word))
+
+    def _trim(self) -> None:
+        if len(self.weights) > MOST_TERMS:
+            best = sorted(self.weights, key=lambda t: (-self._value(t), t))[:MOST_TERMS]
+            self.weights = {t: w for t, w in self.weights.items() if t in set(best)}
+        self.sequence = [t for t in self.sequence if t in self.weights]
+
+    def _value(self, term: str) -> float:
+        return self.weights[term] * search.idf(self.documents, min(self.df(term), self.documents))
+
+    def pairs(self) -> List[Tuple[str, float]]:
+        return list(self.weights.items())
+
+    def question(self) -> rank.Question:
+        sizes = [shelf.index.segment for shelf in self._shelves]
+        total = sum(s.docs for s in sizes if s)
+        mean = sum(s.mean * s.docs for s in sizes if s) / total if total else 100.0
+        return rank.Question({t: self._value(t) for t in self.weights}, self.sequence, mean, self.surface, self._said)
+
+    def without(self, authors: Iterable[str]) -> rank.Question:
+        """The question without the names of authors, where other terms are left."""
+        question = self.question()
+        names = {term for author in authors for term in text.tokens(author)}
+        left = {t: w for t, w in question.weights.items() if t not in names}
+        if not left:
+            return question
+        return question._replace(weights=left, sequence=[t for t in self.sequence if t in left])
+
+    def gaps(self) -> Tuple[str, ...]:
+        """Return the words of the query none of whose terms any record holds."""
+        found: Dict[str, None] = {}
+        for raw in self._raws:
+            terms = [term for term, _ in text.expand(raw)]
+            if terms and not any(self.df(term) for term in terms):
+                found[raw.strip("-./_")] = None
+        return tuple(found)
+
+
+def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None) -> Query:
+    """Make a query of options by name, as a batch line or a command gives them.
+
+    given: query or text, since, days, from, to, kind, tag, topic, file, branch, session, version, workspace, context-tags,
+    limit, min-score, semantic, lexical; `_` and `-` are one; lists or texts with commas where several may be given.  base:
+    what holds where nothing is given.  Raises UsageError.
+    """
+    values = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
+    changes: Dict[str, Any] = {}
+    for key, field in (("query", "text"), ("text", "text"), ("file", "file"), ("branch", "branch"), ("session", "session"),
+                       ("workspace", "workspace")):
+        if key in values:
+            changes[field] = string(key, values[key])
+    for key, field in (("kind", "kinds"), ("tag", "tags"), ("topic", "topics"), ("version", "versions")):
+        if key in values or key + "s" in values:
+            changes[field] = _several(key, values.get(key, values.get(key + "s")))
+    times = {key: string(key, values[key]) for key in ("since", "days", "from", "to") if key in values}
+    if times:
+        changes["since"], changes["until"] = timewords.bounds(
+            times.get("since", ""), times.get("days", ""), times.get("from", ""), times.get("to", ""), now, offset)
+    if "context-tags" in values:
+        changes["context_tags"] = rank.context_tags(",".join(_several("context-tags", values["context-tags"])))
+    if "limit" in values:
+        changes["limit"] = int(_number("limit", values["limit"], 1, MOST_LIMIT))
+    if "min-score" in values:
+        changes["min_score"] = _number("min-score", values["min-score"], -1e9, 1e9)
+    if "semantic" in values or "lexical" in values:
+        changes["semantic"] = bool(values.get("semantic")) and not values.get("lexical")
+    unknown = sorted(set(values) - _OPTIONS)
+    if unknown:
+        raise UsageError("no option '%s' of recall; there are %s" % (unknown[0][:40], ", ".join(sorted(_OPTIONS))))
+    return replace(base or Query(), **changes)
+
+
+def string(key: str, value: Any) -> str:
+    """Return the value of an option as text; raises UsageError for a list, an object or a truth value."""
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise UsageError("the option '%s' wants text, not %s" % (key, type(value).__name__))
+
+
+def _several(key: str, value: Any) -> Tuple[str, ...]:
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(piece.strip() for item in items for piece in string(key, item).split(",") if piece.strip())
+
+
+def _number(key: str, value: Any, least: float, most: float) -> float:
+    try:
+        number = float(string(key, value))
+    except ValueError:
+        number = float("nan")
+    if not least <= number <= most:
+        raise UsageError("the option '%s' wants a number from %g to %g" % (key, least, most))
+    return number

@@ -1,0 +1,467 @@
+"""The second look: the best candidates of the index, read again from their files, scored exactly and adjusted.
+
+    relevance = BM25 (k1 = 1.2, b = 0.75; title, section, tags and topics weigh entry.HEAD_WEIGHT, the rest 1)
+              + WINDOW * the best WINDOW_TOKENS of the text, scored as a document of mean length
+              + PROXIMITY * sum over neighbouring query terms of min(idf) / distance, within REACH tokens
+    score     = relevance * factor * outcomes * version * tags * source
+
+    factor    1 + 0.10 * (2 * recency + frequency + context) / 4, at most 1.10; recency = e^(-days / 30), frequency =
+              log(1 + uses) / log(1 + most uses), context = 1 in the same workspace, 0.5 with a topic of the query.  A signal
+              that no candidate has adds nothing.  A query for the latest adds LATEST * e^(-days behind the newest / 30).
+    outcomes  max(0.01, 1 + ln(1 + successes) - 0.5 ln(1 + failures)) ** DAMPED
+    version   1 exact, .95 superset, .85 subset, .75 overlap, .70 unversioned; disjoint is no match
+    tags      1 + sum of weight * 0.1 over the context tags that the record has
+    source    1.02 human, 1.01 agent, 1 automatic; at equal relevance lifted above what ranks below it
+
+Short notes of one session (turns of a conversation) are scored together: each gains NEIGHBOUR of the notes before and after
+it and SESSION of its session's best three, and AUTHOR where the query names who wrote it; the window says nothing there.
+Order: score, then id, then name.  Where the constants come from: docs/design.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import exp, log
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+
+from memory import entry, segment, text
+from memory.clock import DAY
+from memory.errors import UsageError
+from memory.records import Record
+
+WINDOW, WINDOW_TOKENS, PROXIMITY, REACH = 1.0, 40, 0.8, 8
+MOST_FACTOR, RECENCY_DAYS, LATEST, DAMPED = 0.10, 30.0, 0.5, 0.15
+SHARES = (("recency", 0.5), ("frequency", 0.25), ("context", 0.25))
+WEIGHTED = (0.6, 0.2, 0.1, 0.1)
+SOURCE = {"human": 1.02, "agent": 1.01, "auto": 1.0}
+VERSIONS = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unversioned": 0.70}
+NEIGHBOUR, SESSION, AUTHOR, WHEN, ASKING = 0.5, 0.2, 2.0, 1.3, 0.85
+TALK_TOKENS = 80  # mean terms of a candidate below which notes of a session count as a conversation
+DEFAULT_TAG_WEIGHT = 1.5
+TEXT_LIMIT = 1 << 17  # characters of a section that are looked at
+Parts = Tuple[Tuple[str, float], ...]
+
+_WHEN = re.compile(r"\s*(when|what (date|day|month|year)|how long|wann|언제|いつ|什么时候|何时)", re.I)
+_DATED = re.compile(r"\b(yesterday|today|tonight|tomorrow|(last|this|next|past) \w+|ago|recently|(mon|tues|wednes|thurs|fri|"
+                    r"satur|sun)day|january|february|march|april|june|july|august|september|october|november|december|"
+                    r"(19|20)\d\d|since)\b", re.I)
+
+
+class Words:
+    """One section of a record as raw tokens: `head` (title, section, tags, topics) and `body`."""
+
+    __slots__ = ("body", "head")
+
+    def __init__(self, record: Record, section: str, body: str, table: text.Table):
+        self.head = text.split(" ".join((record.title, section, *record.tags, *record.topics)), table)
+        extra = [value if isinstance(value, str) else " ".join(map(str, value))
+                 for value in (record.meta.get("files"), record.meta.get("rationale")) if value]
+        self.body = text.split(" ".join(extra) + "\n" + body[:TEXT_LIMIT], table)
+
+
+class Candidate(NamedTuple):
+    """A section of a record to be ranked: where it lives (workspace and path), and its number among its neighbours."""
+
+    record: Record
+    section: str
+    words: Words
+    workspace: str
+    path: str
+    number: int
+
+
+class Question(NamedTuple):
+    """What is asked: weights (term -> weight * idf), the terms in the query's order, the mean length of a document in terms,
+    term -> word of the query that it stands for, and the query's own text."""
+
+    weights: Mapping[str, float]
+    sequence: Sequence[str]
+    mean: float
+    surface: Mapping[str, str]
+    text: str
+
+
+class Signals(NamedTuple):
+    """What adjusts relevance: the instant, the variant (factor | weighted | none), the versions asked for, the weighted
+    context tags, uses and outcomes (successes, failures) by id, the present workspace ("" where all hits are of one), the
+    topics of the query, and whether it asks for the latest."""
+
+    now: float
+    rerank: str = "factor"
+    versions: Sequence[str] = ()
+    context_tags: Sequence[Tuple[str, float]] = ()
+    uses: Mapping[str, int] = {}
+    outcomes: Mapping[str, Tuple[int, int]] = {}
+    workspace: str = ""
+    topics: frozenset[str] = frozenset()
+    latest: bool = False
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A ranked record.
+
+    parts: every number that made the score, by name, in the order in which they apply.  why: one line for people.  section:
+    heading path of the best section, "" for the whole.  tokens: of the record's body.  freshness: FRESH | STALE | UNKNOWN.
+    workspace: where it lives, `global` for the global tier.  path: its file.
+    """
+
+    record: Record
+    score: float
+    parts: Parts
+    why: str
+    section: str
+    tokens: int
+    freshness: str = "UNKNOWN"
+    workspace: str = ""
+    path: str = ""
+
+
+class Expansion(Dict[str, Tuple[str, ...]]):
+    """Raw token -> its terms, each worked out once; one for all queries of a process."""
+
+    def __init__(self, stop: frozenset[str] = text.STOP) -> None:
+        super().__init__()
+        self.stop = stop
+        self._stems = text.Stems().__getitem__
+
+    def __missing__(self, raw: str) -> Tuple[str, ...]:
+        self[raw] = found = tuple([term for term, _ in text.expand(raw, self.stop, self._stems)])
+        return found
+
+
+class _Matches(Dict[str, Tuple[int, Tuple[Tuple[int, str], ...]]]):
+    """Raw token -> (how many terms, (place, term) of those that the query holds)."""
+
+    def __init__(self, weights: Mapping[str, float], expansion: Expansion):
+        super().__init__()
+        self._weights, self._expansion = weights, expansion
+        # A stem shares all but its last letter with the word it comes from, so most words need no stemming to be ruled out.
+        self._starts = {term[:2] if len(term) > 2 else term[:1] for term in weights}
+        self._stop = expansion.stop
+
+    def __missing__(self, raw: str) -> Tuple[int, Tuple[Tuple[int, str], ...]]:
+        found: Tuple[int, Tuple[Tuple[int, str], ...]]
+        word = raw.strip("-./_")
+        if word.isascii() and word.isalpha() and (word.islower() or word[1:].islower()) and len(word) <= text.LONGEST:
+            low = word.lower()
+            if low in self._stop:
+                self[raw] = found = (0, ())
+                return found
+            if low[:2] not in self._starts and low[0] not in self._starts:
+                self[raw] = found = (1, ())
+                return found
+        terms = self._expansion[word]
+        self[raw] = found = (len(terms), tuple([(i, t) for i, t in enumerate(terms) if t in self._weights]))
+        return found
+
+
+class Look:
+    """What the second look finds in one candidate: positions of the query's terms, their frequencies, the length."""
+
+    __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "window")
+
+    def __init__(self, words: Words, question: Question, matches: _Matches):
+        self.places: Dict[str, List[int]] = {}
+        self.head: Set[str] = set()
+        frequencies: Dict[str, float] = {}
+        at = self._walk(words.head, matches, 0, float(entry.HEAD_WEIGHT), frequencies)
+        self.head.update(self.places)
+        self.size = self._walk(words.body, matches, at, 1.0, frequencies)
+        self.length = self.size + (entry.HEAD_WEIGHT - 1) * at
+        weights = question.weights
+        norm = segment.K1 * (1.0 - segment.B + segment.B * self.length / question.mean)
+        self.bm25 = sum(weights[t] * tf * (segment.K1 + 1.0) / (tf + norm) for t, tf in frequencies.items())
+        self.window = self._window(weights)
+        self.proximity = self._proximity(question)
+
+    def _walk(self, raws: Sequence[str], matches: _Matches, at: int, weight: float, frequencies: Dict[str, float]) -> int:
+        places = self.places
+        for raw in raws:
+            count, found = matches[raw]
+            for offset, term in found:
+                places.setdefault(term, []).append(at + offset)
+                frequencies[term] = frequencies.get(term, 0.0) + weight
+            at += count
+        return at
+
+    def _window(self, weights: Mapping[str, float]) -> float:
+        """Return the greatest score of WINDOW_TOKENS neighbouring tokens: a sliding sum of saturated frequencies."""
+        hits = sorted((at, term) for term, places in self.places.items() for at in places)
+        counts: Dict[str, int] = {}
+        best = now = 0.0
+        low = 0
+        for at, term in hits:
+            n = counts.get(term, 0)
+            now += weights[term] * (_saturated(n + 1) - _saturated(n))
+            counts[term] = n + 1
+            while at - hits[low][0] >= WINDOW_TOKENS:
+                old = hits[low][1]
+                n = counts[old]
+                now -= weights[old] * (_saturated(n) - _saturated(n - 1))
+                counts[old] = n - 1
+                low += 1
+            best = max(best, now)
+        return best
+
+    def _proximity(self, question: Question) -> float:
+        total = 0.0
+        for a, b in zip(question.sequence, question.sequence[1:]):
+            first, second = self.places.get(a), self.places.get(b)
+            if first and second:
+                distance = _distance(first, second)
+                if distance <= REACH:
+                    total += min(question.weights[a], question.weights[b]) / max(distance, 1)
+        return total
+
+
+def _saturated(n: int) -> float:
+    return n * (segment.K1 + 1.0) / (n + segment.K1)
+
+
+def _distance(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return the least distance between two ascending lists of positions."""
+    best, j = 1 << 30, 0
+    for a in first:
+        while j + 1 < len(second) and abs(second[j + 1] - a) <= abs(second[j] - a):
+            j += 1
+        best = min(best, abs(second[j] - a))
+        if best <= 1:
+            break
+    return best
+
+
+def looks(candidates: Sequence[Candidate], question: Question, expansion: Expansion) -> List[Look]:
+    """Take the second look at each candidate."""
+    matches = _Matches(question.weights, expansion)
+    return [Look(candidate.words, question, matches) for candidate in candidates]
+
+
+def is_talk(candidates: Sequence[Candidate], found: Sequence[Look]) -> bool:
+    """Tell whether candidates are short notes of sessions: most name one, and their mean is below TALK_TOKENS terms."""
+    named = sum(1 for c in candidates if c.record.meta.get("session"))
+    return bool(candidates) and named * 2 > len(candidates) and sum(k.size for k in found) < TALK_TOKENS * len(found)
+
+
+def relevances(candidates: Sequence[Candidate], found: Sequence[Look], question: Question, talk: bool) -> List[Parts]:
+    """Return the parts of each candidate's relevance; their sum is the relevance, before factors named `author`, `dated`
+    and `asking`, which multiply it."""
+    plain: List[Parts] = [(("bm25", k.bm25), ("window", 0.0 if talk else WINDOW * k.window),
+                           ("proximity", PROXIMITY * k.proximity)) for k in found]
+    if not talk:
+        return plain
+    own = {(c.workspace, c.number): (k.bm25, _session(c)) for c, k in zip(candidates, found)}
+    support: Dict[str, List[float]] = {}
+    for value, session in own.values():
+        support.setdefault(session, []).append(value)
+    best = {session: sum(sorted(values, reverse=True)[:3]) for session, values in support.items()}
+    named = authors(candidates, question)
+    when = _WHEN.match(question.text) is not None
+    out: List[Parts] = []
+    for candidate, parts in zip(candidates, plain):
+        session = _session(candidate)
+        beside = sum(own[key][0] for key in ((candidate.workspace, candidate.number + step) for step in (-1, 1))
+                     if key in own and own[key][1] == session)
+        body = candidate.record.body.rstrip()
+        more = [("neighbours", NEIGHBOUR * beside), ("session", SESSION * best[session])]
+        if author(candidate.record) in named:
+            more.append(("author", AUTHOR))
+        if when and _DATED.search(body):
+            more.append(("dated", WHEN))
+        if body.endswith("?"):
+            more.append(("asking", ASKING))
+        out.append((*parts, *more))
+    return out
+
+
+_TIMES = frozenset(("author", "dated", "asking"))
+
+
+def total(parts: Parts) -> float:
+    """Return the relevance that parts make: the sum of the summands times the factors."""
+    value = sum(amount for name, amount in parts if name not in _TIMES)
+    for name, amount in parts:
+        if name in _TIMES:
+            value *= amount
+    return value
+
+
+def _session(candidate: Candidate) -> str:
+    return candidate.workspace + "/" + str(candidate.record.meta.get("session") or "")
+
+
+def author(record: Record) -> str:
+    """Return who wrote a note of a conversation, "" where nobody is named."""
+    said = record.meta.get("speaker") or record.meta.get("author")
+    return said if isinstance(said, str) else ""
+
+
+def authors(candidates: Sequence[Candidate], question: Question) -> Set[str]:
+    """Return the authors that the query names, unless it names every one of several, which tells nothing."""
+    everyone = {author(c.record) for c in candidates} - {""}
+    asked = set(text.tokens(question.text))
+    named = {name for name in everyone if asked.intersection(text.tokens(name))}
+    return set() if not named or len(everyone) > 20 or named == everyone else named
+
+
+def recency(now: float, created: float) -> float:
+    """Return e^(-days / 30) of an instant, 1 for one to come."""
+    return exp(-max(0.0, now - created) / DAY / RECENCY_DAYS)
+
+
+def factor(record: Record, workspace: str, signals: Signals, most_used: int) -> List[Tuple[str, float]]:
+    """Return recency, frequency and context of a record, each from 0 to 1; a signal that nobody has is left out."""
+    found = [("recency", recency(signals.now, record.created))]
+    if most_used:
+        found.append(("frequency", log(1.0 + signals.uses.get(record.id, 0)) / log(1.0 + most_used)))
+    if signals.workspace:
+        same_topic = not signals.topics.isdisjoint(entry.topic_names(record))
+        found.append(("context", 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0))
+    return found
+
+
+def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
+    """Name how a record's versions meet those asked for: exact, superset (it holds more), subset, overlap, unversioned; None
+    where they are disjoint.  `unversioned` is a value of its own, and that of a record without versions."""
+    want = {_version(v) for v in asked}
+    have = {_version(v) for v in held} or {"unversioned"}
+    if have == want:
+        return "exact"
+    if have > want:
+        return "superset"
+    if have < want:
+        return "unversioned" if have == {"unversioned"} else "subset"
+    if have & want:
+        return "overlap"
+    return "unversioned" if "unversioned" in have else None
+
+
+def _version(said: str) -> str:
+    said = said.strip().lower()
+    return said[1:] if said[:1] == "v" and said[1:2].isdigit() else said
+
+
+def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> float:
+    """Return 1 + sum of weight * 0.1 over the context tags that are a tag or topic of a record."""
+    held = {label.lower() for label in (*record.tags, *record.topics)}
+    return 1.0 + sum(weight * 0.1 for tag, weight in context_tags if tag.lower() in held)
+
+
+def outcome_factor(successes: int, failures: int) -> float:
+    """Return the multiplier of a record's outcomes, damped so that relevance leads."""
+    return float(max(0.01, 1.0 + log(1.0 + successes) - 0.5 * log(1.0 + failures)) ** DAMPED)
+
+
+def adjusted(candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals) -> List[Tuple[float, Parts]]:
+    """Return (score, parts) of each candidate; a score below 0 says that its versions are disjoint."""
+    values = [total(parts) for parts in relevance]
+    greatest = max(values, default=0.0) or 1.0
+    most_used = max((signals.uses.get(c.record.id, 0) for c in candidates), default=0)
+    newest = max((c.record.created for c in candidates), default=0.0)
+    out: List[Tuple[float, Parts]] = []
+    equals: Dict[str, List[int]] = {}
+    for i, (candidate, parts, value) in enumerate(zip(candidates, relevance, values)):
+        record = candidate.record
+        boosts = factor(record, candidate.workspace, signals, most_used)
+        product, named = _combined(value, boosts, greatest, signals.rerank)
+        times = _multipliers(record, signals)
+        if times is None:
+            out.append((-1.0, (*parts, *named)))
+            continue
+        if signals.latest:
+            times.append(("latest", 1.0 + LATEST * recency(newest, record.created)))
+        fixed = value
+        for name, amount in times:
+            product *= amount
+            fixed *= amount if name != "latest" else 1.0
+        equals.setdefault("%.9g" % fixed, []).append(i)
+        times.append(("source", SOURCE[record.source]))
+        out.append((product * SOURCE[record.source], (*parts, *named, *times)))
+    for group in equals.values():
+        _lift(group, candidates, out)
+    return out
+
+
+def _combined(value: float, boosts: Sequence[Tuple[str, float]], greatest: float,
+              rerank: str) -> Tuple[float, List[Tuple[str, float]]]:
+    """Bring relevance and boosts together in the chosen variant: (product, named parts)."""
+    if rerank == "none":
+        return value, []
+    given = dict(boosts)
+    if rerank == "weighted":
+        shares = dict(zip(("relevance", "recency", "frequency", "context"), WEIGHTED))
+        named = [("relevance", shares["relevance"] * value / greatest)]
+        named += [(name, shares[name] * amount) for name, amount in boosts]
+        return sum(amount for _, amount in named), named
+    by = 1.0 + MOST_FACTOR * sum(share * given.get(name, 0.0) for name, share in SHARES)
+    return value * by, [*boosts, ("factor", by)]
+
+
+def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, float]]]:
+    """Return the named multipliers of a record, or None where its versions are disjoint from those asked for."""
+    found = []
+    if record.id in signals.outcomes:
+        found.append(("outcomes", outcome_factor(*signals.outcomes[record.id])))
+    if signals.versions:
+        fit = version_fit(signals.versions, record.versions)
+        if fit is None:
+            return None
+        found.append(("version", VERSIONS[fit]))
+    if signals.context_tags:
+        found.append(("tags", tag_factor(record, signals.context_tags)))
+    return found
+
+
+def _lift(group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]) -> None:
+    """Among candidates of equal relevance put what a person wrote above an agent's, and that above what was captured."""
+    floor = 0.0
+    for source in ("auto", "agent", "human"):
+        mine = [i for i in group if candidates[i].record.source == source and out[i][0] > 0.0]
+        if not mine:
+            continue
+        least = min(out[i][0] for i in mine)
+        raised = floor * 1.0001 / least if least <= floor else 1.0
+        for i in mine:
+            score, parts = out[i]
+            out[i] = (score * raised, (*parts[:-1], ("source", parts[-1][1] * raised)))
+        floor = max(out[i][0] for i in mine)
+
+
+def why(look: Look, question: Question) -> str:
+    """Say in one line which words of the query stand where."""
+    def words(terms: Any) -> List[str]:
+        return list(dict.fromkeys(question.surface.get(t, t) for t in question.weights if t in terms))
+
+    head = words(look.head)
+    body = [w for w in words(set(look.places) - look.head) if w not in head]
+    said = [label + ": " + ", ".join(found[:8]) for label, found in (("title or tags", head), ("text", body)) if found]
+    return "; ".join(said) or "beside a match in its session"
+
+
+def order(hits: Sequence[Hit]) -> List[Hit]:
+    """Sort hits: score, then id, then name."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.record.id, hit.record.name))
+
+
+def context_tags(said: str) -> Tuple[Tuple[str, float], ...]:
+    """Read `reviewer,jira-api=1.5` as ((tag, weight), ...); a tag without a weight takes the mean of the given ones, or 1.5.
+
+    Raises UsageError for a weight that is no number from 0 to 100.
+    """
+    given: List[Tuple[str, Optional[float]]] = []
+    for piece in said.split(","):
+        tag, equals, weight = piece.strip().partition("=")
+        if not tag.strip():
+            continue
+        try:
+            value = float(weight) if equals else None
+        except ValueError:
+            value = -1.0
+        if value is not None and not 0.0 <= value <= 100.0:
+            raise UsageError("the context tag '%s' wants a weight from 0 to 100, such as %s=1.5"
+                             % (piece.strip()[:60], tag.strip()[:40]))
+        given.append((tag.strip(), value))
+    known = [value for _, value in given if value is not None]
+    default = sum(known) / len(known) if known else DEFAULT_TAG_WEIGHT
+    return tuple((tag, default if value is None else value) for tag, value in given)

@@ -1,0 +1,408 @@
+"""Recall: from a query to hits.  Candidates come from the index, what is shown is read from the files at that moment.
+
+A query without text lists the newest first.  Time words in the text filter (timewords.py); where they leave nothing, the
+search is repeated without them and says so.  Words that no record holds are looked for as misspellings (fuzzy.py).
+
+Batch format, one JSON object a line: in {"id", "query", options of `options` by name, "now"}, out {"id", "hits": [{"id",
+"score"}]}, or {"id", "error"} for a line that cannot be answered; its order is that of the input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from struct import error as StructError
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from memory import claims, entry, files, jsonio, rank, segment, text, timewords
+from memory import query as search
+from memory.config import Config
+from memory.errors import IndexFault, StoreError, UsageError
+from memory.paths import FOLDERS, GLOBAL, Place
+from memory.question import MOST_LIMIT, Terms, string
+from memory.question import Query as Query
+from memory.question import options as options
+from memory.rank import Candidate, Hit
+from memory.records import Record
+from memory.shelf import Shelf
+
+CANDIDATES = 32  # documents that get a second look
+TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
+FILTERED_READS = 3000  # files that filters on the text of records may read
+SCANNED = 2000  # newest records that a query of stop words alone is looked for in
+_KIND_WORDS = {form: kind for kind, forms in {
+    "checkpoint": "checkpoint checkpoints", "learning": "learning learnings lesson lessons", "rule": "rule rules",
+    "resource": "resource resources", "plan": "plan plans"}.items() for form in forms.split()}
+
+
+class Found(NamedTuple):
+    """hits: best first.  notes: lines about how they were found.  backend: what ranked.  left_out: further matches beyond the
+    limit that got a second look.  stale: the index needs a refresh.  known_gaps: words of the query that no record holds."""
+
+    hits: Tuple[Hit, ...]
+    notes: Tuple[str, ...]
+    backend: str
+    left_out: int
+    stale: bool
+    known_gaps: Tuple[str, ...]
+
+
+def recall(place: Place, settings: Config, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
+           uses: Optional[Mapping[str, int]] = None, outcomes: Optional[Mapping[str, Tuple[int, int]]] = None) -> Found:
+    """Answer a query.
+
+    now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the workspaces to search instead
+    of those that the query names.  uses, outcomes: counts by id, from the ledger.  Raises UsageError for an unknown
+    workspace or kind.
+    """
+    with Searcher(place, settings, uses, outcomes) as searcher:
+        return searcher.answer(query, now, offset, places)
+
+
+class Searcher:
+    """Open indexes and what was read through them, for one query or a batch; use it as a context manager."""
+
+    def __init__(self, place: Place, settings: Config, uses: Optional[Mapping[str, int]] = None,
+                 outcomes: Optional[Mapping[str, Tuple[int, int]]] = None):
+        self.place, self.settings = place, settings
+        self.uses, self.outcomes = uses or {}, outcomes or {}
+        self.shelves: Dict[str, Shelf] = {}
+        self.expansion = rank.Expansion()
+
+    def __enter__(self) -> Searcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for shelf in self.shelves.values():
+            shelf.close()
+
+    def answer(self, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None) -> Found:
+        """Answer one query; see `recall`."""
+        for kind in query.kinds:
+            if kind not in FOLDERS:
+                raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
+        shelves = [self._shelf(p, now) for p in (places or workspaces(self.place, query.workspace))]
+        task = _Task(self, shelves, query, now, offset)
+        try:
+            return task.run()
+        except (IndexFault, StructError, ValueError, IndexError, OverflowError) as fault:
+            # A flipped bit can pass every check of the reader and surface as any of these.
+            if not any(shelf.on_disk for shelf in shelves):
+                raise
+            for shelf in shelves:
+                shelf.from_files(now, "the index is damaged (%s)" % (str(fault).partition(";")[0] or type(fault).__name__))
+            return _Task(self, shelves, query, now, offset).run()
+
+    def _shelf(self, place: Place, now: float) -> Shelf:
+        key = place.key + "/" + place.scope
+        if key not in self.shelves:
+            self.shelves[key] = Shelf(place, now)
+        return self.shelves[key]
+
+
+def workspaces(place: Place, name: str) -> List[Place]:
+    """Return the places of `--workspace`: "" the present one, `all` of the home, or those of one name (with or without its
+    8 hex digits); raises UsageError where there is none."""
+    if name in ("", place.key):
+        return [place]
+    try:
+        keys = sorted(e.name for e in files.posix.scandir(place.home + "/workspaces") if e.is_dir() and e.name[0] != ".")
+    except OSError:
+        keys = []
+    others = [Place(place.home, key, "", "", "", "") for key in keys if key != place.key]
+    if name == "all":
+        return [place, *others]
+    found = [p for p in [place, *others] if name in (p.key, p.key.rpartition("-")[0])]
+    if not found:
+        near = ", ".join(keys[:5]) or "none yet"
+        raise UsageError("no workspace '%s'; there are %s; `all` searches every one" % (name[:60], near))
+    return found
+
+
+class _Task:
+    """One query on its way through its workspaces."""
+
+    def __init__(self, searcher: Searcher, shelves: Sequence[Shelf], query: Query, now: float, offset: float):
+        self.searcher, self.shelves, self.query = searcher, shelves, query
+        self.now, self.offset = now, offset
+        self.limit = min(query.limit or int(searcher.settings["recall.limit"]), MOST_LIMIT)
+        self.notes: List[str] = []
+        self.latest = False
+        self.unread = 0  # matches that were not even read: of a listing, where they are only counted
+
+    def run(self) -> Found:
+        for shelf in self.shelves:
+            self.notes += [note for note in shelf.notes if note not in self.notes]
+        if self.query.semantic:
+            self.notes.append("semantic search is not set up here; ranked by words alone")
+        asked = self.query
+        hits: List[Hit] = []
+        gaps: Tuple[str, ...] = ()
+        self.query, timed = self._timed(asked)
+        hits, gaps = self._hits()
+        if timed and not hits and self.query.text:
+            self.query = asked
+            again, gaps = self._hits()
+            if again:
+                self.notes.append("nothing from the time that the query names; showing any time")
+            hits = again
+        return self._found(hits, gaps)
+
+    def _timed(self, query: Query) -> Tuple[Query, bool]:
+        """Take the time words out of a query; True where they narrowed it."""
+        if not query.text or query.since is not None or query.until is not None:
+            return query, False
+        times = timewords.parse(query.text, self.now, self.offset)
+        self.latest = times.latest
+        timed = times.since is not None or times.until is not None
+        if not timed and not times.latest:
+            return query, False
+        rest, kinds = times.rest, query.kinds
+        raws = [raw.strip("-./_").lower() for raw in text.split(rest)]
+        content = [raw for raw in raws if raw and raw not in text.STOP]
+        if not kinds and content and all(raw in _KIND_WORDS for raw in content):
+            kinds, content = tuple(dict.fromkeys(_KIND_WORDS[raw] for raw in content)), []
+        if timed or kinds != query.kinds or not content:
+            return replace(query, text=rest if content else "", since=times.since, until=times.until, kinds=kinds), timed
+        return replace(query, text=rest), False
+
+    def _hits(self) -> Tuple[List[Hit], Tuple[str, ...]]:
+        if not text.split(self.query.text):
+            return self._newest(), ()
+        if not any(text.expand(raw) for raw in text.split(self.query.text)):
+            return self._scanned(), ()
+        terms = Terms(self.query.text, self.shelves)
+        self.notes += [note for note in terms.notes if note not in self.notes]
+        pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
+        question = terms.question()
+        expansion = self.searcher.expansion
+        found = rank.looks(pool, question, expansion)
+        talk = rank.is_talk(pool, found)
+        if talk:
+            pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, TALK_CANDIDATES)]
+            pool = self._with_neighbours(pool)
+            question = terms.without(rank.authors(pool, question))
+            found = rank.looks(pool, question, expansion)
+        return self._ranked(pool, found, question, talk), terms.gaps()
+
+    def _ranked(self, pool: Sequence[Candidate], found: Sequence[rank.Look], question: rank.Question, talk: bool) -> List[Hit]:
+        relevance = rank.relevances(pool, found, question, talk)
+        scored = rank.adjusted(pool, relevance, self._signals(pool, question))
+        best: Dict[str, Tuple[float, int]] = {}
+        for i, ((score, _), candidate) in enumerate(zip(scored, pool)):
+            if score > 0.0 and score > best.get(candidate.path, (0.0, 0))[0]:
+                best[candidate.path] = (score, i)
+        hits = []
+        for score, i in best.values():
+            if self.query.min_score is None or score >= self.query.min_score:
+                c = pool[i]
+                hits.append(Hit(c.record, score, scored[i][1], rank.why(found[i], question), c.section, c.record.tokens,
+                                workspace=c.workspace, path=c.path))
+        return rank.order(hits)
+
+    def _signals(self, pool: Sequence[Candidate], question: Optional[rank.Question]) -> rank.Signals:
+        several = len({c.workspace for c in pool}) > 1
+        words = frozenset(text.split(self.query.text.lower())) | {t.lower() for t in self.query.topics}
+        return rank.Signals(self.now, str(self.searcher.settings["recall.rerank"]), self.query.versions, self.query.context_tags,
+                            self.searcher.uses, self.searcher.outcomes, self.searcher.place.key if several else "", words,
+                            self.latest)
+
+    # ---- candidates
+
+    def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[Candidate]:
+        """Return the best candidates of a workspace that pass the filters, each read from its file."""
+        most = max(most, 2 * self.limit)
+        filtered = self._is_filtered()
+        wanted = shelf.index.documents + len(shelf.index.delta.docs) if filtered else most + shelf.slack
+        numbers = [number for _, number in search.search(shelf.index, terms.pairs(), wanted)]
+        if filtered:
+            numbers = self._sifted(shelf, numbers)
+        return self._taken(shelf, numbers, most)
+
+    def _taken(self, shelf: Shelf, numbers: Sequence[int], most: int) -> List[Candidate]:
+        found: List[Candidate] = []
+        for reads, number in enumerate(numbers):
+            if len(found) >= most:
+                break
+            if reads >= FILTERED_READS:
+                self.notes.append("%s: %d further matches were not read; narrow the query"
+                                  % (shelf.place.key, len(numbers) - reads))
+                break
+            candidate = shelf.candidate(number)
+            if candidate and self._passes(candidate.record) and not self._is_elsewhere(shelf, candidate.record):
+                found.append(candidate)
+        return found
+
+    def _is_elsewhere(self, shelf: Shelf, record: Record) -> bool:
+        """The global tier is in every workspace's index: it counts in the first searched alone."""
+        return record.tier == GLOBAL and shelf is not self.shelves[0]
+
+    def _with_neighbours(self, pool: List[Candidate]) -> List[Candidate]:
+        """Add the notes just before and after the best candidates: an answer follows its question without its words."""
+        have = {(c.workspace, c.number) for c in pool}
+        shelves = {shelf.place.key: shelf for shelf in self.shelves}
+        for candidate in pool[:CANDIDATES]:
+            shelf = shelves.get(candidate.workspace)
+            for number in (candidate.number - 1, candidate.number + 1):
+                if shelf is None or (candidate.workspace, number) in have or not 0 <= number < shelf.size:
+                    continue
+                have.add((candidate.workspace, number))
+                other = shelf.candidate(number)
+                if (other and other.record.meta.get("session") == candidate.record.meta.get("session")
+                        and self._passes(other.record)):
+                    pool.append(other)
+        return pool
+
+    def _newest(self) -> List[Hit]:
+        """List what passes the filters, newest first, for a query without text."""
+        pool: List[Candidate] = []
+        for shelf in self.shelves:
+            numbers = self._sifted(shelf, shelf.newest())
+            taken = self._taken(shelf, numbers, self.limit)
+            pool += taken
+            if len(taken) == self.limit and not self._is_reading():
+                self.unread += len(numbers) - self.limit
+        pool = [c for c in pool if not self.query.versions or rank.version_fit(self.query.versions, c.record.versions)]
+        pool.sort(key=lambda c: (-c.record.created, c.record.id, c.record.name))
+        hits = []
+        for c in pool:
+            score = rank.recency(self.now, c.record.created)
+            if self.query.min_score is None or score >= self.query.min_score:
+                hits.append(Hit(c.record, score, (("recency", score),), "newest first", "", c.record.tokens,
+                                workspace=c.workspace, path=c.path))
+        return hits
+
+    def _scanned(self) -> List[Hit]:
+        """Answer a query of stop words alone, which no index holds, from the texts of the newest records."""
+        expansion = rank.Expansion(frozenset())
+        pool: List[Candidate] = []
+        for shelf in self.shelves:
+            pool += self._taken(shelf, self._sifted(shelf, shelf.newest())[:SCANNED], SCANNED)
+        self.notes.append("only common words: looked through the %d newest records" % len(pool))
+        pairs = text.terms(self.query.text)
+        sequence = [t for raw in text.split(self.query.text) for t, _ in text.expand(raw, frozenset())]
+        flat = rank.Question(dict(pairs), sequence, 100.0, {}, self.query.text)
+        seen = rank.looks(pool, flat, expansion)
+        weights = {t: w * search.idf(max(1, len(pool)), sum(1 for k in seen if t in k.places)) for t, w in pairs}
+        pool = [c for c, k in zip(pool, seen) if k.places]
+        mean = sum(k.length for k in seen) / max(1, len(seen)) or 1.0
+        question = rank.Question(weights, sequence, mean, {}, self.query.text)
+        return self._ranked(pool, rank.looks(pool, question, expansion), question, False)
+
+    # ---- filters
+
+    def _is_filtered(self) -> bool:
+        q = self.query
+        return bool(q.since is not None or q.until is not None or q.kinds) or self._is_reading()
+
+    def _is_reading(self) -> bool:
+        """Whether a filter needs the record's file, since the index does not know what it asks."""
+        q = self.query
+        return bool(q.tags or q.topics or q.file or q.branch or q.session or q.versions)
+
+    def _sifted(self, shelf: Shelf, numbers: Sequence[int]) -> List[int]:
+        """Drop the documents whose row in the index already says that they do not pass."""
+        q, facts = self.query, shelf.facts()
+        kinds = {segment.KINDS.index(kind) for kind in q.kinds}
+        low = -1.0 if q.since is None else q.since - 1.0  # rows hold whole seconds
+        high = float("inf") if q.until is None else q.until
+        found = []
+        for number in numbers:
+            flags, created = facts[number][:2]
+            if low <= created < high and (not kinds or flags & 7 in kinds):
+                found.append(number)
+        return found
+
+    def _passes(self, record: Record) -> bool:
+        """Tell whether a record, as its file is now, passes every filter of the query."""
+        q = self.query
+        if q.since is not None and record.created < q.since:
+            return False
+        if q.until is not None and record.created >= q.until:
+            return False
+        if q.kinds and record.kind not in q.kinds:
+            return False
+        held = {tag.lower() for tag in record.tags}
+        if any(tag.lstrip("#").lower() not in held for tag in q.tags):
+            return False
+        held |= {topic.lower() for topic in record.topics} | set(entry.topic_names(record))
+        if any(topic.lower() not in held for topic in q.topics):
+            return False
+        if q.branch and str(record.meta.get("branch", "")) != q.branch:
+            return False
+        if q.session and not str(record.meta.get("session", "")).startswith(q.session):
+            return False
+        return not q.file or claims.mentions(record, q.file)
+
+    # ---- the answer
+
+    def _found(self, hits: List[Hit], gaps: Tuple[str, ...]) -> Found:
+        shown = [replace(hit, freshness=self._freshness(hit)) for hit in hits[:self.limit]]
+        if not hits:
+            self.notes.append("nothing found")
+        backend = "lexical" if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves) else "lexical, from the files"
+        return Found(tuple(shown), tuple(self.notes), backend, max(0, len(hits) - self.limit) + self.unread,
+                     any(shelf.is_stale for shelf in self.shelves), gaps)
+
+    def _freshness(self, hit: Hit) -> str:
+        place = self.searcher.place
+        if hit.workspace != place.key:  # a note of another project, or of all, says nothing of this one's files
+            return claims.UNKNOWN
+        return claims.check(hit.record, place.root, place.git).state
+
+
+def batch(lines: Iterable[str], place: Place, settings: Config, now: float, offset: float, base: Optional[Query] = None,
+          uses: Optional[Mapping[str, int]] = None, outcomes: Optional[Mapping[str, Tuple[int, int]]] = None) -> Iterator[str]:
+    """Answer JSONL queries as JSONL (format above) through one open index; blank lines are skipped.
+
+    now: the instant for lines without one of their own.  base: the options of the command itself.
+    """
+    with Searcher(place, settings, uses, outcomes) as searcher:
+        for line in lines:
+            if not line.strip():
+                continue
+            id_: Any = None
+            try:
+                given = jsonio.parse(line)
+                if not isinstance(given, dict):
+                    raise UsageError("a line of a batch is one JSON object")
+                id_ = given.pop("id", None)
+                instant = _instant(given.pop("now", None), now, offset)
+                found = searcher.answer(options(given, instant, offset, base), instant, offset)
+            except (UsageError, StoreError, ValueError) as error:
+                yield jsonio.dump({"id": id_, "error": str(error)})
+                continue
+            yield jsonio.dump({"id": id_, "hits": [{"id": hit.record.id, "score": round(hit.score, 6)} for hit in found.hits]})
+
+
+def _instant(said: Any, now: float, offset: float) -> float:
+    if said is None:
+        return now
+    if isinstance(said, (int, float)) and not isinstance(said, bool):
+        return float(said)
+    return timewords.instant(string("now", said), now, offset)
+
+
+def find_one(place: Place, settings: Config, text_: str) -> Record:
+    """Find a record by id, start of an id, or name; raises StoreError, which names near ids."""
+    from memory import index
+    from memory.store import Store
+
+    store = Store(place, settings, 0.0)
+    try:
+        found = index.open_index(place)
+    except IndexFault:
+        return store.find(text_)
+    try:
+        doc = found.by_id(text_.strip())
+    except IndexFault:
+        doc = None
+    finally:
+        found.close()
+    if doc is not None:
+        try:
+            record = store.read(doc.name)
+        except StoreError:
+            return store.find(text_)
+        if record.id == text_.strip():
+            return record
+    return store.find(text_)
