@@ -1,0 +1,166 @@
+"""What models cost: the ledger of calls, the daily cap, and the cap on calls that live or start at once.
+
+Schema of `<home>/spend.jsonl`, version 1.  One line per model call, also when it failed, appended in one write:
+
+    {"v":1,"t":"2026-11-21T14:30:52Z","provider":"claude","model":"…","in":812,"out":140,"cost":0.001,"ok":true,"why":""}
+
+`in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say: unknown is not zero.
+`why` is a word for the failure (`timeout`, `exit 1`, …), never text of the user's, of a record or of a model.
+
+Admission, `<home>/spawn/`.  `slot-0` to `slot-3` are kernel locks, one held by each running call, so that a killed
+holder frees its slot.  `starts` holds the epoch seconds of the calls started today and in the last minute, one per
+line, and is rewritten under the kernel lock `lock`.  These files bound what a recursion can do where every other guard
+is gone (a host that strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import Iterator, Protocol
+
+from memory import clock, files, jsonio
+
+LIVE, RATE, MINUTE = 4, 12, 60.0
+TAIL = 4 << 20  # bytes of the ledger's end that are read: some 25,000 calls
+
+
+class Caps(Protocol):
+    """The settings read here: `distill.dailyCalls` and `distill.dailyTokens`."""
+
+    def __getitem__(self, key: str) -> object:
+        """Return the value of a key."""
+        ...
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Calls of a span of time: how many, how many failed, of how many the tokens are unknown, tokens, US dollars."""
+
+    calls: int = 0
+    failed: int = 0
+    unknown: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+
+
+def record(home: str, now: float, provider: str, model: str, tokens_in: int | None, tokens_out: int | None,
+           cost: float | None, why: str = "") -> None:
+    """Append one call to the ledger.
+
+    now: seconds since the epoch.  why: "" for a success, else a word for the failure.  Raises OSError.
+    """
+    line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model, "in": tokens_in, "out": tokens_out,
+            "cost": cost, "ok": not why, "why": why[:40]}
+    files.append(home + "/spend.jsonl", (jsonio.dump(line) + "\n").encode("ascii"))
+
+
+def between(home: str, start: float, end: float) -> Totals:
+    """Sum the calls of [start, end), in seconds since the epoch, over lines that can be read.  Raises OSError."""
+    calls = failed = unknown = tokens_in = tokens_out = 0
+    cost = 0.0
+    for line in _tail(home + "/spend.jsonl"):
+        try:
+            row = jsonio.parse(line)
+            instant = clock.parse(row["t"])
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue
+        if instant is None or not start <= instant < end:
+            continue
+        calls += 1
+        failed += row.get("ok") is not True
+        given, got, price = _number(row.get("in")), _number(row.get("out")), _number(row.get("cost"))
+        unknown += given is None or got is None
+        tokens_in += int(given or 0)
+        tokens_out += int(got or 0)
+        cost += price or 0.0
+    return Totals(calls, failed, unknown, tokens_in, tokens_out, cost)
+
+
+def today(home: str, now: float) -> Totals:
+    """Sum the calls of the UTC day that holds `now`."""
+    start = clock.midnight(now)
+    return between(home, start, start + clock.DAY)
+
+
+def allowed(home: str, config: Caps, now: float, tokens: int = 0) -> str:
+    """Return "" where the day's caps leave room for a call of `tokens` tokens, else the reason why not."""
+    calls, most = _integer(config["distill.dailyCalls"]), _integer(config["distill.dailyTokens"])
+    try:
+        spent = today(home, now)
+        started = [t for t in _starts(home) if clock.midnight(t) == clock.midnight(now)]
+    except OSError as error:
+        return "the spend ledger cannot be read (%s)" % error.strerror
+    made = max(spent.calls, len(started))
+    if made >= calls:
+        return "the day's cap of %d model calls is reached (distill.dailyCalls)" % calls
+    used = spent.tokens_in + spent.tokens_out
+    if used + tokens > most:
+        return "the day's cap of %d tokens leaves %d (distill.dailyTokens)" % (most, max(most - used, 0))
+    return ""
+
+
+@contextlib.contextmanager
+def slot(home: str, config: Caps, now: float, tokens: int = 0) -> Iterator[str]:
+    """Hold a place for one model call.
+
+    `with slot(…) as declined`: "" where the call may start, else the reason why not, which is no failure of the call.
+    The day's caps are looked at again under the lock, so that processes at the same instant do not pass them together.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            declined = _admit(stack, home, config, now, tokens)
+        except OSError as error:
+            declined = "%s/spawn cannot be used (%s)" % (home, error.strerror)
+        yield declined
+
+
+def _admit(stack: contextlib.ExitStack, home: str, config: Caps, now: float, tokens: int) -> str:
+    folder = files.make_folder(home + "/spawn")
+    with files.Lock(folder + "/lock", wait=True):
+        reason = allowed(home, config, now, tokens)
+        if reason:
+            return reason
+        starts = [t for t in _starts(home) if abs(now - t) < MINUTE or clock.midnight(t) == clock.midnight(now)]
+        # Stamps of the near future count: a clock set back must not open the gate.
+        if sum(1 for t in starts if abs(now - t) < MINUTE) >= RATE:
+            return "%d model calls started within the last minute" % RATE
+        if not any(stack.enter_context(files.Lock("%s/slot-%d" % (folder, i))) for i in range(LIVE)):
+            return "%d model calls are running" % LIVE
+        lines = "".join("%.3f\n" % t for t in [*starts, now])
+        files.replace(folder + "/starts", lines.encode("ascii"))
+    return ""
+
+
+def _starts(home: str) -> list[float]:
+    """Read the stamps of recent starts; a line that is no number is passed over."""
+    found = []
+    for line in _tail(home + "/spawn/starts"):
+        with contextlib.suppress(ValueError):
+            found.append(float(line))
+    return [t for t in found if t - t == 0]
+
+
+def _tail(path: str) -> list[bytes]:
+    try:
+        fd = files.open_read(path)
+    except FileNotFoundError:
+        return []
+    try:
+        size = os.fstat(fd).st_size
+        data = files.read_at(fd, TAIL, max(size - TAIL, 0))
+    finally:
+        os.close(fd)
+    return data.splitlines()
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15:
+        return float(value)
+    return None
+
+
+def _integer(value: object) -> int:
+    return int(value) if isinstance(value, (int, float)) else 0
