@@ -1,0 +1,16 @@
+"""Runs the command line by path: `python3 -I <root>/memory …`."""
+
+import os
+import sys
+
+if sys.version_info < (3, 9):  # noqa: UP036  (a system Python may be older than what we support: say so in one line)
+    sys.exit("dayleaf: Python 3.9 or newer is needed, not %d.%d; run install.sh" % sys.version_info[:2])
+
+# Run by path, sys.path[0] is this directory, whose modules would shadow others; `memory` may be a project's name too.
+if not __package__:
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+if __name__ == "__main__":
+    from memory.cli import main
+
+    sys.exit(main())

@@ -1,0 +1,89 @@
+"""UserPromptExpansion: dayleaf's slash commands, answered by the command line in a child.
+
+What only shows something (`status`, `why`, `on`, `off`) blocks the expansion: its text reaches the user, and no model is
+asked.  What the model is to work with (`recall`, `distill`, `learn`, `checkpoint`) becomes context beside the command's own
+text.  The arguments go to the child's stdin as they were typed, through no shell.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from memory import files, hookio, paths, render
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Event = dict[str, Any]
+
+SHOWN = ("status", "why", "on", "off")
+GIVEN = ("recall", "distill", "learn", "checkpoint")
+WITH_SESSION = ("why", "on", "off", "learn", "checkpoint")
+TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
+UNITS = 9500  # UTF-16 units; the host cuts above 10,000
+
+
+def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
+    """Answer one of dayleaf's slash commands; any other expansion gets nothing."""
+    name = event.get("command_name")
+    verb = name[len("dayleaf:"):] if isinstance(name, str) and name.startswith("dayleaf:") else ""
+    if verb not in SHOWN + GIVEN or env.get(hookio.NESTED):
+        return None, False
+    raw = event.get("command_args")
+    said, failed = _run(verb, raw if isinstance(raw, str) else "", event, env)
+    if verb in SHOWN:
+        return {"decision": "block", "reason": render.clip(failed or said or "nothing to show", UNITS)}, False
+    if failed:
+        said = render.block(verb, ["It failed, nothing was done: " + render.clip(render.clean(failed), UNITS - 400)])
+    return {"hookSpecificOutput": {"hookEventName": "UserPromptExpansion", "additionalContext": render.clip(said, UNITS)}}, False
+
+
+def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, str]:
+    """Run the command line and return (what it printed, "" or one line that says what failed)."""
+    import subprocess
+
+    _extend()
+    argv = ["-I", __file__.replace("\\", "/").rpartition("/")[0], verb, "--args-from-stdin", *_options(verb, event)]
+    folder = hookio.project_dir(event, env)
+    for python in _pythons(paths.home(env)):
+        try:
+            done = subprocess.run([python, *argv], input=raw.encode("utf-8", "replace"), capture_output=True, cwd=folder,
+                                  env={**env, "NO_COLOR": "1"}, timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            return "", "dayleaf: %s took longer than %d s and was stopped; try it in a terminal" % (verb, TIMEOUT)
+        except OSError as error:
+            failed = "dayleaf: %s could not be started (%s); run `dayleaf doctor` in a terminal" % (verb, error.strerror)
+            continue
+        told = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if done.returncode:
+            return "", told or "dayleaf: %s failed (%d); run `dayleaf doctor` in a terminal" % (verb, done.returncode)
+        return done.stdout.decode("utf-8", "replace").strip("\n"), ""
+    return "", failed
+
+
+def _pythons(home: str) -> list[str]:
+    """Return the interpreters to try: the runtime's, then the one that runs this hook."""
+    runtime = home + "/runtime/bin/python"
+    return ([runtime] if files.exists(runtime) else []) + [sys.executable]
+
+
+def _options(verb: str, event: Event) -> list[str]:
+    session = paths.safe_id(event.get("session_id"))
+    options = ["--hook"] if verb in GIVEN else []
+    options += ["--session", session] if session and verb in WITH_SESSION else []
+    if verb == "learn":
+        options += ["--source", "human"]  # the user typed it, although the client's environment says agent
+    transcript = event.get("transcript_path")
+    if verb == "checkpoint" and isinstance(transcript, str) and transcript:
+        options.append("--transcript=" + transcript)
+    return options
+
+
+def _extend() -> None:
+    """Replace the hook's short deadline by one that lets a model answer."""
+    try:
+        from _signal import alarm  # type: ignore[import-not-found]
+    except ImportError:
+        return
+    alarm(TIMEOUT + 8)

@@ -1,0 +1,219 @@
+"""What is there: paths, counts, freshness of the index, settings in force; and figures over the receipts and the spend."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from memory import clock, config, files, index, indexer, paths, receipts, segment, spend, terminal, text
+from memory.errors import IndexFault
+from memory.store import Store
+from memory.walk import walk
+
+BUILD, REFRESH = "`dayleaf index build`", "`dayleaf index refresh`"
+MOST_LISTED = 10  # skipped records that are listed for a person
+MOST_USED = 5
+
+
+def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str, Any]:
+    """Return the state of a place as plain data.
+
+    records: counts by kind and tier.  index: `state` fresh | stale | missing | damaged, with the command that mends it in
+    `remedy`.  skipped: files that gave no record, with line, reason and remedy.
+    """
+    store = Store(place, settings, now)
+    counts: dict[str, dict[str, int]] = {kind: {} for kind in paths.FOLDERS}
+    tokens = 0
+    for record in store.each():
+        tier = paths.TIER_NAMES[record.tier]
+        counts[record.kind][tier] = counts[record.kind].get(tier, 0) + 1
+        tokens += record.tokens
+    runtime = place.home + "/runtime/bin/python"
+    return {
+        "workspace": place.key, "root": place.root, "home": place.home,
+        "tiers": {paths.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
+        "records": {kind: tiers for kind, tiers in counts.items() if tiers},
+        "total": sum(n for tiers in counts.values() for n in tiers.values()), "tokens": tokens,
+        "index": index_state(place), "backend": "lexical",
+        "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
+        "runtime": {"python": runtime, "present": files.exists(runtime)},
+        "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
+        "problems": list(settings.problems)}
+
+
+def index_state(place: paths.Place) -> dict[str, Any]:
+    """Return what is known of a place's index: path, sizes, generation, counts, and whether it is behind the files.
+
+    Files are compared by size and time, as the readers do; `dayleaf index verify` compares contents.
+    """
+    path = index.segment_path(place)
+    value: dict[str, Any] = {"path": path, "tokeniser": text.VERSION}
+    try:
+        found = index.open_index(place, watch=False)
+    except IndexFault as fault:
+        there = files.exists(path)
+        return {**value, "state": "damaged" if there else "missing", "why": str(fault).partition(";")[0], "remedy": BUILD}
+    try:
+        return {**value, **_opened(place, found, path)}
+    except IndexFault as fault:
+        return {**value, "state": "damaged", "why": str(fault).partition(";")[0], "remedy": BUILD}
+    finally:
+        found.close()
+
+
+def _opened(place: paths.Place, found: index.Index, path: str) -> dict[str, Any]:
+    base = found.segment
+    assert base is not None
+    known = indexer.manifest(found)
+    added = changed = 0
+    for name, _, mtime_ns, size in walk(place)[0]:
+        before = known.pop(name, None)
+        added += before is None
+        changed += before is not None and before[:2] != (mtime_ns, size)
+    behind = {"added": added, "changed": changed, "removed": len(known)}
+    stale = any(behind.values())
+    return {"state": "stale" if stale else "fresh", "behind": behind, "remedy": REFRESH if stale else "",
+            "generation": base.generation, "built": clock.iso(base.built), "bytes": os.stat(path).st_size,
+            "deltaBytes": found.delta.size, "deltaFrames": found.delta.frames, "records": found.records,
+            "learnings": found.learnings, "learningTokens": found.learning_tokens, "documents": found.documents,
+            "terms": base.terms}
+
+
+def is_whole(place: paths.Place) -> bool:
+    """Tell whether the segment's bytes are those that were written: the generation is a digest of them."""
+    data = files.read(index.segment_path(place), 1 << 40)
+    return files.sha256(data[segment.HEADER_SIZE:])[:8].encode("ascii") == data[8:16]
+
+
+def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
+    """Write a state for a person."""
+    runtime = value["runtime"]
+    rows = [["workspace", value["workspace"]], *([name, folder] for name, folder in value["tiers"].items()),
+            ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"]]
+    changed = [[key, terminal.one_line(str(row["value"])), row["source"]] for key, row in value["settings"].items()
+               if row["source"] != "default"]
+    out = [*terminal.table(rows), "", style.bold("Records"), *_counts(value), "", style.bold("Index"), *index_lines(value)[1:]]
+    if changed:
+        out += ["", style.bold("Settings that are not the default"), *terminal.table(changed, "  ")]
+    return out + ["! " + terminal.one_line(problem) for problem in value["problems"]]
+
+
+def _counts(value: dict[str, Any]) -> list[str]:
+    rows = [[kind, f"{sum(tiers.values()):,}", ", ".join("%s %d" % item for item in tiers.items())]
+            for kind, tiers in value["records"].items()]
+    return terminal.table(rows, "  ", (1,)) or ["  none yet: `dayleaf learn \"…\"` keeps the first"]
+
+
+def index_lines(value: dict[str, Any]) -> list[str]:
+    """Write the index's part of a state for a person."""
+    found = value["index"]
+    state = found["state"]
+    if state == "stale":
+        behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
+        state += " (%s); %s mends it" % (behind, found["remedy"])
+    elif state == "missing":
+        state += "; %s makes one, until then recall reads the files" % found["remedy"]
+    elif state == "damaged":
+        state += " (%s); %s mends it" % (found["why"], found["remedy"])
+    rows = [["state", state], ["path", found["path"]]]
+    if "generation" in found:
+        rows += [["segment", "{:,} bytes, generation {}, built {}".format(found["bytes"], found["generation"], found["built"])],
+                 ["delta", "{:,} bytes, {}".format(found["deltaBytes"], terminal.count(found["deltaFrames"], "frame"))],
+                 ["holds", ", ".join(terminal.count(found[noun + "s"], noun) for noun in ("record", "document", "term"))]]
+    skipped = ["  skipped %s:%d: %s; %s" % (terminal.one_line(s["name"]), s["line"], s["reason"], s["remedy"])
+               for s in value["skipped"][:MOST_LISTED]]
+    rest = len(value["skipped"]) - MOST_LISTED
+    return ["workspace  " + value["workspace"], *terminal.table(rows, "  "), *skipped,
+            *(["  and %d more; `dayleaf doctor` lists them" % rest] if rest > 0 else [])]
+
+
+# ---- figures
+
+def figures(place: paths.Place, settings: config.Config, now: float) -> dict[str, Any]:
+    """Return counts by kind and topic, and what the receipts of this workspace say: pushes, times, tokens saved."""
+    counts: dict[str, int] = {}
+    topics: dict[str, int] = {}
+    for record in Store(place, settings, now).each():
+        counts[record.kind] = counts.get(record.kind, 0) + 1
+        for topic in {*record.topics, *record.tags}:
+            topics[topic] = topics.get(topic, 0) + 1
+    return {"records": counts, "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:20]),
+            **_pushes(place), "spend": spending(place, settings, now)["today"]}
+
+
+def _pushes(place: paths.Place) -> dict[str, Any]:
+    times: dict[str, list[int]] = {}
+    used: dict[str, int] = {}
+    sessions = prompts = given = chars = saved = 0
+    folder = place.receipts("x").rpartition("/")[0]
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(".jsonl"))
+    except OSError:
+        names = []
+    for name in names:
+        sessions += 1
+        for row in _receipts(folder + "/" + name):
+            event = str(row.get("event"))
+            if event not in ("start", "prompt"):
+                continue
+            times.setdefault(event, []).append(_whole(row.get("ms")))
+            chosen = row.get("chosen") if isinstance(row.get("chosen"), list) else []
+            prompts += event == "prompt"
+            given += event == "prompt" and bool(chosen)
+            chars += _whole(row.get("chars"))
+            saved += _whole(row.get("saved"))
+            for item in chosen or []:
+                used[str(item[0])] = used.get(str(item[0]), 0) + 1
+    most = sorted(used.items(), key=lambda item: (-item[1], item[0]))[:MOST_USED]
+    return {"sessions": sessions, "prompts": prompts, "promptsGiven": given, "characters": chars,
+            "charactersPerSession": round(chars / sessions) if sessions else 0, "tokensSaved": saved, "mostPushed": dict(most),
+            "hooks": {event: {"runs": len(ms), "p50": percentile(ms, 50), "p95": percentile(ms, 95)}
+                      for event, ms in sorted(times.items())}}
+
+
+def _receipts(path: str) -> list[dict[str, Any]]:
+    try:
+        return receipts.read(path)
+    except OSError:
+        return []
+
+
+def _whole(value: Any) -> int:
+    return int(value) if isinstance(value, (int, float)) else 0
+
+
+def percentile(values: list[int], percent: int) -> int:
+    """Return the nearest-rank percentile of some values; 0 for none."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0
+
+
+def spending(place: paths.Place, settings: config.Config, now: float) -> dict[str, Any]:
+    """Return today's model calls (UTC) beside their caps."""
+    spent = spend.today(place.home, now)
+    return {"today": {"calls": spent.calls, "failed": spent.failed, "unknown": spent.unknown, "tokensIn": spent.tokens_in,
+                      "tokensOut": spent.tokens_out, "dollars": round(spent.cost, 4), "mostCalls": settings["distill.dailyCalls"],
+                      "mostTokens": settings["distill.dailyTokens"]}}
+
+
+def figure_lines(value: dict[str, Any]) -> list[str]:
+    """Write figures for a person."""
+    spent = value.get("today") or value["spend"]
+    money = [["model calls today", "%d of %d%s" % (spent["calls"], spent["mostCalls"],
+                                                   ", %d failed" % spent["failed"] if spent["failed"] else "")],
+             ["tokens today", "{:,} in, {:,} out, of {:,}{}".format(
+                 spent["tokensIn"], spent["tokensOut"], spent["mostTokens"],
+                 "; unknown for %s" % terminal.count(spent["unknown"], "call") if spent["unknown"] else "")],
+             ["list price today", "$%.4f" % spent["dollars"]]]
+    if "records" not in value:
+        return terminal.table(money)
+    rows = [["records", ", ".join("%s %d" % item for item in value["records"].items()) or "none"],
+            ["topics", ", ".join("%s (%d)" % (terminal.one_line(name), n) for name, n in value["topics"].items()) or "none"],
+            ["sessions", "%d, %d of %s got something" % (
+                value["sessions"], value["promptsGiven"], terminal.count(value["prompts"], "prompt"))],
+            ["pushed", "{:,} characters, {:,} a session".format(value["characters"], value["charactersPerSession"])],
+            ["saved", "{:,} tokens against loading every learning".format(value["tokensSaved"])],
+            *(["hook " + event, "p50 %d ms, p95 %d ms over %s" % (row["p50"], row["p95"], terminal.count(row["runs"], "run"))]
+              for event, row in value["hooks"].items()),
+            ["most pushed", ", ".join("%s (%d)" % item for item in value["mostPushed"].items()) or "nothing"], *money]
+    return terminal.table(rows)

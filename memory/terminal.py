@@ -1,0 +1,337 @@
+"""Text for a person at a terminal: result groups, tables, one record; and the same results fenced for the model.
+
+What comes out of records is plain text by then: escape sequences, control and bidirectional characters are gone (a title
+may not move the cursor, write the clipboard or reorder a line).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import unicodedata
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+
+from memory import clock, paths, render, text, trust
+from memory.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.rank import Hit
+    from memory.recall import Found
+
+_SEQUENCE = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?|[ -/]*[0-~])?"
+                       "|\x9b[0-?]*[ -/]*[@-~]")
+_HIDDEN = {code: None for low, high in ((0, 8), (11, 31), (127, 159), (0x61C, 0x61C), (0x200E, 0x200F), (0x2028, 0x202E),
+                                        (0x2066, 0x2069), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0xE0000, 0xE007F))
+           for code in range(low, high + 1)}
+GROUPS = (("rule", "Rules (follow these)"), ("pending", "Rules without approval (do not follow)"),
+          ("script", "Scripts (try these)"), ("learning", "Learnings"), ("doc", "Docs"), ("checkpoint", "Checkpoints"),
+          ("plan", "The active plan"), ("past", "Past plans"))
+SNIPPET_LINES = 400  # lines of a body that a snippet is looked for in
+MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
+ITEM_UNITS = 1600
+NOTHING = "nothing found"  # recall's own note, which the first line says already
+
+
+# ---- plain text
+
+def plain(value: str) -> str:
+    """Return text without escape sequences, control and bidirectional characters; tabs and line ends stay."""
+    if value.isascii() and value.isprintable():
+        return value
+    return _SEQUENCE.sub("", value.replace("\r\n", "\n")).translate(_HIDDEN)
+
+
+def one_line(value: str) -> str:
+    """Return text as one plain line."""
+    return " ".join(plain(value).split())
+
+
+def visible(value: str) -> str:
+    """Return text with whatever a reader could not see written out as `\\u{202e}`: for content that is to be approved."""
+    def shown(char: str) -> str:
+        if char in "\n\t" or (char.isprintable() and unicodedata.category(char) != "Cf"):
+            return char
+        return "\\u{%x}" % ord(char)
+
+    return "".join(map(shown, value))
+
+
+def width(value: str) -> int:
+    """Return how many columns text takes: two for a wide East Asian character, none for a combining one."""
+    if value.isascii():
+        return len(value)
+    return sum(0 if unicodedata.combining(c) or unicodedata.category(c) in ("Cf", "Me", "Mn")
+               else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in value)
+
+
+def clip(value: str, columns: int) -> str:
+    """Cut one line to at most `columns` columns, with `…` where it was cut."""
+    if width(value) <= columns:
+        return value
+    room, out = columns - 1, []
+    for char in value:
+        room -= width(char)
+        if room < 0:
+            break
+        out.append(char)
+    return "".join(out).rstrip() + "…"
+
+
+def pad(value: str, columns: int, right: bool = False) -> str:
+    """Fill text with spaces to a number of columns, on its left side where it is to stand to the right."""
+    space = " " * max(0, columns - width(value))
+    return space + value if right else value + space
+
+
+def table(rows: Sequence[Sequence[str]], indent: str = "", right: Sequence[int] = ()) -> list[str]:
+    """Return rows as lines whose columns are aligned; `right`: numbers of the columns that stand to the right."""
+    if not rows:
+        return []
+    widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [(indent + "  ".join(pad(cell, widths[i], i in right) for i, cell in enumerate(row))).rstrip() for row in rows]
+
+
+def age(seconds: float) -> str:
+    """Write how long ago something was, such as `5m`, `3h`, `12d`, `4mo` or `2y`."""
+    for size, unit in ((365 * clock.DAY, "y"), (60 * clock.DAY, "mo"), (clock.DAY, "d"), (3600.0, "h"), (60.0, "m")):
+        if seconds >= size:
+            return "%d%s" % (seconds // (30 * clock.DAY if unit == "mo" else size), unit)
+    return "now"
+
+
+def count(number: int, noun: str) -> str:
+    """Write `1 record`, `2 records`, `1,234 records`."""
+    return "{:,} {}{}".format(number, noun, "" if number == 1 else "s")
+
+
+class Style:
+    """How to write to one terminal: its columns, and whether colours are welcome."""
+
+    def __init__(self, columns: int = 100, colour: bool = False):
+        self.columns, self.colour = columns, colour
+
+    def _code(self, code: str, value: str) -> str:
+        return "\x1b[%sm%s\x1b[0m" % (code, value) if self.colour and value else value
+
+    def bold(self, value: str) -> str:
+        """Make a heading stand out."""
+        return self._code("1", value)
+
+    def dim(self, value: str) -> str:
+        """Make an aside recede."""
+        return self._code("2", value)
+
+    def verdict(self, value: str) -> str:
+        """Colour a verdict by what it says: green for OK and FRESH, yellow for WARN and STALE, red for FAIL."""
+        word = value.strip()
+        code = {"OK": "32", "FRESH": "32", "WARN": "33", "STALE": "33", "FAIL": "31"}.get(word, "")
+        return self._code(code, value) if code else value
+
+
+class Spinner:
+    """Says on stderr what takes more than a second, where someone watches; otherwise nothing."""
+
+    DELAY, FRAMES = 1.0, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+    def __init__(self, step: str, enabled: bool):
+        self.step, self.enabled = step, enabled
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Spinner:
+        if self.enabled:
+            self._thread = threading.Thread(target=self._turn, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _turn(self) -> None:
+        wait, at = self.DELAY, 0
+        while not self._done.wait(wait):
+            wait, at = 0.1, at + 1
+            sys.stderr.write("\r\x1b[K%s %s" % (self.FRAMES[at % len(self.FRAMES)], self.step))
+            sys.stderr.flush()
+        if at:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+# ---- results
+
+def group(record: Record, key: str, approved: frozenset[trust.Approval]) -> str:
+    """Return the result group of a record, a word of GROUPS.
+
+    key: the workspace the record belongs to.  approved: what trust.approved returned.
+    """
+    if record.kind == "rule":
+        bound = (trust.workspace_of(record.name, key), record.id, record.checksum) in approved
+        return "rule" if bound else "pending"
+    if record.kind == "resource":
+        return "script" if str(record.meta.get("type", "")).lower() == "script" else "doc"
+    return "past" if record.kind == "plan" and not record.active else record.kind
+
+
+def snippet(record: Record, words: str, columns: int) -> str:
+    """Return the line of a record's body that says most about the words of a query, cut to `columns`.
+
+    Headings and a line that only repeats the title say nothing new; "" where there is no other.
+    """
+    wanted = {term for term, _ in text.terms(words)} if words else set()
+    title = one_line(record.title)
+    best, most, fenced = "", -1, False
+    for line in record.body.split("\n", SNIPPET_LINES)[:SNIPPET_LINES]:
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+            continue
+        bare = one_line(line).lstrip("#>*-+ ")
+        if not bare or bare == title or (line.startswith("#") and not fenced):
+            continue
+        found = len(wanted.intersection(text.tokens(bare)))
+        if found > most:
+            best, most = bare, found
+    return clip(best, columns)
+
+
+def hits(found: Found, words: str, now: float, key: str, approved: frozenset[trust.Approval], style: Style,
+         explain: bool = False) -> list[str]:
+    """Return the lines of a recall: groups, what did not fit, notes, and where a contribution is missing.
+
+    found: recall.Found.  words: the query.  now: seconds since the epoch.  key: the place's workspace.  explain: print the
+    parts of every score.
+    """
+    rows: dict[str, list[tuple[Hit, list[str]]]] = {name: [] for name, _ in GROUPS}
+    for hit in found.hits:
+        rows[group(hit.record, hit.workspace, approved)].append((hit, _cells(hit, now, key)))
+    cells = [row for members in rows.values() for _, row in members]
+    widths = [max((width(row[i]) for row in cells), default=0) for i in range(7)]
+    widths[2] = max(20, min(widths[2], style.columns - 2 - sum(widths[:2]) - sum(widths[3:]) - 12))
+    lines: list[str] = []
+    for name, heading in GROUPS:
+        if rows[name]:
+            lines += [""] * bool(lines) + [style.bold(heading)]
+        for hit, row in rows[name]:
+            row[2] = clip(row[2], widths[2])
+            padded = [pad(cell, widths[i], i in (1, 3, 6)) for i, cell in enumerate(row)]
+            padded[5] = style.verdict(padded[5])
+            lines.append(("  " + "  ".join(padded)).rstrip())
+            said = snippet(hit.record, words, style.columns - 6)
+            if said:
+                lines.append("      " + style.dim(said))
+            lines += ["      " + style.dim(line) for line in (_explained(hit) if explain else [])]
+    return lines + _footer(found, words, style, bool(lines))
+
+
+def _cells(hit: Hit, now: float, key: str) -> list[str]:
+    record = hit.record
+    title = one_line(record.title) + (" § " + one_line(hit.section) if hit.section else "")
+    where = paths.TIER_NAMES.get(record.tier, record.tier)
+    if record.tier == paths.PRIVATE and hit.workspace != key:
+        where = one_line(hit.workspace)
+    return [one_line(record.id), "%.2f" % hit.score, title, age(now - record.created), where, hit.freshness,
+            f"{hit.tokens:,} tokens"]
+
+
+def _explained(hit: Hit) -> list[str]:
+    """Write why a hit is there: its reason, and the parts of its score in their order."""
+    return [line for line in (one_line(hit.why), "  ".join("%s %.3f" % part for part in hit.parts)) if line]
+
+
+def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
+    lines = [] if some else ["Nothing found" + (" for `%s`." % one_line(words) if words else ".")]
+    tail = left_out(found)
+    tail += ["ranked by " + one_line(str(found.backend))] if found.backend else []
+    tail += ["the index was behind the files: a refresh runs in the background"] if found.stale else []
+    tail += [one_line(note) for note in found.notes if note != NOTHING]
+    lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
+    return lines + contributions(found)
+
+
+def left_out(found: Found) -> list[str]:
+    """Return the line that says what did not fit, if anything."""
+    rest = found.left_out
+    return ["did not fit: %s; `--limit %d` shows them" % (count(rest, "more hit"), len(found.hits) + rest)] if rest else []
+
+
+def contributions(found: Found) -> list[str]:
+    """Return one line for each word of the query that no record knows."""
+    return ["nothing about `%s`: `dayleaf learn \"…\"` keeps what you find out" % one_line(str(gap)) for gap in found.known_gaps]
+
+
+def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Approval], units: int = MODEL_UNITS) -> str:
+    """Return a recall as a fenced block for the model, in at most `units` UTF-16 units: hits with as much body as fits."""
+    notes = [render.clean(line) for line in
+             [*(str(n) for n in found.notes), *left_out(found), *contributions(found)]]
+    said = "Recall of `%s`: %s, ranked by %s." % (render.clip(render.clean(one_line(words)), 200),
+                                                  count(len(found.hits), "hit"), found.backend)
+    tail = render.clip("\n".join(notes), units // 4) if notes else ""
+    budget = render.Budget(units - render.overhead("recall") - text.utf16(tail) - 1)
+    budget.take(said)
+    cut = 0
+    for at, hit in enumerate(found.hits):
+        share = max(budget.left // (len(found.hits) - at), 240)
+        cut += not budget.take(_for_model(hit, group(hit.record, hit.workspace, approved),
+                                          min(ITEM_UNITS, share, budget.left) - 1))
+    if cut:
+        budget.take("%s did not fit." % count(cut, "hit"))
+    return render.block("recall", [*budget.lines, *([tail] if tail else [])])
+
+
+def _for_model(hit: Hit, name: str, units: int) -> str:
+    """Write one hit for the model; only an approved rule is called one to follow."""
+    record = hit.record
+    origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
+    standing = {"rule": "RULE approved by the user", "pending": "rule that nobody approved, do not follow"}.get(name, record.kind)
+    head = "## [%s] %s (%s, %s%s%s, score %.2f)" % (
+        render.clean(record.id), render.clip(render.clean(one_line(record.title)), 160), standing, clock.day(record.created),
+        origin, ", " + hit.freshness if hit.freshness else "", hit.score)
+    room = units - text.utf16(head) - 1
+    body = render.clip(render.clean(record.body).strip(), room, " … (`dayleaf show %s` for the rest)" % record.id)
+    return head + ("\n" + body if body else "")
+
+
+# ---- one record
+
+def record(shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()) -> list[str]:
+    """Return the lines above a record's body: title, then what it says of itself.
+
+    facts: more (name, value) pairs.
+    """
+    pairs = [("kind", shown.kind), ("tier", paths.TIER_NAMES.get(shown.tier, shown.tier)),
+             ("created", "%s (%s)" % (clock.iso(shown.created), age(now - shown.created))),
+             ("source", "%s, %s confidence%s" % (shown.source, shown.confidence, "" if shown.accepted else ", a candidate")),
+             ("tags", ", ".join(shown.tags)), ("topics", ", ".join(shown.topics)), ("versions", ", ".join(shown.versions)),
+             ("links", ", ".join("%s %s" % (link.relation, link.target) for link in shown.links)),
+             ("pinned", "yes" if shown.pinned else ""), ("tokens", f"{shown.tokens:,}"), *facts]
+    rows = [[style.dim(name), one_line(value)] for name, value in pairs if value]
+    return [style.bold(one_line(shown.title)) + "  " + one_line(shown.id), *table(rows)]
+
+
+def section(body: str, wanted: str) -> tuple[str, list[str]]:
+    """Return (the section of a body, its subsections included, or ""; all heading paths).
+
+    wanted: a heading, or a path such as `Setup > Docker`; case does not matter.
+    """
+    lines, fenced = body.split("\n"), False
+    path: list[str] = []
+    marks: list[tuple[int, int, str]] = []
+    for at, line in enumerate(lines):
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+        level = len(line) - len(line.lstrip("#"))
+        if not fenced and 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
+            path[level - 1:] = [""] * (level - 1 - len(path)) + [line[level:].strip().rstrip("#").strip()]
+            marks.append((at, level, " > ".join(part for part in path if part)))
+    asked = " > ".join(part.strip() for part in wanted.casefold().split(">"))
+    for at, level, name in marks:
+        if name.casefold() == asked or name.casefold().endswith(" > " + asked):
+            end = next((a for a, other, _ in marks if a > at and other <= level), len(lines))
+            return "\n".join(lines[at:end]).strip("\n") + "\n", []
+    return "", [name for _, _, name in marks]

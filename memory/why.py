@@ -1,0 +1,214 @@
+"""What reached the model and why: from the receipts for what was pushed, from the loader for what would be.
+
+Receipts hold ids; titles are read from the records at this moment, so that a record that is gone shows its id alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any
+
+from memory import brief, clock, config, context, files, index, loader, paths, receipts, records, terminal, text
+from memory.errors import IndexFault, UsageError
+
+FLOOR = 0.01  # strength below which a candidate is not worth a line
+MOST_CANDIDATES = 12
+SAID = ("t", "event", "source", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved")  # keys of a receipt
+
+
+def report(place: paths.Place, word: str, session: str) -> dict[str, Any]:
+    """Return what was put before the model.
+
+    word: a session's id, the start of a prompt's id, `last` for the latest prompt that got something, or "" for `session`,
+    else for the newest session.  Raises UsageError where the word fits no receipt.
+    """
+    sessions = _sessions(place)
+    if not sessions:
+        return {"session": "", "events": []}
+    if not word:
+        word = session if session in sessions else sessions[0]
+    if word == "last":
+        for name in sessions:
+            rows = [row for row in _rows(place, name) if row.get("event") == "prompt" and row.get("chosen")]
+            if rows:
+                return _report(place, name, rows[-1:])
+        return {"session": "", "events": []}
+    if word in sessions:
+        return _report(place, word, _rows(place, word))
+    for name in sessions:
+        rows = [row for row in _rows(place, name) if str(row.get("prompt") or "").startswith(word)]
+        if rows:
+            return _report(place, name, rows)
+    begun = [name for name in sessions if name.startswith(word)]
+    if len(begun) == 1:
+        return _report(place, begun[0], _rows(place, begun[0]))
+    raise UsageError("no receipts of a session or prompt '%s'; the newest session is %s" % (
+        terminal.one_line(word)[:60], sessions[0]))
+
+
+def _sessions(place: paths.Place) -> list[str]:
+    """Return the sessions with receipts, the latest written first."""
+    folder = place.receipts("x").rpartition("/")[0]
+    try:
+        found = [(-entry.stat().st_mtime_ns, entry.name[:-6]) for entry in os.scandir(folder) if entry.name.endswith(".jsonl")]
+    except OSError:
+        return []
+    return [name for _, name in sorted(found)]
+
+
+def _rows(place: paths.Place, session: str) -> list[dict[str, Any]]:
+    try:
+        return receipts.read(place.receipts(session))
+    except OSError:
+        return []
+
+
+def _report(place: paths.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    found = context.opened(place)
+    try:
+        known = _titles(found, {str(item[0]) for row in rows for item in _chosen(row)})
+    finally:
+        found.close()
+    events = []
+    for row in rows:
+        items = [{"id": str(item[0]), "title": known.get(str(item[0]), ""), "score": item[1], "reason": str(item[2])}
+                 for item in _chosen(row)]
+        event: dict[str, Any] = {key: row[key] for key in SAID if key in row}
+        events.append({**event, "chosen": items})
+    return {"session": session, "events": events}
+
+
+def _chosen(row: dict[str, Any]) -> list[list[Any]]:
+    chosen = row.get("chosen")
+    return [item for item in chosen if isinstance(item, list) and len(item) == 3] if isinstance(chosen, list) else []
+
+
+def _titles(found: index.Index, ids: set[str]) -> dict[str, str]:
+    """Return the titles of records that are there now, by id."""
+    titles: dict[str, str] = {}
+    for id in ids:
+        with contextlib.suppress(IndexFault, OSError):
+            doc = found.by_id(id)
+            if doc is not None:
+                data = files.read(found.place.path(doc.name), 1 << 20)
+                titles[id] = records.from_bytes(doc.name, data, 0.0, full=False).title
+    return titles
+
+
+def lines(value: dict[str, Any], now: float) -> list[str]:
+    """Write a report for a person."""
+    if not value["session"]:
+        return ["nothing was put before a prompt here yet"]
+    out = ["session " + value["session"]]
+    empty = 0
+    for event in value["events"]:
+        if event["event"] == "prompt" and not event["chosen"]:
+            empty += 1
+            continue
+        out += ["", *_event(event, now)]
+    if empty:
+        out += ["", "%s got nothing" % terminal.count(empty, "prompt")]
+    return out
+
+
+def _event(event: dict[str, Any], now: float) -> list[str]:
+    instant = clock.parse(str(event.get("t"))) or now
+    what = {"start": "start (%s)" % event.get("source"), "prompt": "prompt %s" % (event.get("prompt") or event.get("query")),
+            "off": "switched off", "on": "switched on"}.get(event["event"], str(event["event"]))
+    head = "%s  %s" % (clock.iso(instant), terminal.one_line(what))
+    if event["event"] not in ("start", "prompt"):
+        return [head]
+    head += "  %s, %s scored, %s, %s ms" % (
+        event.get("strategy") or "no strategy", terminal.count(_int(event, "candidates"), "candidate"),
+        terminal.count(_int(event, "chars"), "character"), _int(event, "ms"))
+    rows = [["%.2f" % _real(item["score"]), terminal.one_line(item["id"]),
+             terminal.one_line(item["title"]) or "(no longer there)", terminal.one_line(item["reason"])]
+            for item in event["chosen"]]
+    return [head, *(terminal.table(rows, "  ", (0,)) or ["  nothing"])]
+
+
+def _int(event: dict[str, Any], key: str) -> int:
+    return int(_real(event.get(key)))
+
+
+def _real(value: Any) -> float:
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+# ---- what would be loaded
+
+def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) -> dict[str, Any]:
+    """Return what the loader would put before a prompt in a new session.
+
+    mode: the host's permission mode, or "".  Raises UsageError for an empty prompt.
+    """
+    if not prompt:
+        raise UsageError("load wants a prompt")
+    found = context.opened(place)
+    try:
+        choice = loader.choose(found, prompt, mode, settings, set())
+        block, shown = context.with_prompt(found, choice, prompt, settings, receipts.Session())
+        if choice.strategy == loader.LOAD_ALL:
+            start, shown_before = brief.brief(found, settings)
+            block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
+        candidates = [] if choice.strategy == loader.LOAD_ALL else _candidates(found, prompt)
+        spent = text.count_tokens(block)
+        fitted = {item[0] for item in shown}
+        known = {doc.id: doc.name for doc in (found.doc(pick.number) for pick in choice.picks)}
+        titles = _titles(found, {*fitted, *known, *(one["id"] for one in candidates)})
+        return {
+            "strategy": choice.strategy, "category": choice.category, "learnings": found.learnings,
+            "learningTokens": found.learning_tokens, "candidates": choice.candidates, "threshold": settings["load.relevance"],
+            "picks": [{"id": id, "title": titles.get(id, ""), "strength": strength, "reason": reason}
+                      for id, strength, reason in shown],
+            "didNotFit": [{"id": id, "title": titles.get(id, "")} for id in known if id not in fitted],
+            "considered": [{**one, "title": titles.get(one["id"], "")} for one in candidates],
+            "enabled": bool(settings["load.enabled"] and settings["load.prompt"]), "characters": text.utf16(block),
+            "tokens": spent, "saved": max(0, found.learning_tokens - spent) if block else 0, "block": block}
+    finally:
+        found.close()
+
+
+def _candidates(found: index.Index, prompt: str) -> list[dict[str, Any]]:
+    """Return the strongest candidates with what each term adds: more than the loader picks."""
+    from memory import query
+
+    terms = loader.damped(text.terms(prompt))
+    rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
+    for _, number in query.search(found, terms, loader.CANDIDATES, push=True):
+        parts = loader.strengths(found, terms, number)
+        total = sum(part for _, part in parts)
+        id = found.doc(number).id
+        if total > rows.get(id, (FLOOR, []))[0]:
+            rows[id] = (total, parts)
+    order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
+    return [{"id": id, "strength": round(total, 3), "terms": {term: round(part, 3) for term, part in parts}}
+            for id, (total, parts) in order]
+
+
+def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
+    """Write what `load` returned for a person; explain: every candidate, and the block itself."""
+    out = ["strategy %s: %s, %s tokens%s" % (
+        value["strategy"], terminal.count(value["learnings"], "learning"), "{:,}".format(value["learningTokens"]),
+        ", category " + value["category"] if value["category"] else "")]
+    if value["strategy"] == loader.LOAD_ALL:
+        out.append("every learning stands in the brief of the session's start; a prompt gets no more of them")
+    if not value["enabled"]:
+        out.append("switched off: load.enabled or load.prompt is false (`dayleaf config list`)")
+    rows = [["%.2f" % pick["strength"], pick["id"], terminal.one_line(pick["title"]), pick["reason"]] for pick in value["picks"]]
+    chosen = ["", "chosen (%s):" % terminal.count(len(rows), "record"), *terminal.table(rows, "  ", (0,))]
+    out += chosen if rows else ["nothing reaches the model"]
+    if value["didNotFit"]:
+        out += ["", "did not fit:"] + ["  %s  %s" % (one["id"], terminal.one_line(one["title"])) for one in value["didNotFit"]]
+    out += ["", "%s, %s tokens; %s tokens saved against loading every learning" % (
+        terminal.count(value["characters"], "character"), value["tokens"], "{:,}".format(value["saved"]))]
+    if explain:
+        rows = [["%.2f" % one["strength"], one["id"], terminal.one_line(one["title"]),
+                 "  ".join("%s %.2f" % (terminal.one_line(term), part) for term, part in one["terms"].items())]
+                for one in value["considered"]]
+        if rows:
+            out += ["", "candidates (%d scored, threshold %.2f):" % (value["candidates"], value["threshold"]),
+                    *terminal.table(rows, "  ", (0,))]
+        out += ["", terminal.plain(value["block"])] if value["block"] else []
+    return out
