@@ -1,0 +1,15 @@
+"""PreCompact: writes the checkpoint before the host drops its context, detached."""
+
+import gc
+import sys
+
+gc.disable()
+
+sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
+
+try:
+    from memory.hookio import run
+except BaseException:
+    sys.exit(0)
+
+run("pre_compact", after="memory.worker:work")

@@ -1,0 +1,15 @@
+"""Stop: writes a checkpoint when enough was done since the last, detached."""
+
+import gc
+import sys
+
+gc.disable()
+
+sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
+
+try:
+    from memory.hookio import run
+except BaseException:
+    sys.exit(0)
+
+run("stop", after="memory.worker:work")

@@ -1,0 +1,81 @@
+"""The shape of memory/: tiers, names, and the syntax that a system Python 3.9 must read."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = sorted((ROOT / "memory").glob("*.py"))
+TIERS = {
+    "GROUND": "errors clock jsonio files config paths text hookio",
+    "RECORD": "frontmatter records redact git store trust receipts walk",
+    "CAPTURE": "transcript capture",
+    "INDEX": "segment delta entry index postings indexer topics",
+    "SELECT": "query fuzzy loader rank timewords shelf question recall claims",
+    "SPEAK": "render terminal brief context shortcuts extract providers spend distill status doctor why worker cli",
+}
+ORDER = list(TIERS)
+TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}
+
+
+def imports(path: Path) -> list[tuple[str, int]]:
+    """Every module of ours that a file imports, in functions and for types too, with its line."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module == "memory":
+            found += [(alias.name, node.lineno) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory."):
+            found.append(((node.module or "").split(".")[1], node.lineno))
+        elif isinstance(node, ast.Import):
+            found += [(alias.name.split(".")[1], node.lineno) for alias in node.names if alias.name.startswith("memory.")]
+    return [(name, line) for name, line in found if name != "__version__"]
+
+
+def test_every_module_has_a_tier():
+    """A module that the table does not name has no place, and a name without a module is stale."""
+    assert {p.stem for p in MODULES} - {"__init__", "__main__"} == set(TIER)
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if not p.stem.startswith("__")], ids=lambda p: p.stem)
+def test_a_module_imports_from_its_own_tier_or_an_earlier_one(path):
+    """Imports only ever point down the table."""
+    mine = ORDER.index(TIER[path.stem])
+    wrong = [f"line {line}: {name} is {TIER.get(name)}" for name, line in imports(path)
+             if ORDER.index(TIER.get(name, "GROUND")) > mine]
+    assert not wrong, f"{path.name} is {TIER[path.stem]}: " + "; ".join(wrong)
+
+
+def test_no_tier_imports_in_a_circle():
+    """Within a tier too, imports at module level have no cycle."""
+    graph = {p.stem: [] for p in MODULES}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module == "memory":
+                graph[path.stem] += [alias.name for alias in node.names if alias.name in graph]
+    done: set[str] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        assert name not in above, " -> ".join((*above, name))
+        if name not in done:
+            for other in graph[name]:
+                visit(other, (*above, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_no_module_shadows_the_standard_library():
+    """`memory/` may stand first on sys.path by accident: its names must hide nothing."""
+    assert not {p.stem for p in MODULES} - {"__init__", "__main__"} & set(sys.stdlib_module_names)
+    assert not set(TIER) & set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "hooks").glob("*.py"))], ids=lambda p: p.stem)
+def test_python_39_reads_every_file(path):
+    """The blocking path runs under a system's 3.9 where there is no runtime."""
+    ast.parse(path.read_text(encoding="utf-8"), filename=str(path), feature_version=(3, 9))
