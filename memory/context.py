@@ -162,8 +162,9 @@ def reread(found: Index, docs: Iterable[Any], full: bool = False) -> Iterable[An
             found.stale = True
             continue
         try:
-            data = files.read_fd(fd, 1 << 20)
-            mtime = files.posix.fstat(fd).st_mtime
+            stat = files.posix.fstat(fd)
+            data = files.read_fd(fd, min(stat.st_size, 1 << 20))
+            mtime = stat.st_mtime
         finally:
             files.posix.close(fd)
         same = files.sha256(data)[:16] == doc.checksum.hex()

@@ -119,7 +119,8 @@ def _identifier(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) ->
         if len(parts) > 1 and len(pieces) > 1:
             found.setdefault(piece.lower(), 0.5)
         for part in parts:
-            part = part.lower()
+            head = part.rstrip("0123456789")
+            part = (head if len(head) > 1 and head.isalpha() else part).lower()
             if len(part) > 1 and part not in stop:
                 found.setdefault(stems(part), 0.5)
     return tuple(found.items())

@@ -16,6 +16,7 @@ TABLE = [
     ("Café", ["cafe"]),
     ("JWT토큰", ["jwt", "토큰", "토", "큰"]),
     ("HTTPServer", ["httpserver", "http", "server"]),
+    ("Piezo1", ["piezo1", "piezo"]),
     ("running tests", ["run", "test"]),
 ]
 

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""CPU of each hook as the host starts it, against a bare start of the same interpreter: paired, interleaved runs.
+
+    bench/hooks.py [--runs 60] [--python /usr/bin/python3] [N ...]      N: records in the store (1000 10000 100000)
+
+Each round runs the bare interpreter (`-I -S -c pass`) and each hook once, the launcher included; the figure is the median of
+the rounds' ratios.  `prompt` gets 40 prompts in turn.  The stores are written by corpus.py and kept in --dir.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import corpus
+
+from memory import indexer
+
+ROOT = Path(__file__).resolve().parent.parent
+EVENTS = ("prompt", "session_start", "stop")
+
+
+def run(argv: list[str], stdin: str, env: dict[str, str]) -> tuple[float, int]:
+    """Return (CPU seconds, peak memory in KiB) of a process and the children it waited for."""
+    actions = [(os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+    pid = os.posix_spawn(argv[0], argv, env, file_actions=actions)
+    _, status, usage = os.wait4(pid, 0)
+    assert status == 0, (argv, status)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+
+
+def store(folder: Path, count: int, python: str) -> dict[str, str]:
+    """Make (or find) a store of a size, with its index and a runtime that is the interpreter measured."""
+    home, project = folder / f"home-{count}", folder / f"project-{count}"
+    if not (home / "prompts").exists():
+        place = corpus.write(count, str(home), str(project))
+        indexer.build(place, 1795271452.0)
+    binary = home / ".dayleaf" / "runtime" / "bin" / "python"
+    binary.parent.mkdir(parents=True, exist_ok=True)
+    binary.unlink(missing_ok=True)
+    binary.symlink_to(python)
+    return {"HOME": str(home), "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": str(project), "DAYLEAF_RUNTIME_AUTO": "0"}
+
+
+def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[float, float, float, float]]:
+    """Return event -> (median ms, median ratio, 95th percentile of the ratio, KiB above bare)."""
+    prompts = sorted(Path(env["HOME"]).glob("prompts/*.json"))
+    other = Path(env["HOME"]) / "event.json"
+    other.write_text(json.dumps({"session_id": "bench", "cwd": env["CLAUDE_PROJECT_DIR"], "source": "startup",
+                                 "hook_event_name": "SessionStart", "transcript_path": "/nonexistent"}))
+    variants = {"bare": [python, "-I", "-S", "-c", "pass"], **{e: [str(ROOT / "hooks/run"), e] for e in EVENTS}}
+    samples: dict[str, list[tuple[float, int]]] = {name: [] for name in variants}
+    for turn in range(-3, runs):
+        names = list(variants)
+        shift = turn % len(names)
+        for name in names[shift:] + names[:shift]:
+            stdin = prompts[turn % len(prompts)] if name == "prompt" else other
+            result = run(variants[name], str(stdin), env)
+            if turn >= 0:
+                samples[name].append(result)
+    table = {}
+    for name, rows in samples.items():
+        ratios = sorted(a[0] / b[0] for a, b in zip(rows, samples["bare"]))
+        extra = max(r[1] for r in rows) - max(r[1] for r in samples["bare"])
+        table[name] = (1000 * statistics.median(r[0] for r in rows), statistics.median(ratios),
+                       ratios[int(len(ratios) * 0.95)], extra)
+    return table
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=60)
+    parser.add_argument("--python", default="/usr/bin/python3")
+    parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "dayleaf-bench")
+    parser.add_argument("counts", nargs="*", type=int, default=[1000, 10000, 100000])
+    args = parser.parse_args()
+    slope = {}
+    for count in args.counts:
+        env = store(args.dir, count, args.python)
+        for name, (ms, ratio, p95, extra) in measure(env, args.python, args.runs).items():
+            print(f"{count:7} {name:14} {ms:6.2f} ms  x{ratio:.2f}  p95 x{p95:.2f}  memory +{extra / 1024:.1f} MB", flush=True)
+            if name == "prompt":
+                slope[count] = ms
+    if len(slope) > 1:
+        low, high = min(slope), max(slope)
+        print(f"slope of the prompt hook, log-log, {low} to {high}: "
+              f"{math.log(slope[high] / slope[low]) / math.log(high / low):.3f}")
+
+
+if __name__ == "__main__":
+    main()

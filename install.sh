@@ -1,0 +1,309 @@
+#!/bin/sh
+# Sets dayleaf up, or takes it down.  Safe to run again at any time.
+#
+#   ./install.sh               runtime, command, plugin; then one run of the main job in a scratch project
+#   ./install.sh --runtime     the runtime alone (what the hooks run in the background where it is missing)
+#   ./install.sh --test        what the tests need, then all of them
+#   ./install.sh --uninstall   removes what was set up; memories stay
+#
+# Reads HOME, DAYLEAF_HOME (default: ~/.dayleaf), DAYLEAF_TEST_CACHE.  Packages come from where pip or uv is set up to look.
+set -eu
+umask 077
+unset PYTHONHOME PYTHONPATH CDPATH PIP_USER PIP_TARGET PIP_PREFIX 2>/dev/null || :
+
+root=$(cd "$(dirname "$0")" && pwd -P)
+scratch=
+
+die() {
+  printf 'install.sh: %s\n' "$1" >&2
+  exit "${2:-1}"
+}
+
+say() { printf '%s\n' "$*"; }
+
+step() {
+  if [ -t 1 ]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n%s\n' "$*"; fi
+}
+
+clean() {
+  status=$?
+  [ -z "$scratch" ] || rm -rf "$scratch"
+  exit "$status"
+}
+trap clean EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# Prints the path of a real Python of at least 3.10: never a version manager's shim, whose answer depends on the current
+# directory, nor the Python of an active virtual environment, which may be gone tomorrow.  $1: modules it must have.
+find_python() {
+  for candidate in python3 /usr/bin/python3 /opt/homebrew/bin/python3 /usr/local/bin/python3 \
+    python3.14 python3.13 python3.12 python3.11 python3.10; do
+    candidate=$(command -v "$candidate") || continue
+    # Apple's /usr/bin/python3 opens an installer window where the developer tools are missing.
+    case $candidate in /usr/bin/*) [ ! -x /usr/bin/xcode-select ] || /usr/bin/xcode-select -p >/dev/null 2>&1 || continue ;; esac
+    found=$(cd / && "$candidate" -I -c '
+import importlib.util, sys
+real = getattr(sys, "_base_executable", "") or sys.executable
+fits = sys.version_info >= (3, 10) and all(map(importlib.util.find_spec, sys.argv[1:]))
+print(real if fits else "")' $1 2>/dev/null) || continue
+    if [ -n "$found" ] && [ -x "$found" ]; then
+      printf '%s\n' "$found"
+      return
+    fi
+  done
+  return 1
+}
+
+# Prints the requirements of one list of pyproject.toml: `dependencies` or `dev`.
+requirements() {
+  sed -n "/^$1 = \[/,/^\]/s/^ *\"\(.*\)\",\{0,1\}\$/\1/p" "$root/pyproject.toml"
+}
+
+# make_environment DIRECTORY MODULES LISTS: a virtual environment with the lists' packages, whole or not at all.
+make_environment() {
+  wanted=$(for list in $3; do requirements "$list"; done)
+  if [ "$(cat "$1/requirements.txt" 2>/dev/null)" = "$wanted" ] && "$1/bin/python" -I -c "import $2" 2>/dev/null; then
+    say "  ready: $1"
+    return
+  fi
+  uv=$(command -v uv) || uv=
+  if [ -n "$uv" ]; then needs=venv; else needs='venv ensurepip'; fi
+  python=$(find_python "$needs") || {
+    if find_python '' >/dev/null; then
+      die "Python cannot make virtual environments here; install the package python3-venv (or uv), then run ./install.sh again"
+    fi
+    die "no Python 3.10 or newer found; install one, then run ./install.sh again"
+  }
+  mkdir -p "$(dirname "$1")" 2>/dev/null && [ -w "$(dirname "$1")" ] ||
+    die "cannot write to $(dirname "$1"); mend its permissions or set DAYLEAF_HOME"
+  work="$1.new-$$"
+  fresh="$work/environment"
+  log="$work/log"
+  scratch=$work
+  rm -rf "$work"
+  mkdir "$work"
+  say "  $python -> $1"
+  # shellcheck disable=SC2086  # one requirement a word
+  if [ -n "$uv" ]; then
+    UV_PYTHON_DOWNLOADS=never "$uv" venv -q --python "$python" "$fresh" >"$log" 2>&1 &&
+      "$uv" pip install -q --python "$fresh/bin/python" $wanted >>"$log" 2>&1
+  else
+    "$python" -I -m venv "$fresh" >"$log" 2>&1 &&
+      "$fresh/bin/python" -m pip install -q --prefer-binary $wanted >>"$log" 2>&1
+  fi || die "the packages could not be installed ($(last "$log")); check the connection or pip's settings, then run ./install.sh again"
+  "$fresh/bin/python" -I -c "import $2" 2>"$log" ||
+    die "the packages do not load ($(last "$log")); set up another Python, then run ./install.sh again"
+  printf '%s\n' "$wanted" >"$fresh/requirements.txt"
+  # A hook may start from the old one at this moment, and another set-up may run: each rename is one step, the first wins.
+  if [ -e "$1" ] || [ -h "$1" ]; then mv "$1" "$work/old"; fi
+  "$python" -I -c 'import os, sys; os.rename(sys.argv[1], sys.argv[2])' "$fresh" "$1" 2>/dev/null ||
+    [ -x "$1/bin/python" ] || die "cannot rename $fresh to $1; mend the permissions there, then run ./install.sh again"
+  rm -rf "$work"
+  scratch=
+}
+
+# Prints the last line of a log that says something.
+last() { grep '[^ ]' "$1" | tail -n 1 | cut -c1-300; }
+
+runtime() { make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies; }
+
+link_command() {
+  if [ -z "${HOME:-}" ]; then
+    say "  no HOME, so no link; the command is $root/bin/dayleaf"
+    return
+  fi
+  link="$HOME/.local/bin/dayleaf"
+  if [ -e "$link" ] && [ ! -h "$link" ]; then
+    say "  $link is a file of its own: left alone; the command is $root/bin/dayleaf"
+    return
+  fi
+  if (umask 022 && mkdir -p "$HOME/.local/bin") 2>/dev/null && ln -sf "$root/bin/dayleaf" "$link" 2>/dev/null; then
+    say "  $link -> $root/bin/dayleaf"
+    case ":$PATH:" in
+      *":$HOME/.local/bin:"*) ;;
+      *) say "  $HOME/.local/bin is not on your PATH; add it: export PATH=\"\$HOME/.local/bin:\$PATH\"" ;;
+    esac
+  else
+    say "  $HOME/.local/bin cannot be written; the command is $root/bin/dayleaf"
+  fi
+}
+
+# Prints the client's path: on PATH, or where its own installers put it.
+find_claude() {
+  command -v claude && return
+  for candidate in "${HOME:-}/.local/bin/claude" "${HOME:-}/.claude/local/claude"; do
+    [ ! -x "$candidate" ] || { printf '%s\n' "$candidate"; return; }
+  done
+  return 1
+}
+
+# client WORDS: one of the client's plugin commands; its answer is shown only where it failed.
+client() {
+  if ! answer=$("$claude" plugin "$@" </dev/null 2>&1); then
+    die "'claude plugin $*' failed: $(printf '%s' "$answer" | tail -n 1 | cut -c1-300); run it yourself, then ./install.sh again"
+  fi
+}
+
+register() {
+  if ! claude=$(find_claude); then
+    say "  Claude Code is not here yet.  Once it is, run these two (or this script again):"
+    say "    claude plugin marketplace add \"$root\""
+    say "    claude plugin install dayleaf@dayleaf"
+    return
+  fi
+  client marketplace add "$root"
+  client install dayleaf@dayleaf
+  say "  plugin dayleaf@dayleaf, read from $root"
+}
+
+# A scratch HOME with a store, a project and a transcript: the user's own are not touched.
+demo_setup() {
+  scratch=$(mktemp -d "${TMPDIR:-/tmp}/dayleaf-demo.XXXXXX")
+  project="$scratch/project"
+  session=65c898d6-9c7f-43b3-bd4f-84eb9dfc1980
+  transcript="$scratch/.claude/projects/project/$session.jsonl"
+  mkdir -p "$project" "$scratch/.dayleaf" "$(dirname "$transcript")"
+  ln -s "$home/runtime" "$scratch/.dayleaf/runtime"
+  cp "$root/tests/data/transcripts/tools-interactive.jsonl" "$transcript"
+}
+
+in_demo() {
+  (cd "$project" && env -i HOME="$scratch" DAYLEAF_HOME="$scratch/.dayleaf" CLAUDE_PROJECT_DIR="$project" PATH="$PATH" \
+    LANG="${LANG:-C.UTF-8}" TERM="${TERM:-dumb}" "$@")
+}
+
+# hook SCRIPT FIELDS: runs one hook as the client does; prints the text it puts before the model.
+hook() {
+  printf '{"session_id":"%s","transcript_path":"%s","cwd":"%s",%s}' "$session" "$transcript" "$project" "$2" |
+    in_demo "$root/hooks/run" "$1" |
+    "$home/runtime/bin/python" -I -c '
+import json, sys
+answer = sys.stdin.read()
+print(json.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "") if answer else "")'
+}
+
+indent() { sed 's/^/  | /'; }
+
+# Runs one of dayleaf's commands in the scratch project and shows what it prints.
+shown() {
+  answer=$(in_demo "$root/bin/dayleaf" "$@" 2>&1) || die "'dayleaf $1' failed: $(printf '%s' "$answer" | tail -n 1 | cut -c1-300)"
+  printf '%s\n' "$answer" | indent
+}
+
+demo() {
+  demo_setup
+  step '1. A session ends; its hook writes a checkpoint, as markdown that is yours'
+  hook session_end '"hook_event_name":"SessionEnd","reason":"other"' >/dev/null
+  waited=0
+  while
+    checkpoint=$(find "$scratch/.dayleaf/workspaces" -name '*.md' 2>/dev/null | head -n 1)
+    [ -z "$checkpoint" ]
+  do
+    waited=$((waited + 1))
+    [ "$waited" -lt 100 ] || die "no checkpoint was written: $(tail -n 1 "$scratch/.dayleaf/log/errors.jsonl" 2>/dev/null); run 'dayleaf doctor'"
+    sleep 0.1
+  done
+  say "  ${checkpoint#"$scratch/"}"
+  indent <"$checkpoint"
+
+  step '2. Learnings are kept by Claude, by you on the command line, or as files by hand; the index takes them all'
+  shown learn 'calc.py: add() subtracted, because the minus sign was copied from sub(); test_calc.py shows it.' --tag calc
+  notes="${checkpoint%/checkpoints/*}/learnings"
+  while IFS='|' read -r file title body; do
+    printf -- '---\ntitle: %s\n---\n%s\n' "$title" "$body" >"$notes/$file.md"
+  done <<'NOTES'
+lint|Lint runs before the tests|`make check` stops at the first lint error; run `make lint` alone to see them all.
+ports|The dev server keeps port 8080|After a crash `make stop` frees it; a second server fails with EADDRINUSE.
+dates|Dates are UTC in the database|The report shifts them to local time; never store local time.
+cache|The build cache ignores .env|Remove build/.cache after a change of .env, or old values stay in the bundle.
+auth|Tokens expire after 15 minutes|A 401 in long tests means that the fixture must call refresh().
+csv|CSV exports start with a BOM|Excel needs it; our own importer reads them with utf-8-sig.
+retry|The queue retries five times|A handler must be idempotent: the fifth failure goes to the dead letter queue.
+docker|The image runs as user 1000|Mounted folders must belong to it, or the start fails with EACCES.
+i18n|Missing translations fall back to English|The check in CI only warns; look for keys with `i18n-missing`.
+floats|Prices are integers in cents|Rounding floats lost a cent in 2 of 1,000 invoices.
+NOTES
+  shown index build
+
+  step '3. The next session starts: this is put before the model'
+  session=2f6d0c52-3d0e-4a7e-9d5a-0c1b7a3f9e11
+  hook session_start '"hook_event_name":"SessionStart","source":"startup"' | indent
+
+  step '4. The prompt "why does add give a wrong result in calc.py?": of eleven learnings, this goes with it'
+  hook prompt '"hook_event_name":"UserPromptSubmit","prompt":"why does add give a wrong result in calc.py?"' | indent
+
+  step '5. dayleaf recall "expired token"'
+  shown recall 'expired token'
+
+  step '6. dayleaf distill "what happened to add in calc.py?" --max-tokens 100  (the extract: no model, no network)'
+  shown distill 'what happened to add in calc.py?' --max-tokens 100 --provider extract
+  rm -rf "$scratch"
+  scratch=
+}
+
+install() {
+  step 'dayleaf: runtime'
+  runtime
+  step 'dayleaf: command'
+  link_command
+  step 'dayleaf: plugin'
+  register
+  step 'What it does, once, in a scratch project'
+  demo
+  step 'Done.'
+  say "Open Claude Code in a project and work as ever; \`dayleaf status\` or /dayleaf:status shows what it holds."
+}
+
+uninstall() {
+  if claude=$(find_claude); then
+    "$claude" plugin uninstall dayleaf@dayleaf </dev/null >/dev/null 2>&1 && say "removed the plugin dayleaf@dayleaf"
+    "$claude" plugin marketplace remove dayleaf </dev/null >/dev/null 2>&1 && say "removed the marketplace dayleaf"
+  fi
+  link="${HOME:-}/.local/bin/dayleaf"
+  if [ -h "$link" ] && [ "$(readlink "$link")" = "$root/bin/dayleaf" ]; then
+    rm -f "$link"
+    say "removed $link"
+  fi
+  if [ -e "$home/runtime" ] || [ -h "$home/runtime" ]; then
+    rm -rf "$home/runtime"
+    say "removed $home/runtime"
+  fi
+  if [ -d "$home" ]; then
+    say "kept your memories in $home (dayleaf can be installed again at any time)"
+  fi
+}
+
+# Checks and tests in an environment of their own: outside the checkout, since the client copies a plugin's whole folder.
+run_tests() {
+  cache="${DAYLEAF_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:?install.sh: HOME is not set; set it or DAYLEAF_TEST_CACHE}/.cache}/dayleaf-tests}"
+  step 'test environment'
+  make_environment "$cache/venv" 'yaml, frontmatter, rapidfuzz, numpy, pytest, mypy' 'dependencies dev'
+  cd "$root"
+  failed=
+  step 'ruff check'
+  "$cache/venv/bin/python" -m ruff check --no-cache . || failed="$failed ruff"
+  step 'mypy --strict memory/'
+  "$cache/venv/bin/python" -m mypy --strict --cache-dir "$cache/mypy" memory/ || failed="$failed mypy"
+  step 'pytest'
+  DAYLEAF_TEST_CACHE="$cache" "$cache/venv/bin/python" -m pytest -q -p no:cacheprovider || failed="$failed pytest"
+  [ -z "$failed" ] || die "failed:$failed"
+}
+
+case "${1:-}" in
+  --test) ;;
+  --help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  '' | --runtime | --uninstall)
+    [ -n "${DAYLEAF_HOME:-}${HOME:-}" ] || die "HOME is not set; run HOME=/your/home ./install.sh"
+    home="${DAYLEAF_HOME:-$HOME/.dayleaf}"
+    case $home in /*) ;; *) die "DAYLEAF_HOME must be an absolute path, not '$home'" 2 ;; esac
+    ;;
+  *) die "unknown option '$1'; valid: --runtime, --test, --uninstall, --help" 2 ;;
+esac
+[ $# -le 1 ] || die "one option at a time, not '$*'" 2
+case "${1:-}" in
+  --test) run_tests ;;
+  --runtime) runtime ;;
+  --uninstall) uninstall ;;
+  *) install ;;
+esac
