@@ -37,7 +37,8 @@ def main() -> None:
             output, _ = handler({"session_id": "bench", "cwd": place.project, **event}, env, NOW)
             block = ((output or {}).get("hookSpecificOutput") or {}).get("additionalContext", "")
             pushed += text.count_tokens(block)
-        print(f"40 learnings, {everything} tokens; a session of 10 prompts got {pushed}: {100 - 100 * pushed / everything:.0f} % fewer")
+        fewer = 100 - 100 * pushed / everything
+        print(f"40 learnings, {everything} tokens; a session of 10 prompts got {pushed}: {fewer:.0f} % fewer")
         settings = config.load(place.home, "", {})
         before = after = 0
         for question in about:

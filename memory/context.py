@@ -10,7 +10,7 @@ from memory.errors import IndexFault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
+    from typing import Any, Dict, Iterable, List, Optional, Tuple
 
     from memory.config import Config
     from memory.index import Index

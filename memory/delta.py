@@ -7,7 +7,8 @@ Format, version 1, little-endian; the file is named after the segment's generati
              prompt may get, u32 its tokens, u16 length of the name, u16 number of documents; the name; the documents
              (none: the file is gone)
     stamp    a frame that starts with 0x1d; payload u64 and a folder's name: all its changes up to that mtime are in the log
-    document u32 length of what follows, u32 of that up to the terms; segment.ROW with its strings (offset 0); then for each term "\\n" term "\\t" impact as two hex digits, and a last "\\n"
+    document u32 length of what follows, u32 of that up to the terms; segment.ROW with its strings (offset 0);
+             then for each term "\\n" term "\\t" impact as two hex digits, and a last "\\n"
 
 One write adds one frame, so writers need no lock and a torn tail is the only damage: reading stops there.  The last frame
 of a name counts.  Impacts use the segment's mean length.
@@ -75,8 +76,8 @@ class Delta:
     they add to the segment's counts (may be negative); frames: how many were read; size: bytes read as whole frames.
     """
 
-    __slots__ = ("_data", "_live", "_starts", "docs", "folders", "frames", "gone", "learnings", "names", "pushable", "records", "size",
-                 "tokens")
+    __slots__ = ("_data", "_live", "_starts", "docs", "folders", "frames", "gone", "learnings", "names", "pushable",
+                 "records", "size", "tokens")
 
     def __init__(self, data: bytes):
         self._data = data
@@ -95,9 +96,10 @@ class Delta:
         while at + _FRAME.size <= len(data):
             mark, length, check = _FRAME.unpack_from(data, at)
             start = at + _FRAME.size
-            if mark not in (MARK, FOLDER_MARK) or start + length > len(data) or crc32(memoryview(data)[start:start + length]) != check:
+            end = start + length
+            if mark not in (MARK, FOLDER_MARK) or end > len(data) or crc32(memoryview(data)[start:end]) != check:
                 break
-            at = start + length
+            at = end
             if mark == FOLDER_MARK:
                 self.folders[data[start + 8:at].decode("utf-8", "surrogateescape")] = _STAMP.unpack_from(data, start)[0]
                 continue

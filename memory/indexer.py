@@ -348,7 +348,7 @@ def _refresh_all(found: index.Index, now: float) -> Summary:
 
 def _unstamped(found: index.Index, name: str, mtime_ns: int) -> bool:
     assert found.segment is not None
-    watched = {n: m for n, m in found.lists("watch").get("folders", [])}
+    watched: Dict[str, int] = dict(found.lists("watch").get("folders", []))
     return found.delta.folders.get(name, watched.get(name, mtime_ns)) != mtime_ns
 
 

@@ -16,7 +16,6 @@ class _Context:
     parse_float = float
     parse_int = int
     parse_constant = float
-    memo: dict[str, str] = {}
 
 
 def parse(data: bytes | str) -> Any:

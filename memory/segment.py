@@ -90,8 +90,8 @@ class Doc:
 class Segment:
     """An open segment.  Every method raises IndexFault where the file does not hold what its header promises."""
 
-    __slots__ = ("_at", "_buckets", "_size", "_source", "built", "docs", "fd", "generation", "learning_tokens", "learnings", "mean", "pushable", "records",
-                 "scope", "terms", "tokens")
+    __slots__ = ("_at", "_buckets", "_size", "_source", "built", "docs", "fd", "generation", "learning_tokens", "learnings",
+                 "mean", "pushable", "records", "scope", "terms", "tokens")
 
     def __init__(self, path: str, data: bytes | None = None):
         """Open the segment at a path, or one held in memory (`data`) where none could be written."""

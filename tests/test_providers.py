@@ -124,7 +124,7 @@ def test_the_environment_loses_the_session_and_keeps_the_credentials(env, stub):
                "CLAUDE_PLUGIN_OPTION_X", "CLAUDE_JOB_DIR", "CLAUDE_CODE_ENTRYPOINT"]
     kept = ["CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "AWS_REGION",
             "GOOGLE_APPLICATION_CREDENTIALS", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "HTTPS_PROXY", "HOME"]
-    env.update({key: "value" for key in (*dropped, *kept)}, PATH=env["PATH"] + ":relative:.")
+    env.update(dict.fromkeys((*dropped, *kept), "value"), PATH=env["PATH"] + ":relative:.")
     seen = stub("claude", printing(GOOD))
     ask(providers.Claude(), env)
     child = json.loads(seen.read_text())["env"]
