@@ -286,6 +286,7 @@ run_tests() {
   step 'mypy --strict memory/'
   "$cache/venv/bin/python" -m mypy --strict --cache-dir "$cache/mypy" memory/ || failed="$failed mypy"
   step 'pytest'
+  umask 022  # some tests run as another user, who must be able to read the copies they make
   DAYLEAF_TEST_CACHE="$cache" "$cache/venv/bin/python" -m pytest -q -p no:cacheprovider || failed="$failed pytest"
   [ -z "$failed" ] || die "failed:$failed"
 }

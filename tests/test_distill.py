@@ -271,6 +271,21 @@ def test_secrets_of_a_hand_edit_reach_neither_model_nor_digest(world):
     assert "redacted:" in world.calls()[0]
 
 
+def test_private_passages_stay_private_without_redaction(world):
+    """Switching redaction off opens no <private> passage; with it a mere mention of the tag costs no text."""
+    world.claude(GOOD)
+    body = SOURCES[0].body + "\n<private>my diary</private>\n"
+    world.values["redact.enabled"] = False
+    world.distill(sources=[dataclasses.replace(SOURCES[0], body=body), SOURCES[1]])
+    world.values["redact.enabled"] = True
+    body = "The tag `<private>` hides text.\n" + SOURCES[0].body
+    world.distill(sources=[dataclasses.replace(SOURCES[0], body=body), SOURCES[1]])
+    first, second = world.calls()
+    assert "my diary" not in first
+    assert "proxy_read_timeout" in first
+    assert "proxy_read_timeout" in second
+
+
 def test_the_daily_cap_ends_in_the_extract(world):
     """With three calls a day the fourth question is answered without a model, and the next day's is not."""
     world.claude(GOOD)

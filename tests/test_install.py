@@ -159,6 +159,7 @@ def test_a_normal_user_installs_it(reachable):
             shutil.copytree(ROOT / folder, base / "dayleaf" / folder, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("install.sh", "pyproject.toml"):
             shutil.copy(ROOT / name, base / "dayleaf" / name)
+        subprocess.run(["chmod", "-R", "a+rX", base], check=True)
         home = base / "home"
         home.mkdir()
         shutil.chown(home, 65534, 65534)

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from harness.client import claude_bin  # noqa: F401  (a fixture)
 
 from memory import providers
 from memory.errors import ProviderError
@@ -317,14 +318,10 @@ class FakeMessages(BaseHTTPRequestHandler):
                                                 for name, data in events).encode())
 
 
-def test_the_real_client_answers_with_nothing_of_ours_or_the_users_around(request, env, home):
+def test_the_real_client_answers_with_nothing_of_ours_or_the_users_around(claude_bin, env, home, tmp_path):  # noqa: F811
     """One request without tools, the prompt as its user message, no transcript left behind, no user hook run."""
-    try:
-        program = str(request.getfixturevalue("claude_bin"))
-    except pytest.FixtureLookupError:
-        program = os.environ.get("TEST_CLAUDE_BIN", "")
-    if not program:
-        pytest.skip("no client to test with")
+    (tmp_path / "client").mkdir()
+    (tmp_path / "client" / "claude").symlink_to(claude_bin)
     ran = Path(home, "hook-ran")
     Path(home, ".claude").mkdir()
     hook = {"hooks": [{"type": "command", "command": "touch %s" % ran}]}
@@ -333,7 +330,7 @@ def test_the_real_client_answers_with_nothing_of_ours_or_the_users_around(reques
     server = ThreadingHTTPServer(("127.0.0.1", 0), FakeMessages)
     server.bodies = []
     Thread(target=server.serve_forever, daemon=True).start()
-    env.update(PATH=os.path.dirname(program) + ":/usr/local/bin:/usr/bin:/bin", ANTHROPIC_API_KEY="dummy" * 5,
+    env.update(PATH=str(tmp_path / "client") + ":/usr/local/bin:/usr/bin:/bin", ANTHROPIC_API_KEY="dummy" * 5,
                ANTHROPIC_BASE_URL="http://127.0.0.1:%d" % server.server_port, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
                CLAUDECODE="1", CLAUDE_CODE_SESSION_ID="outer")
     try:
