@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
-from harness.client import claude_bin  # noqa: F401  (a fixture)
+from harness.client import claude_bin, gemini_bin  # noqa: F401  (fixtures)
 from harness.fake_anthropic import block_text
+from harness.fake_gemini import FakeGemini, text_of
 from harness.git_http import GitHttp, bare_clone
 from harness.lab import PLUGIN, Lab, Tui, commit, until
 
@@ -211,6 +212,29 @@ def test_distill_without_a_model_is_an_extract(lab):
     lab.claude("-p", "/dayleaf:distill which deploy step needs a token?", *SAY)
     (text,) = [sent(body) for body in lab.api.messages()]
     assert "stops with HTTP 402" in part(text, "distill")
+
+
+def test_distill_asks_the_real_gemini_where_there_is_no_claude(lab, gemini_bin):  # noqa: F811
+    """The second step of the chain: asked without tools, and its answer checked like the first's."""
+    write_notes(lab, 4)
+    (private(lab) / "learnings" / "fix.md").write_text(
+        "---\nid: l-0000fade\ntitle: The fix for the parser\n---\nStrip the BOM in src/parse.py first (commit 1a2b3c4).\n")
+    (lab.root / "bin").mkdir()
+    (lab.root / "bin" / "gemini").symlink_to(gemini_bin)
+    (lab.home / ".gemini").mkdir()
+    (lab.home / ".gemini" / "settings.json").write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+    reply = ("- Strip the BOM in src/parse.py first, as of commit 1a2b3c4 [l-0000fade]\n"
+             "- The fix for the parser is `Strip the BOM` [l-0000fade]\n")
+    with FakeGemini({"default": reply}) as api:
+        run = lab.dayleaf("distill", "what was the parser's fix?", env={
+            "PATH": f"{lab.root}/bin:/usr/local/bin:/usr/bin:/bin", "GEMINI_API_KEY": "dummy",
+            "GOOGLE_GEMINI_BASE_URL": api.url})
+        asked = [r["body"] for r in api.requests if "dayleaf-distill-prompt" in text_of((r["body"] or {}).get("contents"))]
+    assert run.rc == 0
+    assert "as of commit 1a2b3c4" in run.stdout and "gemini" in run.stdout, run
+    assert len(asked) == 2, "its router's question which model to take, then ours"
+    assert not any(tool.get("functionDeclarations") for body in asked for tool in body.get("tools", []))
+    assert lab.api.messages() == []
 
 
 @needs_tmux

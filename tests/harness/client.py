@@ -1,4 +1,4 @@
-"""The real client for tests: installed once from npm into a cache, or named by the environment."""
+"""The real clients for tests: installed once from npm into a cache, or named by the environment."""
 
 from __future__ import annotations
 
@@ -9,36 +9,38 @@ from pathlib import Path
 
 import pytest
 
-VERSION = "2.1.329"
+CLAUDE = ("claude", "@anthropic-ai/claude-code@2.1.329", "DAYLEAF_TEST_CLAUDE")
+GEMINI = ("gemini", "@google/gemini-cli@0.61.0", "DAYLEAF_TEST_GEMINI")
 # Read at import, before a test points HOME elsewhere: the cache outlives the run.
 CACHE = Path(os.environ.get("DAYLEAF_TEST_CACHE") or Path(
     os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "dayleaf-tests"))
-GIVEN = os.environ.get("DAYLEAF_TEST_CLAUDE", "")
 ENV = {key: value for key, value in os.environ.items() if not key.startswith(("DAYLEAF_", "CLAUDE"))}
+GIVEN = {variable: os.environ.get(variable, "") for _, _, variable in (CLAUDE, GEMINI)}
 
 
 @pytest.fixture(scope="session")
 def claude_bin() -> str:
-    """Path of the client; the test is skipped where it can be had from nowhere."""
-    path, why = find()
-    if not path:
-        pytest.skip(why)
-    return path
+    """Path of Claude Code; the test is skipped where it can be had from nowhere."""
+    return _found(*CLAUDE)
 
 
-def find() -> tuple[str, str]:
-    """Return (path of the client, "") or ("", the reason why there is none)."""
-    if GIVEN:
-        return os.path.realpath(GIVEN), ""
-    program = CACHE / f"claude-{VERSION}" / "node_modules" / ".bin" / "claude"
+@pytest.fixture(scope="session")
+def gemini_bin() -> str:
+    """Path of gemini; the test is skipped where it can be had from nowhere."""
+    return _found(*GEMINI)
+
+
+def _found(name: str, package: str, variable: str) -> str:
+    if GIVEN[variable]:
+        return os.path.realpath(GIVEN[variable])
+    program = CACHE / package.rpartition("/")[2].replace("@", "-") / "node_modules" / ".bin" / name
     if program.exists():
-        return os.path.realpath(program), ""
+        return os.path.realpath(program)
     if not shutil.which("npm"):
-        return "", "no npm to install the client with; set DAYLEAF_TEST_CLAUDE to a client's path"
-    done = subprocess.run(
-        ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(program.parents[2]),
-         f"@anthropic-ai/claude-code@{VERSION}"], env=ENV, capture_output=True, text=True, timeout=300, check=False)
+        pytest.skip(f"no npm to install {name} with; set {variable} to its path")
+    done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(program.parents[2]), package],
+                          env=ENV, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode or not program.exists():
         lines = done.stderr.strip().splitlines() or ["it said nothing"]
-        return "", f"npm could not install the client ({lines[-1]}); set DAYLEAF_TEST_CLAUDE to a client's path"
-    return os.path.realpath(program), ""
+        pytest.skip(f"npm could not install {name} ({lines[-1]}); set {variable} to its path")
+    return os.path.realpath(program)

@@ -89,11 +89,11 @@ class Lab:
                               cwd=cwd or self.repo, env=self.env(env))
         return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
 
-    def dayleaf(self, *args: str, stdin: str = "", cwd: Path | None = None) -> Run:
+    def dayleaf(self, *args: str, stdin: str = "", cwd: Path | None = None, env: dict[str, str] | None = None) -> Run:
         """Run dayleaf's own command in this world."""
         start = time.monotonic()
         done = subprocess.run([PLUGIN + "/bin/dayleaf", *args], input=stdin, text=True, capture_output=True, timeout=60,
-                              cwd=cwd or self.repo, env=self.env())
+                              cwd=cwd or self.repo, env=self.env(env))
         return Run(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
 
     def transcripts(self) -> list[Path]:
