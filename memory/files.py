@@ -320,8 +320,8 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def sha256(data: bytes) -> str:
-    """Return the SHA-256 of bytes as 64 hexadecimal digits (`hashlib` would cost 0.4 of a bare start)."""
+def sha256(*parts: bytes | bytearray) -> str:
+    """Return the SHA-256 of bytes, one after the other, as 64 hexadecimal digits (`hashlib` costs 0.4 of a bare start)."""
     try:
         from _sha256 import sha256 as digest  # type: ignore[import-not-found]
     except ImportError:
@@ -329,5 +329,8 @@ def sha256(data: bytes) -> str:
             from _sha2 import sha256 as digest  # type: ignore[import-not-found]
         except ImportError:
             from hashlib import sha256 as digest
-    result: str = digest(data).hexdigest()
+    state = digest(parts[0])
+    for part in parts[1:]:
+        state.update(part)
+    result: str = state.hexdigest()
     return result

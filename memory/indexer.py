@@ -169,55 +169,53 @@ def _write(place: Place, now: float, rows: List[Row], found: Sequence[Found], fo
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
     topics = _topic_table(rows)
     strings, table = _row_table(rows)
-    directory, buckets, postings, terms = _directory(rows, inverter.lists(order, pushable, mean), len(rows))
+    directory, buckets, postings, terms = _directory(rows, inverter.lists(order, pushable, mean))
     watch = jsonio.dump({**_watch(found, folders), "rules": _newest(rows, "rule", 256)}).encode("ascii")
     brief = jsonio.dump(_brief(rows, topics)).encode("ascii")
     lists = segment._PAIR.pack(len(watch), len(brief)) + watch + brief
-    parts = [buckets, directory, b"".join(postings), table, strings, lists]
-    del postings
+    parts: List[bytes | bytearray] = [buckets, directory, postings, table, strings, lists]
     at, offset = [], segment.HEADER_SIZE
     for part in parts:
         at.append(offset)
         offset += len(part)
     firsts = [row for row in rows if row.doc.ordinal == 0]
     learnings = [row.doc.tokens for row in firsts if row.pushable]
-    check = files.sha256(b"".join(parts))
+    check = files.sha256(*parts)
     fields = [segment.MAGIC, check[:8].encode("ascii"), place.scope.encode("ascii"), text.VERSION, len(rows), pushable,
               terms, len(buckets) // 4 - 1, len(firsts), len(learnings), sum(learnings),
               sum(row.doc.tokens for row in firsts), mean, now, 0, *at]
     head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
     fields[14] = segment.header_check(head)
-    return segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0") + b"".join(parts)
+    return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
 
 
-def _directory(rows: Sequence[Row], lists: Iterator[Tuple[bytes, bytes, int, int, int]],
-               documents: int) -> Tuple[bytes, bytes, List[bytes], int]:
+def _directory(rows: Sequence[Row], lists: Iterator[Tuple[bytes, bytes, int, int, int]]
+               ) -> Tuple[bytes, bytes, bytearray, int]:
     """Return (directory, bucket offsets, postings, number of terms)."""
-    count, size = 1, 0
-    postings: List[bytes] = []
-    pending: List[Tuple[bytes, bytes]] = []
-    pack = segment.ENTRY.pack
+    terms: List[bytes] = []
+    entries, postings = bytearray(), bytearray()
+    pack, width = segment.ENTRY.pack, segment.ENTRY.size
     for term, data, df, push, most in _with_ids(rows, lists):
-        pending.append((term, pack(size, df, push, most)))
-        pad = -len(data) % 4
-        postings.append(data)
-        if pad:
-            postings.append(b"\0" * pad)
-        size += len(data) + pad
-    while count * 8 < len(pending):
+        terms.append(term)
+        entries += pack(len(postings) & 0xFFFFFFFF, len(postings) >> 32, df, push, most)
+        postings += data
+    count = 1
+    while count * 8 < len(terms):
         count *= 2
-    buckets: List[List[Tuple[bytes, bytes]]] = [[] for _ in range(count)]
-    for item in pending:
-        buckets[crc32(item[0]) & (count - 1)].append(item)
-    offsets, blocks, at = array("I", [0]), [], 0
+    buckets: List[List[int]] = [[] for _ in range(count)]
+    for number, term in enumerate(terms):
+        buckets[crc32(term) & (count - 1)].append(number)
+    offsets, directory = array("I", [0]), bytearray()
     for bucket in buckets:
         if bucket:
-            block = (len(bucket).to_bytes(2, "little") + b"".join(b"\n" + term for term, _ in bucket) + b"\n"
-                     + b"".join(packed for _, packed in bucket))
-            blocks.append(block)
-            at += len(block)
-        offsets.append(at)
-    return b"".join(blocks), _little(offsets), postings, len(pending)
+            directory += len(bucket).to_bytes(2, "little")
+            for number in bucket:
+                directory += b"\n" + terms[number]
+            directory += b"\n"
+            for number in bucket:
+                directory += entries[width * number:width * (number + 1)]
+        offsets.append(len(directory))
+    return bytes(directory), _little(offsets), postings, len(terms)
 
 
 def _with_ids(rows: Sequence[Row], lists: Iterator[Tuple[bytes, bytes, int, int, int]]

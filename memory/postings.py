@@ -102,37 +102,49 @@ class Vectorised:
             self._flush()
 
     def _flush(self) -> None:
-        """Turn the raw tokens so far into sorted (term, document, frequency), packed in 64 bits: 24 + 24 + 16."""
+        """Turn the raw tokens so far into sorted (term, document, frequency), packed in 64 bits: 24 + 24 + 16.
+
+        Most raw tokens give one term and are looked up; only the others (identifiers, CJK runs) are expanded.
+        """
         np = self._np
         if not self._ends:
             return
-        width = np.fromiter(map(len, self._vocabulary.expansion), np.int64, len(self._vocabulary.expansion))
-        start = np.cumsum(width) - width
-        flat = np.fromiter((t for e in self._vocabulary.expansion for t in e), np.uint64, int(width.sum()))
+        width = np.fromiter(map(len, self._vocabulary.expansion), np.int32, len(self._vocabulary.expansion))
+        start = np.cumsum(width, dtype=np.int32) - width
+        flat = np.fromiter((t for e in self._vocabulary.expansion for t in e), np.uint32, int(width.sum()))
         raw = np.frombuffer(self._raw, np.uint32)
         ends = np.frombuffer(self._ends, np.int64)
-        owner = np.repeat(np.arange(len(ends), dtype=np.int64), np.diff(ends, prepend=0))
+        owner = np.repeat(np.arange(len(ends), dtype=np.uint32), np.diff(ends, prepend=0))
         each = width[raw]
-        total = int(each.sum())
-        first = np.cumsum(each) - each
-        place = np.repeat(start[raw] - first, each) + np.arange(total)
-        doc = np.repeat(owner, each)
+        single, many = each == 1, each > 1
+        terms, docs = [flat[start[raw[single]]]], [owner[single]]
+        each, first = each[many], start[raw[many]]
+        if len(each):
+            total = int(each.sum())
+            shift = first - (np.cumsum(each, dtype=np.int32) - each)
+            terms.append(flat[np.repeat(shift, each) + np.arange(total, dtype=np.int32)])
+            docs.append(np.repeat(owner[many], each))
+        del raw, owner, single, many, each, first
+        term, doc = np.concatenate(terms), np.concatenate(docs)
         self.lengths += np.bincount(doc, minlength=len(ends)).tolist()
-        keys = (flat[place] << np.uint64(24)) | (doc + self._done).astype(np.uint64)
-        del place, doc, owner, each, first
-        keys.sort()
-        if total:
-            new = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1])))
-            tf = np.minimum(np.diff(np.append(new, total)), 65535).astype(np.uint64)
-            self._chunks.append((keys[new] << np.uint64(16)) | tf)
+        self._chunks.append(self._counted(term, doc))
         self._done += len(self._ends)
-        del raw, ends
+        del ends
         self._raw, self._ends = array("I"), array("q")
+
+    def _counted(self, term: Any, doc: Any) -> Any:
+        np = self._np
+        keys = (term.astype(np.uint64) << np.uint64(24)) | (doc.astype(np.uint64) + np.uint64(self._done))
+        keys.sort()
+        new = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
+        tf = np.minimum(np.diff(np.append(new, len(keys))), 65535).astype(np.uint64)
+        return (keys[new] << np.uint64(16)) | tf
 
     def lists(self, order: Sequence[int], pushable: int, mean: float) -> Iterator[Tuple[bytes, bytes, int, int, int]]:
         np = self._np
         self._flush()
         encoded = sorted((term.encode("utf-8", "replace"), number) for term, number in self._vocabulary.terms.items())
+        self._vocabulary = _Vocabulary()  # a third of the memory, and no longer needed
         rank = np.empty(len(encoded), np.uint64)
         rank[np.fromiter((n for _, n in encoded), np.int64, len(encoded))] = np.arange(len(encoded), dtype=np.uint64)
         final = np.asarray(order, np.uint64)
@@ -156,13 +168,13 @@ class Vectorised:
 
     def _renumbered(self, rank: Any, final: Any) -> Any:
         np = self._np
-        parts = []
-        for keys in self._chunks:
-            doc = final[((keys >> np.uint64(16)) & np.uint64(0xFFFFFF)).astype(np.int64)]
-            term = rank[(keys >> np.uint64(40)).astype(np.int64)]
-            parts.append((term << np.uint64(40)) | (doc << np.uint64(16)) | (keys & np.uint64(0xFFFF)))
-        self._chunks.clear()
-        keys = np.concatenate(parts) if parts else np.empty(0, np.uint64)
+        keys, at = np.empty(sum(map(len, self._chunks)), np.uint64), 0
+        while self._chunks:
+            chunk = self._chunks.pop()
+            doc = final[((chunk >> np.uint64(16)) & np.uint64(0xFFFFFF)).astype(np.uint32)]
+            term = rank[(chunk >> np.uint64(40)).astype(np.uint32)]
+            keys[at:at + len(chunk)] = (term << np.uint64(40)) | (doc << np.uint64(16)) | (chunk & np.uint64(0xFFFF))
+            at += len(chunk)
         keys.sort()
         return keys
 

@@ -5,9 +5,9 @@ Format `DLSEG001`, little-endian:
     header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is left out of every checksum
     buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket crc32(term) mod nbuckets
     directory per bucket: u16 count, then "\\n" + term for each term in byte order, "\\n", then count entries of ENTRY:
-              u64 offset of the postings, u32 df, u32 how many of them are pushable, u8 greatest impact
+              40-bit offset of the postings (u32, then u8), u32 df, u32 how many of them are pushable, u8 greatest impact
     postings  per term: [u32[1024] + u8[1024] champions, where df > 1024: the documents of the greatest impact]
-              + u32[df] document numbers, ascending, + u8[df] impacts; padded to 4 bytes
+              + u32[df] document numbers, ascending, + u8[df] impacts
     rows      one ROW of 44 bytes a document
     strings   UTF-8 of each document: name, id, section, topics joined by 0x1f, one after the other
     lists     JSON: {"watch": {...}, "brief": {...}}, two objects one after the other, see indexer.py
@@ -38,7 +38,7 @@ MAGIC = b"DLSEG001"
 HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQ")
 HEADER_SIZE = 144  # HEADER and padding
 BUILT_AT = 72
-ENTRY = Struct("<QIIB")
+ENTRY = Struct("<IBIIB")
 CHAMPIONS = 1024
 ABSENT = 0xFFFFFFFF
 K1, B, SCALE = 1.2, 0.75, 115.0
@@ -157,8 +157,8 @@ class Segment:
             found = block.find(b"\n" + word + b"\n", 2, table)
             if found < 0:
                 return None
-            offset, df, pushable, most = ENTRY.unpack_from(block, table + ENTRY.size * block.count(b"\n", 2, found))
-            return offset, df, pushable, most
+            low, high, df, pushable, most = ENTRY.unpack_from(block, table + ENTRY.size * block.count(b"\n", 2, found))
+            return high << 32 | low, df, pushable, most
         except (StructError, IndexError):
             raise IndexFault("a damaged term directory; `dayleaf index build` makes a new one") from None
 
