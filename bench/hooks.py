@@ -14,6 +14,7 @@ import json
 import math
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -28,13 +29,35 @@ ROOT = Path(__file__).resolve().parent.parent
 EVENTS = ("prompt", "session_start", "stop")
 
 
-def run(argv: list[str], stdin: str, env: dict[str, str]) -> tuple[float, int]:
-    """Return (CPU seconds, peak memory in KiB) of a process and the children it waited for."""
+# A process inherits the peak of the one that started it in its resource usage; the kernel's own mark of its memory is its own.
+PEAK = """import posix, sys
+end, out = posix._exit, posix.dup(2)
+def _exit(code):
+    fd = posix.open("/proc/self/status", 0)
+    posix.write(out, [line for line in posix.read(fd, 9999).split(b"\\n") if line.startswith(b"VmHWM")][0])
+    end(code)
+posix._exit = _exit
+if len(sys.argv) > 1:
+    exec(compile(open(sys.argv[1]).read(), sys.argv[1], "exec"), {"__file__": sys.argv[1]})
+_exit(0)
+"""
+
+
+def peak(python: str, script: str, stdin: Path, env: dict[str, str]) -> int:
+    """Return the peak memory in KiB of a hook's Python ("" for a bare interpreter)."""
+    argv = [python, "-I", "-S", "-OO", "-c", PEAK, *([script] if script else [])]
+    with stdin.open() as file:
+        done = subprocess.run(argv, stdin=file, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env, check=True)
+    return int(done.stderr.split()[1])  # the first to end is the hook; the detached child comes later
+
+
+def run(argv: list[str], stdin: str, env: dict[str, str]) -> float:
+    """Return the CPU seconds of a process and the children it waited for."""
     actions = [(os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
     pid = os.posix_spawn(argv[0], argv, env, file_actions=actions)
     _, status, usage = os.wait4(pid, 0)
     assert status == 0, (argv, status)
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+    return usage.ru_utime + usage.ru_stime
 
 
 def store(folder: Path, count: int, python: str) -> dict[str, str]:
@@ -51,13 +74,13 @@ def store(folder: Path, count: int, python: str) -> dict[str, str]:
 
 
 def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[float, float, float, float]]:
-    """Return event -> (median ms, median ratio, 95th percentile of the ratio, KiB above bare)."""
+    """Return event -> (median ms, median ratio, 95th percentile of the ratio, MB above bare)."""
     prompts = sorted(Path(env["HOME"]).glob("prompts/*.json"))
     other = Path(env["HOME"]) / "event.json"
     other.write_text(json.dumps({"session_id": "bench", "cwd": env["CLAUDE_PROJECT_DIR"], "source": "startup",
                                  "hook_event_name": "SessionStart", "transcript_path": "/nonexistent"}))
     variants = {"bare": [python, "-I", "-S", "-c", "pass"], **{e: [str(ROOT / "hooks/run"), e] for e in EVENTS}}
-    samples: dict[str, list[tuple[float, int]]] = {name: [] for name in variants}
+    samples: dict[str, list[float]] = {name: [] for name in variants}
     for turn in range(-3, runs):
         names = list(variants)
         shift = turn % len(names)
@@ -68,10 +91,12 @@ def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[floa
                 samples[name].append(result)
     table = {}
     for name, rows in samples.items():
-        ratios = sorted(a[0] / b[0] for a, b in zip(rows, samples["bare"]))
-        extra = max(r[1] for r in rows) - max(r[1] for r in samples["bare"])
-        table[name] = (1000 * statistics.median(r[0] for r in rows), statistics.median(ratios),
-                       ratios[int(len(ratios) * 0.95)], extra)
+        ratios = sorted(a / b for a, b in zip(rows, samples["bare"]))
+        script = "" if name == "bare" else str(ROOT / f"hooks/{name}.py")
+        stdin = prompts[0] if name == "prompt" else other
+        extra = peak(python, script, stdin, env) - peak(python, "", other, env)
+        table[name] = (1000 * statistics.median(rows), statistics.median(ratios), ratios[int(len(ratios) * 0.95)],
+                       extra / 1024)
     return table
 
 
@@ -86,7 +111,7 @@ def main() -> None:
     for count in args.counts:
         env = store(args.dir, count, args.python)
         for name, (ms, ratio, p95, extra) in measure(env, args.python, args.runs).items():
-            print(f"{count:7} {name:14} {ms:6.2f} ms  x{ratio:.2f}  p95 x{p95:.2f}  memory +{extra / 1024:.1f} MB", flush=True)
+            print(f"{count:7} {name:14} {ms:6.2f} ms  x{ratio:.2f}  p95 x{p95:.2f}  memory +{extra:.1f} MB", flush=True)
             if name == "prompt":
                 slope[count] = ms
     if len(slope) > 1:
