@@ -33,6 +33,7 @@ clean() {
 trap clean EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
+trap 'exit 141' PIPE
 
 # Prints the path of a real Python of at least 3.10: never a version manager's shim, whose answer depends on the current
 # directory, nor the Python of an active virtual environment, which may be gone tomorrow.  $1: modules it must have.
@@ -256,10 +257,15 @@ install() {
 }
 
 uninstall() {
-  if claude=$(find_claude); then
-    "$claude" plugin uninstall dayleaf@dayleaf </dev/null >/dev/null 2>&1 && say "removed the plugin dayleaf@dayleaf"
-    "$claude" plugin marketplace remove dayleaf </dev/null >/dev/null 2>&1 && say "removed the marketplace dayleaf"
-  fi
+  claude=$(find_claude) || claude=
+  for words in 'plugin uninstall dayleaf@dayleaf' 'plugin marketplace remove dayleaf'; do
+    # shellcheck disable=SC2086  # several words
+    if [ -n "$claude" ] && "$claude" $words </dev/null >/dev/null 2>&1; then
+      say "done: claude $words"
+    elif grep -q dayleaf "${HOME:-}/.claude/settings.json" 2>/dev/null; then
+      say "the plugin is still registered; run: claude $words"
+    fi
+  done
   link="${HOME:-}/.local/bin/dayleaf"
   if [ -h "$link" ] && [ "$(readlink "$link")" = "$root/bin/dayleaf" ]; then
     rm -f "$link"

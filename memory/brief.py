@@ -103,7 +103,7 @@ def _overview(found: Index, name: str, learnings: Sequence[Any], budget: render.
     recent = ["- [%s] %s (%s)" % (r.id, render.clip(render.clean(r.title), 120), clock.day(r.created))
               for r in context.reread(found, learnings[:7])]
     if recent:
-        budget.take("\n".join(["Newest learnings:", *recent]))
+        budget.take("\n".join(["", "Newest of %d learnings:" % found.learnings, *recent]))
 
 
 def notices(place: Place, settings: Config) -> str:

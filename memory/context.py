@@ -112,7 +112,10 @@ def item(record: Any, units: int) -> str:
     head = "## [%s] %s (%s, %s%s)" % (record.id, render.clip(render.clean(record.title).replace("\n", " "), 160),
                                       record.kind, clock.day(record.created), origin)
     room = units - text.utf16(head) - 1
-    body = render.clip(render.clean(record.body).strip(), room, " … (`dayleaf show %s` for the rest)" % record.id)
+    content = render.clean(record.body).strip()
+    if record.kind == "checkpoint":  # its own headings stand below the line that names it
+        content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
+    body = render.clip(content, room, " … (`dayleaf show %s` for the rest)" % record.id)
     return head + ("\n" + body if body else "")
 
 

@@ -207,7 +207,10 @@ def watched_changes(found: Index) -> List[str]:
     known = {doc.name: doc for doc in found.delta.docs if doc.ordinal == 0}
     stat = files.posix.stat
     tiers = dict(place.tiers())
-    for folder, mtime_ns in watch.get("folders", []):
+    folders = dict(watch.get("folders", []))
+    # A folder that is younger than the segment is watched by the stamp that the scan which found it left in the log.
+    folders.update((name, 0) for name in found.delta.folders if name not in folders)
+    for folder, mtime_ns in folders.items():
         path = tiers.get(folder[:1], "") + folder[1:]
         try:
             now_ns = stat(path).st_mtime_ns

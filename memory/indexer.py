@@ -347,7 +347,7 @@ def _refresh_all(found: index.Index, now: float) -> Summary:
 def _unstamped(found: index.Index, name: str, mtime_ns: int) -> bool:
     assert found.segment is not None
     watched: Dict[str, int] = dict(found.lists("watch").get("folders", []))
-    return found.delta.folders.get(name, watched.get(name, mtime_ns)) != mtime_ns
+    return found.delta.folders.get(name, watched.get(name, -1)) != mtime_ns
 
 
 def manifest(found: index.Index) -> Dict[str, Tuple[int, int, bytes]]:

@@ -1,7 +1,7 @@
 """The loader: which records reach the model unasked, by how many learnings there are.
 
     learnings in scope                strategy       at session start        at each prompt
-    <= 10 and < 5,000 tokens          load_all       all that fits           nothing more
+    <= 10 and < 5,000 tokens          load_all       all that fits           nothing more of what was shown
     11-30, or 5,000-15,000 tokens     index_filter   brief                   the best by the index
     >= 31, or > 15,000 tokens         topic_filter   brief with topic map    category -> its topics -> the best in them,
                                                                             and exact hits outside them
@@ -90,8 +90,6 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most `load.top` picks.
     """
     name = strategy(index.learnings, index.learning_tokens, config)
-    if name == LOAD_ALL:
-        return Choice(name, [], 0)
     terms = damped(text.terms(prompt))
     stems = frozenset(term for term, _ in terms)
     category = category_of(stems, mode) if name == TOPIC_FILTER else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
 from memory import fuzzy, rank, text, timewords
 from memory import query as search
@@ -15,6 +15,11 @@ MOST_LIMIT = 10000
 _OPTIONS = frozenset("query text since days from to kind kinds tag tags topic topics file branch session version versions "
                      "workspace context-tags limit min-score semantic lexical explain json".split())
 
+
+# Stems of words that ask and name nothing: where no record holds them, nothing is missing.
+ASKING = frozenset(
+    "know happen use work chang fix add find make tell say explain last latest newest recent week month yesterday todai "
+    "hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 무엇 어떻 왜 何 怎么 什么 warum wie was".split())
 
 @dataclass(frozen=True)
 class Query:
@@ -56,6 +61,7 @@ class Terms:
         self.documents = max(1, sum(shelf.index.documents for shelf in self._shelves))
         self.sequence: List[str] = []
         self._unknown: List[str] = []
+        self._guessed: Set[str] = set()
         for raw in self._raws:
             for term, weight in text.expand(raw):
                 self._add(term, weight, raw)
@@ -93,6 +99,7 @@ class Terms:
             words = [w for shelf in self._shelves for w in shelf.vocabulary(term[0])]
             for word, similarity in fuzzy.neighbours(term, words, self.df, near):  # type: ignore[arg-type]
                 self._add(word, similarity, "%s~%s" % (term, word))
+                self._guessed.add(term)
 
     def _trim(self) -> None:
         if len(self.weights) > MOST_TERMS:
@@ -122,11 +129,11 @@ class Terms:
         return question._replace(weights=left, sequence=[t for t in self.sequence if t in left])
 
     def gaps(self) -> Tuple[str, ...]:
-        """Return the words of the query none of whose terms any record holds."""
+        """Return the words of the query that no record holds, in no spelling near it; words that only ask are no gap."""
         found: Dict[str, None] = {}
         for raw in self._raws:
             terms = [term for term, _ in text.expand(raw)]
-            if terms and not any(self.df(term) for term in terms):
+            if terms and not any(self.df(term) or term in self._guessed or term in ASKING for term in terms):
                 found[raw.strip("-./_")] = None
         return tuple(found)
 

@@ -141,7 +141,7 @@ class _Task:
         hits, gaps = self._hits()
         if timed and not hits and self.query.text:
             self.query = asked
-            again, gaps = self._hits()
+            again, _ = self._hits()
             if again:
                 self.notes.append("nothing from the time that the query names; showing any time")
             hits = again

@@ -30,7 +30,8 @@ class Shelf:
         try:
             self.index = index.open_index(place, watch=True)
         except IndexFault as fault:
-            self.from_files(now, "no index (%s)" % str(fault).partition(";")[0])
+            absent = not files.exists(index.segment_path(place))
+            self.from_files(now, "no index yet" if absent else str(fault).partition(";")[0])
 
     def from_files(self, now: float, note: str) -> None:
         """Search an index in memory from now on, made of the files as they are; `note` says why."""
@@ -40,11 +41,11 @@ class Shelf:
             self.index.close()
             indexer.set_aside(self.place)
         self.on_disk = False
-        if not self.is_foreign:
-            self.notes.append("%s: %s, so the files were searched; `dayleaf index build` makes one" % (self.place.key, note))
         self._df, self._facts = {}, []
         self._read, self._words = {}, {}
         listed, _ = walk.walk(self.place)
+        if listed and not self.is_foreign:
+            self.notes.append("%s: %s, so the files were searched; `dayleaf index build` makes one" % (self.place.key, note))
         if len(listed) > MOST_FILES:
             self.notes.append("%s: only %d of %d files were read" % (self.place.key, MOST_FILES, len(listed)))
             self.index = index.from_files(self.place, MOST_FILES)

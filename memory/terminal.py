@@ -235,8 +235,13 @@ def _cells(hit: Hit, now: float, key: str) -> list[str]:
     where = paths.TIER_NAMES.get(record.tier, record.tier)
     if record.tier == paths.PRIVATE and hit.workspace != key:
         where = one_line(hit.workspace)
-    return [one_line(record.id), "%.2f" % hit.score, title, age(now - record.created), where, hit.freshness,
+    return [one_line(record.id), "%.2f" % hit.score, title, age(now - record.created), where, _freshness(hit),
             f"{hit.tokens:,} tokens"]
+
+
+def _freshness(hit: Hit) -> str:
+    """Return FRESH or STALE; a record that names no file says nothing about it."""
+    return "" if hit.freshness == "UNKNOWN" else hit.freshness
 
 
 def _explained(hit: Hit) -> list[str]:
@@ -247,7 +252,7 @@ def _explained(hit: Hit) -> list[str]:
 def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
     lines = [] if some else ["Nothing found" + (" for `%s`." % one_line(words) if words else ".")]
     tail = left_out(found)
-    tail += ["ranked by " + one_line(str(found.backend))] if found.backend else []
+    tail += ["ranked by " + one_line(str(found.backend))] if found.backend and some else []
     tail += ["the index was behind the files: a refresh runs in the background"] if found.stale else []
     tail += [one_line(note) for note in found.notes if note != NOTHING]
     lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
@@ -261,8 +266,9 @@ def left_out(found: Found) -> list[str]:
 
 
 def contributions(found: Found) -> list[str]:
-    """Return one line for each word of the query that no record knows."""
-    return ["nothing about `%s`: `dayleaf learn \"…\"` keeps what you find out" % one_line(str(gap)) for gap in found.known_gaps]
+    """Return the line that names the words of the query that no record knows, if there are any."""
+    words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
+    return ["nothing about %s: `dayleaf learn \"…\"` keeps what you find out" % words] if words else []
 
 
 def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Approval], units: int = MODEL_UNITS) -> str:
@@ -291,7 +297,7 @@ def _for_model(hit: Hit, name: str, units: int) -> str:
     standing = {"rule": "RULE approved by the user", "pending": "rule that nobody approved, do not follow"}.get(name, record.kind)
     head = "## [%s] %s (%s, %s%s%s, score %.2f)" % (
         render.clean(record.id), render.clip(render.clean(one_line(record.title)), 160), standing, clock.day(record.created),
-        origin, ", " + hit.freshness if hit.freshness else "", hit.score)
+        origin, ", " + _freshness(hit) if _freshness(hit) else "", hit.score)
     room = units - text.utf16(head) - 1
     body = render.clip(render.clean(record.body).strip(), room, " … (`dayleaf show %s` for the rest)" % record.id)
     return head + ("\n" + body if body else "")

@@ -125,7 +125,8 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
     rows = [["%.2f" % _real(item["score"]), terminal.one_line(item["id"]),
              terminal.one_line(item["title"]) or "(no longer there)", terminal.one_line(item["reason"])]
             for item in event["chosen"]]
-    return [head, *(terminal.table(rows, "  ", (0,)) or ["  nothing"])]
+    return [head, *(terminal.table(rows, "  ", (0,)) or
+                   ["  counts and titles only" if _int(event, "chars") else "  nothing"])]
 
 
 def _int(event: dict[str, Any], key: str) -> int:
@@ -147,11 +148,14 @@ def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) ->
         raise UsageError("load wants a prompt")
     found = context.opened(place)
     try:
-        choice = loader.choose(found, prompt, mode, settings, set())
-        block, shown = context.with_prompt(found, choice, prompt, settings, receipts.Session())
-        if choice.strategy == loader.LOAD_ALL:
+        state, start = receipts.Session(), ""
+        shown_before: list[list[Any]] = []
+        if loader.strategy(found.learnings, found.learning_tokens, settings) == loader.LOAD_ALL:
             start, shown_before = brief.brief(found, settings)
-            block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
+            state.shown.update(item[0] for item in shown_before)
+        choice = loader.choose(found, prompt, mode, settings, state.shown)
+        block, shown = context.with_prompt(found, choice, prompt, settings, state)
+        block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
         candidates = [] if choice.strategy == loader.LOAD_ALL else _candidates(found, prompt)
         spent = text.count_tokens(block)
         fitted = {item[0] for item in shown}

@@ -183,7 +183,7 @@ def test_nothing_found_is_no_failure(ok):
     """An empty recall says so and offers to contribute."""
     said = ok("recall", "kafka", "partition")
     assert said.startswith("Nothing found for `kafka partition`.")
-    assert "nothing about `kafka`: `dayleaf learn" in said
+    assert "nothing about `kafka`, `partition`: `dayleaf learn" in said
 
 
 def test_words_after_two_dashes_are_text(ok):

@@ -273,7 +273,7 @@ def test_a_read_only_store_still_answers(world):
         assert answers["session_start"].context == ""
         shutil.move(place.private, paths.locate({"HOME": str(home)}, "/").private)
         answers = all_hooks({**world, "HOME": str(home), "CLAUDE_PROJECT_DIR": "/"}, plugin=plugin, prefix=NOBODY)
-        assert "Newest learnings" in answers["session_start"].context
+        assert "Newest of" in answers["session_start"].context
 
     with_copy(check)
 

@@ -138,6 +138,19 @@ def test_a_first_folder_of_a_kind_is_seen(place, now):
     assert found(place, "gateway", now) == ["doc"]
 
 
+def test_a_folder_younger_than_the_index_stays_watched(place, now):
+    """An index of an empty project; a first learning by a writer, a scan, then one by hand."""
+    indexer.build(place, now)
+    vault.put(place, "p/learnings/first.md", "Walrus", "walrus")
+    indexer.refresh(place, now, names=["p/learnings/first.md"])
+    indexer.refresh(place, now)
+    vault.put(place, "p/learnings/second.md", "Teapot", "teapot")
+    assert found(place, "teapot", now) == ["second"]
+    indexer.refresh(place, now)
+    vault.put(place, "p/learnings/third.md", "Kettle", "kettle")
+    assert found(place, "kettle", now) == ["third"]
+
+
 def test_a_refresh_appends_and_a_search_sees_both(store, now):
     """The delta's frame replaces the segment's document; the segment is not written again."""
     indexer.build(store, now)

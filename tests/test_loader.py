@@ -92,11 +92,13 @@ def test_the_threshold_means_the_same_in_a_small_and_a_large_store(place, now, s
     assert chosen(index, "run the tests again and fix the error") == []
 
 
-def test_a_small_store_pushes_nothing_with_a_prompt(place, now):
-    """All was said at the session's start."""
+def test_a_small_store_pushes_only_what_the_start_did_not_show(place, now):
+    """All was said at the session's start, but for what was written since or did not fit."""
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
-    choice = loader.choose(vault.built(place, now), "kafka offsets", "default", vault.settings(), set())
-    assert (choice.strategy, choice.picks) == ("load_all", [])
+    index = vault.built(place, now)
+    assert chosen(index, "kafka offsets", shown={"kafka"}) == []
+    assert chosen(index, "kafka offsets") == ["kafka"]
+    assert loader.choose(index, "kafka offsets", "default", vault.settings(), set()).strategy == "load_all"
 
 
 def test_counts_follow_the_delta(place, now):
