@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory import clock, context, files, index, loader, render, text
+from memory import clock, context, files, index, jsonio, loader, render, text
 from memory.errors import IndexFault
 
 TYPE_CHECKING = False
@@ -121,9 +121,7 @@ def notices(place: Place, settings: Config) -> str:
 
 
 def unsaid(home: str) -> List[Dict[str, Any]]:
-    """Return the failures that no session start has said yet; the worker after it moves the mark (`upkeep.said`)."""
-    from memory import jsonio
-
+    """Return the failures that no session start has said yet; the worker after it moves the mark."""
     try:
         mark = int(files.read(home + "/log/said", 32) or b"0")
     except (OSError, ValueError):
@@ -132,12 +130,4 @@ def unsaid(home: str) -> List[Dict[str, Any]]:
         data = files.read(home + "/log/errors.jsonl", 1 << 20)
     except OSError:
         return []
-    rows = []
-    for line in data[mark if mark <= len(data) else 0:].split(b"\n")[-50:]:
-        try:
-            row = jsonio.parse(line) if line else None
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows
+    return jsonio.rows(data[mark if mark <= len(data) else 0:])[-50:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Dict, List
 
 
 class _Context:
@@ -40,6 +40,19 @@ def parse(data: bytes | str) -> Any:
     if text[end:].strip():
         raise ValueError("text after the JSON value")
     return value
+
+
+def rows(data: bytes) -> List[Dict[str, Any]]:
+    """Return the objects of a JSON Lines file; a line that is none (a torn last one) is left out."""
+    found = []
+    for line in data.split(b"\n"):
+        try:
+            row = parse(line) if line else None
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            found.append(row)
+    return found
 
 
 def quote(text: str) -> str:

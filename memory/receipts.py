@@ -80,12 +80,4 @@ def write(path: str, row: Dict[str, Any]) -> None:
 
 def read(path: str) -> List[Dict[str, Any]]:
     """Return every readable receipt of a file, oldest first."""
-    rows = []
-    for line in files.read(path, LIMIT).split(b"\n"):
-        try:
-            row = jsonio.parse(line) if line else None
-        except ValueError:
-            continue
-        if isinstance(row, dict):
-            rows.append(row)
-    return rows
+    return jsonio.rows(files.read(path, LIMIT))
