@@ -717,9 +717,11 @@ def edit(call: Call) -> int:
 
 def switch(call: Call) -> int:
     """Switch the pushes of a session or a project on or off."""
-    from memory import receipts
+    from memory import receipts, why
 
     on, session = call.verb == "on", _session(call)
+    if not (session or call.options.project or call.options.session):
+        session = next(iter(why.sessions_of(call.place)), "")  # a terminal beside the session: the newest is meant
     if call.options.project:
         if not call.place.shared:
             raise UsageError("no project here; cd into one")
@@ -732,7 +734,7 @@ def switch(call: Call) -> int:
         what = {"session": session}
         said = "dayleaf pushes %s in this session" % ("again" if on else "nothing more")
     else:
-        raise UsageError("%s wants --session ID or --project" % call.verb)
+        raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
     if on and not (call.settings["load.enabled"] or call.options.project):
         said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
     return call.answer({**what, "enabled": on}, [said])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memory import clock, config, files, index, indexer, paths, receipts, segment, spend, terminal, text
+from memory import clock, config, files, index, indexer, jsonio, paths, receipts, segment, spend, terminal, text
 from memory.errors import IndexFault
 from memory.store import Store
 from memory.walk import walk
@@ -90,7 +90,7 @@ def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
     runtime = value["runtime"]
     rows = [["workspace", value["workspace"]], *([name, folder] for name, folder in value["tiers"].items()),
             ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"]]
-    changed = [[key, terminal.one_line(str(row["value"])), row["source"]] for key, row in value["settings"].items()
+    changed = [[key, terminal.one_line(jsonio.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
                if row["source"] != "default"]
     out = [*terminal.table(rows), "", style.bold("Records"), *_counts(value), "", style.bold("Index"), *index_lines(value)[1:]]
     if changed:

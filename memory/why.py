@@ -23,7 +23,7 @@ def report(place: paths.Place, word: str, session: str) -> dict[str, Any]:
     word: a session's id, the start of a prompt's id, `last` for the latest prompt that got something, or "" for `session`,
     else for the newest session.  Raises UsageError where the word fits no receipt.
     """
-    sessions = _sessions(place)
+    sessions = sessions_of(place)
     if not sessions:
         return {"session": "", "events": []}
     if not word:
@@ -47,7 +47,7 @@ def report(place: paths.Place, word: str, session: str) -> dict[str, Any]:
         terminal.one_line(word)[:60], sessions[0]))
 
 
-def _sessions(place: paths.Place) -> list[str]:
+def sessions_of(place: paths.Place) -> list[str]:
     """Return the sessions with receipts, the latest written first."""
     folder = place.receipts("x").rpartition("/")[0]
     try:

@@ -162,7 +162,7 @@ WRONG = [
     (["config", "set", "distill.provider", "claud"], "did you mean 'claude'?"),
     (["config", "sett"], "did you mean 'set'?"),
     (["rule", "aprove", "r-1"], "did you mean 'approve'?"),
-    (["off"], "off wants --session ID or --project"),
+    (["off"], "no session of this workspace yet"),
     (["load"], "load wants a prompt"),
 ]
 
@@ -595,3 +595,14 @@ def test_a_session_that_moved_keeps_its_workspace(ok, tmp_path):
     assert json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR=str(tmp_path / "top")))["workspace"] == key
     assert json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR="/nowhere"))["workspace"] != key
     assert paths.slug("inner") in json.loads(ok("workspace", "--json", cwd=str(inner)))["workspace"]
+
+
+def test_off_in_a_terminal_means_the_newest_session(ok, place):
+    """Beside a running session nobody knows its id: the one that wrote the latest receipt is switched."""
+    from memory import receipts
+
+    receipts.write(place.receipts("older"), {"v": 1, "event": "start"})
+    os.utime(place.receipts("older"), (1000, 1000))
+    receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
+    assert "nothing more" in ok("off")
+    assert receipts.session(place.receipts("newer")).off and not receipts.session(place.receipts("older")).off
