@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import cli, paths, receipts, shortcuts, text
+from memory import arguments, cli, paths, receipts, shortcuts, text
 
 ROOT = Path(__file__).resolve().parents[1]
 PAYLOAD = json.loads((ROOT / "tests" / "data" / "payloads" / "UserPromptExpansion.json").read_text(encoding="utf-8"))
@@ -193,7 +193,7 @@ RAW = [
 @pytest.mark.parametrize(("verb", "raw", "options", "rest"), RAW, ids=[row[1] or "empty" for row in RAW])
 def test_options_are_taken_out_of_typed_text(verb, raw, options, rest):
     """Known options with a fitting value are options; everything else stays as it was typed."""
-    assert cli.lenient(raw, cli.VERBS[verb]) == (options, rest)
+    assert arguments.lenient(raw, cli.VERBS[verb]) == (options, rest)
 
 
 def test_every_shortcut_is_a_verb_with_a_command():

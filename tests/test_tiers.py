@@ -13,10 +13,11 @@ MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
     "RECORD": "frontmatter records redact git store trust receipts walk",
-    "CAPTURE": "transcript capture",
+    "CAPTURE": "transcript facts checkpoint progress capture recovery",
     "INDEX": "segment delta entry index postings indexer topics",
     "SELECT": "query fuzzy loader rank timewords shelf question recall claims",
-    "SPEAK": "render terminal brief context shortcuts extract providers spend distill status doctor why worker cli",
+    "SPEAK": "render terminal brief context shortcuts extract providers spend distill status doctor why worker",
+    "COMMAND": "call arguments settings writing reading upkeep cli",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}

@@ -1,0 +1,182 @@
+"""One call of the command line: its options, words and place, and how it answers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, Callable, NamedTuple
+
+from memory import clock, config, files, paths, terminal
+from memory.errors import DayleafError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.records import Record
+    from memory.store import Store
+
+TEXT_LIMIT = 8 << 20  # bytes read from stdin
+# What JSON leaves alone and a terminal does not: C1 controls, bidirectional and line separators.
+_UNSAFE = {code: "\\u%04x" % code for low, high in ((0x7F, 0x9F), (0x61C, 0x61C), (0x200E, 0x200F), (0x2028, 0x202E),
+                                                    (0x2066, 0x2069), (0xFEFF, 0xFEFF), (0xD800, 0xDFFF))
+           for code in range(low, high + 1)}
+
+
+class Option(NamedTuple):
+    """An option of a verb: its flags, and what argparse is told of it."""
+
+    flags: tuple[str, ...]
+    rest: dict[str, Any]
+
+
+class Verb(NamedTuple):
+    """A verb: its function, what its words are called in the help, its purpose, its options.
+
+    prose: its words are free text, in which only a leading or trailing option counts where the text comes from stdin.
+    """
+
+    run: Callable[[Call], int]
+    words: str
+    purpose: str
+    options: tuple[Option, ...] = ()
+    prose: bool = False
+
+
+class Call:
+    """One call: its options, words, environment and instant; place and settings are found when first asked for."""
+
+    def __init__(self, verb: str, options: argparse.Namespace, words: list[str], env: dict[str, str], now: float):
+        self.verb, self.options, self.words, self.env, self.now = verb, options, words, env, now
+        self.changed: list[str] = []  # names of records written, to be told to the index
+        self._place: paths.Place | None = None
+        self._settings: config.Config | None = None
+
+    @property
+    def place(self) -> paths.Place:
+        """The workspace of the current directory."""
+        if self._place is None:
+            try:
+                here = os.getcwd()
+            except OSError:
+                raise UsageError("the current directory is gone; cd to another one") from None
+            session = self.env.get("CLAUDE_PROJECT_DIR", "")  # where a session started; its shell may have moved on
+            inside = session.startswith("/") and files.inside(here, session)
+            self._place = paths.locate(self.env, session if inside else here)
+        return self._place
+
+    @property
+    def settings(self) -> config.Config:
+        """The settings in force."""
+        if self._settings is None:
+            self._settings = config.load(self.place.home, self.place.root, self.env)
+        return self._settings
+
+    def store(self) -> Store:
+        """Open the records; what is written is remembered in `changed`."""
+        from memory.store import Store
+
+        return Store(self.place, self.settings, self.now, self.changed.append)
+
+    def text(self) -> str:
+        """Return the words as one text; `-`, or none where stdin is no terminal, means stdin."""
+        if self.words == ["-"] or (not self.words and not sys.stdin.isatty()):
+            return read_stdin()
+        return " ".join(self.words)
+
+    def one(self, what: str) -> str:
+        """Return the only word; raises UsageError for none or several."""
+        if len(self.words) != 1:
+            raise UsageError("%s wants one %s, not %d words" % (self.verb, what, len(self.words)))
+        return self.words[0]
+
+    def style(self) -> terminal.Style:
+        """Say how to write to stdout: colours only on a terminal that wants them."""
+        from shutil import get_terminal_size
+
+        tty = sys.stdout.isatty()
+        colour = tty and not self.env.get("NO_COLOR") and self.env.get("TERM") != "dumb"
+        return terminal.Style(max(40, min(get_terminal_size((100, 24)).columns, 160)) if tty else 100, colour)
+
+    def spinner(self, step: str) -> terminal.Spinner:
+        """Show a step on stderr once it has taken a second, where someone watches."""
+        return terminal.Spinner(step, sys.stderr.isatty() and self.env.get("TERM") != "dumb")
+
+    def answer(self, value: Any, lines: Iterable[str]) -> int:
+        """Print the value with --json, else the lines."""
+        if self.options.json:
+            print(to_json(value))
+        else:
+            print("\n".join(lines))
+        return 0
+
+    def indexed(self) -> None:
+        """Tell the index what was written, so that the next prompt sees it; a failure only leaves it stale."""
+        from memory import indexer
+
+        try:
+            if self.changed:
+                indexer.refresh(self.place, self.now, names=self.changed)
+        except (OSError, DayleafError) as error:
+            warn("written, but the index was not told (%s); `dayleaf index refresh` does" % error)
+
+
+def warn(message: str) -> None:
+    """Print one line for the user on stderr."""
+    print("dayleaf: " + terminal.one_line(message), file=sys.stderr, flush=True)
+
+
+def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Say which valid word is nearest to a wrong one, or `otherwise`."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(word, list(known), 1, 0.5)
+    return "did you mean '%s'?" % found[0] if found else otherwise
+
+
+def shown(word: str) -> str:
+    """Clip what a person typed for a message."""
+    return terminal.one_line(word)[:60]
+
+
+def read_stdin() -> str:
+    """Read stdin as text, at most TEXT_LIMIT bytes."""
+    data = sys.stdin.buffer.read(TEXT_LIMIT)
+    return data.decode("utf-8-sig", "replace")
+
+
+def to_json(value: Any) -> str:
+    """Write a value as one line of JSON that no terminal interprets."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str).translate(_UNSAFE)
+
+
+def record_json(found: Record) -> dict[str, Any]:
+    """Return a record's head for --json."""
+    links = [{"relation": link.relation, "target": link.target} for link in found.links]
+    return {"id": found.id, "kind": found.kind, "title": found.title, "name": found.name,
+            "tier": paths.TIER_NAMES[found.tier], "created": clock.iso(found.created), "updated": clock.iso(found.updated),
+            "tags": list(found.tags), "topics": list(found.topics), "versions": list(found.versions), "links": links,
+            "source": found.source, "confidence": found.confidence, "pinned": found.pinned, "accepted": found.accepted,
+            "tokens": found.tokens, "checksum": found.checksum}
+
+
+def find(call: Call, id: str) -> Record:
+    """Find the record of an id or its beginning; raises StoreError."""
+    from memory.recall import find_one
+
+    return find_one(call.place, call.settings, id)
+
+
+def session_of(call: Call) -> str:
+    """Name the session the call is about, or ""."""
+    return paths.safe_id(call.options.session or call.env.get("CLAUDE_CODE_SESSION_ID", ""))
+
+
+def confirmed(question: str) -> bool:
+    """Ask on the terminal; without one the answer is no."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() == "yes"

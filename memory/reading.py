@@ -1,0 +1,213 @@
+"""The verbs that read: recall, distill, show, load, why, status, doctor, stats, workspace."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from memory import clock, paths, terminal
+from memory.call import Call, find, nearest, record_json, session_of, shown, warn
+from memory.errors import UsageError
+from memory.writing import first_clause
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.records import Record
+
+HITS_TO_DISTILL = 20
+
+
+def recall(call: Call) -> int:
+    """Search the memory."""
+    from memory import recall as search
+    from memory import trust
+
+    words = " ".join(call.words)
+    if call.options.batch:
+        offset = clock.local_offset(call.now)
+        for line in search.batch(sys.stdin, call.place, call.settings, call.now, offset, _query(call, words, None)):
+            print(line)
+        return 0
+    found = _found(call, words, call.options.limit)
+    approved = trust.approved(call.place.home)
+    if call.options.hook:
+        print(terminal.for_model(found, words, call.place.key, approved))
+    else:
+        call.answer(_found_json(call, found, words),
+                    terminal.hits(found, words, call.now, call.place.key, approved, call.style(), call.options.explain))
+    _freshen(call, found.stale)
+    return 0
+
+
+def _found(call: Call, words: str, limit: int | None) -> Any:
+    from memory import recall as search
+
+    with call.spinner("searching"):
+        query = _query(call, words, limit)
+        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
+
+
+def _query(call: Call, words: str, limit: int | None) -> Any:
+    """Turn the filters into what recall asks for; raises UsageError."""
+    from memory import recall as search
+
+    o = call.options
+    given = {"query": words or None, "since": o.since, "days": o.days, "from": o.from_, "to": o.to, "kind": o.kind,
+             "tag": o.tag, "topic": o.topic, "file": o.file, "branch": o.branch, "session": o.session,
+             "version": o.version, "workspace": o.workspace, "context-tags": o.context_tags,
+             "semantic": o.semantic or None, "lexical": o.lexical or None, "limit": limit, "min-score": o.min_score}
+    return search.options(given, call.now, clock.local_offset(call.now))
+
+
+def _found_json(call: Call, found: Any, words: str) -> dict[str, Any]:
+    hits = [{**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, "score": round(hit.score, 6),
+             "section": hit.section, "freshness": hit.freshness, "why": hit.why,
+             **({"parts": dict(hit.parts)} if call.options.explain else {})} for hit in found.hits]
+    return {"query": words, "hits": hits, "backend": found.backend, "stale": found.stale, "leftOut": found.left_out,
+            "notes": list(found.notes), "gaps": list(found.known_gaps)}
+
+
+def _freshen(call: Call, stale: bool) -> None:
+    """Start a refresh that outlives this process, after the answer."""
+    if not stale:
+        return
+    import subprocess
+
+    root = os.path.dirname(os.path.abspath(__file__))
+    try:
+        sys.stdout.flush()
+        subprocess.Popen([sys.executable, "-I", root, "index", "refresh"], cwd=call.place.project, env=call.env,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                         start_new_session=True)
+    except OSError as error:
+        warn("no refresh could be started (%s); `dayleaf index refresh` does" % error.strerror)
+
+
+def show(call: Call) -> int:
+    """Print one record."""
+    from memory import claims
+
+    found = find(call, call.one("ID"))
+    state = claims.check(found, call.place.root, call.place.git)
+    gone = ["%s is gone" % path for path, there in state.files if there is False]
+    body, facts = found.body, [("freshness", "; ".join([state.state, *gone])), ("file", call.place.path(found.name)),
+                               ("trouble", "; ".join(found.problems))]
+    if call.options.section:
+        body, headings = terminal.section(body, call.options.section)
+        if not body:
+            known = nearest(call.options.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings"))
+            raise UsageError("%s has no section '%s'; %s" % (found.id, shown(call.options.section), known))
+    value = {**record_json(found), "path": call.place.path(found.name), "body": body, "freshness": state.state,
+             "problems": list(found.problems)}
+    head = terminal.record(found, call.now, call.style(), facts)
+    return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n")])
+
+
+def load(call: Call) -> int:
+    """Show what a prompt would get."""
+    from memory import why
+
+    value = why.load(call.place, call.settings, call.text().strip(), call.options.mode)
+    return call.answer(value, why.load_lines(value, call.options.explain))
+
+
+def explain(call: Call) -> int:
+    """Show what was put into which prompt."""
+    from memory import why
+
+    if len(call.words) > 1:
+        raise UsageError("why wants one SESSION or PROMPT_ID, not %d words" % len(call.words))
+    word = call.words[0].strip() if call.words else ""
+    value = why.report(call.place, "" if word == "session" else "last" if word == "prompt" else word,
+                       session_of(call) if word != "last" else "")
+    return call.answer(value, why.lines(value, call.now))
+
+
+def status(call: Call) -> int:
+    """Show paths, counts, freshness and settings."""
+    from memory import status as state
+
+    with call.spinner("reading the records"):
+        value = state.gather(call.place, call.settings, call.now)
+    return call.answer(value, state.lines(value, call.style()))
+
+
+def doctor(call: Call) -> int:
+    """Check everything, one verdict a line; 1 where one fails."""
+    from memory import doctor as checks
+
+    with call.spinner("checking"):
+        found = checks.examine(call.place, call.settings, call.env, call.now)
+    call.answer([check._asdict() for check in found], checks.lines(found, call.style()))
+    return 1 if any(check.verdict == checks.FAIL for check in found) else 0
+
+
+def stats(call: Call) -> int:
+    """Count records, pushes, tokens saved and model calls."""
+    from memory import status as state
+
+    value = state.spending(call.place, call.settings, call.now) if call.options.spend else \
+        state.figures(call.place, call.settings, call.now)
+    return call.answer(value, state.figure_lines(value))
+
+
+def workspace(call: Call) -> int:
+    """Name the workspace and its tiers."""
+    place = call.place
+    tiers = {paths.TIER_NAMES[letter]: folder for letter, folder in place.tiers()}
+    rows = [["workspace", place.key], ["root", place.root], *([name, folder] for name, folder in tiers.items()),
+            ["cache", place.cache]]
+    return call.answer({"workspace": place.key, "root": place.root, "tiers": tiers, "cache": place.cache},
+                       terminal.table(rows))
+
+
+def distill(call: Call) -> int:
+    """Answer a question from the records in a few bullets."""
+    from memory import distill as model
+    from memory.extract import Source
+
+    question = " ".join(call.words).strip()
+    if not question:
+        raise UsageError("distill wants a question")
+    found = _found(call, question, call.options.limit or HITS_TO_DISTILL)
+    sources = [Source(h.record.id, h.record.kind, h.record.title, h.record.created, h.record.body, h.record.tier,
+                      h.record.checksum) for h in found.hits]
+    with call.spinner("distilling") as spinner:
+        def told(line: str) -> None:
+            spinner.step = line
+
+        digest = model.distill(question, sources, call.settings, call.env, call.place.home, call.place.cache, call.now,
+                               call.options.provider, call.options.max_tokens, not call.options.no_cache, told)
+    saved = _save(call, question, digest) if call.options.save and digest.bullets else None
+    if call.options.hook:
+        from memory import render
+
+        print(render.block("distill", [render.clip(render.clean(model.render(digest)), terminal.MODEL_UNITS - 400)]))
+        return 0
+    lines = [terminal.plain(model.render(digest)).rstrip("\n")]
+    if call.options.explain:
+        lines += ["", "from:"]
+        lines += ["  %s  %.2f  %s" % (h.record.id, h.score, terminal.one_line(h.record.title)) for h in found.hits]
+    lines += terminal.contributions(found) + (["saved as %s" % saved.id] if saved else [])
+    call.answer(_digest_json(digest, found, saved), lines)
+    _freshen(call, found.stale)
+    return 0
+
+
+def _save(call: Call, question: str, digest: Any) -> Record:
+    """Keep a digest as a learning of the agent's, linked to what it was made of."""
+    from memory import extract
+
+    cited = list(dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids))
+    kept = call.store().add("learning", first_clause(question), extract.compose(digest.bullets) + "\n", source="agent",
+                            session=session_of(call),
+                            extra={"links": [{"relation": "derived_from", "target": id} for id in cited]})
+    call.indexed()
+    return kept
+
+
+def _digest_json(digest: Any, found: Any, saved: Record | None) -> dict[str, Any]:
+    return {"bullets": [{"text": b.text, "ids": list(b.ids)} for b in digest.bullets], "provider": digest.provider,
+            "tokensIn": digest.tokens_in, "tokensOut": digest.tokens_out, "cached": digest.cached,
+            "notes": list(digest.notes), "sources": [h.record.id for h in found.hits], "saved": saved.id if saved else None}

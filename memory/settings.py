@@ -1,0 +1,80 @@
+"""The verb config: list, get and set the settings of config.json."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from memory import config, files, terminal
+from memory.call import Call, nearest, shown, to_json
+from memory.errors import StoreError, UsageError
+
+PROVIDERS = ("auto", "claude", "gemini", "ollama", "command", "extract")
+CHOICES = {"recall.rerank": ("factor", "weighted", "none"), "distill.provider": PROVIDERS}
+
+
+def settings(call: Call) -> int:
+    """List, get or set settings."""
+    words = call.words or ["list"]
+    sizes = {"list": 1, "get": 2, "set": 3}
+    if words[0] not in sizes:
+        raise UsageError("unknown word '%s' of config; %s" % (shown(words[0]), nearest(words[0], sizes, "use list, get or set")))
+    if len(words) != sizes[words[0]]:
+        raise UsageError("use `dayleaf config list`, `config get KEY` or `config set KEY VALUE`")
+    if words[0] == "list":
+        rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in config.DEFAULTS]
+        return call.answer({key: {"value": call.settings[key], "source": source} for key, _, source in rows},
+                           [*terminal.table(rows), *("! " + problem for problem in call.settings.problems)])
+    key = words[1]
+    if key not in config.DEFAULTS:
+        known = nearest(key, config.DEFAULTS, "`dayleaf config list` names them")
+        raise UsageError("unknown key '%s'; %s" % (shown(key), known))
+    if words[0] == "get":
+        return call.answer({"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
+                           [call.settings[key] if isinstance(call.settings[key], str) else to_json(call.settings[key])])
+    value = checked(key, words[2])
+    change_config(call.place.home + "/config.json", key, value, files.FILE_MODE)
+    call._settings = None
+    over = call.settings.sources[key] not in ("user", "default")
+    return call.answer({"key": key, "value": value}, ["%s = %s%s" % (key, to_json(value), (
+        "; but the %s says %s" % (call.settings.sources[key], to_json(call.settings[key]))) if over else "")])
+
+
+def checked(key: str, said: str) -> Any:
+    """Read a setting's value from text; raises UsageError where it does not fit the key."""
+    value = config.load("", "", {"DAYLEAF_" + key.upper().replace(".", "_"): said})
+    if value.problems:
+        default = config.DEFAULTS[key]
+        raise UsageError("%s wants %s, not '%s'" % (key, "a list like [\"a\",\"b\"]" if isinstance(default, list) else (
+            "true or false" if isinstance(default, bool) else "a number like %s" % default), shown(said)))
+    words = CHOICES.get(key)
+    if words and value[key] not in words:
+        raise UsageError("%s wants one of %s; %s" % (key, ", ".join(words), nearest(said, words, "not '%s'" % shown(said))))
+    return value[key]
+
+
+def change_config(path: str, key: str, value: Any, mode: int) -> None:
+    """Set a key of a settings file, or remove it (None); everything else stays.  Raises StoreError."""
+    try:
+        held = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
+    except FileNotFoundError:
+        held = {}
+    except (OSError, ValueError):
+        held = None
+    if not isinstance(held, dict):
+        raise StoreError("%s: cannot be read as one JSON object; mend it by hand first" % path)
+    group, _, last = key.partition(".")
+    held.pop(key, None)
+    inner = held.get(group)
+    if isinstance(inner, dict):
+        inner.pop(last, None)
+        if value is not None:
+            inner[last] = value
+        elif not inner:
+            del held[group]
+    elif value is not None:
+        held[key] = value
+    try:
+        files.replace(path, (json.dumps(held, ensure_ascii=False, indent=2) + "\n").encode("utf-8"), mode)
+    except OSError as error:
+        raise StoreError("%s: not written, %s; check its permissions" % (path, (error.strerror or "").lower())) from None

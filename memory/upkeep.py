@@ -1,0 +1,164 @@
+"""The verbs that look after the memory: index, rule, redact."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Callable
+
+from memory import files, terminal
+from memory.call import Call, confirmed, nearest, shown, to_json
+from memory.errors import StoreError, UsageError
+
+
+def index(call: Call) -> int:
+    """Build, refresh, verify, show or export the index."""
+    asked = [name for name in INDEX if getattr(call.options, name)] + call.words
+    if len(asked) != 1:
+        raise UsageError("index wants one of " + ", ".join(INDEX))
+    if asked[0] not in INDEX:
+        raise UsageError("unknown word '%s' of index; %s" % (
+            shown(asked[0]), nearest(asked[0], INDEX, "use one of " + ", ".join(INDEX))))
+    return INDEX[asked[0]](call)
+
+
+def _build(call: Call) -> int:
+    from memory import indexer
+
+    with call.spinner("building the index") as spinner:
+        def told(done: int, of: int) -> None:
+            spinner.step = "building the index: %d of %d" % (done, of)
+
+        return _summary(call, indexer.build(call.place, call.now, told))
+
+
+def _refresh(call: Call) -> int:
+    from memory import indexer
+
+    with call.spinner("comparing the files with the index"):
+        return _summary(call, indexer.refresh(call.place, call.now))
+
+
+def _summary(call: Call, done: Any) -> int:
+    if done.busy:
+        return call.answer(done._asdict(), ["another process is building the index; its result serves this place too"])
+    said = "%s: %d added, %d changed, %d removed%s" % (
+        terminal.count(done.records, "record"), done.added, done.changed, done.removed, "; built anew" if done.built else "")
+    return call.answer(done._asdict(), [said, *("skipped %s; `dayleaf doctor` says why" % name for name in done.skipped)])
+
+
+def _verify(call: Call) -> int:
+    from memory import indexer
+
+    with call.spinner("rebuilding aside"):
+        differences = indexer.verify(call.place, call.now)
+    call.answer({"verified": not differences, "differences": differences},
+                differences or ["the index is what its files give, byte for byte apart from its time stamp"])
+    if differences:
+        raise StoreError("the index differs from its files; `dayleaf index refresh` mends it")
+    return 0
+
+
+def _index_status(call: Call) -> int:
+    from memory import status as state
+
+    with call.spinner("reading the records"):
+        value = state.gather(call.place, call.settings, call.now)
+    return call.answer({key: value[key] for key in ("workspace", "index", "records", "skipped")}, state.index_lines(value))
+
+
+def _export(call: Call) -> int:
+    from memory import loader, topics
+
+    with call.spinner("reading the records"):
+        value = to_json(topics.export(call.place, call.now, loader.CATEGORIES))
+    if not call.options.out:
+        print(value)
+        return 0
+    target = os.path.abspath(call.options.out)
+    try:
+        files.replace(target, (value + "\n").encode("utf-8", "replace"))
+    except OSError as error:
+        raise StoreError("%s: not written, %s" % (target, (error.strerror or "").lower())) from None
+    return call.answer({"out": target}, ["exported to " + target])
+
+
+INDEX: dict[str, Callable[[Call], int]] = {
+    "build": _build, "refresh": _refresh, "verify": _verify, "status": _index_status, "export": _export}
+
+
+def rule(call: Call) -> int:
+    """List rules, or approve or reject one on a terminal."""
+    from memory import trust
+
+    words = call.words or ["list"]
+    if words[0] not in ("list", "approve", "reject"):
+        raise UsageError("unknown word '%s' of rule; %s" % (
+            shown(words[0]), nearest(words[0], ("list", "approve", "reject"), "use list, approve or reject")))
+    if words[0] == "list":
+        approved = trust.approved(call.place.home)
+        rows = [[r.id, "approved" if terminal.group(r, call.place.key, approved) == "rule" else "pending",
+                 terminal.one_line(r.title)] for r in call.store().each(("rule",))]
+        return call.answer([dict(zip(("id", "state", "title"), row)) for row in rows],
+                           terminal.table(rows) or ["no rules here"])
+    if len(words) != 2:
+        raise UsageError("rule %s wants one ID" % words[0])
+    return _decide(call, words[0], words[1])
+
+
+def _decide(call: Call, decision: str, id: str) -> int:
+    """Ask the person at the terminal about the exact content; the model has none and cannot answer."""
+    from memory import trust
+
+    store = call.store()
+    found = store.find(id)
+    if found.kind != "rule":
+        raise UsageError("%s is a %s, not a rule" % (found.id, found.kind))
+    if call.env.get("CLAUDECODE") or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("only a person decides on a rule: run `dayleaf rule %s %s` in a terminal of your own" % (
+            decision, found.id))
+    data = store.raw(found.name)
+    if decision == "approve" and found.problems:
+        raise UsageError("%s: %s" % (found.name, found.problems[0]))
+    digest = files.sha256(data)
+    content = terminal.visible(data.decode("utf-8", "replace"))
+    sys.stderr.write("%s\n\n%s\n\nsha256 %s\n" % (call.place.path(found.name), content, digest))
+    if not confirmed("%s exactly this? type yes: " % decision):
+        raise UsageError("%s stays as it was" % found.id)
+    import getpass
+
+    trust.decide(call.place.home, trust.workspace_of(found.name, call.place.key), found.id, digest, decision,
+                 getpass.getuser(), call.now)
+    return call.answer({"id": found.id, "decision": decision, "sha256": digest}, ["%s: %s" % (decision, found.id)])
+
+
+def redact(call: Call) -> int:
+    """Take secrets out of text: stdin to stdout."""
+    from memory import redact as cleaner
+
+    if call.words not in ([], ["-"]):
+        raise UsageError("redact reads stdin: `dayleaf redact - < FILE`")
+    allow, salt = call.settings["redact.allow"], call.place.key
+    if not call.options.batch:
+        sys.stdout.write(cleaner.redact(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"), allow, salt).text)
+        return 0
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        row = batch_row(line, number, "text")
+        done = cleaner.redact(row["text"], allow, salt)
+        print(to_json({"id": row.get("id"), "text": done.text, "found": [
+            {"kind": one.kind, "tag": one.tag, "count": one.count} for one in done.found]}), flush=True)
+    return 0
+
+
+def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
+    """Read one line of JSONL; raises UsageError, which names the line, where it is no object with a text under `key`."""
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except ValueError:
+        row = None
+    if not isinstance(row, dict) or not isinstance(row.get(key), str):
+        raise UsageError("stdin line %d: not {\"id\": …, \"%s\": \"…\"}" % (number, key))
+    return row

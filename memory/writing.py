@@ -1,0 +1,193 @@
+"""The verbs that write records: learn, checkpoint, forget, restore, edit; and the switches on and off."""
+
+from __future__ import annotations
+
+import re
+
+from memory import clock, files, paths, terminal
+from memory.call import Call, confirmed, find, record_json, session_of
+from memory.errors import StoreError, UsageError
+from memory.settings import change_config
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.records import Record
+
+TITLE = 80  # characters of a title taken from the text
+
+
+def learn(call: Call) -> int:
+    """Keep a learning."""
+    said = call.text().strip()
+    if not said:
+        raise UsageError("an empty learning; give it as an argument or on stdin")
+    tier = paths.GLOBAL if call.options.tier_global else paths.SHARED if call.options.shared else paths.PRIVATE
+    if call.options.tier_global and call.options.shared:
+        raise UsageError("--global and --shared exclude one another; use one")
+    extra = {"versions": call.options.version or None, "confidence": call.options.confidence}
+    kept = call.store().add("learning", call.options.title or first_clause(said), said + "\n", tier=tier,
+                            tags=call.options.tag or (), source=call.options.source or _author(call),
+                            session=session_of(call), extra={key: value for key, value in extra.items() if value})
+    call.indexed()
+    return _written(call, kept, "kept")
+
+
+def checkpoint(call: Call) -> int:
+    """Write a checkpoint: of a note, or of a session's work where there is none."""
+    from memory import capture
+
+    said = call.text()
+    if said.strip():
+        kept = capture.note(call.store(), call.place, said, call.options.tag or (), session_of(call), call.now)
+    else:
+        kept = _of_session(call)
+    call.indexed()
+    return _written(call, kept, "written")
+
+
+def _of_session(call: Call) -> Record:
+    """Capture the running session from its transcript."""
+    from memory import capture, receipts, transcript
+
+    session = session_of(call)
+    if not session:
+        raise UsageError("nothing to write; give a note, or --session ID")
+    known = receipts.read(call.place.receipts(session)) if files.exists(call.place.receipts(session)) else []
+    named = [row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")]
+    path = transcript.trusted(call.options.transcript or (named or [""])[-1], call.env)
+    if not path:
+        raise StoreError("no transcript of session %s is known; give a note instead" % session)
+    name = capture.capture(call.place, call.settings, call.env, call.now, session, path, "manual",
+                           on_change=call.changed.append)
+    if not name:
+        raise StoreError("nothing new in session %s since its last checkpoint; give a note to write one" % session)
+    return call.store().read(name)
+
+
+def _author(call: Call) -> str:
+    """Say who writes: inside the client's shell it is the model."""
+    return "agent" if call.env.get("CLAUDECODE") else "human"
+
+
+def first_clause(said: str) -> str:
+    """Return the first sentence of a text as a title of at most TITLE characters."""
+    line = re.split(r"(?<=[.!?;])\s|[。！？]|\n", said.lstrip("#-*> \t\n"), maxsplit=1)[0]
+    line = terminal.one_line(line).rstrip(".;。 ")
+    if len(line) <= TITLE:
+        return line
+    cut = line[:TITLE - 1]
+    return (cut[:cut.rfind(" ")] if cut.rfind(" ") > TITLE // 2 else cut).rstrip(" ,:") + "…"
+
+
+def _written(call: Call, kept: Record, done: str) -> int:
+    """Say what was written and where."""
+    if call.options.hook:
+        from memory import render
+
+        print(render.block(call.verb, ["%s: [%s] %s, %s" % (done, kept.id, render.clean(terminal.one_line(kept.title)),
+                                                            call.place.path(kept.name))]))
+        return 0
+    secret = ["a secret was taken out of it"] if "[redacted:" in kept.title + kept.body else []
+    return call.answer({**record_json(kept), "path": call.place.path(kept.name)},
+                       ["%s %s  %s" % (done, kept.id, terminal.one_line(kept.title)), "  " + call.place.path(kept.name),
+                        *("  " + line for line in secret)])
+
+
+def forget(call: Call) -> int:
+    """Move a record to the archive, or remove it with --hard."""
+    id = call.one("ID")
+    if call.options.hard:
+        return _forget_hard(call, id)
+    store = call.store()
+    found = store.find(id)
+    away = store.archive(found.name, call.options.reason or "forgotten")
+    call.indexed()
+    return call.answer({"id": found.id, "from": found.name, "to": away},
+                       ["archived %s  %s" % (found.id, terminal.one_line(found.title)),
+                        "  `dayleaf restore %s` brings it back" % found.id])
+
+
+def _forget_hard(call: Call, id: str) -> int:
+    """Remove a record for good: its file, kept digests, and its words in the index."""
+    from memory import distill, indexer
+
+    store = call.store()
+    note = []
+    try:
+        found = store.find(id)
+    except StoreError:
+        found = store.restore(id)  # it stood in the archive, perhaps
+        note.append("  the archive's log still has the name of its file: %s" % found.name)
+    title = terminal.one_line(found.title)
+    if not call.options.yes and not confirmed("remove %s '%s' for good? type yes: " % (found.id, title)):
+        raise UsageError("%s stays; --hard wants a yes on a terminal, or --yes" % found.id)
+    files.remove(call.place.path(found.name))  # not through the archive, whose log would keep the name
+    digests = distill.forget(call.place.cache)
+    with call.spinner("building the index"):
+        indexer.build(call.place, call.now)
+    if found.tier == paths.SHARED:
+        note.append("  git still has it where it was committed")
+    return call.answer({"id": found.id, "removed": found.name, "bytes": found.size, "digests": digests},
+                       ["removed %s  %s" % (found.id, title), "  %s, %s; %s; the index was built anew" % (
+                           call.place.path(found.name), terminal.count(found.size, "byte"),
+                           terminal.count(digests, "kept digest")), *note])
+
+
+def restore(call: Call) -> int:
+    """Bring a record back from the archive."""
+    found = call.store().restore(call.one("ID"))
+    call.indexed()
+    return _written(call, found, "restored")
+
+
+def edit(call: Call) -> int:
+    """Open a record in $VISUAL or $EDITOR."""
+    import shlex
+    import subprocess
+
+    found = find(call, call.one("ID"))
+    store = call.store()
+    before = store.raw(found.name)
+    argv = shlex.split(call.env.get("VISUAL") or call.env.get("EDITOR") or "vi")
+    copy = "%s/edit-%s.md" % (call.place.cache, paths.slug(found.id))
+    files.replace(copy, before)
+    try:
+        done = subprocess.call([*argv, copy])
+    except OSError as error:
+        raise UsageError("the editor '%s' did not start (%s); set EDITOR" % (argv[0], error.strerror)) from None
+    after = files.read(copy, 64 << 20)
+    if done or after == before:
+        files.remove(copy)
+        return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
+    try:
+        found = store.replace(found.name, after, files.sha256(before))
+    except StoreError as error:
+        raise StoreError("%s (your text is kept in %s)" % (error, copy)) from None
+    files.remove(copy)
+    call.indexed()
+    return _written(call, found, "changed")
+
+
+def switch(call: Call) -> int:
+    """Switch the pushes of a session or a project on or off."""
+    from memory import receipts, why
+
+    on, session = call.verb == "on", session_of(call)
+    if not (session or call.options.project or call.options.session):
+        session = next(iter(why.sessions_of(call.place)), "")  # a terminal beside the session: the newest is meant
+    if call.options.project:
+        if not call.place.shared:
+            raise UsageError("no project here; cd into one")
+        path = call.place.shared + "/config.json"
+        change_config(path, "load.enabled", None if on else False, 0o644)
+        what = {"project": call.place.root, "config": path}
+        said = "dayleaf pushes %s in this project (%s)" % ("again" if on else "nothing more", path)
+    elif session:
+        receipts.write(call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb})
+        what = {"session": session}
+        said = "dayleaf pushes %s in this session" % ("again" if on else "nothing more")
+    else:
+        raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
+    if on and not (call.settings["load.enabled"] or call.options.project):
+        said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
+    return call.answer({**what, "enabled": on}, [said])
