@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory import capture, config, files, hookio, indexer, paths
+from memory import capture, config, files, hookio, indexer, paths, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _mark_said(home: str) -> None:
 
 def _recover(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
     if settings["capture.enabled"]:
-        capture.recover(place, settings, env, now, paths.safe_id(event.get("session_id")))
+        recovery.recover(place, settings, env, now, paths.safe_id(event.get("session_id")))
 
 
 def _refresh(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from memory import capture, clock, config, frontmatter, paths, store, transcript
+from memory import capture, checkpoint, clock, config, frontmatter, paths, recovery, store, transcript
 from memory.errors import UsageError
+from memory.facts import fixes
 
 DATA = Path(__file__).parent / "data" / "transcripts"
 ROOT = Path(__file__).parents[1]
@@ -336,7 +337,7 @@ def test_titles_and_bodies_are_bounded(session):
     session.bash("git commit -m '%s'" % ("long " * 60), "[main 1a2b3c4] " + "long " * 60)
     (text,) = session.fire("SessionEnd")
     page = frontmatter.parse(text.encode())
-    assert len(page.body) <= capture.BODY and len(page.meta["title"]) <= capture.TITLE
+    assert len(page.body) <= checkpoint.BODY and len(page.meta["title"]) <= checkpoint.TITLE
     for name in ("Request", "Done", "Decisions", "Commands"):
         assert _section(text, name).strip(), name
 
@@ -690,7 +691,7 @@ def test_dead_sessions_are_recovered_once(env, project, now):
         os.utime(one.path, (now - 60, now - 60))
     os.utime(live.path, (now - 5, now - 5))
     settings = config.load(dead.place.home, project, env)
-    assert capture.recover(dead.place, settings, env, now, "current") == 2
+    assert recovery.recover(dead.place, settings, env, now, "current") == 2
     texts = dead.files()
     assert sorted(name for t in texts for name in frontmatter.parse(t.encode()).meta["files"]) == [
         "dead.py",
@@ -699,7 +700,7 @@ def test_dead_sessions_are_recovered_once(env, project, now):
     meta = frontmatter.parse(texts[0].encode()).meta
     assert (meta["trigger"], meta["branch"]) == ("recovery", "main")
     assert meta["created"] == clock.iso(now - 5000 + dead.clock)
-    assert capture.recover(dead.place, settings, env, now, "current") == 0
+    assert recovery.recover(dead.place, settings, env, now, "current") == 0
     assert dead.files() == texts
 
 
@@ -708,7 +709,7 @@ def test_old_states_go(session):
     session.ask("x").edit("a.py").fire("SessionEnd")
     os.utime(session.state, (session.now - 50 * 86400,) * 2)
     settings = config.load(session.place.home, session.project, session.env)
-    assert capture.recover(session.place, settings, session.env, session.now, "") == 0
+    assert recovery.recover(session.place, settings, session.env, session.now, "") == 0
     assert not session.state.exists() and len(session.files()) == 1
 
 
@@ -914,7 +915,7 @@ def test_fifty_megabytes_in_a_second(session):
     took = _worker(session)
     assert took < 3.0  # three times the promise, for a loaded machine
     (text,) = session.files()
-    assert len(frontmatter.parse(text.encode()).body) <= capture.BODY
+    assert len(frontmatter.parse(text.encode()).body) <= checkpoint.BODY
     session.ask("one more").edit("new.py")
     assert _worker(session) < 1.5
     assert "new.py" in session.files()[1]
@@ -933,7 +934,7 @@ def test_gather_reads_a_transcript_without_writing(session):
     """The facts of any transcript can be had in memory."""
     session.copy("tools-headless")
     facts = capture.gather(str(session.path), session.env, (session.project,))
-    assert [fix.files for fix in capture.fixes(facts)] == [("calc.py", "test_calc.py")]
+    assert [fix.files for fix in fixes(facts)] == [("calc.py", "test_calc.py")]
     assert facts.commits == [["ecf522d", "Fix add"]]
     assert [r.key for r in facts.runs] == ["python -c", "python test_calc.py", "sleep"]
     assert not Path(session.place.home).exists()
