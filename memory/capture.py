@@ -24,6 +24,7 @@ from memory import (
     paths,
     progress,
     redact,
+    shell,
     store,
     transcript,
 )
@@ -273,7 +274,7 @@ class Capture:
 def _carry(facts: Facts) -> Facts:
     """Return what the next stretch must know of the one before: open calls, last request, failures without a fix."""
     runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.at)
-    passed = {r.key: r.at for r in runs if r.outcome == transcript.OK}
+    passed = {r.key: r.at for r in runs if r.outcome == shell.OK}
     failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.at]
     return Facts(pending=dict(facts.pending), tasks=dict(facts.tasks), muted=facts.muted, bang=facts.bang,
                  branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory import text, transcript
+from memory import shell, text
 from memory.facts import CODE, TRIVIAL, Facts, Fix, fixes, sentences_of, wide
 
 BODY, TITLE = 6000, 70  # characters
@@ -114,8 +114,8 @@ def _commands(facts: Facts) -> list[str]:
     good = [r for r in last.values() if not r.bad and not (r.is_test and r.summary)]
     lines = []
     for run in [*bad[-10:], *good[-10:]]:
-        line = ("✗ " if run.bad else "✓ " if run.outcome == transcript.OK else "· ") + _code(run.command)
-        if run.outcome != transcript.OK:
+        line = ("✗ " if run.bad else "✓ " if run.outcome == shell.OK else "· ") + _code(run.command)
+        if run.outcome != shell.OK:
             line += " → " + run.outcome
         if run.bad and run.detail:
             line += ": " + " ⏎ ".join(one_line(part, 160) for part in run.detail.split("\n"))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from memory import git, text, transcript
-from memory.transcript import Entry, Run, clip
+from memory import git, shell, text, transcript
+from memory.shell import Run
+from memory.transcript import Entry, clip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -117,9 +118,9 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         facts.bang = entry.text
     elif kind == transcript.BANGED and facts.bang:
         command, facts.bang = facts.bang, ""
-        judged = transcript.run(command, entry.at, entry.text)
-        if judged is not None and judged.outcome == transcript.OK:
-            judged.outcome = transcript.BY_HAND  # the host does not note how it ended
+        judged = shell.run(command, entry.at, entry.text)
+        if judged is not None and judged.outcome == shell.OK:
+            judged.outcome = shell.BY_HAND  # the host does not note how it ended
         return _ran(facts, judged, entry.text)
     _trim(facts)
     return 0
@@ -202,7 +203,7 @@ def _called(facts: Facts, entry: Entry) -> None:
 def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> int:
     name, given = facts.pending.pop(entry.id, ("", ""))
     if name == "Bash":
-        judged = transcript.run(given, entry.at, entry.text, entry.data, entry.failed)
+        judged = shell.run(given, entry.at, entry.text, entry.data, entry.failed)
         done = _ran(facts, judged, entry.text)
         if not entry.failed:
             for path in _WRITTEN.findall(given):
@@ -223,7 +224,7 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> int:
 def _ran(facts: Facts, judged: Run | None, output: str) -> int:
     if judged is None:
         return 0
-    if judged.outcome in (transcript.OK, transcript.BY_HAND) and "git" in judged.command:
+    if judged.outcome in (shell.OK, shell.BY_HAND) and "git" in judged.command:
         output = transcript.clean(output)
         known = {tuple(commit) for commit in facts.commits}
         made = [[h, clip(s)] for h, s in git.commits(judged.command, output) if (h, clip(s)) not in known]
@@ -294,7 +295,7 @@ def fixes(facts: Facts) -> list[Fix]:
     runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.at)
     found: dict[str, Fix] = {}
     for at, failure in enumerate(runs):
-        later = [r for r in runs[at + 1:] if r.outcome == transcript.OK and r.at > failure.at] if failure.bad else []
+        later = [r for r in runs[at + 1:] if r.outcome == shell.OK and r.at > failure.at] if failure.bad else []
         success = next((r for r in later if r.key == failure.key), None) or _kindred(failure, later, facts)
         if success is None:
             continue

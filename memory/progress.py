@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from memory import files, jsonio
 from memory.facts import Edit, Facts
-from memory.transcript import Run
+from memory.shell import Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

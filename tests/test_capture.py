@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import capture, checkpoint, clock, config, frontmatter, paths, recovery, store, transcript
+from memory import capture, checkpoint, clock, config, frontmatter, paths, recovery, shell, store
 from memory.errors import UsageError
 from memory.facts import fixes
 
@@ -938,4 +938,4 @@ def test_gather_reads_a_transcript_without_writing(session):
     assert facts.commits == [["ecf522d", "Fix add"]]
     assert [r.key for r in facts.runs] == ["python -c", "python test_calc.py", "sleep"]
     assert not Path(session.place.home).exists()
-    assert transcript.OK in {r.outcome for r in facts.runs}
+    assert shell.OK in {r.outcome for r in facts.runs}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import frontmatter
+from memory import frontmatter, head
 from memory.errors import StoreError
 
 ROOT = str(Path(__file__).resolve().parents[1])
@@ -153,7 +153,7 @@ def test_line_reader_agrees_with_yaml():
     for _ in range(20000):
         start = source.choice(["key: ", "a: ", "", "title: x\n", "list:\n"])
         text = start + "".join(source.choice(ATOMS) for _ in range(source.randint(1, 12)))
-        meta, _, trouble = frontmatter._scan(text)
+        meta, _, trouble = head.scan(text)
         if trouble or not meta:
             continue
         try:

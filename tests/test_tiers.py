@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
-    "RECORD": "frontmatter records redact git store trust receipts walk",
-    "CAPTURE": "transcript facts checkpoint progress capture recovery",
+    "RECORD": "head yamlhead frontmatter records evidence named shapes redact git store trust receipts walk",
+    "CAPTURE": "shell transcript facts checkpoint progress capture recovery",
     "INDEX": "segment delta entry index postings indexer topics",
     "SELECT": "query fuzzy loader rank timewords shelf question recall claims",
     "SPEAK": "render terminal brief context shortcuts extract providers spend distill status doctor why worker",

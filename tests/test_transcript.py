@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import transcript
+from memory import shell, transcript
 
 DATA = Path(__file__).parent / "data" / "transcripts"
 NAMES = ("compact-interactive", "plain-headless", "subagent-interactive", "tools-headless", "tools-interactive")
@@ -341,7 +341,7 @@ def test_subagents_are_found_beside_their_session(projects, env):
 )
 def test_a_command_is_known_by_program_and_verb(command, key):
     """Wrappers, paths, assignments and options do not count."""
-    assert transcript.key_of(command) == key
+    assert shell.key_of(command) == key
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ def test_a_command_is_known_by_program_and_verb(command, key):
 )
 def test_the_outcome_of_a_command(command, output, failed, outcome, summary):
     """Exit codes stand in the text; a pipe hides them, and then the test summary decides."""
-    run = transcript.run(command, "t", output, None, failed)
+    run = shell.run(command, "t", output, None, failed)
     assert (run.outcome, run.summary) == (outcome, summary)
 
 
@@ -411,12 +411,12 @@ def test_the_outcome_of_a_command(command, output, failed, outcome, summary):
 )
 def test_noise_is_no_run(command, output, failed):
     """Looking around, a search without a hit and dayleaf's own commands leave no trace."""
-    assert transcript.run(command, "t", output, None, failed) is None
+    assert shell.run(command, "t", output, None, failed) is None
 
 
 def test_noise_that_fails_is_a_run():
     """A failing `cat` says something."""
-    run = transcript.run("cat missing.txt", "t", "Exit code 1\ncat: missing.txt: No such file or directory", None, True)
+    run = shell.run("cat missing.txt", "t", "Exit code 1\ncat: missing.txt: No such file or directory", None, True)
     assert (run.outcome, run.detail) == ("exit 1", "cat: missing.txt: No such file or directory")
 
 
@@ -440,12 +440,12 @@ def test_noise_that_fails_is_a_run():
 )
 def test_the_telling_line_of_an_error_comes_first(output, first):
     """What was raised, else what speaks of an error, else the first line."""
-    assert transcript.error_lines(output)[0] == first
+    assert shell.error_lines(output)[0] == first
 
 
 def test_a_here_document_is_no_command():
     """The lines of a here-document and quoted separators do not cut a command."""
-    assert transcript.parts("cat > a.py <<'EOF'\nrm -rf /\nEOF\npytest \"a && b\"; ls") == [
+    assert shell.parts("cat > a.py <<'EOF'\nrm -rf /\nEOF\npytest \"a && b\"; ls") == [
         "cat > a.py <<EOF",
         'pytest "a && b"',
         "ls",

@@ -1,0 +1,234 @@
+"""Secrets by the name that stands before them: assignments in any syntax, sentences, random runs."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, Tuple
+
+from memory.evidence import (
+    BARE,
+    BOUND,
+    CODE,
+    CREDENTIAL,
+    GOOD_KEY,
+    HASHED,
+    MARKER,
+    NAME_CHARS,
+    NAMES,
+    OPEN,
+    PARTICLES,
+    PLACE,
+    PLACEHOLDER,
+    REFERENCE,
+    SEPARATOR,
+    STOP,
+    SUFFIX,
+    TECHNICAL,
+    VENDORS,
+    VETO_HEAD,
+    VETO_TAIL,
+    WORDS,
+    WORDY,
+    Span,
+    rx,
+    spots,
+)
+
+
+def by_name(text: str, lower: str) -> Iterator[Span]:
+    """Find the values of assignments to the names in `NAMES`."""
+    done = 0
+    hits = [(at, word, kind, tier) for kind, tier, words in NAMES for word in words.split() for at in spots(lower, word)]
+    for at, word, kind, tier in sorted(hits):
+        match = rx(SEPARATOR).match(text, at + len(word)) if at >= done else None
+        level = _level(text, lower, at, word, tier, match) if match else ""
+        if not match or not level:
+            continue
+        start, end = _value(text, match.end())
+        if _accept(text, start, end, level, match):
+            while end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0]):
+                end += _cut(rest[0])  # BARE is bounded: what follows belongs to the value as well
+            done = end
+            yield start, end, kind
+
+
+def by_sentence(text: str, lower: str) -> Iterator[Span]:
+    """Find values after a name in a script without spaces: the next ASCII word, whatever particles and brackets are between."""
+    for kind, tier, words in WORDS:
+        for word in words.split("|"):
+            for at in spots(lower, word) if max(word) in lower else ():  # one character is found ten times as fast
+                match = rx(PARTICLES).match(text, at + len(word))
+                value = match["v"][:_cut(match["v"])].strip("\"'`()").rstrip(".,;") if match else ""
+                if match and is_secret(value, tier, False):
+                    start = text.index(value, match.start("v"))
+                    yield start, start + len(value), kind
+
+
+def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match[str]) -> str:
+    """Grade a name, read whole: which filter its value has to pass, or "" where the name names something else."""
+    left, tail = lower[max(0, at - 48):at], match["tail"]
+    head = left[len(left.rstrip(NAME_CHARS)):]
+    suffix = rx(SUFFIX.get(word, "")).match(tail)
+    rest = tail[suffix.end():] if suffix else tail
+    camel = rest[:1].isupper() and text[match.end("tail") - len(rest) - 1].islower()
+    if rest and not (camel or rest[0] in "_.-" or rest[0].isdigit()):
+        return ""
+    if word in ("pw", "_pat", "psk", "jwt", "senha", "seed", "auth", "cred") and head[-1:].isalnum() and not text[at].isupper():
+        return ""
+    if word == "pass" and not suffix and head.endswith(("by", "om", "im", "es", "ur")):
+        return ""
+    if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
+        return ""
+    if match["flag"] and not (rx(r"(?:^|\s)(?:--?[\w\-]*|(?:env|arg|set|setenv|/v) [\w.:/\-]*)$").search(left)
+                              or text[match.end():match.end() + 1] in ("'", '"')):
+        return ""
+    if (match["call"] and "." in tail) or rx(VETO_TAIL).search(_snake(tail)):
+        return ""
+    if word in ("key", "token") and rx(VETO_HEAD + "$").search(_snake(text[at - len(head):at])):
+        return ""
+    return tier if word != "key" or rx(GOOD_KEY).search(left[-24:].rstrip("_.- ")) else "weak"
+
+
+def _snake(name: str) -> str:
+    return rx(r"(?<=[a-z0-9])(?=[A-Z])").sub("_", name).lower()
+
+
+def _value(text: str, at: int) -> Tuple[int, int]:
+    """Return the span of the value that begins at `at`: inside its quotes, or the bare word without what follows it."""
+    opened = rx(OPEN).match(text, at)
+    if opened:
+        quote, start = opened["q"], opened.end()
+        last = {"「": "」", "『": "』", "“": "”", "‘": "’"}.get(quote, quote)
+        if len(quote) == 1 and last == quote:
+            inner = rx(r"(?:[^\\\n%s]|\\[^\n]){1,4096}" % quote).match(text, start)
+            if inner and text[inner.end():inner.end() + 1] == quote:
+                return start, inner.end()
+        else:
+            end, stop = text.find(last, start, start + 4096), text.find("\n", start, start + 4096)
+            while end > 0 and text[end - 1] == "\\":  # a deeper quote inside the value
+                end = text.find(last, end + len(last), start + 4096)
+            if end > start and (stop < 0 or end < stop or len(last) == 3):
+                return start, end
+        at = start
+    bare = rx(BARE).match(text, at)
+    if not bare:
+        return at, at
+    end = at + _cut(bare[0])
+    return at, end if end - at == 160 else at + len(text[at:end].rstrip(".,;:"))
+
+
+def _cut(word: str) -> int:
+    stop = rx(STOP).search(word, 1)
+    return stop.start() if stop else len(word)
+
+
+def _accept(text: str, start: int, end: int, level: str, match: re.Match[str]) -> bool:
+    value, quoted = bare_of_markers(text[start:end]), text[start - 1:start] in ("'", '"', "`", "「", "“", "『", "‘")
+    if match["verb"] and not quoted and not rx(r"[\d@#$%^&*]").search(value):
+        return False
+    words = value.split()
+    if quoted and len(words) > 1:
+        if rx(r"[a-z]{3,9}(?: [a-z]{3,9}){11,23}").fullmatch(value):
+            return True
+        scheme = words[0].lower() in ("bearer", "basic", "token", "bot")
+        return (scheme or (level == "strong" and len(words) < 6)) and any(is_secret(w, level, False) for w in words[scheme:])
+    return is_secret(value, level, quoted)
+
+
+def bare_of_markers(value: str) -> str:
+    """Return a value without the markers that redaction left in it."""
+    return rx(MARKER).sub("", value) if "[redacted:" in value else value
+
+
+def is_made_up(value: str) -> bool:
+    """Tell whether a value is a placeholder."""
+    return bool(rx(PLACEHOLDER, re.I).search(value[:200])) or len(set(value)) < 3
+
+
+def is_uuid(value: str) -> bool:
+    """Tell whether a value is a UUID."""
+    return len(value) == 36 and bool(rx(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch(value))
+
+
+def is_secret(value: str, tier: str, quoted: bool) -> bool:
+    """Judge the value of a name: long and irregular enough for the name's tier, and no placeholder, code, path or word."""
+    head = value[:128]
+    if len(value) < {"strong": 5, "medium": 8, "weak": 20}[tier]:
+        return False
+    if rx(PLACE).match(head) or (not (quoted and tier == "strong") and rx(CODE).match(head)):
+        return False
+    return _irregular(value, tier) and not is_made_up(head)
+
+
+def _irregular(value: str, tier: str) -> bool:
+    head = value[:128].strip("*")
+    if tier == "weak":
+        return is_random(value, 20) and not rx(r"[0-9a-fA-F]+").fullmatch(head)
+    if tier == "medium":
+        return is_random(value, 8) or is_uuid(value)
+    kinds = sum(bool(rx(p).search(head)) for p in (r"[a-z]", r"[A-Z]", r"\d", r"[!@#$%^&*?~+=/\\|:;,.]"))
+    if head.isdigit():
+        return 6 <= len(value) <= 20
+    if rx(TECHNICAL, re.I).fullmatch(head) or rx(r"\d{4}-\d\d-\d\d([T ].*)?").fullmatch(head):
+        return is_random(value, 16)
+    if kinds < 4 and rx(r"[\w\-./]*[/.]\w{1,5}|\d[\d.,:\-/]*\w{0,3}").fullmatch(head):  # a file, a version, a size
+        return is_random(value, 16)
+    if rx(r"\d").search(head):
+        slug = rx(r"[A-Za-z]+(?:[-_.][A-Za-z]*\d{0,4})+").fullmatch(head)
+        return kinds > 1 and not (slug and not rx(r"[A-Z].*[a-z]|[a-z].*[A-Z]").search(head))
+    if kinds > 1 and rx(r"[!@#$%^&*?~+|]").search(head[:-1]):
+        return not rx(r"[A-Za-z]+(?:[&|+*/%] ?[A-Za-z]+)+|[A-Za-z.]+@[A-Za-z]+\.[A-Za-z.]+").fullmatch(head)
+    return len(value) >= 12 and kinds > 1 and _jagged(value)
+
+
+def _jagged(value: str) -> bool:
+    """Tell random letters from words: the average stretch of one class (a capital begins a new one) is short."""
+    pieces = rx(r"[A-Z]?[a-z]+|[A-Z]+|\d+").findall(value[:200])
+    return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
+
+
+def is_random(value: str, least: int) -> bool:
+    """Tell a random string of at least `least` characters: many different ones, letters and digits in short stretches."""
+    head = value[:200]
+    if len(value) < least or len(set(head)) < min(9, len(head) * 0.5) or rx(WORDY).fullmatch(head) or is_made_up(head):
+        return False
+    digits = sum(c.isdigit() for c in head)
+    if not digits or digits == len(head):
+        return not digits and len(value) >= 16 and _jagged(value) and rx(r"[A-Z]").search(head) is not None
+    if rx(r"[0-9a-fA-F]+").fullmatch(head):
+        return len(head) >= max(least, 12)
+    mixed = len(rx(r"\d[A-Za-z]").findall(head))
+    return _jagged(value) or mixed > (len(value) < 20) + (2 if rx(r"[-_./ ]").search(head) else 0)
+
+
+def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]:
+    """Find random-looking runs by what stands right before them: a vendor's name and a sign, or a word for a credential."""
+    for at, run in runs:
+        if not rx(r"\d").search(run):
+            continue
+        word = run.lstrip("-./+=~%_")
+        if text[at - 1:at] == "\\" and run[0] in "nrt":
+            word = run[1:]
+        name = rx(r"[\w\-]{1,60}(?:=+|%3[dD])").match(word)
+        if name and len(word) - name.end() >= 15:
+            word = word[name.end():]
+        start = at + len(run) - len(word)
+        word = word.rstrip(".-/")
+        if len(word) < 15 or ("/" in word and rx(r"(?:/|^)[a-z\-]{3,}/|\.[a-z]{1,5}$").search(word)):
+            continue
+        before = lower[max(0, start - 72):start]
+        if rx(r"\d{15,16}(?:\||%7c)$|[12]/1\d{12,}(?:/1\d{12,})?:\Z").search(before):
+            yield start, start + len(word), "api-token"
+        elif rx(r"[MNO][A-Za-z0-9]{23,27}\.[\w\-]{6}\.[\w\-]{27,}").fullmatch(word):
+            yield start, start + len(word), "discord-token"
+        elif rx(HASHED).search(before[-40:]):
+            continue
+        elif rx(BOUND.format(VENDORS)).search(before):
+            if not rx(REFERENCE).search(before[-24:]) and (is_uuid(word) or is_random(word, 15)):
+                yield start, start + len(word), "api-token"
+        elif len(word) >= 20 and rx(CREDENTIAL).search(before[-48:]):
+            if rx(VETO_HEAD + r"(?:key|token)\b").search(before[-40:]):
+                continue
+            mixed = rx(r"[a-z]").search(word) and rx(r"[G-Z]").search(word)
+            if mixed and not is_uuid(word) and is_random(word, 20):
+                yield start, start + len(word), "api-token"
