@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple
 
-from memory import clock, config, files, paths, terminal
+from memory import adoption, clock, config, files, paths, terminal
 from memory.errors import DayleafError, UsageError
 
 TYPE_CHECKING = False
@@ -63,7 +63,7 @@ class Call:
                 raise UsageError("the current directory is gone; cd to another one") from None
             session = self.env.get("CLAUDE_PROJECT_DIR", "")  # where a session started; its shell may have moved on
             inside = session.startswith("/") and files.inside(here, session)
-            self._place = paths.locate(self.env, session if inside else here)
+            self._place = adoption.at(self.env, session if inside else here, self.now)
         return self._place
 
     @property

@@ -6,12 +6,12 @@ Format, version 1, little-endian; the file is named after the segment's generati
     payload  BASE: u32 first document of the record in the segment (ABSENT: none), u16 how many, u8 whether it is a learning a
              prompt may get, u32 its tokens, u16 length of the name, u16 number of documents; the name; the documents
              (none: the file is gone)
-    stamp    a frame that starts with 0x1d; payload u64 and a folder's name: all its changes up to that mtime are in the log
+    stamp    a frame that starts with 0x1d; payload i64 and a folder's name: all its changes up to that mtime are in the log
     document u32 length of what follows, u32 of that up to the terms; segment.ROW with its strings (offset 0);
              then for each term "\\n" term "\\t" impact as two hex digits, and a last "\\n"
 
-One write adds one frame, so writers need no lock and a torn tail is the only damage: reading stops there.  The last frame
-of a name counts.  Impacts use the segment's mean length.
+One write adds one frame, so writers need no lock and a torn frame is the only damage: reading goes on at the next whole one,
+and the next refresh of all files builds anew.  The last frame of a name counts.  Impacts use the segment's mean length.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _FRAME = Struct("<BII")
 _BASE = Struct("<IHBIHH")
 _DOC = Struct("<II")
-_STAMP = Struct("<Q")
+_STAMP = Struct("<q")
 MARK, FOLDER_MARK = 0x1E, 0x1D
 
 
@@ -65,19 +65,39 @@ def encode(name: str, base: Segment | None, changes: Sequence[Change]) -> bytes:
 
 def stamp(folder: str, mtime_ns: int) -> bytes:
     """Return the frame that says that a folder's changes up to an mtime are in the log (only a full scan may say so)."""
-    data = _STAMP.pack(mtime_ns) + folder.encode("utf-8", "surrogateescape")
+    data = _STAMP.pack(max(segment.TIMES[0], min(mtime_ns, segment.TIMES[1]))) + folder.encode("utf-8", "surrogateescape")
     return _FRAME.pack(FOLDER_MARK, len(data), crc32(data)) + data
+
+
+def _end_of_frame(data: bytes, at: int) -> int:
+    """Return where the frame that starts at an offset ends; 0 where none does."""
+    try:
+        mark, length, check = _FRAME.unpack_from(data, at)
+    except StructError:
+        return 0
+    start = at + _FRAME.size
+    end: int = start + length
+    least = _BASE.size if mark == MARK else _STAMP.size
+    whole = mark in (MARK, FOLDER_MARK) and length >= least and end <= len(data)
+    return end if whole and crc32(memoryview(data)[start:end]) == check else 0
+
+
+def _next_frame(data: bytes, at: int) -> int:
+    """Return where the next whole frame starts, or the end of the data."""
+    while at < len(data) and not (data[at] in (MARK, FOLDER_MARK) and _end_of_frame(data, at)):
+        at += 1
+    return at
 
 
 class Delta:
     """The frames of one log, parsed for searching.
 
     docs: the live documents; gone: numbers of segment documents that a frame replaces; learnings, tokens, records: what
-    they add to the segment's counts (may be negative); frames: how many were read; size: bytes read as whole frames.
+    they add to the segment's counts (may be negative); frames: how many were read; torn: whether some bytes are no whole frame.
     """
 
     __slots__ = ("_data", "_live", "_starts", "docs", "folders", "frames", "gone", "learnings", "names", "pushable",
-                 "records", "size", "tokens")
+                 "records", "tokens", "torn")
 
     def __init__(self, data: bytes):
         self._data = data
@@ -88,29 +108,27 @@ class Delta:
         self._live: List[int] = []
         self.names: Dict[str, int] = {}
         self.folders: Dict[str, int] = {}
-        self.learnings = self.tokens = self.records = self.frames = self.size = 0
+        self.learnings = self.tokens = self.records = self.frames = 0
+        self.torn = False
         self._parse()
 
     def _parse(self) -> None:
         data, at, last = self._data, 0, {}
-        while at + _FRAME.size <= len(data):
-            mark, length, check = _FRAME.unpack_from(data, at)
-            start = at + _FRAME.size
-            end = start + length
-            if mark not in (MARK, FOLDER_MARK) or end > len(data) or crc32(memoryview(data)[start:end]) != check:
-                break
+        while at < len(data):
+            end = _end_of_frame(data, at)
+            if not end:
+                self.torn = True
+                at = _next_frame(data, at + 1)
+                continue
+            start, mark = at + _FRAME.size, data[at]
             at = end
             if mark == FOLDER_MARK:
                 self.folders[data[start + 8:at].decode("utf-8", "surrogateescape")] = _STAMP.unpack_from(data, start)[0]
                 continue
-            try:
-                base = _BASE.unpack_from(data, start)
-            except StructError:
-                break
+            base = _BASE.unpack_from(data, start)
             name_at = start + _BASE.size
             last[data[name_at:name_at + base[4]]] = (base, name_at + base[4])
             self.frames += 1
-        self.size = at
         for name, (base, start) in last.items():
             self._apply(name.decode("utf-8", "surrogateescape"), base, start)
 
@@ -140,6 +158,11 @@ class Delta:
         if len(self._starts) > 1 and self._starts[-1] < self._starts[-2]:
             order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
             self._starts, self._live = [self._starts[i] for i in order], [self._live[i] for i in order]
+
+    @property
+    def bytes(self) -> int:
+        """How long the log is."""
+        return len(self._data)
 
     def search(self, term: str) -> List[Tuple[int, int]]:
         """Return (position in `docs`, impact) of each live document that holds a term."""

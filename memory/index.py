@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Reader = Callable[[str, str, Any], bytes]
 
 DAMAGED = "dayleaf_damaged"  # key of a hook's event: its detached refresh has to build anew
-MOST_LISTED = 1024  # files of one changed directory that are compared on the blocking path
+MOST_LISTED = 1024  # files of one changed directory whose times are compared on the blocking path; of more, the names
 SCAN_EVERY = 5.0  # seconds between detached scans of all files
 MOST_INLINE = 32  # changed files that are read on the blocking path; beyond it the detached refresh has to
 
@@ -127,7 +127,7 @@ class Index:
         numbers = self.lists("watch" if which == "rules" else "brief").get(which, [])
         found = [self.doc(n) for n in numbers if n not in self.delta.gone]
         found += [d for d in self.delta.docs if d.ordinal == 0 and d.kind == kind
-                  and (kind != "learning" or d.flags & segment.ACCEPTED)]
+                  and (kind != "learning" or d.flags & segment.ACCEPTED) and (kind != "plan" or d.flags & segment.ACTIVE)]
         found.sort(key=lambda d: (-d.created, d.name))
         return found
 
@@ -152,7 +152,7 @@ def open_index(place: Place, watch: bool = True) -> Index:
             frames = changed_frames(found)
             if frames:
                 found.stale = True
-                found.delta = delta.Delta(data[:found.delta.size] + b"".join(frames))
+                found.delta = delta.Delta(data + b"".join(frames))
         return found
     except BaseException:
         base.close()
@@ -183,7 +183,7 @@ def changed_frames(found: Index) -> List[bytes]:
 def frame(found: Index, name: str, entry: Any, records: Any) -> bytes:
     """Read one file and return the delta frame that says how it is now."""
     try:
-        fd = files.open_read(found.place.path(name), follow=False)
+        fd = found.place.open(name)
     except OSError:
         return delta.encode(name, found.segment, ())
     try:
@@ -216,7 +216,7 @@ def watched_changes(found: Index) -> List[str]:
             now_ns = stat(path).st_mtime_ns
         except OSError:
             now_ns = 0
-        if now_ns != found.delta.folders.get(folder, mtime_ns):
+        if now_ns != found.delta.folders.get(folder, mtime_ns) and place.holds(folder):
             for changed in _below(folder, watch) if len(folder) == 1 else (folder,):
                 names += _folder_changes(found, changed, tiers.get(folder[:1], "") + changed[1:], known)
     for name, mtime_ns, size in watch.get("files", []):
@@ -255,20 +255,18 @@ def _folder_changes(found: Index, folder: str, path: str, known: Dict[str, segme
     except OSError:
         listed = []
     entries = [e for e in listed if e.name.endswith(".md")]
-    if len(entries) > MOST_LISTED:
-        found.stale = True
-        return []
+    many = len(entries) > MOST_LISTED
     indexed = found.segment.under(folder)
     names = []
     folders = {name[:name.find("/", len(folder) + 1)] for name in indexed}
     for entry in listed:
         start = folder + "/" + entry.name
         if start not in folders and entry.is_dir(follow_symlinks=False):  # a day's folder that came since the build
-            names += _new_folder(found, start, entry.path)
+            names += _new_folder(found, start, entry.path, 2)
     for entry in entries:
         name = folder + "/" + entry.name
         before = indexed.pop(name, None)
-        if name in known:
+        if name in known or (many and before is not None):
             continue
         st = entry.stat()
         if before != (st.st_mtime_ns, st.st_size) or found.delta.names.get(name) == -1:
@@ -277,13 +275,19 @@ def _folder_changes(found: Index, folder: str, path: str, known: Dict[str, segme
     return names + gone
 
 
-def _new_folder(found: Index, folder: str, path: str) -> List[str]:
-    """Return the files of a folder that the segment does not know, without those that the delta has."""
+def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
+    """Return the files of a folder that the segment does not know, and of those in it, without what the delta has."""
     try:
-        listed = [e.name for e in files.posix.scandir(path) if e.name.endswith(".md") and e.name[0] != "."]
+        listed = sorted((e.name, e.path, e.is_dir(follow_symlinks=False)) for e in files.posix.scandir(path) if e.name[0] != ".")
     except OSError:
         return []
-    return [folder + "/" + name for name in sorted(listed) if found.delta.names.get(folder + "/" + name, -1) < 0]
+    names = []
+    for name, below, is_dir in listed:
+        if is_dir and depth < 8:
+            names += _new_folder(found, folder + "/" + name, below, depth + 1)
+        elif name.endswith(".md") and found.delta.names.get(folder + "/" + name, -1) < 0:
+            names.append(folder + "/" + name)
+    return names
 
 
 def from_files(place: Place, most: int) -> Index:

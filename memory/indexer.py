@@ -1,12 +1,5 @@
 """Writing the index: build, refresh, verify, status; one writer at a time, and never one that waits.
 
-Lists in the segment, as JSON, so that the blocking path need not scan rows:
-
-    watch  folders [[name, mtime in ns]]: the tiers' roots, the kinds' folders that exist, the FOLDERS_WATCHED others changed
-           last; files [[name, mtime in ns, size]]: every file up to ALL_WATCHED records, else the HOT ones edited last;
-           rules: document numbers
-    brief  learnings, checkpoints, plans: document numbers, newest first; topics [[name, learnings, records]]
-
 A build writes a new segment beside the old and moves it into place; the delta log is named after the generation (a digest
 of the content), so what is appended to the old log meanwhile is found again by the freshness layers.  Merging is building
 anew from the files: they are the truth, and a merge that is a build cannot differ from one (0.5 s of CPU at 10,000 records,
@@ -15,26 +8,21 @@ off the user's path).
 
 from __future__ import annotations
 
-import sys
-from array import array
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
-from zlib import crc32
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory import delta, entry, files, index, jsonio, records, segment, text
+from memory import delta, entry, files, index, records, segment
+from memory.assembly import Progress, slurp
+from memory.assembly import assemble as assemble
 from memory.errors import IndexFault
 from memory.paths import Place
-from memory.postings import Inverter, Loop, Vectorised
 from memory.walk import walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.walk import Found
 
-VECTORISED_FROM = 2000  # files; below, importing NumPy costs more than it saves (5-8 bare starts)
-ALL_WATCHED, HOT, FOLDERS_WATCHED = 256, 64, 64
 MERGE_AT = 256  # frames of the delta, or a twentieth of the records where that is fewer (but 16)
 RACY = 2 * 10**9  # ns: an mtime this close to the build proves nothing (git calls it racy); the checksum decides
-Progress = Optional[Callable[[int, int], None]]
 
 
 class Summary(NamedTuple):
@@ -47,15 +35,6 @@ class Summary(NamedTuple):
     built: bool
     busy: bool
     skipped: Tuple[str, ...]
-
-
-class Row(NamedTuple):
-    """One document on its way into a segment."""
-
-    pushable: bool
-    key: bytes
-    doc: segment.Doc
-    text_number: int
 
 
 def build(place: Place, now: float, progress: Progress = None) -> Summary:
@@ -88,199 +67,6 @@ def _generation(path: str) -> str:
     except OSError:
         return ""
     return head[8:16].decode("ascii", "replace") if head[:8] == segment.MAGIC else ""
-
-
-def assemble(place: Place, now: float, progress: Progress = None,
-             vectorised: Optional[bool] = None) -> Tuple[bytes, int, Tuple[str, ...]]:
-    """Return (a segment's bytes, number of records, names of files that could not be read) for the files as they are.
-
-    vectorised: force one of the two inverters; both give the same bytes.
-    """
-    import gc
-
-    found, folders = walk(place)
-    inverter: Inverter = _inverter(len(found), vectorised)
-    enabled = gc.isenabled()
-    gc.disable()  # a million small tuples, none in a cycle: collecting costs a fifth of the build
-    try:
-        rows, skipped = _read_all(found, inverter, progress)
-        return _write(place, now, rows, found, folders, inverter), len(found) - len(skipped), tuple(skipped)
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def _inverter(count: int, vectorised: Optional[bool]) -> Inverter:
-    if vectorised is None:
-        vectorised = count >= VECTORISED_FROM
-    if vectorised:
-        try:
-            return Vectorised()
-        except ImportError:
-            pass
-    return Loop()
-
-
-def _read_all(found: Sequence[Found], inverter: Inverter, progress: Progress) -> Tuple[List[Row], List[str]]:
-    rows: List[Row] = []
-    skipped: List[str] = []
-    number = 0
-    for i, (name, path, mtime_ns, size) in enumerate(found):
-        if progress and i % 500 == 0:
-            progress(i, len(found))
-        try:
-            data = _slurp(path, size)
-        except OSError:
-            skipped.append(name)
-            continue
-        record = records.from_bytes(name, data, mtime_ns / 1e9, full=False)
-        pushable = entry.is_pushable(record)
-        key = name.encode("utf-8", "surrogateescape")
-        for doc, content in entry.documents(record, mtime_ns, size):
-            inverter.add(content)
-            rows.append(Row(pushable, key, doc, number))
-            number += 1
-    return rows, skipped
-
-
-def _slurp(path: str, size: int) -> bytes:
-    """Read a file of a known size (at most 1 MiB of it): open, read, close and nothing else, 16 us."""
-    fd = files.posix.open(path, files._READ)
-    try:
-        want = min(size, (1 << 20) - 1) + 1
-        data = files.posix.read(fd, want)
-        return data if len(data) != want or want > 1 << 20 - 1 else data + files.read_fd(fd, (1 << 20) - want)
-    finally:
-        files.posix.close(fd)
-
-
-def _write(place: Place, now: float, rows: List[Row], found: Sequence[Found], folders: Sequence[Tuple[str, int]],
-           inverter: Inverter) -> bytes:
-    """Lay out a segment (format: segment.py)."""
-    lengths = inverter.lengths
-    if hasattr(inverter, "_flush"):
-        inverter._flush()
-        lengths = inverter.lengths
-    rows.sort(key=lambda row: (not row.pushable, row.key, row.doc.ordinal))
-    order = array("I", bytes(4 * len(rows)))
-    for number, row in enumerate(rows):
-        order[row.text_number] = number
-    pushable = sum(1 for row in rows if row.pushable)
-    mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
-    topics = _topic_table(rows)
-    strings, table = _row_table(rows)
-    directory, buckets, postings, terms = _directory(rows, inverter.lists(order, pushable, mean))
-    watch = jsonio.dump({**_watch(found, folders), "rules": _newest(rows, "rule", 256)}).encode("ascii")
-    brief = jsonio.dump(_brief(rows, topics)).encode("ascii")
-    lists = segment._PAIR.pack(len(watch), len(brief)) + watch + brief
-    parts: List[bytes | bytearray] = [buckets, directory, postings, table, strings, lists]
-    at, offset = [], segment.HEADER_SIZE
-    for part in parts:
-        at.append(offset)
-        offset += len(part)
-    firsts = [row for row in rows if row.doc.ordinal == 0]
-    learnings = [row.doc.tokens for row in firsts if row.pushable]
-    check = files.sha256(*parts)
-    fields = [segment.MAGIC, check[:8].encode("ascii"), place.scope.encode("ascii"), text.VERSION, len(rows), pushable,
-              terms, len(buckets) // 4 - 1, len(firsts), len(learnings), sum(learnings),
-              sum(row.doc.tokens for row in firsts), mean, now, 0, *at]
-    head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
-    fields[14] = segment.header_check(head)
-    return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
-
-
-def _directory(rows: Sequence[Row], lists: Iterator[Tuple[bytes, bytes, int, int, int]]
-               ) -> Tuple[bytes, bytes, bytearray, int]:
-    """Return (directory, bucket offsets, postings, number of terms)."""
-    terms: List[bytes] = []
-    entries, postings = bytearray(), bytearray()
-    pack, width = segment.ENTRY.pack, segment.ENTRY.size
-    for term, data, df, push, most in _with_ids(rows, lists):
-        terms.append(term)
-        entries += pack(len(postings) & 0xFFFFFFFF, len(postings) >> 32, df, push, most)
-        postings += data
-    count = 1
-    while count * 8 < len(terms):
-        count *= 2
-    buckets: List[List[int]] = [[] for _ in range(count)]
-    for number, term in enumerate(terms):
-        buckets[crc32(term) & (count - 1)].append(number)
-    offsets, directory = array("I", [0]), bytearray()
-    for bucket in buckets:
-        if bucket:
-            directory += len(bucket).to_bytes(2, "little")
-            for number in bucket:
-                directory += b"\n" + terms[number]
-            directory += b"\n"
-            for number in bucket:
-                directory += entries[width * number:width * (number + 1)]
-        offsets.append(len(directory))
-    return bytes(directory), _little(offsets), postings, len(terms)
-
-
-def _with_ids(rows: Sequence[Row], lists: Iterator[Tuple[bytes, bytes, int, int, int]]
-              ) -> Iterator[Tuple[bytes, bytes, int, int, int]]:
-    """Put the ids' terms before the words': 0x01 sorts below every character a term can hold."""
-    ids: Dict[bytes, List[int]] = {}
-    for number, row in enumerate(rows):
-        if row.doc.ordinal == 0:
-            ids.setdefault(row.doc.id.encode("utf-8", "replace").replace(b"\n", b" "), []).append(number)
-    for id_ in sorted(ids):
-        numbers = ids[id_]
-        push = sum(1 for n in numbers if rows[n].pushable)
-        if len(numbers) > segment.CHAMPIONS:
-            numbers = numbers[:segment.CHAMPIONS]
-        yield b"\x01" + id_, _little(array("I", numbers)) + b"\x01" * len(numbers), len(numbers), push, 1
-    yield from lists
-
-
-def _little(numbers: Any) -> bytes:
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    data: bytes = numbers.tobytes()
-    return data
-
-
-def _row_table(rows: Sequence[Row]) -> Tuple[bytes, bytes]:
-    strings, table, offset = [], [], 0
-    for row in rows:
-        packed, words = segment.pack(row.doc, offset)
-        table.append(packed)
-        strings.append(words)
-        offset += len(words)
-    return b"".join(strings), b"".join(table)
-
-
-def _topic_table(rows: Sequence[Row]) -> List[Tuple[str, int, int]]:
-    """Return (topic, learnings a prompt may get, records), most learnings first: at most 2,000."""
-    counts: Dict[str, List[int]] = {}
-    for row in rows:
-        if row.doc.ordinal == 0:
-            for topic in row.doc.topics:
-                both = counts.setdefault(topic, [0, 0])
-                both[0] += row.pushable
-                both[1] += 1
-    table = sorted(((name, a, b) for name, (a, b) in counts.items()), key=lambda t: (-t[1], -t[2], t[0]))
-    return table[:2000]
-
-
-def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[str, Any]:
-    own = [f for f in folders if f[0].count("/") < 2 and (f[1] or "/" not in f[0])]
-    others = sorted((f for f in folders if f[0].count("/") > 1), key=lambda f: (-f[1], f[0]))[:FOLDERS_WATCHED]
-    hot = sorted(found, key=lambda f: (-f[2], f[0]))[:HOT] if len(found) > ALL_WATCHED else found
-    return {"folders": [list(f) for f in own + others], "files": [[f[0], f[2], f[3]] for f in hot]}
-
-
-def _brief(rows: Sequence[Row], topics: Sequence[Tuple[str, int, int]]) -> Dict[str, Any]:
-    return {"learnings": _newest(rows, "learning", 64, segment.ACCEPTED), "checkpoints": _newest(rows, "checkpoint", 16),
-            "plans": _newest(rows, "plan", 4, segment.ACTIVE), "topics": [list(t) for t in topics]}
-
-
-def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[int]:
-    number = segment.KINDS.index(kind)
-    chosen = [(-row.doc.created, row.key, n) for n, row in enumerate(rows)
-              if row.doc.flags & 7 == number and row.doc.ordinal == 0 and row.doc.flags & flag == flag]
-    return [n for _, _, n in sorted(chosen)[:most]]
 
 
 def refresh(place: Place, now: float, names: Optional[Sequence[str]] = None) -> Summary:
@@ -353,7 +139,7 @@ def _refresh_all(found: index.Index, now: float) -> Summary:
     assert base is not None
     seen = compare(found)
     counts = (len(seen.added), len(seen.changed), len(seen.removed))
-    if found.delta.frames + len(seen.names) > min(MERGE_AT, max(16, base.records // 20)):
+    if found.delta.torn or found.delta.frames + len(seen.names) > min(MERGE_AT, max(16, base.records // 20)):
         return _build(place, now)._replace(added=counts[0], changed=counts[1], removed=counts[2])
     frames = [index.frame(found, name, entry, records) for name in seen.names]
     frames += [delta.stamp(name, mtime) for name, mtime in seen.folders if _unstamped(found, name, mtime)]
@@ -384,7 +170,7 @@ def manifest(found: index.Index) -> Dict[str, Tuple[int, int, bytes]]:
 
 def _differs(path: str, size: int, checksum: bytes) -> bool:
     try:
-        now: str = files.sha256(_slurp(path, size))
+        now: str = files.sha256(slurp(path, size))
         return now[:16] != checksum.hex()
     except OSError:
         return True
@@ -405,13 +191,29 @@ def freshen(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
 
     place = paths.locate(env, hookio.project_dir(event, env))
     files.replace(index.scan_path(place), b"")
-    if event.get(index.DAMAGED):
+    if event.get(index.DAMAGED) or not _is_intact(place):
         set_aside(place)
     refresh(place, now)
 
 
+def _is_intact(place: Place) -> bool:
+    """Tell whether the segment's bytes are those that were written; true where there is none."""
+    try:
+        base = segment.Segment(index.segment_path(place))
+    except IndexFault:
+        return True  # refresh meets the same fault, and knows what to do
+    try:
+        return base.is_intact()
+    finally:
+        base.close()
+
+
 def verify(place: Place, now: float) -> List[str]:
-    """Rebuild aside and compare: [] where the index is what its files give, else one line for each difference."""
+    """Rebuild aside and compare: [] where the index is what its files give, else one line for each difference.
+
+    Without a delta the comparison is of every byte; with one, of the segment's bytes with its checksum and of every file's
+    time, size and checksum with the index's.
+    """
     found = index.open_index(place, watch=False)
     try:
         data, _, _ = assemble(place, now)
@@ -426,7 +228,9 @@ def verify(place: Place, now: float) -> List[str]:
         lines = ["not in the index: " + n for n in sorted(theirs.keys() - mine.keys())]
         lines += ["in the index, but no file: " + n for n in sorted(mine.keys() - theirs.keys())]
         lines += ["changed since it was indexed: " + n for n in sorted(mine) if n in theirs and mine[n][2] != theirs[n][2]]
-        if not lines and not found.delta.frames:
+        if found.segment is not None and not found.segment.is_intact():
+            lines.append("the segment's bytes are not those that were written; `dayleaf index build` replaces it")
+        elif not lines and not found.delta.frames:
             lines.append("the segment's bytes differ from a rebuild; `dayleaf index build` replaces it")
         return lines
     finally:

@@ -33,7 +33,8 @@ def parse(data: bytes | str) -> Any:
         return json.loads(text, strict=False)
     try:
         value, end = make_scanner(_Context)(text, 0)  # type: ignore[arg-type]
-    except StopIteration:
+    except (StopIteration, SystemError):
+        # Up to 3.11 the scanner takes its own error from `json.decoder`, and fails with SystemError where nobody imported it.
         raise ValueError("not JSON") from None
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None

@@ -27,12 +27,14 @@ class Place:
     home: dayleaf's directory.  key: the workspace's name.  project: the directory given.  root: root of the checkout that
     holds it (the directory itself outside git).  git: its git directory, or "".  private, shared, everyone: the tiers'
     directories (`shared` is "" where there is none to be).  cache: directory of derived files.  scope: 8 hex naming the
-    set of tiers, since worktrees share a workspace but not their shared tier.
+    set of tiers, since worktrees share a workspace but not their shared tier.  due: the name that a workspace should have
+    since its repository has a remote, or "".
     """
 
-    __slots__ = ("cache", "everyone", "git", "home", "key", "private", "project", "root", "scope", "shared")
+    __slots__ = ("cache", "due", "everyone", "git", "home", "key", "private", "project", "root", "scope", "shared")
 
-    def __init__(self, home: str, key: str, project: str, root: str, git: str, shared: str):
+    def __init__(self, home: str, key: str, project: str, root: str, git: str, shared: str, due: str = ""):
+        self.due = due
         self.home, self.key, self.project, self.root, self.git, self.shared = home, key, project, root, git, shared
         self.private = home + "/workspaces/" + key
         self.everyone = home + "/global"
@@ -54,6 +56,23 @@ class Place:
         if root is None or name[1:2] != "/" or "/../" in name + "/" or "\0" in name:
             raise IndexFault("'%s' names no record; `dayleaf index build` makes a new index" % name[:200])
         return root + name[1:]
+
+    def holds(self, name: str) -> bool:
+        """Tell whether the file or folder of a name lies in its tier, all links resolved, and the shared tier in the repository.
+
+        A cloned repository whose `.dayleaf` or a folder in it is a link would pass off other files as shared.
+        """
+        root = dict(self.tiers()).get(name[:1], "")
+        if not root or not files.inside(root + name[1:], root):
+            return False
+        return name[:1] != SHARED or files.inside(root, self.root)
+
+    def open(self, name: str) -> int:
+        """Open a record's file for reading and return its descriptor; raises OSError, also where it lies elsewhere."""
+        path = self.path(name)
+        if not self.holds(name):
+            raise OSError(1, "a link out of the store", path)
+        return files.open_read(path)
 
     def receipts(self, session: str) -> str:
         """Return the path of a session's receipts."""
@@ -91,11 +110,20 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     common = common_git(git) if git else ""
     remote = remote_of(common) if common else ""
     main = common[:-5] if common.endswith("/.git") else common
-    source = remote or main or project
-    name = slug((remote or main or project).rstrip("/").rpartition("/")[2]) or "root"
-    digest = files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
+    key, due = _key(remote or main or project), ""
+    if remote and not files.is_folder(base + "/workspaces/" + key):
+        # The repository got its remote after its first notes: they count until `adoption` has moved them.
+        before = _key(main or project)
+        if files.is_folder(base + "/workspaces/" + before):
+            key, due = before, key
     shared = root + "/.dayleaf"
-    return Place(base, name + "-" + digest, project, root, git, "" if shared == base else shared)
+    return Place(base, key, project, root, git, "" if shared == base else shared, due)
+
+
+def _key(source: str) -> str:
+    """Name a workspace after a remote or a directory: its last part and 8 hex digits of the whole."""
+    name = slug(source.rstrip("/").rpartition("/")[2]) or "root"
+    return name + "-" + files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
 
 
 def find_git(directory: str) -> Tuple[str, str]:

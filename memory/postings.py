@@ -1,85 +1,151 @@
 """Inverting documents for a segment: a plain loop for small stores, NumPy for large ones, the same bytes from both.
 
-Both take the text of each document in turn (`add`) and give (term, document numbers, term frequencies) in byte order of
-the terms (`lists`), the numbers ascending after `order` renumbered them.
+Both take the text of each document (`add`) in the order of the documents' numbers and give the whole index of terms
+(`inverted`).  Terms are numbered as they are first met, and postings stand in that order: nothing is sorted over all of the
+index, and a posting is placed where it belongs by counting (offset of its term + how many of the term came before).
 """
 
 from __future__ import annotations
 
+import sys
 from array import array
 from collections import defaultdict
-from typing import Any, Dict, Iterator, List, Protocol, Sequence, Tuple
+from itertools import count, islice
+from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
 
 from memory import segment, text
 
-CHUNK = 4_000_000  # term occurrences that are sorted at once: 64 MB
+OCCURRENCES = 4_000_000  # term occurrences that are sorted at once: 32 MB
+KEYS = 1 << 32  # term number * documents + document must stay below, in one sort of 32-bit keys
+
+
+class Inverted(NamedTuple):
+    """The terms of an index by number, and what stands in a segment for each.
+
+    terms: as text.  df, push, most: documents, pushable documents and greatest impact of each.  at: position of its first
+    posting; of a term of one document the document's number with its impact above 32 bits.  ids, impacts: all postings,
+    those of each term after one another, of a term in more than CHAMPIONS documents after its champions.
+    """
+
+    terms: Sequence[str]
+    df: Sequence[int]
+    push: Sequence[int]
+    most: Sequence[int]
+    at: Sequence[int]
+    ids: bytes
+    impacts: bytes
 
 
 class Inverter(Protocol):
     """What a builder needs of either way to invert."""
 
-    lengths: List[int]
-
     def add(self, content: str) -> None:
         """Take the text of the next document."""
 
-    def lists(self, order: Sequence[int], pushable: int, mean: float) -> Iterator[Tuple[bytes, bytes, int, int, int]]:
-        """Yield (term, postings as the segment stores them, df, pushable df, greatest impact) in byte order of the terms."""
+    def lengths(self) -> Sequence[int]:
+        """Return how many terms each document has."""
+
+    def inverted(self, pushable: int, mean: float) -> Inverted:
+        """Return the index of terms; the first `pushable` documents are those a prompt may get."""
 
 
-class _Vocabulary(Dict[str, int]):
-    """Raw token -> its number; a new one is expanded once, and its terms are remembered."""
+class Vocabulary:
+    """Raw tokens and terms, numbered as they are first met; a raw token is expanded once, when `learn` comes to it.
+
+    raws, terms: token or term -> number; a missing one gets the next number, in C.  flat: the terms' numbers of all raw
+    tokens after one another; start, width: where those of each begin, and how many.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
-        self.terms: defaultdict[str, int] = defaultdict()
-        self.terms.default_factory = self.terms.__len__
-        self.expansion: List[Tuple[int, ...]] = []
-        self._stem = text.Stems().__getitem__
+        self.raws: Dict[str, int] = defaultdict(count().__next__)
+        self.terms: Dict[str, int] = defaultdict(count().__next__)
+        self.flat, self.start, self.width = array("I"), array("I"), array("B")
+        self._stems = text.Stems()
 
-    def __missing__(self, raw: str) -> int:
-        self[raw] = number = len(self)
-        terms = self.terms
-        self.expansion.append(tuple([terms[term] for term, _ in text.expand(raw, text.STOP, self._stem)]))
-        return number
+    def learn(self) -> None:
+        """Expand the raw tokens that came since the last call."""
+        number, flat, stems, stop = self.terms.__getitem__, self.flat, self._stems.__getitem__, text.STOP
+        starts, widths, expand = [], [], text.expand
+        for raw in islice(self.raws, len(self.start), None):
+            starts.append(len(flat))
+            # Most new tokens are plain words: a call less for each of them is a tenth of the build.
+            if raw.isascii() and raw.isalpha() and raw.islower() and len(raw) <= text.LONGEST:
+                if raw in stop:
+                    widths.append(0)
+                else:
+                    flat.append(number(stems(raw)))
+                    widths.append(1)
+                continue
+            found = expand(raw, stop, stems)[:255]
+            for term, _ in found:
+                flat.append(number(term))
+            widths.append(len(found))
+        self.start.extend(starts)
+        self.width.extend(widths)
 
 
 class Loop:
     """The plain loop, on the standard library alone."""
 
     def __init__(self) -> None:
-        self.lengths: List[int] = []
-        self._vocabulary = _Vocabulary()
+        self._lengths: List[int] = []
+        self._vocabulary = Vocabulary()
         self._table = text.Table()
         self._postings: List[List[Tuple[int, int]]] = []
 
     def add(self, content: str) -> None:
-        vocabulary, counts, length = self._vocabulary, {}, 0  # type: ignore[var-annotated]
-        for raw in text.split(content, self._table):
-            terms = vocabulary.expansion[vocabulary[raw]]
-            length += len(terms)
-            for term in terms:
+        """Take the text of the next document."""
+        vocabulary = self._vocabulary
+        flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
+        counts: Dict[int, int] = {}
+        length = 0
+        raws = list(map(vocabulary.raws.__getitem__, text.split(content, self._table)))
+        vocabulary.learn()
+        for number in raws:
+            first, many = start[number], width[number]
+            length += many
+            for term in flat[first:first + many]:
                 counts[term] = counts.get(term, 0) + 1
-        postings, number = self._postings, len(self.lengths)
+        postings, document = self._postings, len(self._lengths)
         while len(postings) < len(vocabulary.terms):
             postings.append([])
         for term, tf in counts.items():
-            postings[term].append((number, tf))
-        self.lengths.append(length)
+            postings[term].append((document, tf))
+        self._lengths.append(length)
 
-    def lists(self, order: Sequence[int], pushable: int, mean: float) -> Iterator[Tuple[bytes, bytes, int, int, int]]:
-        impact = segment.impact
-        encoded = sorted((term.encode("utf-8", "replace"), number) for term, number in self._vocabulary.terms.items())
-        for term, number in encoded:
-            rows = sorted((order[doc], impact(float(tf), float(self.lengths[doc]), mean))
-                          for doc, tf in self._postings[number])
-            ids, impacts = array("I", [r[0] for r in rows]), bytes([r[1] for r in rows])
-            best = b""
+    def lengths(self) -> Sequence[int]:
+        """Return how many terms each document has."""
+        return self._lengths
+
+    def inverted(self, pushable: int, mean: float) -> Inverted:
+        """Return the index of terms; see Inverter."""
+        df, push, most, at = [], [], [], []
+        ids, impacts = array("I"), bytearray()
+        for found in self._postings:
+            rows = [(doc, segment.impact(float(min(tf, 65535)), self._lengths[doc], mean)) for doc, tf in found]
+            df.append(len(rows))
+            push.append(sum(1 for doc, _ in rows if doc < pushable))
+            most.append(max(impact for _, impact in rows))
+            if len(rows) == 1:
+                at.append(rows[0][0] | rows[0][1] << 32)
+                continue
             if len(rows) > segment.CHAMPIONS:
-                top = sorted(sorted(rows, key=lambda r: (-r[1], r[0]))[:segment.CHAMPIONS])
-                best = array("I", [r[0] for r in top]).tobytes() + bytes([r[1] for r in top])
-            push = sum(1 for r in rows if r[0] < pushable)
-            yield term, best + ids.tobytes() + impacts, len(rows), push, max(impacts)
+                best = sorted(sorted(rows, key=lambda row: (-row[1], row[0]))[:segment.CHAMPIONS])
+                ids.extend([doc for doc, _ in best])
+                impacts += bytes([impact for _, impact in best])
+            at.append(len(ids))
+            ids.extend([doc for doc, _ in rows])
+            impacts += bytes([impact for _, impact in rows])
+        return Inverted(list(self._vocabulary.terms), df, push, most, at, little(ids), bytes(impacts))
+
+
+class _Chunk(NamedTuple):
+    """Postings of neighbouring documents, by term: how many of each term, then document (from `first`) and frequency."""
+
+    first: int
+    counts: Any
+    docs: Any
+    tf: Any
 
 
 class Vectorised:
@@ -89,104 +155,126 @@ class Vectorised:
         import numpy
 
         self._np: Any = numpy
-        self.lengths: List[int] = []
-        self._vocabulary = _Vocabulary()
+        self._vocabulary = Vocabulary()
         self._table = text.Table()
         self._raw, self._ends, self._done = array("I"), array("q"), 0
-        self._chunks: List[Any] = []
+        self._measured: List[Any] = []
+        self._chunks: List[_Chunk] = []
 
     def add(self, content: str) -> None:
-        self._raw.extend(map(self._vocabulary.__getitem__, text.split(content, self._table)))
-        self._ends.append(len(self._raw))
-        if len(self._raw) >= CHUNK:
+        """Take the text of the next document."""
+        vocabulary, ends = self._vocabulary, self._ends
+        self._raw.extend(map(vocabulary.raws.__getitem__, text.split(content, self._table)))
+        ends.append(len(self._raw))
+        # There are about as many terms as raw tokens; where there are more, the keys are wider and all stays right.
+        if len(self._raw) >= OCCURRENCES or len(ends) * len(vocabulary.raws) > KEYS // 4 * 3 or len(ends) >= 1 << 16:
             self._flush()
 
-    def _flush(self) -> None:
-        """Turn the raw tokens so far into sorted (term, document, frequency), packed in 64 bits: 24 + 24 + 16.
+    def lengths(self) -> Sequence[int]:
+        """Return how many terms each document has."""
+        self._flush()
+        return [length for part in self._measured for length in part.tolist()]
 
-        Most raw tokens give one term and are looked up; only the others (identifiers, CJK runs) are expanded.
-        """
+    def _flush(self) -> None:
+        """Sort the occurrences so far by term and document, and count them."""
         np = self._np
         if not self._ends:
             return
-        width = np.fromiter(map(len, self._vocabulary.expansion), np.int32, len(self._vocabulary.expansion))
-        start = np.cumsum(width, dtype=np.int32) - width
-        flat = np.fromiter((t for e in self._vocabulary.expansion for t in e), np.uint32, int(width.sum()))
-        raw = np.frombuffer(self._raw, np.uint32)
-        ends = np.frombuffer(self._ends, np.int64)
-        owner = np.repeat(np.arange(len(ends), dtype=np.uint32), np.diff(ends, prepend=0))
-        each = width[raw]
-        single, many = each == 1, each > 1
-        terms, docs = [flat[start[raw[single]]]], [owner[single]]
-        each, first = each[many], start[raw[many]]
-        if len(each):
-            total = int(each.sum())
-            shift = first - (np.cumsum(each, dtype=np.int32) - each)
-            terms.append(flat[np.repeat(shift, each) + np.arange(total, dtype=np.int32)])
-            docs.append(np.repeat(owner[many], each))
-        del raw, owner, single, many, each, first
-        term, doc = np.concatenate(terms), np.concatenate(docs)
-        self.lengths += np.bincount(doc, minlength=len(ends)).tolist()
-        self._chunks.append(self._counted(term, doc))
-        self._done += len(self._ends)
-        del ends
+        self._vocabulary.learn()
+        term, owner = self._occurrences()
+        documents, terms = len(self._ends), len(self._vocabulary.terms)
+        self._measured.append(np.bincount(owner, minlength=documents))
+        kind = np.uint32 if documents * terms < KEYS else np.uint64
+        keys = term.astype(kind) * kind(documents) + owner.astype(kind)
+        del term, owner
+        keys.sort()
+        first = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
+        tf = np.minimum(np.diff(first, append=len(keys)), 65535).astype(np.uint16)
+        term, doc = np.divmod(keys[first], kind(documents))
+        self._chunks.append(_Chunk(self._done, np.bincount(term.astype(np.int64), minlength=terms), doc.astype(np.uint16), tf))
+        self._done += documents
         self._raw, self._ends = array("I"), array("q")
 
-    def _counted(self, term: Any, doc: Any) -> Any:
+    def _occurrences(self) -> Tuple[Any, Any]:
+        """Return (term, document in this chunk) of each occurrence: raw tokens are replaced by their terms."""
         np = self._np
-        keys = (term.astype(np.uint64) << np.uint64(24)) | (doc.astype(np.uint64) + np.uint64(self._done))
-        keys.sort()
-        new = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
-        tf = np.minimum(np.diff(np.append(new, len(keys))), 65535).astype(np.uint64)
-        return (keys[new] << np.uint64(16)) | tf
+        raw = np.frombuffer(self._raw, np.uint32)
+        owner = np.repeat(np.arange(len(self._ends), dtype=np.uint32), np.diff(np.frombuffer(self._ends, np.int64), prepend=0))
+        flat = np.array(self._vocabulary.flat, np.uint32)
+        start, width = np.array(self._vocabulary.start, np.int64), np.array(self._vocabulary.width, np.int64)
+        each = width[raw]
+        ends = np.cumsum(each)
+        place = np.repeat(start[raw] - (ends - each), each)
+        place += np.arange(len(place))
+        return flat[place], np.repeat(owner, each)
 
-    def lists(self, order: Sequence[int], pushable: int, mean: float) -> Iterator[Tuple[bytes, bytes, int, int, int]]:
+    def inverted(self, pushable: int, mean: float) -> Inverted:
+        """Return the index of terms; see Inverter."""
         np = self._np
-        self._flush()
-        encoded = sorted((term.encode("utf-8", "replace"), number) for term, number in self._vocabulary.terms.items())
-        self._vocabulary = _Vocabulary()  # a third of the memory, and no longer needed
-        rank = np.empty(len(encoded), np.uint64)
-        rank[np.fromiter((n for _, n in encoded), np.int64, len(encoded))] = np.arange(len(encoded), dtype=np.uint64)
-        final = np.asarray(order, np.uint64)
-        keys = self._renumbered(rank, final)
-        tf_mask, doc_mask = np.uint64(0xFFFF), np.uint64(0xFFFFFF)
-        docs = ((keys >> np.uint64(16)) & doc_mask).astype(np.uint32)
-        impacts = self._impacts(keys, docs, order, mean, tf_mask)
-        keys >>= np.uint64(40)
-        first = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
-        present = keys[first].tolist()
-        ends = np.append(first[1:], len(keys)).tolist()
-        greatest = np.maximum.reduceat(impacts, first).tolist() if len(first) else []
-        push = np.add.reduceat((docs < pushable).astype(np.uint32), first).tolist() if len(first) else []
-        ids, raw = memoryview(docs).cast("B"), memoryview(impacts)
-        for term, a, b, most, few in zip(present, first.tolist(), ends, greatest, push):
-            best = b""
-            if b - a > segment.CHAMPIONS:
-                top = np.sort(np.argsort(-impacts[a:b].astype(np.int16), kind="stable")[:segment.CHAMPIONS]) + a
-                best = docs[top].tobytes() + impacts[top].tobytes()
-            yield encoded[term][0], best + bytes(ids[4 * a:4 * b]) + bytes(raw[a:b]), b - a, few, most
+        lengths = np.array(self.lengths(), np.float64)
+        terms = list(self._vocabulary.terms)
+        self._vocabulary = Vocabulary()  # a third of the memory, and no longer needed
+        df = np.zeros(len(terms), np.int64)
+        for chunk in self._chunks:
+            df[:len(chunk.counts)] += chunk.counts
+        room = np.where(df > segment.CHAMPIONS, df + segment.CHAMPIONS, np.where(df > 1, df, 0))
+        at = np.cumsum(room) - room + np.where(df > segment.CHAMPIONS, segment.CHAMPIONS, 0)
+        # Terms of one document have no room in the file: their postings stand after all others until they are read off.
+        alone = np.flatnonzero(df == 1)
+        total = int(room.sum())
+        at[alone] = total + np.arange(len(alone))
+        ids, impacts = self._placed(total + len(alone), at, lengths, mean)
+        push, most = self._counted(at, df, ids, impacts, pushable)
+        for number in np.flatnonzero(df > segment.CHAMPIONS).tolist():
+            self._crown(ids, impacts, int(at[number]), int(df[number]))
+        at[alone] = ids[total:].astype(np.int64) | impacts[total:].astype(np.int64) << 32
+        if sys.byteorder == "big":
+            ids = ids.byteswap()
+        return Inverted(terms, df.tolist(), push.tolist(), most.tolist(), at.tolist(), ids[:total].tobytes(),
+                        impacts[:total].tobytes())
 
-    def _renumbered(self, rank: Any, final: Any) -> Any:
+    def _placed(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
+        """Put every posting into its place; chunks come in the order of their documents, so each list ascends."""
         np = self._np
-        keys, at = np.empty(sum(map(len, self._chunks)), np.uint64), 0
+        ids, impacts = np.zeros(size, np.uint32), np.zeros(size, np.uint8)
+        norm = segment.K1 * (1.0 - segment.B + segment.B * lengths / mean)
+        free = at.copy()
         while self._chunks:
-            chunk = self._chunks.pop()
-            doc = final[((chunk >> np.uint64(16)) & np.uint64(0xFFFFFF)).astype(np.uint32)]
-            term = rank[(chunk >> np.uint64(40)).astype(np.uint32)]
-            keys[at:at + len(chunk)] = (term << np.uint64(40)) | (doc << np.uint64(16)) | (chunk & np.uint64(0xFFFF))
-            at += len(chunk)
-        keys.sort()
-        return keys
+            first, counts, docs, tf = self._chunks.pop(0)
+            ends = np.cumsum(counts)
+            place = np.repeat(free[:len(counts)] - (ends - counts), counts)
+            place += np.arange(len(place))
+            free[:len(counts)] += counts
+            number = docs.astype(np.uint32) + np.uint32(first)
+            ids[place] = number
+            often = tf.astype(np.float64)
+            # segment.impact, in double precision and in its order of operations: the two inverters agree to the bit.
+            value = often * (segment.K1 + 1.0) / (often + norm[number]) * segment.SCALE
+            impacts[place] = np.clip(value.astype(np.int64), 1, 253)
+        return ids, impacts
 
-    def _impacts(self, keys: Any, docs: Any, order: Sequence[int], mean: float, tf_mask: Any) -> Any:
-        """The formula of segment.impact in double precision, in slices: no temporaries as large as the postings."""
+    def _counted(self, at: Any, df: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
+        """Return (pushable documents, greatest impact) of each term."""
         np = self._np
-        length = np.empty(len(order), np.float64)
-        length[np.asarray(order, np.int64)] = self.lengths
-        norm = segment.K1 * (1.0 - segment.B + segment.B * length / mean)
-        impacts = np.empty(len(keys), np.uint8)
-        for a in range(0, len(keys), 1 << 20):
-            tf = (keys[a:a + (1 << 20)] & tf_mask).astype(np.float64)
-            value = tf * (segment.K1 + 1.0) / (tf + norm[docs[a:a + (1 << 20)]]) * segment.SCALE
-            impacts[a:a + (1 << 20)] = np.clip(value.astype(np.int64), 1, 253)
-        return impacts
+        below = np.concatenate((np.zeros(1, np.int64), np.cumsum(ids < pushable)))
+        most = np.zeros(len(df), np.uint8)
+        if len(df):
+            order = np.argsort(at, kind="stable")
+            most[order] = np.maximum.reduceat(impacts, at[order])  # champions' places still hold 0
+        return below[at + df] - below[at], most
+
+    def _crown(self, ids: Any, impacts: Any, at: int, df: int) -> None:
+        """Put the CHAMPIONS documents of the greatest impact before a long list, ascending."""
+        np = self._np
+        best = np.sort(np.argsort(-impacts[at:at + df].astype(np.int16), kind="stable")[:segment.CHAMPIONS]) + at
+        ids[at - segment.CHAMPIONS:at] = ids[best]
+        impacts[at - segment.CHAMPIONS:at] = impacts[best]
+
+
+def little(numbers: Any) -> bytes:
+    """Return an array's bytes, little-endian."""
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    data: bytes = numbers.tobytes()
+    return data

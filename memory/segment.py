@@ -1,16 +1,20 @@
 """The index on disk, part one: an immutable segment, read by position and never loaded whole.
 
-Format `DLSEG001`, little-endian:
+Format `DLSEG002`, little-endian:
 
     header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is left out of every checksum
     buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket crc32(term) mod nbuckets
-    directory per bucket: u16 count, then "\\n" + term for each term in byte order, "\\n", then count entries of ENTRY:
-              40-bit offset of the postings (u32, then u8), u32 df, u32 how many of them are pushable, u8 greatest impact
-    postings  per term: [u32[1024] + u8[1024] champions, where df > 1024: the documents of the greatest impact]
-              + u32[df] document numbers, ascending, + u8[df] impacts
+    directory per bucket: u16 count, then "\\n" + term for each term, "\\n", then count entries of ENTRY: position of its first
+              posting (u32, then u8), u32 documents (df), u32 how many of them are pushable, u8 greatest impact.
+              A term of one document has no postings: the u32 is the document's number and the u8 its impact
+    ids       u32 document numbers of all postings: of each term its documents, ascending; where df > 1024 the 1,024
+              documents of the greatest impact (its champions) stand before its first posting, ascending too
+    impacts   u8 of each posting, in the same order
     rows      one ROW of 44 bytes a document
     strings   UTF-8 of each document: name, id, section, topics joined by 0x1f, one after the other
-    lists     JSON: {"watch": {...}, "brief": {...}}, two objects one after the other, see indexer.py
+    lists     JSON: {"watch": {...}, "brief": {...}}, two objects one after the other, see assembly.py
+
+The generation is the first 8 hex digits of the SHA-256 of all that stands behind the header.
 
 A document is a record or a section of a long one; sections of a record are neighbours.  Documents are ordered by
 (not pushable, name, section), so that those a prompt may get (accepted learnings) are a prefix of every posting list.  An
@@ -32,10 +36,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Tuple
 
-MAGIC = b"DLSEG001"
+MAGIC = b"DLSEG002"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings, learning tokens, all tokens,
-# mean length, built, offsets of buckets, directory, postings, rows, strings, lists, end; crc32 of what stands before it
-HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQ")
+# mean length, built, crc32 of the rest of the header, offsets of buckets, directory, ids, impacts, rows, strings, lists
+HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ")
 HEADER_SIZE = 144  # HEADER and padding
 BUILT_AT = 72
 ENTRY = Struct("<IBIIB")
@@ -45,7 +49,8 @@ K1, B, SCALE = 1.2, 0.75, 115.0
 
 # strings offset, lengths of name, id and section, flags, created, tokens of the record, size, mtime in ns,
 # first 8 bytes of the SHA-256 of the file, length of the topics, ordinal of the section
-ROW = Struct("<IHHHHIIIQ8sHH")
+ROW = Struct("<IHHHHIIIq8sHH")
+TIMES = -(1 << 63), (1 << 63) - 1  # ns that a ROW can hold; a file's own time may lie before 1970 or after 2262
 KINDS = ("rule", "learning", "plan", "resource", "checkpoint")
 TIERS = ("p", "s", "g")
 SOURCES = ("human", "agent", "auto")
@@ -128,15 +133,15 @@ class Segment:
 
         if check != header_check(head) or tokeniser != VERSION:
             raise IndexFault("a segment of another tokeniser, or damaged; `dayleaf index build` makes a new one")
-        if self._size != self._at[5] + self._lists_size():
+        if self._size != self._at[6] + self._lists_size():
             raise IndexFault("a truncated segment; `dayleaf index build` makes a new one")
         self.generation = generation.decode("ascii", "replace")
 
     def _lists_size(self) -> int:
-        sizes = self._read(8, self._at[5])
+        sizes = self._read(8, self._at[6])
         if len(sizes) < 8:
             raise IndexFault("a truncated segment; `dayleaf index build` makes a new one")
-        watch, brief = _PAIR.unpack(sizes)
+        watch, brief = PAIR.unpack(sizes)
         return int(8 + watch + brief)
 
     def close(self) -> None:
@@ -145,12 +150,17 @@ class Segment:
             files.posix.close(self.fd)
             self.fd = -1
 
+    def is_intact(self) -> bool:
+        """Tell whether every byte behind the header is the one that was written: 1 s a GB, off the blocking path."""
+        body = self._read(self._size - HEADER_SIZE, HEADER_SIZE)
+        return bool(files.sha256(body)[:8] == self.generation)
+
     def lookup(self, term: str) -> Optional[Tuple[int, int, int, int]]:
         """Return (offset, df, pushable, greatest impact) of a term, or None where no document holds it."""
         word = term.encode("utf-8", "replace")
         try:
             bucket = crc32(word) & (self._buckets - 1)
-            start, end = _PAIR.unpack(self._read(8, self._at[0] + 4 * bucket))
+            start, end = PAIR.unpack(self._read(8, self._at[0] + 4 * bucket))
             block = self._read(end - start, self._at[1] + start)
             count = block[0] | block[1] << 8 if block else 0
             table = len(block) - ENTRY.size * count
@@ -168,13 +178,13 @@ class Segment:
         most: read only this many, from the first document on (they ascend).  champions: the 1,024 of the greatest impact
         instead, for terms of more documents than that.
         """
-        base = self._at[2] + offset
+        if df == 1:
+            one = _ONE.pack(offset & ABSENT)
+            return memoryview(one)[:4 * most].cast("I"), bytes((offset >> 32,))[:most]
         if champions:
-            data = self._read(5 * CHAMPIONS, base)
-            return memoryview(data)[:4 * CHAMPIONS].cast("I"), data[4 * CHAMPIONS:]
-        base += 5 * CHAMPIONS if df > CHAMPIONS else 0
-        ids = self._read(4 * most, base)
-        impacts = self._read(most, base + 4 * df)
+            offset, most = offset - CHAMPIONS, CHAMPIONS
+        ids = self._read(4 * most, self._at[2] + 4 * offset)
+        impacts = self._read(most, self._at[3] + offset)
         if len(ids) != 4 * most or len(impacts) != most:
             raise IndexFault("truncated postings; `dayleaf index build` makes a new one")
         return memoryview(ids).cast("I"), impacts
@@ -183,16 +193,16 @@ class Segment:
         """Return one document."""
         if not 0 <= number < self.docs:
             raise IndexFault("postings name a document that is not there; `dayleaf index build` makes a new one")
-        row = self._read(ROW.size, self._at[3] + ROW.size * number)
+        row = self._read(ROW.size, self._at[4] + ROW.size * number)
         try:
-            return unpack(row, lambda offset, size: self._read(size, self._at[4] + offset))
+            return unpack(row, lambda offset, size: self._read(size, self._at[5] + offset))
         except (StructError, ValueError, IndexError):
             raise IndexFault("a damaged document row; `dayleaf index build` makes a new one") from None
 
     def name(self, number: int) -> bytes:
         """Return the name of one document, encoded: cheaper than the whole document."""
-        row = self._read(6, self._at[3] + ROW.size * number)
-        return self._read(row[4] | row[5] << 8, self._at[4] + int.from_bytes(row[:4], "little"))
+        row = self._read(6, self._at[4] + ROW.size * number)
+        return self._read(row[4] | row[5] << 8, self._at[5] + int.from_bytes(row[:4], "little"))
 
     def _bound(self, key: bytes, low: int, high: int) -> int:
         """Return the first document from `low` to `high` whose name is not below `key`."""
@@ -224,10 +234,10 @@ class Segment:
             first, end = self._bound(key + b"/", low, high), self._bound(key + b"0", low, high)
             if first == end:
                 continue
-            rows = self._read(ROW.size * (end - first), self._at[3] + ROW.size * first)
+            rows = self._read(ROW.size * (end - first), self._at[4] + ROW.size * first)
             start = ROW.unpack_from(rows)[0]
             last = ROW.unpack_from(rows, len(rows) - ROW.size)
-            text = self._read(last[0] + last[1] - start, self._at[4] + start)
+            text = self._read(last[0] + last[1] - start, self._at[5] + start)
             for offset, n_name, _, _, _, _, _, size, mtime_ns, *_ in ROW.iter_unpack(rows):
                 found[text[offset - start:offset - start + n_name].decode("utf-8", "surrogateescape")] = (mtime_ns, size)
         return found
@@ -250,20 +260,20 @@ class Segment:
 
     def rows(self) -> bytes:
         """Return every row at once, for whole-index passes off the blocking path."""
-        return self._read(ROW.size * self.docs, self._at[3])
+        return self._read(ROW.size * self.docs, self._at[4])
 
     def strings(self) -> bytes:
         """Return every string at once, for whole-index passes off the blocking path."""
-        return self._read(self._at[5] - self._at[4], self._at[4])
+        return self._read(self._at[6] - self._at[5], self._at[5])
 
     def lists(self, which: str) -> Dict[str, Any]:
         """Return the lists `watch` (freshness) or `brief` (session start, topics, rules)."""
         from memory import jsonio
 
-        watch, brief = _PAIR.unpack(self._read(8, self._at[5]))
+        watch, brief = PAIR.unpack(self._read(8, self._at[6]))
         start, size = (0, watch) if which == "watch" else (watch, brief)
         try:
-            found = jsonio.parse(self._read(size, self._at[5] + 8 + start))
+            found = jsonio.parse(self._read(size, self._at[6] + 8 + start))
         except ValueError:
             raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
         if not isinstance(found, dict):
@@ -271,7 +281,7 @@ class Segment:
         return found
 
 
-_PAIR = Struct("<II")
+PAIR, _ONE = Struct("<II"), Struct("<I")
 
 
 def header_check(head: bytes) -> int:
@@ -297,6 +307,7 @@ def pack(doc: Doc, offset: int) -> Tuple[bytes, bytes]:
     id_ = doc.id.encode("utf-8", "replace")[:1000]
     section = doc.section.encode("utf-8", "replace")[:1000]
     topics = "\x1f".join(doc.topics).encode("utf-8", "replace")[:1000]
+    mtime_ns = max(TIMES[0], min(doc.mtime_ns, TIMES[1]))
     row = ROW.pack(offset, len(name), len(id_), len(section), doc.flags, doc.created, min(doc.tokens, ABSENT),
-                   min(doc.size, ABSENT), doc.mtime_ns, doc.checksum, len(topics), min(doc.ordinal, 65535))
+                   min(doc.size, ABSENT), mtime_ns, doc.checksum, len(topics), min(doc.ordinal, 65535))
     return row, name + id_ + section + topics

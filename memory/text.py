@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Terms = Tuple[Tuple[str, float], ...]
 
-VERSION = 1  # stands in every index: a change of what comes out here makes old indexes stale
+VERSION = 2  # stands in every index: a change of what comes out here makes old indexes stale
 
 STOP = frozenset(
     "a an the and or but if then else of at by for with about against between into through during before after to from in "
@@ -31,7 +31,7 @@ STOP = frozenset(
     "that these those there here what which who whom whose when where why how not no nor so than too very s t just don now "
     "as any some all each both more most other such only own same get got let ve ll re d m please".split())
 
-LONGEST = 64  # characters of a raw token worth indexing: longer ones are base64, minified code, hashes of hashes
+LONGEST = 64  # characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by their parts
 _EDGE = "-./_"
 _JOINTS = dict.fromkeys(map(ord, _EDGE), " ")
 
@@ -66,10 +66,10 @@ def expand(raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str]
     """
     stems = stems or stem
     word = raw.strip(_EDGE)
-    if not word or len(word) > LONGEST:
-        return ()
     if not word.isascii():
         return _wide(word, stop, stems)
+    if not word or len(word) > LONGEST:
+        return _long(word, stop, stems)
     if word.isalpha():
         low = word.lower()
         if low == word or len(word) == 1 or word.isupper() or word[1:].islower():
@@ -124,6 +124,21 @@ def _identifier(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) ->
             part = (head if len(head) > 1 and head.isalpha() else part).lower()
             if len(part) > 1 and part not in stop:
                 found.setdefault(stems(part), 0.5)
+    return tuple(found.items())
+
+
+def _long(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+    """Terms of what is too long for one: the parts of a path or name; none where they look like base64."""
+    found: Dict[str, float] = {}
+    pieces = word.translate(_JOINTS).split()
+    odd = sum(not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit()) for piece in pieces)
+    for piece in pieces if len(pieces) > max(1, 4 * odd) else ():
+        if len(piece) <= LONGEST:
+            for term, _ in expand(piece, stop, stems):
+                found.setdefault(term, 0.5)
+    name = word.rpartition("/")[2].lower()
+    if found and "." in name and len(name) <= LONGEST:
+        found[name] = 1.0
     return tuple(found.items())
 
 
@@ -184,7 +199,7 @@ def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Term
     if plain.isascii():
         return expand(plain, stop, stems)
     low = normalize("NFC", plain).lower().strip(_EDGE)
-    return ((low, 1.0),) if low else ()
+    return ((low, 1.0),) if low and len(low) <= LONGEST else ()
 
 
 def count_tokens(text: str | bytes) -> int:

@@ -39,7 +39,11 @@ def walk(place: Place) -> Tuple[List[Found], List[Tuple[str, int]]]:
         except OSError:
             folders.append((letter, 0))
         for folder in FOLDERS.values():
-            _folder(letter + "/" + folder, root + "/" + folder, root, found, folders, 0)
+            name = letter + "/" + folder
+            if place.holds(name):
+                _folder(name, root + "/" + folder, root, found, folders, 0)
+            else:
+                folders.append((name, 0))
     return found, folders
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory import capture, config, files, hookio, indexer, paths, recovery
+from memory import adoption, capture, config, files, hookio, indexer, paths, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,14 +19,15 @@ def work(event: Event, env: Dict[str, str], now: float) -> None:
     The folder of a new day is none that the index watches, and after a compaction the brief is asked for at once.
     """
     written: List[str] = []
+    place = adoption.at(env, hookio.project_dir(event, env), now)
     capture.on_event(event, env, now, written.append)
     if written:
-        indexer.refresh(paths.locate(env, hookio.project_dir(event, env)), now, names=written)
+        indexer.refresh(place, now, names=written)
 
 
 def after_start(event: Event, env: Dict[str, str], now: float) -> None:
     """Do what a session's start leaves for later: mark failures as said, recover, refresh, set up the runtime."""
-    place = paths.locate(env, hookio.project_dir(event, env))
+    place = adoption.at(env, hookio.project_dir(event, env), now)
     settings = config.load(place.home, place.root, env)
     _mark_said(place.home)
     for step in (_recover, _refresh, _set_up):

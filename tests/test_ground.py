@@ -9,7 +9,9 @@ import sys
 
 import pytest
 
-from memory import clock, config, files, jsonio, paths
+from memory import adoption, clock, config, files, jsonio, paths, trust
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @pytest.mark.parametrize(("text", "iso"), [
@@ -20,6 +22,22 @@ from memory import clock, config, files, jsonio, paths
 def test_an_instant_is_read_as_people_write_it(text, iso):
     """Dates, times with and without zone, epoch seconds and milliseconds."""
     assert clock.iso(clock.parse(text)) == iso
+
+
+def test_notes_of_before_a_remote_stay_the_workspace_s(env, now, project):
+    """A repository gets its remote after its first notes: they are read under their old name, then moved to the due one."""
+    before = paths.locate(env, project)
+    os.makedirs(before.private + "/learnings")
+    os.makedirs(before.cache)
+    trust.decide(before.home, before.key, "r-1", "0" * 64, "approve", "someone", now)
+    with open(project + "/.git/config", "a") as file:
+        file.write('[remote "origin"]\n\turl = git@example.org:team/widget.git\n')
+    read = paths.locate(env, project)
+    assert (read.key, bool(read.due)) == (before.key, True)
+    moved = adoption.at(env, project, now)
+    assert moved.key == read.due == paths.locate(env, project).key and moved.key.startswith("widget-")
+    assert os.path.isdir(moved.private + "/learnings") and not os.path.exists(before.private)
+    assert (moved.key, "r-1", "0" * 64) in trust.approved(moved.home)
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026", "2026-13-01", "2026-11-21T25", "v2.1.0", "99"])
@@ -41,6 +59,22 @@ def test_broken_json_is_a_value_error(text):
     """Truncated, trailing, nested beyond sense."""
     with pytest.raises(ValueError):
         jsonio.parse(text)
+
+
+@pytest.mark.parametrize("text", ["{", '"abc', '{"a":1,}', "[1", ""])
+def test_broken_json_is_a_value_error_where_nobody_imported_json(text):
+    """As in a hook: up to Python 3.11 the C scanner needs `json.decoder` to raise its own error."""
+    code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom memory import jsonio\n" \
+           "try: jsonio.parse(sys.argv[2])\nexcept ValueError: print('ValueError', 'json' in sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, str(ROOT), text], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("ValueError False\n", "")
+
+
+@pytest.mark.parametrize("value", ["0.5", "2.5", "1e400", "NaN", "-1", "1e12"])
+def test_a_whole_number_stays_one(home, value):
+    """A fraction would pass as a limit that nothing ever equals; infinity and NaN compare as they like."""
+    found = config.load(home, "", {"DAYLEAF_LOAD_TOP": value})
+    assert found["load.top"] == config.DEFAULTS["load.top"] and len(found.problems) == 1
 
 
 def test_a_lone_surrogate_never_leaves():

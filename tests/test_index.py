@@ -11,7 +11,7 @@ from math import log
 import pytest
 import vault
 
-from memory import delta, index, indexer, query, segment, text
+from memory import delta, entry, index, indexer, query, records, segment, text
 from memory.errors import IndexFault
 
 
@@ -352,3 +352,113 @@ def test_an_index_is_private(store, now):
     indexer.refresh(store, now, names=["p/learnings/jwt.md"])
     assert {oct(os.stat(os.path.join(store.cache, f)).st_mode & 0o777) for f in os.listdir(store.cache)} == {"0o600"}
     assert oct(os.stat(store.cache).st_mode & 0o777) == "0o700"
+
+
+def test_a_torn_frame_hides_nothing_and_the_next_refresh_builds_anew(place, now):
+    """A writer died in the middle; what others appended after it counts, and the log does not grow for ever."""
+    for name in ("one", "two", "three"):
+        vault.put(place, "p/learnings/%s.md" % name, name.title(), name + " kafka")
+    indexer.build(place, now)
+    log = index.delta_path(place, indexer._generation(index.segment_path(place)))
+    vault.put(place, "p/learnings/four.md", "Four", "four kafka")
+    indexer.refresh(place, now, names=["p/learnings/four.md"])
+    with open(log, "r+b") as file:
+        file.truncate(os.path.getsize(log) - 5)
+    vault.put(place, "p/learnings/five.md", "Five", "five kafka")
+    indexer.refresh(place, now, names=["p/learnings/five.md"])
+    opened = index.open_index(place, watch=False)
+    assert opened.delta.torn and set(opened.delta.names) == {"p/learnings/five.md"}
+    opened.close()
+    assert indexer.refresh(place, now).built and not os.path.exists(log)
+    assert indexer.verify(place, now) == []
+
+
+@pytest.mark.parametrize("link", [".dayleaf", ".dayleaf/learnings"])
+def test_a_shared_tier_that_leads_elsewhere_is_never_read(place, now, tmp_path, link):
+    """A cloned repository could pass off any directory of markdown as shared: not built, not watched, not by an old index."""
+    indexer.build(place, now)
+    secret = tmp_path / "elsewhere"
+    (secret / "learnings").mkdir(parents=True)
+    (secret / "learnings" / "x.md").write_text("# Secret\n\nkafka secret\n")
+    target = os.path.join(place.root, link)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    os.symlink(secret if link == ".dayleaf" else secret / "learnings", target)
+    for again in (False, True):
+        if again:
+            indexer.build(place, now)
+        opened = index.open_index(place)
+        assert opened.records == 0 and not query.search(opened, [("kafka", 1.0)], 5)
+        opened.close()
+    with pytest.raises(OSError):
+        place.open("s/learnings/x.md")
+
+
+@pytest.mark.parametrize("seconds", [-1, -10**9, 0, 2**33])
+def test_a_file_from_any_time_is_indexed(place, now, seconds):
+    """Archives restore times before 1970; some tools write 0."""
+    path = vault.put(place, "p/learnings/old.md", "Old", "kafka")
+    os.utime(path, (seconds, seconds))
+    indexer.build(place, now)
+    assert index.open_index(place).records == 1 and indexer.refresh(place, now)[1:4] == (0, 0, 0)
+    assert b"old.md" in index.frame(index.open_index(place), "p/learnings/old.md", entry, records)
+
+
+def test_folders_that_came_below_a_new_folder_are_seen(place, now):
+    """A team sorts its notes into learnings/team/infra, two levels that were not there."""
+    vault.put(place, "p/learnings/one.md", "One", "kafka")
+    indexer.build(place, now)
+    vault.put(place, "p/learnings/team/infra/new.md", "New", "quorum")
+    opened = index.open_index(place)
+    assert opened.stale and list(opened.delta.names) == ["p/learnings/team/infra/new.md"]
+
+
+def test_a_file_added_to_a_huge_folder_is_seen_at_once(place, now):
+    """Of more than 1,024 files in a changed folder the names are compared, not their times."""
+    for i in range(1100):
+        vault.put(place, "p/learnings/n%04d.md" % i, "Note %d" % i, "kafka")
+    indexer.build(place, now)
+    vault.put(place, "p/learnings/added.md", "Added", "quorum")
+    os.remove(place.path("p/learnings/n0003.md"))
+    assert set(index.open_index(place).delta.names) >= {"p/learnings/added.md", "p/learnings/n0003.md"}
+
+
+def test_a_learning_in_another_folder_stands_with_the_learnings(place, now):
+    """Its frontmatter decides; the numbers of documents, and both inverters, follow."""
+    for name, kind in (("plans/a", "learning"), ("learnings/b", "learning"), ("learnings/c", "plan"), ("checkpoints/d", "checkpoint")):
+        vault.put(place, "p/%s.md" % name, name, "kafka " + name, kind=kind)
+    indexer.build(place, now)
+    opened = index.open_index(place)
+    names = [opened.doc(n).name for n in range(4)]
+    assert names == ["p/learnings/b.md", "p/plans/a.md", "p/checkpoints/d.md", "p/learnings/c.md"]
+    assert opened.segment.pushable == 2 and [opened.segment.find(n)[0] for n in names] == [0, 1, 2, 3]
+    assert indexer.assemble(place, now, vectorised=True)[0] == indexer.assemble(place, now, vectorised=False)[0]
+
+
+def test_verify_notices_bytes_that_changed_behind_a_delta(place, now):
+    """With a delta the segment's own checksum is what shows that its postings are not those that were written."""
+    for i in range(20):
+        vault.put(place, "p/learnings/n%d.md" % i, "Zebra %d" % i, "zebra")
+    indexer.build(place, now)
+    vault.put(place, "p/learnings/more.md", "More", "quagga")
+    indexer.refresh(place, now, names=["p/learnings/more.md"])
+    assert indexer.verify(place, now) == []
+    path = index.segment_path(place)
+    opened = index.open_index(place, watch=False)
+    offset = opened.segment._at[2] + 4 * opened.segment.lookup("zebra")[0]
+    opened.close()
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(bytes(40))
+    assert ["not those that were written" in line for line in indexer.verify(place, now)] == [True]
+    indexer.freshen({"cwd": place.project}, {"HOME": place.home.rpartition("/")[0], "CLAUDE_PROJECT_DIR": place.project}, now)
+    assert indexer.verify(place, now) == []
+
+
+def test_a_plan_that_is_done_is_no_active_plan(place, now):
+    """Two newer plans that were just set to done must not hide the active one."""
+    for i, status in enumerate(("active", "active", "active")):
+        vault.put(place, "p/plans/n%d.md" % i, "Plan %d" % i, "steps", kind="plan", status=status, created="2026-11-0%d" % (i + 1))
+    indexer.build(place, now)
+    for i in (1, 2):
+        vault.put(place, "p/plans/n%d.md" % i, "Plan %d" % i, "steps", kind="plan", status="done", created="2026-11-0%d" % (i + 1))
+    assert [d.name for d in index.open_index(place).listed("plans")] == ["p/plans/n0.md"]

@@ -78,3 +78,17 @@ def test_hostile_text_is_no_error():
     """Control characters, surrogates, long runs: nothing raises, and nothing endless is indexed."""
     for word in ("\x00\x1b[31m", "a" * 10000, "\ud800", "-" * 5000, "/" * 3000, "🇰🇷" * 50, "_._-/"):
         assert all(len(term) <= 64 * 3 for term in text.tokens(word))
+
+
+def test_a_long_path_or_sentence_is_found_by_its_parts():
+    """A token of more than 64 characters has no whole, but its parts, its file's name and its bigrams are terms."""
+    path = "src/main/java/com/company/product/module/service/impl/AuthenticationServiceImpl.java"
+    assert {"authenticationserviceimpl", "authenticationserviceimpl.java", "authent", "modul"} <= set(text.tokens(path))
+    sentence = "これは再試行の問題についての長い文章でありまして" * 4
+    assert {"再試", "試行"} <= set(text.tokens(sentence)) and {t for t, _ in text.terms("再試行")} & set(text.tokens(sentence))
+
+
+def test_base64_gives_no_terms():
+    """Long runs of mixed letters and digits would fill the vocabulary with noise."""
+    blob = "f7yaQvnnV/fPC5xM4oup/LskDIJ4smjujiV/q9Zb2Kd8Ww1x/aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1v"
+    assert text.tokens(blob) == [] and text.tokens("x" * 65) == []

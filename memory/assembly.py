@@ -1,0 +1,262 @@
+"""Assembling a segment from the files of a place, as they are.
+
+Lists in the segment, as JSON, so that the blocking path need not scan rows:
+
+    watch  folders [[name, mtime in ns]]: the tiers' roots, the kinds' folders that exist, the FOLDERS_WATCHED others changed
+           last; files [[name, mtime in ns, size]]: every file up to ALL_WATCHED records, else the HOT ones edited last;
+           rules: document numbers
+    brief  learnings, checkpoints, plans: document numbers, newest first; topics [[name, learnings, records]]
+
+Documents get their numbers as they are read: first, by name, those that a prompt may get, then, by name, all others.
+"""
+
+from __future__ import annotations
+
+from array import array
+from struct import Struct
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from zlib import crc32
+
+from memory import entry, files, jsonio, records, segment, text
+from memory.paths import Place
+from memory.postings import Inverted, Inverter, Loop, Vectorised, little
+from memory.walk import walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.records import Record
+    from memory.walk import Found
+
+VECTORISED_FROM = 2000  # files; below, importing NumPy costs more than it saves (5-8 bare starts)
+ALL_WATCHED, HOT, FOLDERS_WATCHED = 256, 64, 64
+_PER_BUCKET = 8  # terms of a directory's bucket, at the most on average
+Progress = Optional[Callable[[int, int], None]]
+
+
+class Row(NamedTuple):
+    """The first document of a record: what the lists are made of."""
+
+    number: int
+    flags: int
+    created: int
+    tokens: int
+    topics: Tuple[str, ...]
+    name: str
+
+
+class _Reading:
+    """The documents read so far: their packed rows and strings, what the lists need, and the names that gave nothing."""
+
+    def __init__(self, inverter: Inverter):
+        self.inverter = inverter
+        self.rows: List[Row] = []
+        self.table, self.strings = bytearray(), bytearray()
+        self.ids: List[bytes] = []
+        self.documents = self.pushable = 0
+        self.skipped: List[str] = []
+
+    def record(self, found: Found) -> Optional[Record]:
+        """Read a file; None, and its name among the skipped, where it cannot be read."""
+        name, path, mtime_ns, size = found
+        try:
+            data = slurp(path, size)
+        except OSError:
+            self.skipped.append(name)
+            return None
+        return records.from_bytes(name, data, mtime_ns / 1e9, full=False)
+
+    def add(self, record: Record, found: Found) -> None:
+        """Take a record as the next documents."""
+        for doc, content in entry.documents(record, found[2], found[3]):
+            self.inverter.add(content)
+            row, strings = segment.pack(doc, len(self.strings))
+            self.table += row
+            self.strings += strings
+            if not doc.ordinal:
+                self.rows.append(Row(self.documents, doc.flags, doc.created, doc.tokens, doc.topics, doc.name))
+                self.ids.append(b"\x01" + doc.id.encode("utf-8", "replace").replace(b"\n", b" "))
+            self.documents += 1
+
+
+def assemble(place: Place, now: float, progress: Progress = None,
+             vectorised: Optional[bool] = None) -> Tuple[bytes, int, Tuple[str, ...]]:
+    """Return (a segment's bytes, number of records, names of files that could not be read) for the files as they are.
+
+    now: the time stamp to write.  progress(done, of): called now and then.  vectorised: force one of the two inverters; both
+    give the same bytes.
+    """
+    import gc
+
+    found, folders = walk(place)
+    enabled = gc.isenabled()
+    gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
+    try:
+        reading = _read_all(found, vectorised, progress)
+        return _written(place, now, reading, found, folders), len(reading.rows), tuple(reading.skipped)
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _inverter(count: int, vectorised: Optional[bool]) -> Inverter:
+    if vectorised is None:
+        vectorised = count >= VECTORISED_FROM
+    if vectorised:
+        try:
+            return Vectorised()
+        except ImportError:
+            pass
+    return Loop()
+
+
+def _key(found: Found) -> bytes:
+    return found[0].encode("utf-8", "surrogateescape")
+
+
+def _read_all(found: Sequence[Found], vectorised: Optional[bool], progress: Progress) -> _Reading:
+    """Read all files, those that a prompt may get first.
+
+    Only a file in `learnings` is taken for one of these; where another turns out to be one (its frontmatter says so, or it
+    changed meanwhile), all is read again with it among the first.
+    """
+    misfiled: set[str] = set()
+    while True:
+        reading = _Reading(_inverter(len(found), vectorised))
+        more = _read_once(reading, found, misfiled, progress)
+        if not more:
+            return reading
+        misfiled |= more
+
+
+def _read_once(reading: _Reading, found: Sequence[Found], misfiled: set[str], progress: Progress) -> set[str]:
+    likely = sorted((f for f in found if f[0][2:].startswith("learnings/") or f[0] in misfiled), key=_key)
+    rest = [f for f in found if not (f[0][2:].startswith("learnings/") or f[0] in misfiled)]
+    done = 0
+    for file in likely:
+        record = reading.record(file)
+        if record is not None and entry.is_pushable(record):
+            reading.add(record, file)
+            done += 1
+            if progress and done % 500 == 0:
+                progress(done, len(found))
+        elif record is not None:
+            rest.append(file)
+    reading.pushable = reading.documents
+    late: set[str] = set()
+    for file in sorted(rest, key=_key):
+        record = reading.record(file)
+        if record is not None and entry.is_pushable(record):
+            late.add(file[0])
+        elif record is not None:
+            reading.add(record, file)
+        done += 1
+        if progress and done % 500 == 0:
+            progress(done, len(found))
+    return late - misfiled
+
+
+def slurp(path: str, size: int) -> bytes:
+    """Read a file of a known size (at most 1 MiB of it): open, read, close and nothing else, 16 us."""
+    fd = files.posix.open(path, files._READ)
+    try:
+        want = min(size, (1 << 20) - 1) + 1
+        data = files.posix.read(fd, want)
+        return data if len(data) != want or want > 1 << 20 - 1 else data + files.read_fd(fd, (1 << 20) - want)
+    finally:
+        files.posix.close(fd)
+
+
+def _written(place: Place, now: float, reading: _Reading, found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> bytes:
+    """Lay out a segment (format: segment.py)."""
+    lengths = reading.inverter.lengths()
+    mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
+    terms, entries, ids, impacts = _with_ids(reading, reading.inverter.inverted(reading.pushable, mean))
+    buckets, directory = _directory(terms, entries)
+    rows = reading.rows
+    watch = jsonio.dump({**_watch(found, folders), "rules": _newest(rows, "rule", 256)}).encode("ascii")
+    brief = jsonio.dump(_brief(rows, reading.pushable)).encode("ascii")
+    lists = segment.PAIR.pack(len(watch), len(brief)) + watch + brief
+    parts: List[bytes | bytearray] = [buckets, directory, ids, impacts, reading.table, reading.strings, lists]
+    at, offset = [], segment.HEADER_SIZE
+    for part in parts:
+        at.append(offset)
+        offset += len(part)
+    learnings = [row.tokens for row in rows if row.number < reading.pushable]
+    check = files.sha256(*parts)
+    fields = [segment.MAGIC, check[:8].encode("ascii"), place.scope.encode("ascii"), text.VERSION, reading.documents,
+              reading.pushable, len(terms), len(buckets) // 4 - 1, len(rows), len(learnings), sum(learnings),
+              sum(row.tokens for row in rows), mean, now, 0, *at]
+    head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
+    fields[14] = segment.header_check(head)
+    return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
+
+
+def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, bytes, bytes]:
+    """Return (terms, their entries, document numbers, impacts): the words', then the records' ids as terms of impact 1."""
+    terms = [term.encode("utf-8", "replace") for term in inverted.terms]
+    split = Struct("<IBIIB").pack
+    entries = [split(at & 0xFFFFFFFF, at >> 32, df, push, most) for at, df, push, most in zip(
+        inverted.at, inverted.df, inverted.push, inverted.most)]
+    holders: Dict[bytes, List[int]] = {}
+    for row, id_ in zip(reading.rows, reading.ids):
+        holders.setdefault(id_, []).append(row.number)
+    extra = array("I")
+    for id_, numbers in holders.items():
+        del numbers[segment.CHAMPIONS:]
+        place = numbers[0] | 1 << 32
+        if len(numbers) > 1:
+            place = len(inverted.impacts) + len(extra)
+            extra.extend(numbers)
+        push = sum(1 for number in numbers if number < reading.pushable)
+        terms.append(id_)
+        entries.append(split(place & 0xFFFFFFFF, place >> 32, len(numbers), push, 1))
+    return terms, b"".join(entries), inverted.ids + little(extra), inverted.impacts + b"\x01" * len(extra)
+
+
+def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
+    """Return (bucket offsets, directory) of terms with their packed entries, terms in the given order in each bucket."""
+    width, count = segment.ENTRY.size, 1
+    while count * _PER_BUCKET < len(terms):
+        count *= 2
+    buckets: List[List[int]] = [[] for _ in range(count)]
+    for number, place in enumerate(map(crc32, terms)):
+        buckets[place & (count - 1)].append(number)
+    offsets, parts, size = array("I", [0]), [], 0
+    for bucket in buckets:
+        if bucket:
+            block = b"".join((len(bucket).to_bytes(2, "little"), b"\n", b"\n".join([terms[n] for n in bucket]), b"\n",
+                              *[entries[width * n:width * n + width] for n in bucket]))
+            parts.append(block)
+            size += len(block)
+        offsets.append(size)
+    return little(offsets), b"".join(parts)
+
+
+def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[str, Any]:
+    own = [f for f in folders if f[0].count("/") < 2 and (f[1] or "/" not in f[0])]
+    others = sorted((f for f in folders if f[0].count("/") > 1), key=lambda f: (-f[1], f[0]))[:FOLDERS_WATCHED]
+    hot = sorted(found, key=lambda f: (-f[2], f[0]))[:HOT] if len(found) > ALL_WATCHED else found
+    return {"folders": [list(f) for f in own + others], "files": [[f[0], f[2], f[3]] for f in hot]}
+
+
+def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
+    return {"learnings": _newest(rows, "learning", 64, segment.ACCEPTED), "checkpoints": _newest(rows, "checkpoint", 16),
+            "plans": _newest(rows, "plan", 4, segment.ACTIVE), "topics": _topics(rows, pushable)}
+
+
+def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[int]:
+    number = segment.KINDS.index(kind)
+    chosen = sorted((-row.created, row.name, row.number) for row in rows if row.flags & 7 == number and row.flags & flag == flag)
+    return [n for _, _, n in chosen[:most]]
+
+
+def _topics(rows: Sequence[Row], pushable: int) -> List[List[Any]]:
+    """Return [topic, learnings a prompt may get, records], most learnings first: at most 2,000."""
+    counts: Dict[str, List[int]] = {}
+    for row in rows:
+        for topic in row.topics:
+            both = counts.setdefault(topic, [0, 0])
+            both[0] += row.number < pushable
+            both[1] += 1
+    table = sorted((-both[0], -both[1], name) for name, both in counts.items())
+    return [[name, -a, -b] for a, b, name in table[:2000]]
