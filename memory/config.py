@@ -130,9 +130,10 @@ def _merge(config: Config, path: str, source: str) -> None:
 def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
     default = DEFAULTS[key]
     fits = (isinstance(item, bool) if isinstance(default, bool)
-            else isinstance(item, (int, float)) and not isinstance(item, bool) if isinstance(default, (int, float))
+            else isinstance(item, int) and not isinstance(item, bool) if isinstance(default, int)
+            else isinstance(item, (int, float)) and not isinstance(item, bool) if isinstance(default, float)
             else isinstance(item, type(default)))
-    if not fits or (isinstance(item, (int, float)) and item < 0):
+    if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):
         config.problems.append("%s: '%s' wants %s like %s" % (where, key, type(default).__name__, jsonio.dump(default)))
         return
     if source == "project":

@@ -182,12 +182,12 @@ def _ask(job: _Job, name: str, model: str) -> Digest:
         if declined:
             raise ProviderError("declined: " + declined)
         job.progress("asking %s%s" % (name, " (%s)" % model if model else ""))
-        bullets, cuts = _call(job, step, prompt, model)
+        bullets, cuts = _call(job, step, prompt, model, planned)
     return Digest(bullets, name, extract.count_sources(job.sources), text.count_tokens(extract.compose(bullets)), False,
                   (*notes, *("%s: %s" % (name, cut) for cut in cuts)))
 
 
-def _call(job: _Job, step: providers.Provider, prompt: str, model: str) -> tuple[tuple[Bullet, ...], list[str]]:
+def _call(job: _Job, step: providers.Provider, prompt: str, model: str, planned: int) -> tuple[tuple[Bullet, ...], list[str]]:
     """Call and check; the ledger gets its line whatever happens in between."""
     answer, why = providers.Answer("", model), "interrupted"
     timeout = job.config["distill.timeout"]
@@ -203,7 +203,7 @@ def _call(job: _Job, step: providers.Provider, prompt: str, model: str) -> tuple
     finally:
         with contextlib.suppress(OSError):
             spend.record(job.home, job.now, step.name, answer.model or model, answer.tokens_in, answer.tokens_out,
-                         answer.cost, why)
+                         answer.cost, why, planned)
     if why:
         raise ProviderError("failed: %d sound bullets (%s)" % (len(bullets), "; ".join(cuts) or "no list"))
     return bullets, cuts

@@ -2,14 +2,15 @@
 
 Schema of `<home>/spend.jsonl`, version 1.  One line per model call, also when it failed, appended in one write:
 
-    {"v":1,"t":"2026-11-21T14:30:52Z","provider":"claude","model":"…","in":812,"out":140,"cost":0.001,"ok":true,"why":""}
+    {"v":1,"t":"2026-11-21T14:30:52Z","provider":"claude","model":"…","in":812,"out":140,"plan":1600,"cost":0.001,"ok":true,"why":""}
 
-`in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say: unknown is not zero.
+`in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say: unknown is not zero, and
+the cap then counts `plan`, the tokens of the prompt and of the longest answer.
 `why` is a word for the failure (`timeout`, `exit 1`, …), never text of the user's, of a record or of a model.
 
 Admission, `<home>/spawn/`.  `slot-0` to `slot-3` are kernel locks, one held by each running call, so that a killed
-holder frees its slot.  `starts` holds the epoch seconds of the calls started today and in the last minute, one per
-line, and is rewritten under the kernel lock `lock`.  These files bound what a recursion can do where every other guard
+holder frees its slot.  `starts` holds `<epoch seconds> <planned tokens>` of the calls started today and in the last minute,
+one per line, and is rewritten under the kernel lock `lock`.  These files bound what a recursion can do where every other guard
 is gone (a host that strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
 """
 
@@ -36,7 +37,10 @@ class Caps(Protocol):
 
 @dataclass(frozen=True)
 class Totals:
-    """Calls of a span of time: how many, how many failed, of how many the tokens are unknown, tokens, US dollars."""
+    """Calls of a span of time: how many, how many failed, of how many the tokens are unknown, tokens, US dollars.
+
+    planned: tokens that the calls of unknown tokens were given at the most.
+    """
 
     calls: int = 0
     failed: int = 0
@@ -44,22 +48,23 @@ class Totals:
     tokens_in: int = 0
     tokens_out: int = 0
     cost: float = 0.0
+    planned: int = 0
 
 
 def record(home: str, now: float, provider: str, model: str, tokens_in: int | None, tokens_out: int | None,
-           cost: float | None, why: str = "") -> None:
+           cost: float | None, why: str = "", plan: int = 0) -> None:
     """Append one call to the ledger.
 
-    now: seconds since the epoch.  why: "" for a success, else a word for the failure.  Raises OSError.
+    plan: tokens that it was given at the most.  now: seconds since the epoch.  why: "" for a success, else a word for the failure.  Raises OSError.
     """
-    line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model, "in": tokens_in, "out": tokens_out,
+    line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model, "in": tokens_in, "out": tokens_out, "plan": plan,
             "cost": cost, "ok": not why, "why": why[:40]}
     files.append(home + "/spend.jsonl", (jsonio.dump(line) + "\n").encode("ascii"))
 
 
 def between(home: str, start: float, end: float) -> Totals:
     """Sum the calls of [start, end), in seconds since the epoch, over lines that can be read.  Raises OSError."""
-    calls = failed = unknown = tokens_in = tokens_out = 0
+    calls = failed = unknown = tokens_in = tokens_out = planned = 0
     cost = 0.0
     for line in _tail(home + "/spend.jsonl"):
         try:
@@ -72,11 +77,13 @@ def between(home: str, start: float, end: float) -> Totals:
         calls += 1
         failed += row.get("ok") is not True
         given, got, price = _number(row.get("in")), _number(row.get("out")), _number(row.get("cost"))
-        unknown += given is None or got is None
+        if given is None or got is None:
+            unknown += 1
+            planned += max(0, int(_number(row.get("plan")) or 0) - int((given or 0) + (got or 0)))
         tokens_in += int(given or 0)
         tokens_out += int(got or 0)
         cost += price or 0.0
-    return Totals(calls, failed, unknown, tokens_in, tokens_out, cost)
+    return Totals(calls, failed, unknown, tokens_in, tokens_out, cost, planned)
 
 
 def today(home: str, now: float) -> Totals:
@@ -90,13 +97,14 @@ def allowed(home: str, config: Caps, now: float, tokens: int = 0) -> str:
     calls, most = _integer(config["distill.dailyCalls"]), _integer(config["distill.dailyTokens"])
     try:
         spent = today(home, now)
-        started = [t for t in _starts(home) if clock.midnight(t) == clock.midnight(now)]
+        started = [(t, plan) for t, plan in _starts(home) if clock.midnight(t) == clock.midnight(now)]
     except OSError as error:
         return "the spend ledger cannot be read (%s)" % error.strerror
     made = max(spent.calls, len(started))
     if made >= calls:
         return "the day's cap of %d model calls is reached (distill.dailyCalls)" % calls
-    used = spent.tokens_in + spent.tokens_out
+    running = started[spent.calls:]  # the ledger gets its line when a call ends
+    used = spent.tokens_in + spent.tokens_out + spent.planned + sum(plan for _, plan in running)
     if used + tokens > most:
         return "the day's cap of %d tokens leaves %d (distill.dailyTokens)" % (most, max(most - used, 0))
     return ""
@@ -123,24 +131,25 @@ def _admit(stack: contextlib.ExitStack, home: str, config: Caps, now: float, tok
         reason = allowed(home, config, now, tokens)
         if reason:
             return reason
-        starts = [t for t in _starts(home) if abs(now - t) < MINUTE or clock.midnight(t) == clock.midnight(now)]
+        starts = [(t, plan) for t, plan in _starts(home) if abs(now - t) < MINUTE or clock.midnight(t) == clock.midnight(now)]
         # Stamps of the near future count: a clock set back must not open the gate.
-        if sum(1 for t in starts if abs(now - t) < MINUTE) >= RATE:
+        if sum(1 for t, _ in starts if abs(now - t) < MINUTE) >= RATE:
             return "%d model calls started within the last minute" % RATE
         if not any(stack.enter_context(files.Lock("%s/slot-%d" % (folder, i))) for i in range(LIVE)):
             return "%d model calls are running" % LIVE
-        lines = "".join("%.3f\n" % t for t in [*starts, now])
+        lines = "".join("%.3f %d\n" % start for start in [*starts, (now, tokens)])
         files.replace(folder + "/starts", lines.encode("ascii"))
     return ""
 
 
-def _starts(home: str) -> list[float]:
-    """Read the stamps of recent starts; a line that is no number is passed over."""
+def _starts(home: str) -> list[tuple[float, int]]:
+    """Read (stamp, planned tokens) of recent starts; a line that is none is passed over."""
     found = []
     for line in _tail(home + "/spawn/starts"):
+        stamp, _, plan = line.partition(b" ")
         with contextlib.suppress(ValueError):
-            found.append(float(line))
-    return [t for t in found if t - t == 0]
+            found.append((float(stamp), int(plan or b"0")))
+    return [(t, plan) for t, plan in found if t - t == 0]
 
 
 def _tail(path: str) -> list[bytes]:

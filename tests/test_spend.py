@@ -49,7 +49,7 @@ def test_a_line_holds_what_the_call_cost_and_no_text(base, now):
     spend.record(base, now, "ollama", "", None, None, None, "timeout")
     lines = [json.loads(line) for line in Path(base, "spend.jsonl").read_text().splitlines()]
     assert lines[0] == {"v": 1, "t": "2026-11-21T14:30:52Z", "provider": "claude", "model": "haiku", "in": 100, "out": 20,
-                        "cost": 0.5, "ok": True, "why": ""}
+                        "plan": 0, "cost": 0.5, "ok": True, "why": ""}
     assert lines[1]["in"] is lines[1]["out"] is lines[1]["cost"] is None
     assert (lines[1]["ok"], lines[1]["why"]) == (False, "timeout")
     assert stat.S_IMODE(os.stat(base + "/spend.jsonl").st_mode) == 0o600
@@ -162,3 +162,21 @@ def test_a_long_ledger_is_read_from_its_end(base, now):
     start = time.perf_counter()
     assert spend.today(base, now).calls == 1
     assert time.perf_counter() - start < 2.0
+
+
+def test_a_call_of_unknown_tokens_counts_as_it_was_planned(base, now):
+    """Ollama, a command and a call that timed out report nothing: null must not be free."""
+    caps = {"distill.dailyCalls": 50, "distill.dailyTokens": 6000}
+    spend.record(base, now, "command", "", None, None, None, plan=3000)
+    assert spend.today(base, now).planned == 3000
+    assert spend.allowed(base, caps, now, 3000) == ""
+    assert "leaves 3000" in spend.allowed(base, caps, now, 3001)
+
+
+def test_a_running_call_counts_as_it_was_planned(base, now):
+    """Two calls at the same time do not see each other's line in the ledger."""
+    caps = {"distill.dailyCalls": 50, "distill.dailyTokens": 6000}
+    with spend.slot(base, caps, now, 4000) as declined:
+        assert declined == ""
+        with spend.slot(base, caps, now, 4000) as other:
+            assert "leaves 2000" in other
