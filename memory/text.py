@@ -34,6 +34,7 @@ STOP = frozenset(
 LONGEST = 64  # characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by their parts
 _EDGE = "-./_"
 _JOINTS = dict.fromkeys(map(ord, _EDGE), " ")
+_CASES = {**dict.fromkeys(range(65, 91), "U"), **dict.fromkeys(range(97, 123), "l")}  # upper, lower
 
 
 class Table(dict[int, str]):
@@ -150,12 +151,13 @@ def _camel(piece: str) -> List[str]:
         head = piece.rstrip("0123456789")
         return [piece] if not head.isalpha() or len(head) < 2 else [head]
     parts: List[str] = []
-    start, last = 0, len(piece) - 1
-    for i in range(1, len(piece)):
-        a, b = piece[i - 1], piece[i]
-        if (not a.isupper() and b.isupper()) or (a.isupper() and b.isupper() and i < last and piece[i + 1].islower()):
-            parts.append(piece[start:i])
-            start = i
+    shape, start = piece.translate(_CASES), 0
+    at = shape.find("U", 1)
+    while at > 0:
+        if shape[at - 1] != "U" or shape[at + 1:at + 2] == "l":
+            parts.append(piece[start:at])
+            start = at
+        at = shape.find("U", at + 1)
     parts.append(piece[start:])
     return parts
 
@@ -234,11 +236,13 @@ _STEP3 = {"te": (("icate", "ic"),), "ve": (("ative", ""),), "ze": (("alize", "al
 _STEP4 = {"al": ("al",), "ce": ("ance", "ence"), "er": ("er",), "ic": ("ic",), "le": ("able", "ible"),
           "nt": ("ement", "ment", "ant", "ent"), "ou": ("ou",), "sm": ("ism",), "te": ("ate",), "ti": ("iti",),
           "us": ("ous",), "ve": ("ive",), "ze": ("ize",), "on": ("sion", "tion")}
+_ENDINGS = frozenset("ed ng al ci er li on or sm ti ul ic nt ou ll".split())
 
 
 def stem(word: str) -> str:
     """Strip English endings from a lower-case ASCII word (M. Porter, "An algorithm for suffix stripping", 1980)."""
-    if len(word) < 3 or not word.isalpha():
+    # No step touches another ending, and half of all words have another.
+    if word[-1:] not in "sey" and word[-2:] not in _ENDINGS or len(word) < 3 or not word.isalpha():
         return word
     if word[-1] == "s":
         if word.endswith(("sses", "ies")):
