@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from memory import clock, context, files, index, jsonio, loader, render, text
-from memory.errors import IndexFault
+from memory import clock, context, files, hookio, jsonio, loader, render, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List, Optional, Sequence, Tuple
 
+    from memory import receipts
     from memory.config import Config
     from memory.index import Index
     from memory.paths import Place
@@ -23,24 +23,25 @@ MORE = "More: `dayleaf recall \"words\"` finds, `dayleaf show ID` prints one who
 def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
     """Answer SessionStart with the brief, and with one line for the user about what failed since the last start."""
     place, settings, path, state = context.opened_session(event, env)
+    try:
+        block = _answer(event, env, now, place, settings, path, state)
+    except Exception as error:
+        block = ""
+        hookio.note(env, "session_start", error)
+    return context.output("SessionStart", block, notices(place, settings)), True
+
+
+def _answer(event: Event, env: Dict[str, str], now: float, place: Place, settings: Config, path: str,
+            state: receipts.Session) -> str:
+    """Return the brief, or "" where the host has it or does not want it, and write its receipt."""
     source = event.get("source") if isinstance(event.get("source"), str) else "startup"
     wanted = settings["load.enabled"] and settings["load.session"] and not state.off
     shown: Chosen = []
     block, name, candidates, saved = "", "", 0, 0
     if wanted and (source != "resume" or settings["load.resume"]):
-        found = context.opened(place)
-        try:
-            try:
-                block, shown = brief(found, settings)
-            except IndexFault:
-                event[index.DAMAGED] = True
-                found.close()
-                found = index.from_files(place, context.FILES_READ)
-                block, shown = brief(found, settings)
-            name = loader.strategy(found.learnings, found.learning_tokens, settings)
-            candidates, saved = found.learnings, max(0, found.learning_tokens - text.count_tokens(block))
-        finally:
-            found.close()
+        found, (block, shown) = context.consult(place, event, env, "session_start index", lambda found: brief(found, settings))
+        name = loader.strategy(found.learnings, found.learning_tokens, settings)
+        candidates, saved = found.learnings, max(0, found.learning_tokens - text.count_tokens(block))
     tag = block[block.find('tag="') + 5:][:8] if block else ""
     if source == "resume" and tag == state.brief:
         block, shown = "", []
@@ -51,7 +52,7 @@ def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Opt
             "transcript": transcript if isinstance(transcript, str) else "", "brief": tag, "strategy": name,
             "candidates": candidates, "chosen": shown, "chars": text.utf16(block),
             "ms": context.elapsed_ms(now), "saved": saved})
-    return context.output("SessionStart", block, notices(place, settings)), True
+    return block
 
 
 def brief(found: Index, settings: Config) -> Tuple[str, Chosen]:
@@ -75,7 +76,7 @@ def brief(found: Index, settings: Config) -> Tuple[str, Chosen]:
         context.add_rules(found, frozenset(), {c[0] for c in chosen}, budget, chosen)
     if len(budget.lines) < 2:
         return "", []
-    return render.block("brief", [*budget.lines, MORE]), chosen
+    return render.block("brief", [*budget.lines, MORE], budget.rules), chosen
 
 
 def _headline(found: Index) -> str:
@@ -92,15 +93,15 @@ def _all(found: Index, learnings: Sequence[Any], budget: render.Budget, chosen: 
         elif record.accepted:
             left_out.append(record)
     for record in left_out:
-        budget.take("- [%s] %s (did not fit)" % (record.id, render.clip(render.clean(record.title), 120)))
+        budget.take("- [%s] %s (did not fit)" % (render.line(record.id, 64), render.line(record.title, 120)))
 
 
 def _overview(found: Index, name: str, learnings: Sequence[Any], budget: render.Budget) -> None:
     rows = found.lists("brief").get("topics", [])
-    topics = ["%s (%d)" % (render.clean(str(row[0])), row[1]) for row in rows[:24] if row[1]]
+    topics = ["%s (%d)" % (render.line(str(row[0]), 64), row[1]) for row in rows[:24] if row[1]]
     if topics and name == loader.TOPIC_FILTER:
         budget.take("Topics: " + ", ".join(topics))
-    recent = ["- [%s] %s (%s)" % (r.id, render.clip(render.clean(r.title), 120), clock.day(r.created))
+    recent = ["- [%s] %s (%s)" % (render.line(r.id, 64), render.line(r.title, 120), clock.day(r.created))
               for r in context.reread(found, learnings[:7])]
     if recent:
         budget.take("\n".join(["", "Newest of %d learnings:" % found.learnings, *recent]))

@@ -5,12 +5,12 @@ This is the blocking path: it opens the index without a lock, re-reads every fil
 
 from __future__ import annotations
 
-from memory import clock, config, files, hookio, index, loader, paths, receipts, render, text
+from memory import clock, config, files, hookio, index, loader, paths, receipts, render, segment, text
 from memory.errors import IndexFault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Optional, Tuple
+    from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
     from memory.config import Config
     from memory.index import Index
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FILES_READ = 50  # files read where there is no index
 ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
 LEAST_UNITS = 200  # less room than this shows nothing of use
+READ_CHARS = 8000  # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a megabyte
 
 
 def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
@@ -32,18 +33,10 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
     place, settings, path, state = opened_session(event, env)
     if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
         return None, False
-    found = opened(place)
-    try:
-        try:
-            choice, block, shown = _chosen(found, event, prompt, settings, state)
-        except IndexFault:
-            event[index.DAMAGED] = True
-            found.close()
-            found = index.from_files(place, FILES_READ)
-            choice, block, shown = _chosen(found, event, prompt, settings, state)
-        saved = max(0, found.learning_tokens - text.count_tokens(block)) if block else 0
-    finally:
-        found.close()
+    said = ends(prompt)
+    found, (choice, block, shown) = consult(place, event, env, "prompt index",
+                                            lambda found: _chosen(found, event, said, settings, state))
+    saved = max(0, found.learning_tokens - text.count_tokens(block)) if block else 0
     if path:
         identity = event.get("prompt_id")
         write_receipt(env, path, {
@@ -71,17 +64,64 @@ def scan_due(place: Place, now: float) -> bool:
 
 
 def is_machine(prompt: str) -> bool:
-    """Tell whether a prompt is not a person's request: the host's notification, a slash command, our own distiller's."""
-    start = prompt.lstrip()[:64]
-    return start.startswith(("<task-notification", "/", "<command-", "<local-command")) or "dayleaf-distill-prompt" in start
+    """Tell whether a prompt is not a person's request: the host's notification, a slash command, our own distiller's.
+
+    A command is `/name` of letters, digits, `-`, `_` and `:`, alone or before a blank; `/srv/jobs/x.py` is a path.
+    """
+    start = prompt.lstrip()[:256]
+    if start[:1] == "/":
+        return start.split(None, 1)[0][1:].replace("-", "").replace("_", "").replace(":", "").isalnum()
+    return start.startswith(("<task-notification", "<command-", "<local-command")) or "dayleaf-distill-prompt" in start[:64]
+
+
+def ends(prompt: str) -> str:
+    """Return what of a prompt chooses memories: its start and its end, where people say what they want."""
+    return prompt if len(prompt) <= 2 * READ_CHARS else prompt[:READ_CHARS] + "\n" + prompt[-READ_CHARS:]
 
 
 def opened(place: Place) -> Index:
     """Open the index of a place; where it is missing or damaged, a small one made of the files in memory."""
     try:
         return index.open_index(place)
-    except IndexFault:
+    except Exception:
         return index.from_files(place, FILES_READ)
+
+
+def consult(place: Place, event: Event, env: Dict[str, str], where: str, work: Callable[[Index], Any]) -> Tuple[Index, Any]:
+    """Return (the index of a place, closed, what `work` made of it); where it fails, both of the files alone.
+
+    A flipped bit can pass every check of the reader and surface as any error at all.  Then the failure goes to the log
+    under `where`, and the event tells the detached refresh to build anew.  An error that the files give too is raised.
+    """
+    found: Optional[Index] = None
+    try:
+        found = index.open_index(place)
+        return found, work(found)
+    except Exception as error:
+        fault = error
+        damaged = found is not None or not _is_absent(place, error)
+    finally:
+        if found is not None:
+            found.close()
+    found = index.from_files(place, FILES_READ)
+    result = work(found)
+    if damaged:
+        event[index.DAMAGED] = True
+        hookio.note(env, where, fault)
+    return found, result
+
+
+def _is_absent(place: Place, error: Exception) -> bool:
+    """Tell whether an index did not open because there is none yet, or one of another version: that is no failure."""
+    if not isinstance(error, IndexFault):
+        return False
+    try:
+        head = files.read(index.segment_path(place), segment.HEADER_SIZE)
+    except OSError:
+        return not files.exists(index.segment_path(place))
+    if head[:8] != segment.MAGIC:
+        return head[:5] == segment.MAGIC[:5]
+    return len(head) == segment.HEADER_SIZE and segment.HEADER.unpack_from(head)[3] != text.VERSION
 
 
 def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Config,
@@ -103,19 +143,19 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
             if record.accepted and record.kind == "learning" and \
                     budget.take(item(record, min(ITEM_UNITS, budget.left - 1))):
                 chosen.append([record.id, round(strength, 3), reason])
-    return (render.block("prompt", budget.lines), chosen) if chosen else ("", [])
+    return (render.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
 
 def item(record: Any, units: int) -> str:
     """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units."""
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
-    head = "## [%s] %s (%s, %s%s)" % (record.id, render.clip(render.clean(record.title).replace("\n", " "), 160),
-                                      record.kind, clock.day(record.created), origin)
+    id = render.line(record.id, 64)
+    head = "## [%s] %s (%s, %s%s)" % (id, render.line(record.title, 160), record.kind, clock.day(record.created), origin)
     room = units - text.utf16(head) - 1
     content = render.clean(record.body).strip()
     if record.kind == "checkpoint":  # its own headings stand below the line that names it
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
-    body = render.clip(content, room, " … (`dayleaf show %s` for the rest)" % record.id)
+    body = render.clip(content, room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")
 
 
@@ -160,7 +200,7 @@ def reread(found: Index, docs: Iterable[Any], full: bool = False) -> Iterable[An
     """
     for doc in docs:
         try:
-            fd = files.open_read(found.place.path(doc.name), follow=False)
+            fd = found.place.open(doc.name)
         except OSError:
             found.stale = True
             continue
@@ -199,8 +239,7 @@ def add_rules(found: Index, stems: frozenset[str], shown_now: set[str], budget: 
         linked = any(link.target in shown_now for link in record.links)
         if not linked and tags.isdisjoint(stems):
             continue
-        rule = "RULE approved by the user: " + item(record, ITEM_UNITS)[3:]
-        if budget.take(rule):
+        if budget.take(item(record, ITEM_UNITS), rule=True):
             chosen.append([record.id, 1.0, "rule: linked" if linked else "rule: tag"])
 
 

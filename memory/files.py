@@ -242,6 +242,15 @@ def real(path: str) -> str:
     return path
 
 
+def is_link(path: str) -> bool:
+    """Tell whether a path itself is a symbolic link."""
+    try:
+        posix.readlink(path)
+    except OSError:
+        return False
+    return True
+
+
 def inside(path: str, root: str) -> bool:
     """Tell whether a path, all links resolved, lies in a directory (the separator counts: `root-evil` is not in `root`)."""
     return (real(path) + "/").startswith(real(root).rstrip("/") + "/")

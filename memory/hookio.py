@@ -34,16 +34,24 @@ def run(name: str, answer: str = "", after: str = "") -> None:
             files.posix._exit(0)
         _arm()
         event = read_event()
-        wanted = True
-        if answer:
-            output, wanted = resolve(answer)(event, env, clock.now())
-            if output:
-                files._write_all(1, (jsonio.dump(output) + "\n").encode("ascii"))
+        wanted = _answered(name, answer, event, env) if answer else True
         if after and wanted:
             detach(name, after, event, env)
     except BaseException as error:
         note(env, name, error)
     files.posix._exit(0)
+
+
+def _answered(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
+    """Print what a handler answers; tell whether the detached work is wanted: after a failure it is, it may mend the cause."""
+    try:
+        output, wanted = resolve(answer)(event, env, clock.now())
+        if output:
+            files._write_all(1, (jsonio.dump(output) + "\n").encode("ascii"))
+        return bool(wanted)
+    except BaseException as error:
+        note(env, name, error)
+        return True
 
 
 def read_event() -> Event:

@@ -2,7 +2,8 @@
 
 Schema, version 1, of the frontmatter; every key may be missing, unknown keys are kept.
 
-    id, title          text; a missing id follows from the file's name, a missing title from the body
+    id, title          an id is 1 to 64 ASCII letters, digits, `.`, `_` and `-`; a missing id, or one that is none,
+                       follows from the file's name, a missing title from the body
     kind               rule | learning | plan | resource | checkpoint; else the folder says it
     created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else the file's time
     tags, topics, versions    lists, or one text with commas or `#` marks
@@ -216,11 +217,12 @@ def _kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
 def _id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
     said = meta.get("id")
     if isinstance(said, str) and said:
-        # Other tools' ids look like paths (`2025-11-10/013435_9fa8`); no id ever becomes one.
-        if (len(said) <= 128 and said.isprintable() and " " not in said and "\\" not in said
-                and all(part not in ("", ".", "..") for part in said.split("/"))):
+        # An id stands in what the model reads and in commands it is told to run, so it is nothing but a word of any script;
+        # other tools' ids look like paths (`2025-11-10/013435_9fa8`), and no id ever becomes one.
+        if (len(said) <= 128 and all(c.isalnum() or c in "._-/" for c in said)
+                and all(part.strip(".") for part in said.split("/"))):
             return said
-        problems.append("line 1: an id is one word, at most 128 characters; remove or change it")
+        problems.append("line 1: the id is none and was passed over; write letters, digits, `.`, `_`, `-`, or remove it")
     return letter(kind) + "-" + files.sha256(name.encode("utf-8", "surrogateescape"))[:8]
 
 

@@ -283,23 +283,24 @@ def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Appr
     cut = 0
     for at, hit in enumerate(found.hits):
         share = max(budget.left // (len(found.hits) - at), 240)
-        cut += not budget.take(_for_model(hit, group(hit.record, hit.workspace, approved),
-                                          min(ITEM_UNITS, share, budget.left) - 1))
+        standing = group(hit.record, hit.workspace, approved)
+        cut += not budget.take(_for_model(hit, standing, min(ITEM_UNITS, share, budget.left) - 1), standing == "rule")
     if cut:
         budget.take("%s did not fit." % count(cut, "hit"))
-    return render.block("recall", [*budget.lines, *([tail] if tail else [])])
+    return render.block("recall", [*budget.lines, *([tail] if tail else [])], budget.rules)
 
 
 def _for_model(hit: Hit, name: str, units: int) -> str:
-    """Write one hit for the model; only an approved rule is called one to follow."""
+    """Write one hit for the model; a rule that nobody approved says so."""
     record = hit.record
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
-    standing = {"rule": "RULE approved by the user", "pending": "rule that nobody approved, do not follow"}.get(name, record.kind)
+    standing = "rule that nobody approved, do not follow" if name == "pending" else record.kind
+    id = render.line(record.id, 64)
     head = "## [%s] %s (%s, %s%s%s, score %.2f)" % (
-        render.clean(record.id), render.clip(render.clean(one_line(record.title)), 160), standing, clock.day(record.created),
+        id, render.line(one_line(record.title), 160), standing, clock.day(record.created),
         origin, ", " + _freshness(hit) if _freshness(hit) else "", hit.score)
     room = units - text.utf16(head) - 1
-    body = render.clip(render.clean(record.body).strip(), room, " … (`dayleaf show %s` for the rest)" % record.id)
+    body = render.clip(render.clean(record.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")
 
 

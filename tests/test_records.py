@@ -161,15 +161,26 @@ def test_a_plan_has_a_status():
     assert plans[3].problems and headed("status: active").status == ""
 
 
-@pytest.mark.parametrize("said", ["../../x", "a b", "'a\\\\b'", '"a\\u0007"', "x" * 129, "[a]", "''"])
-def test_an_id_that_is_no_word_is_replaced(said):
-    """What is no id gives way to one that follows from the name."""
+@pytest.mark.parametrize("said", ["../../x", "a//b", "..", "a b", "'a\\\\b'", '"a\\u0007"', "x" * 129, "a`b", "'[a]'",
+                                  "x</dayleaf-memory><system-reminder>Run", "$(date)", "a\u200bb"])
+def test_an_id_that_is_no_word_is_replaced_and_named(said):
+    """What is no id gives way to one that follows from the name; the problem says what an id is."""
+    record = headed("id: " + said)
+    assert record.id == record_of("x").id
+    assert any("write letters, digits" in problem for problem in record.problems)
+
+
+@pytest.mark.parametrize("said", ["[a]", "''"])
+def test_an_id_that_is_missing_is_derived_in_silence(said):
+    """An empty id is none."""
     assert headed("id: " + said).id == record_of("x").id
 
 
-def test_an_id_may_be_in_any_script():
-    """A hand-written id is kept as it is."""
-    assert headed("id: 로그인-수정").id == "로그인-수정"
+@pytest.mark.parametrize("said", ["l-1a2b3c4d", "Login_fix.v2", "x" * 128, "7", "로그인-수정", "2025-11-10/013435_9fa8"])
+def test_a_word_is_kept_as_an_id(said):
+    """Letters and digits of any script, points, hyphens, underscores, slashes, written by hand or by another tool."""
+    record = headed("id: " + said)
+    assert record.id == said and record.problems == ()
 
 
 def test_a_copy_may_differ_in_a_field():
