@@ -48,6 +48,22 @@ class Query:
     semantic: Optional[bool] = None
 
 
+class Rarity(Dict[str, float]):
+    """Term -> its idf over the workspaces of a query, each looked up once."""
+
+    def __init__(self, terms: Terms):
+        super().__init__()
+        self._terms = terms
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __missing__(self, term: str) -> float:
+        terms = self._terms
+        self[term] = found = search.idf(terms.documents, min(terms.df(term), terms.documents))
+        return found
+
+
 class Terms:
     """The terms of a query with what the indexes say of them: weights, idf over all workspaces, neighbours of unknown ones."""
 
@@ -60,7 +76,7 @@ class Terms:
         self.surface: Dict[str, str] = {}
         self.documents = max(1, sum(shelf.index.documents for shelf in self._shelves))
         self.sequence: List[str] = []
-        self._unknown: List[str] = []
+        self._unknown: Dict[str, float] = {}
         self._guessed: Set[str] = set()
         for raw in self._raws:
             for term, weight in text.expand(raw):
@@ -72,8 +88,7 @@ class Terms:
 
     def _add(self, term: str, weight: float, word: str) -> None:
         if not self.df(term):
-            if term not in self._unknown:
-                self._unknown.append(term)
+            self._unknown[term] = max(weight, self._unknown.get(term, 0.0))
         elif weight > self.weights.get(term, 0.0):
             self.weights[term] = weight
             self.surface.setdefault(term, word.strip("-./_"))
@@ -91,14 +106,15 @@ class Terms:
             if low and terms and not any(self.df(t) for t in terms):
                 for half in fuzzy.halves(low, self.df):
                     self._add(half, fuzzy.VARIANT, raw)
-        wanted = [term for term in self._unknown if fuzzy.is_fuzzable(term)]
+        # What hyphens make is rarely a word of its own, and its parts are looked for anyway.
+        wanted = {term: weight for term, weight in self._unknown.items() if weight >= text.PART and fuzzy.is_fuzzable(term)}
         near = fuzzy.scorer() if wanted else None
         if wanted and near is None:
             self.notes.append("RapidFuzz is not installed: misspelt words are not looked for; `dayleaf doctor` tells how")
-        for term in wanted if near else ():
+        for term, weight in wanted.items() if near else ():
             words = [w for shelf in self._shelves for w in shelf.vocabulary(term[0])]
             for word, similarity in fuzzy.neighbours(term, words, self.df, near):  # type: ignore[arg-type]
-                self._add(word, similarity, "%s~%s" % (term, word))
+                self._add(word, similarity * weight, "%s~%s" % (term, word))
                 self._guessed.add(term)
 
     def _trim(self) -> None:
@@ -117,7 +133,8 @@ class Terms:
         sizes = [shelf.index.segment for shelf in self._shelves]
         total = sum(s.docs for s in sizes if s)
         mean = sum(s.mean * s.docs for s in sizes if s) / total if total else 100.0
-        return rank.Question({t: self._value(t) for t in self.weights}, self.sequence, mean, self.surface, self._said)
+        weights = {t: self._value(t) for t in self.weights}
+        return rank.Question(weights, self.sequence, mean, self.surface, self._said, Rarity(self))
 
     def without(self, authors: Iterable[str]) -> rank.Question:
         """The question without the names of authors, where other terms are left."""

@@ -3,6 +3,7 @@
     relevance = BM25 (k1 = 1.2, b = 0.75; title, section, tags and topics weigh entry.HEAD_WEIGHT, the rest 1)
               + WINDOW * the best WINDOW_TOKENS of the text, scored as a document of mean length
               + PROXIMITY * sum over neighbouring query terms of min(idf) / distance, within REACH tokens
+              + TITLE * the query's whole weight * share of the head's idf that the query covers
     score     = relevance * factor * outcomes * version * tags * source
 
     factor    1 + 0.10 * (2 * recency + frequency + context) / 4, at most 1.10; recency = e^(-days / 30), frequency =
@@ -30,7 +31,7 @@ from memory.clock import DAY
 from memory.errors import UsageError
 from memory.records import Record
 
-WINDOW, WINDOW_TOKENS, PROXIMITY, REACH = 1.0, 40, 0.8, 8
+WINDOW, WINDOW_TOKENS, PROXIMITY, REACH, TITLE = 1.0, 40, 0.6, 8, 0.3
 MOST_FACTOR, RECENCY_DAYS, LATEST, DAMPED = 0.10, 30.0, 0.5, 0.15
 SHARES = (("recency", 0.5), ("frequency", 0.25), ("context", 0.25))
 WEIGHTED = (0.6, 0.2, 0.1, 0.1)
@@ -73,13 +74,14 @@ class Candidate(NamedTuple):
 
 class Question(NamedTuple):
     """What is asked: weights (term -> weight * idf), the terms in the query's order, the mean length of a document in terms,
-    term -> word of the query that it stands for, and the query's own text."""
+    term -> word of the query that it stands for, the query's own text, and term -> idf of any term."""
 
     weights: Mapping[str, float]
     sequence: Sequence[str]
     mean: float
     surface: Mapping[str, str]
     text: str
+    rarity: Mapping[str, float] = {}
 
 
 class Signals(NamedTuple):
@@ -141,6 +143,10 @@ class _Matches(Dict[str, Tuple[int, Tuple[Tuple[int, str], ...]]]):
         self._starts = {term[:2] if len(term) > 2 else term[:1] for term in weights}
         self._stop = expansion.stop
 
+    def terms(self, raw: str) -> Tuple[str, ...]:
+        """Return every term of a raw token."""
+        return self._expansion[raw.strip("-./_")]
+
     def __missing__(self, raw: str) -> Tuple[int, Tuple[Tuple[int, str], ...]]:
         found: Tuple[int, Tuple[Tuple[int, str], ...]]
         word = raw.strip("-./_")
@@ -160,7 +166,7 @@ class _Matches(Dict[str, Tuple[int, Tuple[Tuple[int, str], ...]]]):
 class Look:
     """What the second look finds in one candidate: positions of the query's terms, their frequencies, the length."""
 
-    __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "window")
+    __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
 
     def __init__(self, words: Words, question: Question, matches: _Matches):
         self.places: Dict[str, List[int]] = {}
@@ -173,6 +179,7 @@ class Look:
         weights = question.weights
         norm = segment.K1 * (1.0 - segment.B + segment.B * self.length / question.mean)
         self.bm25 = sum(weights[t] * tf * (segment.K1 + 1.0) / (tf + norm) for t, tf in frequencies.items())
+        self.title = self._title(words.head, question, matches)
         self.window = self._window(weights)
         self.proximity = self._proximity(question)
 
@@ -185,6 +192,16 @@ class Look:
                 frequencies[term] = frequencies.get(term, 0.0) + weight
             at += count
         return at
+
+    def _title(self, raws: Sequence[str], question: Question, matches: _Matches) -> float:
+        """Return which share of the head's information the query covers, in the query's whole weight: a short title that is
+        all about the query says more than a long one with the same words."""
+        rarity = question.rarity
+        if not rarity or not self.head:
+            return 0.0
+        terms = {term for raw in raws for term in matches.terms(raw)}
+        covered = sum(rarity[term] for term in terms if term in question.weights)
+        return sum(question.weights.values()) * covered / (sum(rarity[term] for term in terms) or 1.0)
 
     def _window(self, weights: Mapping[str, float]) -> float:
         """Return the greatest score of WINDOW_TOKENS neighbouring tokens: a sliding sum of saturated frequencies."""
@@ -248,7 +265,7 @@ def relevances(candidates: Sequence[Candidate], found: Sequence[Look], question:
     """Return the parts of each candidate's relevance; their sum is the relevance, before factors named `author`, `dated`
     and `asking`, which multiply it."""
     plain: List[Parts] = [(("bm25", k.bm25), ("window", 0.0 if talk else WINDOW * k.window),
-                           ("proximity", PROXIMITY * k.proximity)) for k in found]
+                           ("proximity", PROXIMITY * k.proximity), ("title", 0.0 if talk else TITLE * k.title)) for k in found]
     if not talk:
         return plain
     own = {(c.workspace, c.number): (k.bm25, _session(c)) for c, k in zip(candidates, found)}

@@ -219,10 +219,10 @@ def _id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
     if isinstance(said, str) and said:
         # An id stands in what the model reads and in commands it is told to run, so it is nothing but a word of any script;
         # other tools' ids look like paths (`2025-11-10/013435_9fa8`), and no id ever becomes one.
-        if (len(said) <= 128 and all(c.isalnum() or c in "._-/" for c in said)
+        if (len(said) <= 128 and all(c.isalnum() or c in "._-/:+@#=,~%" for c in said)
                 and all(part.strip(".") for part in said.split("/"))):
             return said
-        problems.append("line 1: the id is none and was passed over; write letters, digits, `.`, `_`, `-`, or remove it")
+        problems.append("line 1: the id is none and was passed over; write letters, digits and any of `._-/:+@#=,~%`, or remove it")
     return letter(kind) + "-" + files.sha256(name.encode("utf-8", "surrogateescape"))[:8]
 
 

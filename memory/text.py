@@ -5,13 +5,16 @@ Two steps.  `split` cuts text into raw tokens with one `str.translate` and one `
 what it does in Python is paid per vocabulary entry and not per word.
 
     getUserToken, get_user_token   getusertoken + get, user, token
-    src/auth/jwt.py                src/auth/jwt.py + jwt.py, src, auth, jwt, py
-    --no-cache                     nocache + cache
-    E0382, v2.1.0, b6fd487         themselves
+    netcdf4, HNF4A                 themselves + netcdf, 4; hnf, 4
+    no-cache                       cache + nocache
+    src/auth/jwt.py                src, auth, jwt, py + jwt.py
+    DataArray.to_dataset           dataarray, todataset + data, arrai, dataset
+    v2.1.0, 1.5, b6fd487           themselves (v2.1.0 + v2)
     버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을     (so that 버튼, 버튼을 and 버튼이 meet)
-    Größe, Café                    diacritics folded: gross, cafe
+    Größe, Café, TNFα              diacritics folded: gross, cafe; tnfα + tnf
 
-Weights are those of a query: 1 for words and wholes, 0.5 for parts and single CJK characters (ablation in docs/design.md).
+Weights are those of a query: 1 for words and identifiers, PART for the parts of an identifier, a file's name and single CJK
+characters, JOINED for a word that hyphens make (evals/README.md has the ablation).
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     Terms = Tuple[Tuple[str, float], ...]
 
-VERSION = 2  # stands in every index: a change of what comes out here makes old indexes stale
+VERSION = 3  # stands in every index: a change of what comes out here makes old indexes stale
 
 STOP = frozenset(
     "a an the and or but if then else of at by for with about against between into through during before after to from in "
@@ -31,10 +34,14 @@ STOP = frozenset(
     "that these those there here what which who whom whose when where why how not no nor so than too very s t just don now "
     "as any some all each both more most other such only own same get got let ve ll re d m please".split())
 
+PART, JOINED = 0.5, 0.1
 LONGEST = 64  # characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by their parts
 _EDGE = "-./_"
-_JOINTS = dict.fromkeys(map(ord, _EDGE), " ")
-_CASES = {**dict.fromkeys(range(65, 91), "U"), **dict.fromkeys(range(97, 123), "l")}  # upper, lower
+_JOINTS = dict.fromkeys(map(ord, "-./"), " ")
+_SHAPES = {**dict.fromkeys(range(65, 91), "U"), **dict.fromkeys(range(97, 123), "l"), **dict.fromkeys(range(48, 58), "d")}
+_HEX = frozenset("0123456789abcdef")
+_HASH = 7  # characters from which hexadecimal digits of both kinds are a hash, and stay whole
+_EXTENSION = 5  # characters of a file's extension at the most
 
 
 class Table(dict[int, str]):
@@ -67,17 +74,18 @@ def expand(raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str]
     """
     stems = stems or stem
     word = raw.strip(_EDGE)
-    if not word.isascii():
-        return _wide(word, stop, stems)
-    if not word or len(word) > LONGEST:
-        return _long(word, stop, stems)
-    if word.isalpha():
-        low = word.lower()
-        if low == word or len(word) == 1 or word.isupper() or word[1:].islower():
-            return () if low in stop else ((stems(low), 1.0),)
-    elif word.isdigit():
-        return ((word, 1.0),)
-    return _identifier(word, stop, stems)
+    if word.isascii():
+        if word.isalpha():
+            low = word.lower()
+            if low == word or len(word) == 1 or word.isupper() or word[1:].islower():
+                return () if low in stop or len(word) > LONGEST else ((stems(low), 1.0),)
+        elif word.isdigit():
+            return ((word, 1.0),) if len(word) <= LONGEST else ()
+    if "-" in word or "." in word or "/" in word:
+        return _compound(word, stop, stems)
+    found: Dict[str, float] = {}
+    _atom(word, stop, stems, found)
+    return tuple(found.items())
 
 
 def tokens(text: str) -> List[str]:
@@ -99,65 +107,73 @@ def terms(query: str) -> List[Tuple[str, float]]:
     return list(found.items())
 
 
-def _identifier(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Terms of a word that holds separators, digits or mixed case: the whole, then its parts."""
+def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+    """Terms of words joined by hyphens, points or slashes: each word's own, then a file's name or what the hyphens make."""
     low = word.lower()
-    if "/" in word or "." in word:
-        found = {low: 1.0}
-        name = low.rpartition("/")[2]
-        if "." in name:
-            found.setdefault(name, 1.0)
-        if low.replace(".", "").isdigit():
-            return tuple(found.items())
-    else:
-        found = {low.replace("-", "").replace("_", ""): 1.0}
     pieces = word.translate(_JOINTS).split()
-    for piece in pieces:
-        if piece.islower() and piece.isalpha():
-            if len(piece) > 1 and piece not in stop:
-                found.setdefault(stems(piece), 0.5)
-            continue
-        parts = _camel(piece)
-        if len(parts) > 1 and len(pieces) > 1:
-            found.setdefault(piece.lower(), 0.5)
-        for part in parts:
-            head = part.rstrip("0123456789")
-            part = (head if len(head) > 1 and head.isalpha() else part).lower()
-            if len(part) > 1 and part not in stop:
-                found.setdefault(stems(part), 0.5)
-    return tuple(found.items())
-
-
-def _long(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
-    """Terms of what is too long for one: the parts of a path or name; none where they look like base64."""
+    if low.replace(".", "").isdigit() or (low[0] == "v" and low[1:].replace(".", "").isdigit()):
+        return ((low, 1.0),) if low[0] != "v" else ((low, 1.0), (pieces[0].lower(), PART))
     found: Dict[str, float] = {}
-    pieces = word.translate(_JOINTS).split()
-    odd = sum(not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit()) for piece in pieces)
-    for piece in pieces if len(pieces) > max(1, 4 * odd) else ():
-        if len(piece) <= LONGEST:
-            for term, _ in expand(piece, stop, stems):
-                found.setdefault(term, 0.5)
-    name = word.rpartition("/")[2].lower()
-    if found and "." in name and len(name) <= LONGEST:
-        found[name] = 1.0
+    if len(word) <= LONGEST or not _is_noise(pieces):
+        for piece in pieces:
+            _atom(piece, stop, stems, found)
+        whole = low.rpartition("/")[2].strip("_")
+        if "." in whole or "/" in low:
+            whole = whole if 1 <= len(whole) - 1 - whole.rfind(".") <= _EXTENSION and "." in whole else ""
+            weight = PART
+        else:
+            whole, weight = (low.replace("-", "") if low.isascii() else ""), JOINED
+        if whole and len(whole) <= LONGEST:
+            found.setdefault(whole, weight)
     return tuple(found.items())
 
 
-def _camel(piece: str) -> List[str]:
-    """Split at camelCase and letter-to-digit borders; a hash (hex digits of both kinds) stays whole."""
-    if piece.islower() or piece.isupper() or piece.isdigit():
-        if piece.isalpha() or len(piece) < 3:
-            return [piece]
-        head = piece.rstrip("0123456789")
-        return [piece] if not head.isalpha() or len(head) < 2 else [head]
+def _is_noise(pieces: List[str]) -> bool:
+    """Tell whether the pieces of a long word look like base64 rather than a path."""
+    odd = sum(not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit()) for piece in pieces)
+    return len(pieces) <= max(1, 4 * odd)
+
+
+def _atom(word: str, stop: FrozenSet[str], stems: Callable[[str], str], found: Dict[str, float]) -> None:
+    """Add the terms of one word or identifier: the whole, then its parts."""
+    if not word.isascii():
+        for term, weight in _wide(word, stop, stems):
+            if weight > found.get(term, 0.0):
+                found[term] = weight
+        return
+    low = word.lower()
+    if word.isalpha() and (low == word or word.isupper() or word[1:].islower()):
+        if low not in stop and len(word) <= LONGEST:
+            found[stems(low)] = 1.0
+        return
+    if len(word) > LONGEST:
+        return
+    found[low.replace("_", "")] = 1.0
+    for piece in word.split("_"):
+        parts = _parts(piece)
+        if len(parts) > 1 and len(piece) < len(word):
+            found.setdefault(piece.lower(), PART)
+        for part in parts if len(parts) > 1 or len(piece) < len(word) else ():
+            if len(part) > 1 or part.isdigit():
+                part = part.lower()
+                if part not in stop:
+                    found.setdefault(stems(part), PART)
+
+
+def _parts(piece: str) -> List[str]:
+    """Split at camelCase borders and between letters and digits; a hash stays whole."""
+    shape = piece.translate(_SHAPES)
+    if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
+        return [piece] if piece else []
+    if "d" in shape and len(piece) >= _HASH and _HEX.issuperset(piece.lower()) and shape.count("d") > 1:
+        return [piece]
     parts: List[str] = []
-    shape, start = piece.translate(_CASES), 0
-    at = shape.find("U", 1)
-    while at > 0:
-        if shape[at - 1] != "U" or shape[at + 1:at + 2] == "l":
-            parts.append(piece[start:at])
-            start = at
-        at = shape.find("U", at + 1)
+    start = 0
+    for i in range(1, len(piece)):
+        a, b = shape[i - 1], shape[i]
+        if a != b and (a == "d" or b != "l") or (a == b == "U" and shape[i + 1:i + 2] == "l"):
+            parts.append(piece[start:i])
+            start = i
     parts.append(piece[start:])
     return parts
 
@@ -190,18 +206,23 @@ def _cjk(run: str) -> Terms:
     found = [(run[i:i + 2], 1.0) for i in range(len(run) - 1)]
     if 2 < len(run) <= 8:
         found.append((run, 1.0))
-    found.extend((char, 0.5) for char in run)
+    found.extend((char, PART) for char in run)
     return tuple(found)
 
 
 def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+    """Terms of a run without CJK: without its diacritics, and where other letters stay, its ASCII parts beside the whole."""
     from unicodedata import combining, normalize
 
     plain = "".join(c for c in normalize("NFD", run.replace("ß", "ss")) if not combining(c))
     if plain.isascii():
         return expand(plain, stop, stems)
     low = normalize("NFC", plain).lower().strip(_EDGE)
-    return ((low, 1.0),) if low and len(low) <= LONGEST else ()
+    found = {low: 1.0} if low and len(low) <= LONGEST else {}
+    for piece in "".join(c if c.isascii() else " " for c in plain).split():
+        for term, weight in expand(piece, stop, stems):
+            found.setdefault(term, weight * PART)
+    return tuple(found.items())
 
 
 def count_tokens(text: str | bytes) -> int:

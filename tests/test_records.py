@@ -176,7 +176,7 @@ def test_an_id_that_is_missing_is_derived_in_silence(said):
     assert headed("id: " + said).id == record_of("x").id
 
 
-@pytest.mark.parametrize("said", ["l-1a2b3c4d", "Login_fix.v2", "x" * 128, "7", "로그인-수정", "2025-11-10/013435_9fa8"])
+@pytest.mark.parametrize("said", ["l-1a2b3c4d", "Login_fix.v2", "x" * 128, "7", "로그인-수정", "2025-11-10/013435_9fa8", "D1:3", "conv-1#4"])
 def test_a_word_is_kept_as_an_id(said):
     """Letters and digits of any script, points, hyphens, underscores, slashes, written by hand or by another tool."""
     record = headed("id: " + said)
