@@ -92,15 +92,15 @@ def _next_frame(data: bytes, at: int) -> int:
 class Delta:
     """The frames of one log, parsed for searching.
 
-    docs: the live documents; gone: numbers of segment documents that a frame replaces; learnings, tokens, records: what
+    data: the log; docs: the live documents; gone: numbers of segment documents that a frame replaces; learnings, tokens, records: what
     they add to the segment's counts (may be negative); frames: how many were read; torn: whether some bytes are no whole frame.
     """
 
-    __slots__ = ("_data", "_live", "_starts", "docs", "folders", "frames", "gone", "learnings", "names", "pushable",
+    __slots__ = ("_live", "_starts", "data", "docs", "folders", "frames", "gone", "learnings", "names", "pushable",
                  "records", "tokens", "torn")
 
     def __init__(self, data: bytes):
-        self._data = data
+        self.data = data
         self.docs: List[Doc] = []
         self.pushable: List[bool] = []
         self.gone: set[int] = set()
@@ -113,7 +113,7 @@ class Delta:
         self._parse()
 
     def _parse(self) -> None:
-        data, at, last = self._data, 0, {}
+        data, at, last = self.data, 0, {}
         while at < len(data):
             end = _end_of_frame(data, at)
             if not end:
@@ -141,9 +141,9 @@ class Delta:
             self.tokens -= tokens if learning else 0
         self.names[name] = len(self.docs) if docs else -1
         for ordinal in range(docs):
-            length, head = _DOC.unpack_from(self._data, at)
+            length, head = _DOC.unpack_from(self.data, at)
             at += _DOC.size
-            block = self._data[at:at + head]
+            block = self.data[at:at + head]
             doc = segment.unpack(block, lambda _, size, block=block: block[segment.ROW.size:])  # type: ignore[misc]
             self.docs.append(doc)
             push = bool(doc.flags & segment.ACCEPTED) and doc.flags & 7 == 1
@@ -159,14 +159,9 @@ class Delta:
             order = sorted(range(len(self._starts)), key=self._starts.__getitem__)
             self._starts, self._live = [self._starts[i] for i in order], [self._live[i] for i in order]
 
-    @property
-    def bytes(self) -> int:
-        """How long the log is."""
-        return len(self._data)
-
     def search(self, term: str) -> List[Tuple[int, int]]:
         """Return (position in `docs`, impact) of each live document that holds a term."""
-        data, found = self._data, []
+        data, found = self.data, []
         pattern = ("\n" + term + "\t").encode("utf-8", "replace")
         at = data.find(pattern)
         while at >= 0:
@@ -184,11 +179,11 @@ class Delta:
         import re
 
         pattern = rb"(?<=\n)" + re.escape(start.encode("utf-8")) + rb"[^\n\t]{0,80}(?=\t)"
-        return sorted({term.decode("utf-8", "replace") for term in re.findall(pattern, self._data)})
+        return sorted({term.decode("utf-8", "replace") for term in re.findall(pattern, self.data)})
 
     def _end(self, place: int) -> int:
         """Where the terms of a live document end: their last line feed stands before the next frame or document."""
         start = self._starts[place]
-        stop = self._starts[place + 1] if place + 1 < len(self._starts) else len(self._data)
-        ident = self._data.find(("\n\x01" + self.docs[self._live[place]].id + "\t01\n").encode("utf-8", "replace"), start, stop)
+        stop = self._starts[place + 1] if place + 1 < len(self._starts) else len(self.data)
+        ident = self.data.find(("\n\x01" + self.docs[self._live[place]].id + "\t01\n").encode("utf-8", "replace"), start, stop)
         return ident + 1 if ident >= 0 else start

@@ -157,12 +157,13 @@ def _unstamped(found: index.Index, name: str, mtime_ns: int) -> bool:
 def manifest(found: index.Index) -> Dict[str, Tuple[int, int, bytes]]:
     """Return name -> (mtime in ns, size, first 8 bytes of the checksum) of every record in the index."""
     known: Dict[str, Tuple[int, int, bytes]] = {}
-    base = found.segment
+    base, gone = found.segment, found.delta.gone
     if base is not None:
         strings = base.strings()
-        for number, row in enumerate(segment.ROW.iter_unpack(base.rows())):
-            if number not in found.delta.gone:
-                known[strings[row[0]:row[0] + row[1]].decode("utf-8", "surrogateescape")] = (row[8], row[7], row[9])
+        for number, (at, size, _, _, _, _, _, length, mtime_ns, checksum, _, ordinal) in enumerate(
+                segment.ROW.iter_unpack(base.rows())):
+            if not ordinal and number not in gone:
+                known[strings[at:at + size].decode("utf-8", "surrogateescape")] = (mtime_ns, length, checksum)
     for doc in found.delta.docs:
         known[doc.name] = (doc.mtime_ns, doc.size, doc.checksum)
     return known

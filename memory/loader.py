@@ -95,12 +95,17 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     category = category_of(stems, mode) if name == TOPIC_FILTER else ""
     member = _Membership(category, stems)
     floor, norm = config["load.relevance"], log(1.0 + index.documents)
-    found = query.search(index, terms, CANDIDATES + len(shown), push=True, least=floor * norm, telling=TELLING * norm)
+    wanted = CANDIDATES + len(shown)
+    found = query.search(index, terms, wanted, push=True, least=floor * norm, telling=TELLING * norm)
+    while len(found) == wanted and wanted < index.documents and _records(index, found) < CANDIDATES // 2:
+        # The sections of one long learning, shown or not, may fill all places.
+        wanted *= 4
+        found = query.search(index, terms, wanted, push=True, least=floor * norm, telling=TELLING * norm)
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
     for score, number in found:
         strength = score / norm
-        if strength < floor:
+        if strength < floor or len(picks) >= config["load.top"]:
             break
         doc = index.doc(number)
         if doc.id in seen:
@@ -118,14 +123,17 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
                 reason += ", exact outside " + category
         seen.add(doc.id)
         picks.append(Pick(number, strength, reason))
-        if len(picks) == config["load.top"]:
-            break
     return Choice(name, picks, len(found), category)
 
 
+def _records(index: Index, found: Sequence[Tuple[float, int]]) -> int:
+    return len({index.doc(number).name for _, number in found})
+
+
 def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
-    """Lower the weight of the words that every prompt holds."""
-    return [(term, weight * DAMPING if term in COMMON else weight) for term, weight in terms]
+    """Lower the weight of the words that every prompt holds, and of small numbers: `4` is a part of `utf4` as of `ipv4`."""
+    return [(term, weight * DAMPING if term in COMMON or (len(term) < 3 and term.isdigit()) else weight)
+            for term, weight in terms]
 
 
 def strengths(index: Index, terms: Sequence[Tuple[str, float]], number: int) -> List[Tuple[str, float]]:

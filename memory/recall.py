@@ -18,13 +18,14 @@ from memory import query as search
 from memory.config import Config
 from memory.errors import IndexFault, StoreError, UsageError
 from memory.paths import FOLDERS, GLOBAL, Place
-from memory.question import MOST_LIMIT, Terms, string
+from memory.question import MOST_LIMIT, MOST_TERMS, Terms, string
 from memory.question import Query as Query
 from memory.question import options as options
 from memory.rank import Candidate, Hit
 from memory.records import Record
 from memory.shelf import Shelf
 
+SECTIONS = 4  # of one record that get a second look
 CANDIDATES = 32  # documents that get a second look
 TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
 FILTERED_READS = 3000  # files that filters on the text of records may read
@@ -166,7 +167,10 @@ class _Task:
         return replace(query, text=rest), False
 
     def _hits(self) -> Tuple[List[Hit], Tuple[str, ...]]:
-        if not text.split(self.query.text):
+        if not any(raw.strip("-./_") for raw in text.split(self.query.text)):
+            if self.query.text.strip():
+                self.notes.append("no word to look for in the query")
+                return [], ()
             return self._newest(), ()
         if not any(text.expand(raw) for raw in text.split(self.query.text)):
             return self._scanned(), ()
@@ -211,15 +215,23 @@ class _Task:
     def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[Candidate]:
         """Return the best candidates of a workspace that pass the filters, each read from its file."""
         most = max(most, 2 * self.limit)
-        filtered = self._is_filtered()
-        wanted = shelf.index.documents + len(shelf.index.delta.docs) if filtered else most + shelf.slack
-        numbers = [number for _, number in search.search(shelf.index, terms.pairs(), wanted)]
-        if filtered:
-            numbers = self._sifted(shelf, numbers)
-        return self._taken(shelf, numbers, most)
+        every = shelf.index.documents + len(shelf.index.delta.docs)
+        if self._is_filtered():
+            # Uncapped: what the filters leave may stand behind thousands of better documents.
+            numbers = [number for _, number in search.search(shelf.index, terms.pairs(), every, cap=every * MOST_TERMS)]
+            return self._taken(shelf, self._sifted(shelf, numbers), most)
+        wanted = most + shelf.slack
+        while True:
+            numbers = [number for _, number in search.search(shelf.index, terms.pairs(), wanted)]
+            taken = self._taken(shelf, numbers, most)
+            # The sections of one long record may fill all places: then the search goes on behind them.
+            if len({c.path for c in taken}) * SECTIONS >= most or len(numbers) < wanted or wanted >= every:
+                return taken
+            wanted *= 4
 
     def _taken(self, shelf: Shelf, numbers: Sequence[int], most: int) -> List[Candidate]:
         found: List[Candidate] = []
+        sections: Dict[str, int] = {}
         for reads, number in enumerate(numbers):
             if len(found) >= most:
                 break
@@ -228,6 +240,10 @@ class _Task:
                                   % (shelf.place.key, len(numbers) - reads))
                 break
             candidate = shelf.candidate(number)
+            if candidate is not None:
+                sections[candidate.path] = sections.get(candidate.path, 0) + 1
+                if sections[candidate.path] > SECTIONS:
+                    continue
             if candidate and self._passes(candidate.record) and not self._is_elsewhere(shelf, candidate.record):
                 found.append(candidate)
         return found

@@ -9,6 +9,7 @@ from memory.errors import IndexFault
 from memory.paths import Place
 from memory.records import READ_LIMIT, Record
 
+MOST_READ = 2000  # changed files that are searched beside the index; of more an index in memory is made
 MOST_FILES = 20000  # files that an index in memory is made of; 1-4 s
 REMEMBERED = 4000  # records kept between the queries of a batch
 
@@ -28,18 +29,33 @@ class Shelf:
         self._df: Dict[str, int] = {}
         self._facts: List[Tuple[int, int, int]] = []
         try:
-            self.index = index.open_index(place, watch=True)
+            self.index = index.open_index(place, watch=False)
+            self._catch_up(now)
         except IndexFault as fault:
             absent = not files.exists(index.segment_path(place))
             self.from_files(now, "no index yet" if absent else str(fault).partition(";")[0])
 
-    def from_files(self, now: float, note: str) -> None:
+    def _catch_up(self, now: float) -> None:
+        """Compare every file with the index and search what differs in memory: a hand edit counts at once, whatever its file."""
+        found = self.index
+        names = indexer.compare(found).names
+        if not names:
+            return
+        if len(names) > MOST_READ:
+            self.from_files(now, "%d files changed" % len(names), damaged=False)
+            return
+        frames = [index.frame(found, name, entry, records) for name in names]
+        found.stale = True
+        found.delta = delta.Delta(found.delta.data + b"".join(frames))
+
+    def from_files(self, now: float, note: str, damaged: bool = True) -> None:
         """Search an index in memory from now on, made of the files as they are; `note` says why."""
         if not self.on_disk:
             return
         if hasattr(self, "index"):
             self.index.close()
-            indexer.set_aside(self.place)
+            if damaged:
+                indexer.set_aside(self.place)
         self.on_disk = False
         self._df, self._facts = {}, []
         self._read, self._words = {}, {}
@@ -134,10 +150,11 @@ class Shelf:
             known = self._read.get(name)
             if known and known[0] == stamp:
                 return known[1]
-            root = path[:len(path) - len(name) + 2]
-            if not files.inside(path, root):
-                return None
-            data = files.read(path, READ_LIMIT)
+            fd = self.place.open(name)
+            try:
+                data = files.read_fd(fd, READ_LIMIT)
+            finally:
+                files.posix.close(fd)
         except (OSError, KeyError, ValueError):
             return None
         record = records.from_bytes(name, data, stat.st_mtime, full=False)

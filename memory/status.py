@@ -74,7 +74,7 @@ def _opened(place: paths.Place, found: index.Index, path: str) -> dict[str, Any]
     stale = any(behind.values())
     return {"state": "stale" if stale else "fresh", "behind": behind, "remedy": REFRESH if stale else "",
             "generation": base.generation, "built": clock.iso(base.built), "bytes": os.stat(path).st_size,
-            "deltaBytes": found.delta.bytes, "deltaFrames": found.delta.frames, "records": found.records,
+            "deltaBytes": len(found.delta.data), "deltaFrames": found.delta.frames, "records": found.records,
             "learnings": found.learnings, "learningTokens": found.learning_tokens, "documents": found.documents,
             "terms": base.terms}
 

@@ -116,3 +116,24 @@ def test_counts_follow_the_delta(place, now):
     opened = index.open_index(place)
     assert loader.strategy(opened.learnings, opened.learning_tokens, vault.settings()) == "load_all"
     assert opened.doc(0).flags & segment.ACCEPTED
+
+
+def test_a_long_learning_does_not_hide_a_short_one(place, now):
+    """Its sections fill every place; the short one is pushed with it, and alone once the long one was shown."""
+    section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 20
+    vault.put(place, "p/learnings/big.md", "Postgres pooling timeout", "".join(section % i for i in range(60)))
+    vault.put(place, "p/learnings/short.md", "Pgbouncer", "The postgres pooling timeout comes from pgbouncer.")
+    vault.learnings(place, 900)
+    opened = vault.built(place, now)
+    prompt = "the postgres pooling timeout is back"
+    picked = [opened.doc(p.number).id for p in loader.choose(opened, prompt, "", vault.settings(), set()).picks]
+    assert picked[:2] and set(picked) == {"big", "short"}
+    later = loader.choose(opened, prompt, "", vault.settings(), {"big"}).picks
+    assert [opened.doc(p.number).id for p in later] == ["short"]
+
+
+def test_no_learning_is_pushed_where_the_user_wants_none(place, now):
+    """load.top 0 means none, not as many as there are."""
+    vault.learnings(place, 40)
+    opened = vault.built(place, now)
+    assert loader.choose(opened, "topic003 word003x1", "", vault.settings(load_top=0), set()).picks == []

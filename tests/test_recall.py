@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import vault
 
 from memory import config, fuzzy, index, indexer, paths, recall
 from memory.errors import StoreError, UsageError
@@ -191,7 +192,7 @@ def test_the_parts_make_the_score(store, now):
     """What --explain prints adds up."""
     for hit in ask(store, now, "jwt issuer").hits:
         named = dict(hit.parts)
-        relevance = named["bm25"] + named["window"] + named["proximity"]
+        relevance = named["bm25"] + named["window"] + named["proximity"] + named["title"]
         assert hit.score == pytest.approx(relevance * named["factor"] * named["source"])
 
 
@@ -453,3 +454,44 @@ def test_an_empty_store_answers(place, now):
     """Nothing found is an answer."""
     found = ask(place, now, "jwt")
     assert found.hits == () and "nothing found" in found.notes and ask(place, now).hits == ()
+
+
+def test_an_edit_of_any_file_is_found_at_once(place, now):
+    """Appended in place to an old file, which no folder's time gives away; and in a folder of a new folder."""
+    for i in range(400):
+        vault.put(place, "p/learnings/n%03d.md" % i, "Note %d" % i, "kafka")
+    indexer.build(place, now)
+    with open(place.path("p/learnings/n005.md"), "a") as file:
+        file.write("\nquorum\n")
+    found = ask(place, now, "quorum")
+    assert [hit.record.name for hit in found.hits] == ["p/learnings/n005.md"] and found.stale
+    vault.put(place, "p/learnings/team/infra/new.md", "New", "zebra")
+    assert [hit.record.name for hit in ask(place, now, "zebra").hits] == ["p/learnings/team/infra/new.md"]
+
+
+def test_a_long_record_does_not_hide_a_short_one(place, now):
+    """Sixty sections that match fill every place of a list of sections; the note with the answer is still found."""
+    section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 20
+    vault.put(place, "p/learnings/big.md", "Postgres pooling timeout", "".join(section % i for i in range(60)))
+    vault.put(place, "p/learnings/short.md", "Pgbouncer", "The postgres pooling timeout comes from pgbouncer.")
+    indexer.build(place, now)
+    assert {hit.record.name for hit in ask(place, now, "postgres pooling timeout").hits} == {"p/learnings/big.md", "p/learnings/short.md"}
+
+
+def test_a_filter_finds_what_stands_behind_thousands(place, now):
+    """Only the best 1,024 of a common word are read at once; a filter must look behind them."""
+    for i in range(1500):
+        vault.put(place, "p/checkpoints/2026-11-20/%06d-x.md" % i, "Deploy", "deploy deploy deploy")
+    vault.put(place, "p/learnings/one.md", "Releases", "A long note about other things, which says deploy once. " + "word " * 300)
+    indexer.build(place, now)
+    assert [hit.record.name for hit in ask(place, now, "deploy", kind="learning").hits] == ["p/learnings/one.md"]
+
+
+@pytest.mark.parametrize("said", ["???", "🎉", "-- --", "…"])
+def test_a_query_without_a_word_finds_nothing_and_says_so(place, now, said):
+    """It is no empty query, which lists the newest."""
+    vault.put(place, "p/learnings/one.md", "One", "kafka")
+    indexer.build(place, now)
+    found = ask(place, now, said)
+    assert not found.hits and "no word to look for in the query" in found.notes
+    assert ask(place, now, "").hits
