@@ -111,19 +111,36 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
         if doc.id in seen:
             continue
         parts = [part for _, part in strengths(index, terms, number)]
-        if sum(part > WEAK for part in parts) < 2 and max(parts, default=0.0) < STRONG:
+        inside = bool(category) and any(map(member.__getitem__, doc.topics))
+        if refusal(strength, parts, floor, category if not inside else ""):
             continue
         reason = "%d of %d terms" % (len(parts), len(terms))
         if category:
-            if any(map(member.__getitem__, doc.topics)):
-                reason += ", topic of " + category
-            elif strength < floor * EXACT:
-                continue
-            else:
-                reason += ", exact outside " + category
+            reason += (", topic of " if inside else ", exact outside ") + category
         seen.add(doc.id)
         picks.append(Pick(number, strength, reason))
     return Choice(name, picks, len(found), category)
+
+
+def refusal(strength: float, parts: Sequence[float], floor: float, outside: str) -> str:
+    """Say why a learning is not pushed, or "".
+
+    parts: what each matched term adds.  floor: `load.relevance`.  outside: the prompt's category, where no topic of the
+    learning belongs to it, else "".
+    """
+    if strength < floor:
+        return "below %.2f" % floor
+    if sum(part > WEAK for part in parts) < 2 and max(parts, default=0.0) < STRONG:
+        return "one term alone"
+    if outside and strength < floor * EXACT:
+        return "outside %s, below %.2f" % (outside, floor * EXACT)
+    return ""
+
+
+def is_inside(category: str, prompt: str, topics: Sequence[str]) -> bool:
+    """Tell whether one of a learning's topics belongs to a category or is named by the prompt."""
+    stems = frozenset(term for term, _ in text.terms(prompt))
+    return any(map(_Membership(category, stems).__getitem__, topics))
 
 
 def _records(index: Index, found: Sequence[Tuple[float, int]]) -> int:

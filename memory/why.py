@@ -156,7 +156,7 @@ def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) ->
         choice = loader.choose(found, prompt, mode, settings, state.shown)
         block, shown = context.with_prompt(found, choice, prompt, settings, state)
         block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
-        candidates = [] if choice.strategy == loader.LOAD_ALL else _candidates(found, prompt)
+        candidates = [] if choice.strategy == loader.LOAD_ALL else _candidates(found, prompt, choice, settings)
         spent = text.count_tokens(block)
         fitted = {item[0] for item in shown}
         known = {doc.id: doc.name for doc in (found.doc(pick.number) for pick in choice.picks)}
@@ -174,21 +174,32 @@ def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) ->
         found.close()
 
 
-def _candidates(found: index.Index, prompt: str) -> list[dict[str, Any]]:
-    """Return the strongest candidates with what each term adds: more than the loader picks."""
+def _candidates(found: index.Index, prompt: str, choice: loader.Choice, settings: config.Config) -> list[dict[str, Any]]:
+    """Return the strongest candidates with what each term adds, and why those were left out that were."""
     from memory import query
 
     terms = loader.damped(text.terms(prompt))
+    picked = {found.doc(pick.number).id for pick in choice.picks}
+    floor = settings["load.relevance"]
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
+    topics: dict[str, tuple[str, ...]] = {}
     for _, number in query.search(found, terms, loader.CANDIDATES, push=True):
         parts = loader.strengths(found, terms, number)
         total = sum(part for _, part in parts)
-        id = found.doc(number).id
+        doc = found.doc(number)
+        id = doc.id
+        topics[id] = doc.topics
         if total > rows.get(id, (FLOOR, []))[0]:
             rows[id] = (total, parts)
     order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
-    return [{"id": id, "strength": round(total, 3), "terms": {term: round(part, 3) for term, part in parts}}
-            for id, (total, parts) in order]
+    out = []
+    for id, (total, parts) in order:
+        outside = "" if loader.is_inside(choice.category, prompt, topics[id]) else choice.category
+        against = "" if id in picked else loader.refusal(total, [part for _, part in parts], floor, outside) or (
+            "load.top %d" % settings["load.top"])
+        out.append({"id": id, "strength": round(total, 3), "terms": {term: round(part, 3) for term, part in parts},
+                    "leftOut": against})
+    return out
 
 
 def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
@@ -208,11 +219,11 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
     out += ["", "%s, %s tokens; %s tokens saved against loading every learning" % (
         terminal.count(value["characters"], "character"), value["tokens"], "{:,}".format(value["saved"]))]
     if explain:
-        rows = [["%.2f" % one["strength"], one["id"], terminal.one_line(one["title"]),
+        rows = [["%.2f" % one["strength"], one["id"], terminal.one_line(one["title"]), one["leftOut"] or "chosen",
                  "  ".join("%s %.2f" % (terminal.one_line(term), part) for term, part in one["terms"].items())]
                 for one in value["considered"]]
         if rows:
-            out += ["", "candidates (%d scored, threshold %.2f):" % (value["candidates"], value["threshold"]),
+            out += ["", "candidates (the best %d, threshold %.2f):" % (len(rows), value["threshold"]),
                     *terminal.table(rows, "  ", (0,))]
         out += ["", terminal.plain(value["block"])] if value["block"] else []
     return out

@@ -349,3 +349,16 @@ def test_clipping_never_exceeds_and_never_splits(units):
         cut = render.clip(sample, units)
         assert text.utf16(cut) <= units
         cut.encode("utf-8")
+
+
+def test_load_explains_why_a_candidate_is_left_out(place, now):
+    """Below the threshold or beyond load.top: every row of --explain has its reason."""
+    from memory import why
+
+    vault.learnings(place, 40)
+    for i in range(9):
+        vault.put(place, "p/learnings/q%d.md" % i, "Quorum election %d" % i, "raft quorum election")
+    indexer.build(place, now)
+    rows = why.load(place, vault.settings(load_top=2), "raft quorum election word003x1", "")["considered"]
+    assert [row["leftOut"] for row in rows].count("") == 2
+    assert {"load.top 2", "below 0.90"} <= {row["leftOut"] for row in rows}
