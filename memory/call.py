@@ -163,7 +163,7 @@ def record_json(found: Record) -> dict[str, Any]:
 
 def find(call: Call, id: str) -> Record:
     """Find the record of an id or its beginning; raises StoreError."""
-    from memory.recall import find_one
+    from memory.lookup import find_one
 
     return find_one(call.place, call.settings, id)
 

@@ -73,7 +73,9 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         return 0
     name = argv[0]
     if name not in VERBS:
-        raise UsageError("unknown command '%s'; %s" % (shown(name), nearest(name, VERBS, "`dayleaf help` lists them")))
+        words = [verb for verb in VERBS if verb != "forget"]  # never offered for a word that was something else
+        near = "did you mean 'index %s'?" % name if name in INDEX else nearest(name, words, "`dayleaf help` lists them")
+        raise UsageError("unknown command '%s'; %s" % (shown(name), near))
     if any(word in ("--help", "-h") for word in argv[1:argv.index("--") if "--" in argv else None]):
         print(parser(name, VERBS[name]).format_help(), end="")
         return 0
@@ -83,7 +85,7 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
 def _failed(message: str, status: int) -> int:
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:  # a closed pipe, a full disk: the interpreter would try once more at its end, and say so at length
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warn(message)
     return status
@@ -165,8 +167,9 @@ VERBS: dict[str, Verb] = {
         opt("--reason", metavar="WHY", help="for the archive's log"))),
     "restore": Verb(restore, "ID", "bring a record back"),
     "edit": Verb(edit, "ID", "open a record in $EDITOR"),
-    "rule": Verb(rule, "list|approve ID|reject ID", "list rules, decide on one"),
+    "rule": Verb(rule, "list|approve ID|reject ID", "list rules, decide on one", (
+        flag("--pending", help="only those that wait for a decision"),)),
     "redact": Verb(redact, "-", "take secrets out of stdin", (flag("--batch", help="JSONL {id, text}"),)),
-    "config": Verb(settings, "list|get KEY|set KEY VALUE", "list, get or set settings"),
+    "config": Verb(settings, "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
     "workspace": Verb(workspace, "", "name the workspace and its tiers"),
 }

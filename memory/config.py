@@ -134,7 +134,9 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
             else isinstance(item, (int, float)) and not isinstance(item, bool) if isinstance(default, float)
             else isinstance(item, type(default)))
     if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):
-        config.problems.append("%s: '%s' wants %s like %s" % (where, key, type(default).__name__, jsonio.dump(default)))
+        kind = "true or false" if isinstance(default, bool) else "text" if isinstance(default, str) else (
+            "a list" if isinstance(default, list) else "a number")
+        config.problems.append("%s: '%s' wants %s, such as %s" % (where, key, kind, jsonio.dump(default)))
         return
     if source == "project":
         now = config.values[key]

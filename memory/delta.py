@@ -92,8 +92,9 @@ def _next_frame(data: bytes, at: int) -> int:
 class Delta:
     """The frames of one log, parsed for searching.
 
-    data: the log; docs: the live documents; gone: numbers of segment documents that a frame replaces; learnings, tokens, records: what
-    they add to the segment's counts (may be negative); frames: how many were read; torn: whether some bytes are no whole frame.
+    data: the log; docs: the live documents; gone: numbers of segment documents that a frame replaces; learnings, tokens,
+    records: what they add to the segment's counts (may be negative); frames: how many were read; torn: whether some bytes are
+    no whole frame.
     """
 
     __slots__ = ("_live", "_starts", "data", "docs", "folders", "frames", "gone", "learnings", "names", "pushable",

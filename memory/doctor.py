@@ -137,7 +137,7 @@ def _config(settings: config.Config) -> Iterator[Check]:
         found, _, remedy = problem.rpartition("; ")
         yield Check(WARN, "config", found or problem, remedy if found else "mend it, or remove the line")
     if not settings.problems:
-        changed = sum(source != "default" for source in settings.sources.values())
+        changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
         yield Check(OK, "config", terminal.count(changed, "setting") + " differ from the defaults" if changed else "all defaults")
     if not settings["load.enabled"]:
         yield Check(WARN, "config", "nothing is pushed: load.enabled is off (%s)" % settings.sources["load.enabled"],

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from memory import clock, paths, terminal
-from memory.call import Call, find, nearest, record_json, session_of, shown, warn
+from memory.call import Call, nearest, record_json, session_of, shown, warn
 from memory.errors import UsageError
 from memory.writing import first_clause
 
@@ -86,19 +86,19 @@ def _freshen(call: Call, stale: bool) -> None:
 
 def show(call: Call) -> int:
     """Print one record."""
-    from memory import claims
+    from memory import claims, lookup
 
-    found = find(call, call.one("ID"))
-    state = claims.check(found, call.place.root, call.place.git)
+    found, place = lookup.find_anywhere(call.place, call.settings, call.one("ID"))
+    state = claims.check(found, place.root, place.git)
     gone = ["%s is gone" % path for path, there in state.files if there is False]
-    body, facts = found.body, [("freshness", "; ".join([state.state, *gone])), ("file", call.place.path(found.name)),
+    body, facts = found.body, [("freshness", "; ".join([state.state, *gone])), ("file", place.path(found.name)),
                                ("trouble", "; ".join(found.problems))]
     if call.options.section:
         body, headings = terminal.section(body, call.options.section)
         if not body:
             known = nearest(call.options.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings"))
             raise UsageError("%s has no section '%s'; %s" % (found.id, shown(call.options.section), known))
-    value = {**record_json(found), "path": call.place.path(found.name), "body": body, "freshness": state.state,
+    value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,
              "problems": list(found.problems)}
     head = terminal.record(found, call.now, call.style(), facts)
     return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n")])

@@ -13,10 +13,11 @@ from dataclasses import replace
 from struct import error as StructError
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from memory import claims, entry, files, jsonio, rank, segment, text, timewords
+from memory import claims, entry, jsonio, rank, segment, text, timewords
 from memory import query as search
 from memory.config import Config
 from memory.errors import IndexFault, StoreError, UsageError
+from memory.lookup import workspaces
 from memory.paths import FOLDERS, GLOBAL, Place
 from memory.question import MOST_LIMIT, MOST_TERMS, Terms, string
 from memory.question import Query as Query
@@ -98,25 +99,6 @@ class Searcher:
         if key not in self.shelves:
             self.shelves[key] = Shelf(place, now)
         return self.shelves[key]
-
-
-def workspaces(place: Place, name: str) -> List[Place]:
-    """Return the places of `--workspace`: "" the present one, `all` of the home, or those of one name (with or without its
-    8 hex digits); raises UsageError where there is none."""
-    if name in ("", place.key):
-        return [place]
-    try:
-        keys = sorted(e.name for e in files.posix.scandir(place.home + "/workspaces") if e.is_dir() and e.name[0] != ".")
-    except OSError:
-        keys = []
-    others = [Place(place.home, key, "", "", "", "") for key in keys if key != place.key]
-    if name == "all":
-        return [place, *others]
-    found = [p for p in [place, *others] if name in (p.key, p.key.rpartition("-")[0])]
-    if not found:
-        near = ", ".join(keys[:5]) or "none yet"
-        raise UsageError("no workspace '%s'; there are %s; `all` searches every one" % (name[:60], near))
-    return found
 
 
 class _Task:
@@ -396,29 +378,3 @@ def _instant(said: Any, now: float, offset: float) -> float:
     if isinstance(said, (int, float)) and not isinstance(said, bool):
         return float(said)
     return timewords.instant(string("now", said), now, offset)
-
-
-def find_one(place: Place, settings: Config, text_: str) -> Record:
-    """Find a record by id, start of an id, or name; raises StoreError, which names near ids."""
-    from memory import index
-    from memory.store import Store
-
-    store = Store(place, settings, 0.0)
-    try:
-        found = index.open_index(place)
-    except IndexFault:
-        return store.find(text_)
-    try:
-        doc = found.by_id(text_.strip())
-    except IndexFault:
-        doc = None
-    finally:
-        found.close()
-    if doc is not None:
-        try:
-            record = store.read(doc.name)
-        except StoreError:
-            return store.find(text_)
-        if record.id == text_.strip():
-            return record
-    return store.find(text_)

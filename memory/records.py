@@ -222,7 +222,8 @@ def _id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
         if (len(said) <= 128 and all(c.isalnum() or c in "._-/:+@#=,~%" for c in said)
                 and all(part.strip(".") for part in said.split("/"))):
             return said
-        problems.append("line 1: the id is none and was passed over; write letters, digits and any of `._-/:+@#=,~%`, or remove it")
+        problems.append("line 1: the id is none and was passed over; write letters, digits and any of `._-/:+@#=,~%`, "
+                        "or remove it")
     return letter(kind) + "-" + files.sha256(name.encode("utf-8", "surrogateescape"))[:8]
 
 

@@ -16,11 +16,12 @@ CHOICES = {"recall.rerank": ("factor", "weighted", "none"), "distill.provider": 
 def settings(call: Call) -> int:
     """List, get or set settings."""
     words = call.words or ["list"]
-    sizes = {"list": 1, "get": 2, "set": 3}
+    sizes = {"list": 1, "get": 2, "set": 3, "unset": 2}
     if words[0] not in sizes:
-        raise UsageError("unknown word '%s' of config; %s" % (shown(words[0]), nearest(words[0], sizes, "use list, get or set")))
+        raise UsageError("unknown word '%s' of config; %s" % (
+            shown(words[0]), nearest(words[0], sizes, "use list, get, set or unset")))
     if len(words) != sizes[words[0]]:
-        raise UsageError("use `dayleaf config list`, `config get KEY` or `config set KEY VALUE`")
+        raise UsageError("use `dayleaf config list`, `config get KEY`, `config set KEY VALUE` or `config unset KEY`")
     if words[0] == "list":
         rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in config.DEFAULTS]
         return call.answer({key: {"value": call.settings[key], "source": source} for key, _, source in rows},
@@ -32,9 +33,10 @@ def settings(call: Call) -> int:
     if words[0] == "get":
         return call.answer({"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
                            [call.settings[key] if isinstance(call.settings[key], str) else to_json(call.settings[key])])
-    value = checked(key, words[2])
+    value = checked(key, words[2]) if words[0] == "set" else None
     change_config(call.place.home + "/config.json", key, value, files.FILE_MODE)
     call._settings = None
+    value = call.settings[key] if value is None else value
     over = call.settings.sources[key] not in ("user", "default")
     return call.answer({"key": key, "value": value}, ["%s = %s%s" % (key, to_json(value), (
         "; but the %s says %s" % (call.settings.sources[key], to_json(call.settings[key]))) if over else "")])

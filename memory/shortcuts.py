@@ -46,10 +46,12 @@ def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, s
     _extend()
     argv = ["-I", __file__.replace("\\", "/").rpartition("/")[0], verb, "--args-from-stdin", *_options(verb, event)]
     folder = hookio.project_dir(event, env)
+    running = paths.safe_id(event.get("session_id"))
+    session = {"CLAUDE_CODE_SESSION_ID": running} if running else {}
     for python in _pythons(paths.home(env)):
         try:
             done = subprocess.run([python, *argv], input=raw.encode("utf-8", "replace"), capture_output=True, cwd=folder,
-                                  env={**env, "NO_COLOR": "1"}, timeout=TIMEOUT)
+                                  env={**env, "NO_COLOR": "1", **session}, timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
             return "", "dayleaf: %s took longer than %d s and was stopped; try it in a terminal" % (verb, TIMEOUT)
         except OSError as error:

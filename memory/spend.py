@@ -55,7 +55,8 @@ def record(home: str, now: float, provider: str, model: str, tokens_in: int | No
            cost: float | None, why: str = "", plan: int = 0) -> None:
     """Append one call to the ledger.
 
-    plan: tokens that it was given at the most.  now: seconds since the epoch.  why: "" for a success, else a word for the failure.  Raises OSError.
+    now: seconds since the epoch.  why: "" for a success, else a word for the failure.  plan: tokens that it was given at the
+    most.  Raises OSError.
     """
     line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model, "in": tokens_in, "out": tokens_out, "plan": plan,
             "cost": cost, "ok": not why, "why": why[:40]}

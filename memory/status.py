@@ -91,7 +91,7 @@ def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
     rows = [["workspace", value["workspace"]], *([name, folder] for name, folder in value["tiers"].items()),
             ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"]]
     changed = [[key, terminal.one_line(jsonio.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
-               if row["source"] != "default"]
+               if row["value"] != config.DEFAULTS[key]]
     out = [*terminal.table(rows), "", style.bold("Records"), *_counts(value), "", style.bold("Index"), *index_lines(value)[1:]]
     if changed:
         out += ["", style.bold("Settings that are not the default"), *terminal.table(changed, "  ")]

@@ -159,6 +159,8 @@ class Store:
         begun = sorted({i for i in ids if text and i.startswith(text)})
         if not stems and len(begun) == 1:
             return self.read(max(starts)[1])
+        if not begun and text in self._archived():
+            raise StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], text[:80]))
         raise StoreError(_not_found(text, begun or [n for _, n in sorted(stems)], list(ids)))
 
     # ---- writing
@@ -180,6 +182,8 @@ class Store:
         title, body, given = self._cleaned([title, body, {"session": session, **more,
                                                           "tags": list(tags) or more.get("tags")}])
         title = _one_line(title)
+        if not title and not body.strip():
+            raise UsageError("nothing is left to keep: all of it is private")
         created = _instant(given.pop("created", None), self.now)
         digest = files.sha256("\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace"))
         identity = records.letter(kind) + "-" + digest[:8]
@@ -258,8 +262,18 @@ class Store:
                     self._log(root, id, away, home, "restored")
                 self._tell(name)
                 return self.read(name)
-        near = sorted({line["id"] for root in self.roots.values() for line in self._moves(root)})
-        raise StoreError(_not_found(id, [], near).replace("no record", "no archived record"))
+        if any(record.id == id for record in self.each()):
+            raise StoreError("'%s' is not archived: it is in the store" % id[:80])
+        raise StoreError(_not_found(id, [], self._archived()).replace("no record", "no archived record"))
+
+    def _archived(self) -> List[str]:
+        """Return the ids of what stands in the archives now."""
+        found: Dict[str, None] = {}
+        for root in self.roots.values():
+            for line in self._moves(root):
+                if line["to"].startswith(ARCHIVE + "/") and files.exists(root + "/" + line["to"]):
+                    found[line["id"]] = None
+        return list(found)
 
     # ---- paths
 
@@ -485,9 +499,8 @@ class Store:
         except FileExistsError:
             raise StoreError("%s: another file stands there; rename one of the two" % name) from None
         except OSError as error:
-            raise StoreError("%s: not written, %s; check the disk and the permissions of %s"
-                             % (name, (error.strerror or str(error)).lower(), self.place.home)) from error
-
+            raise StoreError("%s: not written, %s; check the disk and the permissions of %s" % (
+                name, (error.strerror or str(error)).lower(), dict(self.place.tiers()).get(name[:1], self.place.home))) from error
 
 
 def is_record(file: str) -> bool:
@@ -531,7 +544,7 @@ def _not_found(text: str, begun: List[str], ids: List[str]) -> str:
         return "'%s' may mean %s; give more of it" % (text[:80], ", ".join(begun[:3]))
     from difflib import get_close_matches
 
-    near = get_close_matches(text[:80], ids, 3, 0.6)
+    near = get_close_matches(text[:80], ids, 3, 0.75)  # one slip of the finger; a lower bar would offer other records' ids
     hint = "did you mean %s?" % ", ".join(near) if near else "`dayleaf recall` lists them"
     return "no record '%s'; %s" % (text[:80], hint)
 

@@ -33,29 +33,34 @@ def workspace_of(name: str, key: str) -> str:
 
 
 def approved(home: str) -> FrozenSet[Approval]:
-    """Read what is approved as (workspace, id, sha256); nothing where the ledger is absent or open to other writers.
+    """Read what is approved as (workspace, id, sha256); see `decisions`."""
+    return frozenset(key for key, decision in decisions(home).items() if decision == "approve")
+
+
+def decisions(home: str) -> Dict[Approval, str]:
+    """Read the last decision on each (workspace, id, sha256); none where the ledger is absent or open to other writers.
 
     home: dayleaf's directory.  A line that is torn or no decision is passed over.
     """
     try:
         fd = files.open_read(home + "/" + LEDGER)
     except OSError:
-        return frozenset()
+        return {}
     try:
         data = files.read_fd(fd, LIMIT) if _ours(fd) else b""
     except OSError:
-        return frozenset()
+        return {}
     finally:
         files.posix.close(fd)
-    last: Dict[Approval, bool] = {}
+    last: Dict[Approval, str] = {}
     for line in data.split(b"\n"):
         try:
             value = jsonio.parse(line) if line else None
             if isinstance(value, dict) and value["v"] == 1 and value["decision"] in DECISIONS:
-                last[str(value["workspace"]), str(value["id"]), str(value["sha256"])] = value["decision"] == "approve"
+                last[str(value["workspace"]), str(value["id"]), str(value["sha256"])] = value["decision"]
         except (ValueError, KeyError, TypeError):
             continue
-    return frozenset(key for key, yes in last.items() if yes)
+    return last
 
 
 def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: str, now: float) -> None:

@@ -97,11 +97,13 @@ def rule(call: Call) -> int:
         raise UsageError("unknown word '%s' of rule; %s" % (
             shown(words[0]), nearest(words[0], ("list", "approve", "reject"), "use list, approve or reject")))
     if words[0] == "list":
-        approved = trust.approved(call.place.home)
-        rows = [[r.id, "approved" if terminal.group(r, call.place.key, approved) == "rule" else "pending",
+        decided = trust.decisions(call.place.home)
+        states = {"approve": "approved", "reject": "rejected"}
+        rows = [[r.id, states.get(decided.get((trust.workspace_of(r.name, call.place.key), r.id, r.checksum), ""), "pending"),
                  terminal.one_line(r.title)] for r in call.store().each(("rule",))]
+        rows = [row for row in rows if row[1] == "pending" or not call.options.pending]
         return call.answer([dict(zip(("id", "state", "title"), row)) for row in rows],
-                           terminal.table(rows) or ["no rules here"])
+                           terminal.table(rows) or ["no rule waits" if call.options.pending else "no rules here"])
     if len(words) != 2:
         raise UsageError("rule %s wants one ID" % words[0])
     return _decide(call, words[0], words[1])
@@ -112,7 +114,10 @@ def _decide(call: Call, decision: str, id: str) -> int:
     from memory import trust
 
     store = call.store()
-    found = store.find(id)
+    try:
+        found = store.find(id)
+    except StoreError as error:
+        raise StoreError(str(error).partition(";")[0] + "; `dayleaf rule list` names the rules") from None
     if found.kind != "rule":
         raise UsageError("%s is a %s, not a rule" % (found.id, found.kind))
     if call.env.get("CLAUDECODE") or not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -130,14 +135,16 @@ def _decide(call: Call, decision: str, id: str) -> int:
 
     trust.decide(call.place.home, trust.workspace_of(found.name, call.place.key), found.id, digest, decision,
                  getpass.getuser(), call.now)
-    return call.answer({"id": found.id, "decision": decision, "sha256": digest}, ["%s: %s" % (decision, found.id)])
+    done = "approved" if decision == "approve" else "rejected"
+    return call.answer({"id": found.id, "decision": decision, "sha256": digest},
+                       ["%s %s  %s" % (done, found.id, terminal.one_line(found.title))])
 
 
 def redact(call: Call) -> int:
     """Take secrets out of text: stdin to stdout."""
     from memory import redact as cleaner
 
-    if call.words not in ([], ["-"]):
+    if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
         raise UsageError("redact reads stdin: `dayleaf redact - < FILE`")
     allow, salt = call.settings["redact.allow"], call.place.key
     if not call.options.batch:

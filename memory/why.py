@@ -48,13 +48,19 @@ def report(place: paths.Place, word: str, session: str) -> dict[str, Any]:
 
 
 def sessions_of(place: paths.Place) -> list[str]:
-    """Return the sessions with receipts, the latest written first."""
+    """Return the sessions that ran here, the latest first; a name that was only ever switched on or off is none."""
     folder = place.receipts("x").rpartition("/")[0]
     try:
         found = [(-entry.stat().st_mtime_ns, entry.name[:-6]) for entry in os.scandir(folder) if entry.name.endswith(".jsonl")]
     except OSError:
         return []
-    return [name for _, name in sorted(found)]
+    return [name for _, name in sorted(found) if any(row.get("event") in ("start", "prompt") for row in _rows(place, name))]
+
+
+def is_off(place: paths.Place, session: str) -> bool:
+    """Tell whether the pushes of a session are switched off."""
+    switches = [row["event"] for row in _rows(place, session) if row.get("event") in ("on", "off")]
+    return switches[-1:] == ["off"]
 
 
 def _rows(place: paths.Place, session: str) -> list[dict[str, Any]]:

@@ -25,9 +25,12 @@ def learn(call: Call) -> int:
     if call.options.tier_global and call.options.shared:
         raise UsageError("--global and --shared exclude one another; use one")
     extra = {"versions": call.options.version or None, "confidence": call.options.confidence}
-    kept = call.store().add("learning", call.options.title or first_clause(said), said + "\n", tier=tier,
-                            tags=call.options.tag or (), source=call.options.source or _author(call),
-                            session=session_of(call), extra={key: value for key, value in extra.items() if value})
+    store, tags = call.store(), call.options.tag or []
+    kept = store.add("learning", call.options.title or first_clause(said), said + "\n", tier=tier,
+                     tags=tags, source=call.options.source or _author(call),
+                     session=session_of(call), extra={key: value for key, value in extra.items() if value})
+    if not set(tags) <= set(kept.tags):  # the same words of the same second: the learning was there
+        kept = store.edit(kept.name, {"tags": list(dict.fromkeys((*kept.tags, *tags)))})
     call.indexed()
     return _written(call, kept, "kept")
 
@@ -130,7 +133,7 @@ def _forget_hard(call: Call, id: str) -> int:
     return call.answer({"id": found.id, "removed": found.name, "bytes": found.size, "digests": digests},
                        ["removed %s  %s" % (found.id, title), "  %s, %s; %s; the index was built anew" % (
                            call.place.path(found.name), terminal.count(found.size, "byte"),
-                           terminal.count(digests, "kept digest")), *note])
+                           terminal.count(digests, "cached digest") + " removed"), *note])
 
 
 def restore(call: Call) -> int:
@@ -173,8 +176,12 @@ def switch(call: Call) -> int:
     from memory import receipts, why
 
     on, session = call.verb == "on", session_of(call)
-    if not (session or call.options.project or call.options.session):
-        session = next(iter(why.sessions_of(call.place)), "")  # a terminal beside the session: the newest is meant
+    ran = [] if call.options.project else why.sessions_of(call.place)
+    if not session and not call.options.session:
+        session = next(iter(ran), "")  # a terminal beside the session: the newest is meant
+    elif call.options.session and session != call.env.get("CLAUDE_CODE_SESSION_ID") and session not in ran:
+        raise UsageError("no session '%s' here; %s" % (
+            call.options.session[:60], "the newest is " + ran[0] if ran else "none has run in this workspace"))
     if call.options.project:
         if not call.place.shared:
             raise UsageError("no project here; cd into one")
@@ -185,7 +192,7 @@ def switch(call: Call) -> int:
     elif session:
         receipts.write(call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb})
         what = {"session": session}
-        said = "dayleaf pushes %s in this session" % ("again" if on else "nothing more")
+        said = "dayleaf pushes %s in session %s" % ("again" if on else "nothing more", session)
     else:
         raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
     if on and not (call.settings["load.enabled"] or call.options.project):

@@ -221,7 +221,7 @@ def test_every_answer_is_available_as_json(ok, home):
     for words in (["recall"], ["recall", "jwt", "--explain"], ["show", id], ["status"], ["stats"], ["stats", "--spend"],
                   ["workspace"], ["index", "build"], ["index", "refresh"], ["index", "--verify"], ["index", "status"],
                   ["config", "list"], ["config", "get", "load.top"], ["rule", "list"], ["why"], ["load", "jwt issuer"],
-                  ["distill", "jwt issuer", "--provider", "extract"], ["off", "--session", "s"], ["forget", id]):
+                  ["distill", "jwt issuer", "--provider", "extract"], ["off", "--project"], ["forget", id]):
         said = ok(*words, "--json")
         assert said.count("\n") == 1, words
         json.loads(said)
@@ -336,7 +336,7 @@ def test_a_read_only_home_is_one_line(run, ok, home):
 def test_a_home_that_is_a_file_is_one_line(run, tmp_path):
     """What the file system refuses is no fault of ours."""
     (tmp_path / "file").write_text("x")
-    for words in (["learn", "x y"], ["index", "build"], ["off", "--session", "s"], ["config", "set", "load.top", "3"]):
+    for words in (["learn", "x y"], ["index", "build"], ["config", "set", "load.top", "3"]):
         one_line_error(run(*words, DAYLEAF_HOME=str(tmp_path / "file")), 1)
     for words in (["recall", "x"], ["status"], ["why"], ["index", "status"]):
         assert run(*words, DAYLEAF_HOME=str(tmp_path / "file")).returncode == 0
@@ -464,7 +464,7 @@ def test_a_broken_settings_file_is_not_overwritten(run, home):
 
 def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
     """A session's switch is a receipt, a project's a line of its settings that goes again."""
-    ok("off", "--session", "s-1")
+    ok("off", "--session", "s-1", CLAUDE_CODE_SESSION_ID="s-1")
     assert receipts.session(place.receipts("s-1")).off
     ok("on", CLAUDE_CODE_SESSION_ID="s-1")
     assert not receipts.session(place.receipts("s-1")).off
@@ -606,3 +606,68 @@ def test_off_in_a_terminal_means_the_newest_session(ok, place):
     receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
     assert "nothing more" in ok("off")
     assert receipts.session(place.receipts("newer")).off and not receipts.session(place.receipts("older")).off
+
+
+# ---- what a first user stumbled on
+
+def test_a_session_that_never_ran_is_not_switched(run, ok, env, project, place):
+    """A slip of the finger must not become the newest session; the one that ran is named."""
+    push(env, project, "SessionStart", "aaaa1111", source="startup")
+    assert "aaaa1111" in one_line_error(run("off", "--session", "nosuch"), 2)
+    assert "in session aaaa1111" in ok("off")
+    assert receipts.session(place.receipts("aaaa1111")).off and "switched off" in ok("why")
+
+
+def test_nothing_is_kept_of_what_is_private(run):
+    """A learning or note that is all private leaves no empty file."""
+    assert "private" in one_line_error(run("learn", "<private>foo</private>"), 2)
+
+
+def test_the_same_words_with_another_tag_get_it(ok, place):
+    """The file that is there takes the tag."""
+    first = json.loads(ok("learn", "Issuers must match.", "--tag", "auth", "--json"))
+    again = json.loads(ok("learn", "Issuers must match.", "--tag", "jwt", "--json"))
+    assert first["id"] != again["id"] or again["tags"] == ["auth", "jwt"]
+
+
+def test_an_archived_record_is_said_to_be_archived(run, ok):
+    """Neither show nor restore offers another record in its place."""
+    id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    ok("forget", id)
+    assert "is archived; `dayleaf restore" in one_line_error(run("show", id), 1)
+    ok("restore", id)
+    assert "it is in the store" in one_line_error(run("restore", id), 1)
+
+
+def test_a_record_of_another_workspace_is_shown(ok, env, tmp_path):
+    """What `recall --workspace all` finds, `show` prints, and says where it is."""
+    id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), "show", id], capture_output=True, text=True, env=env, cwd=other)
+    assert done.returncode == 0 and id in done.stdout
+
+
+def test_a_setting_goes_back_to_its_default(ok, run):
+    """`config unset` removes it; a value that is the default is none that differs."""
+    ok("config", "set", "load.top", "3")
+    assert "load.top" in ok("status")
+    assert ok("config", "unset", "load.top") == "load.top = 6\n"
+    ok("config", "set", "load.prompt", "true")
+    assert "load.prompt" not in ok("status")
+
+
+def test_a_full_disk_behind_stdout_is_one_line(env, project):
+    """Not a trace, and not a second try at the interpreter's end."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), "status"], stdout=full, stderr=subprocess.PIPE, text=True,
+                              env=env, cwd=project)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+
+
+def test_a_command_that_deletes_is_never_offered(run):
+    """`export` is a word of `index`; `forgt` is nothing."""
+    assert "index export" in one_line_error(run("export"), 2)
+    assert "forget" not in run("forgt").stderr

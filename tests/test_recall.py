@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import vault
 
-from memory import config, fuzzy, index, indexer, paths, recall
+from memory import config, fuzzy, index, indexer, lookup, paths, recall
 from memory.errors import StoreError, UsageError
 
 BACKENDS = ("index", "delta", "files")
@@ -424,7 +424,7 @@ def test_a_malformed_option_is_refused(given, now):
 
 def test_one_record_is_found_by_id_start_and_name(store, now):
     """What `show` prints; an unknown id names near ones."""
-    find = lambda text: recall.find_one(store, settings(store), text).id  # noqa: E731
+    find = lambda text: lookup.find_one(store, settings(store), text).id  # noqa: E731
     assert find("l-jwt") == find("l-jw") == find("p/learnings/jwt.md") == find("jwt") == "l-jwt"
     with pytest.raises(StoreError, match="l-jwt"):
         find("l-jvt")

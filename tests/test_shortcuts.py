@@ -106,7 +106,7 @@ def test_what_only_shows_something_asks_no_model(expand, verb, place):
 
 def test_pushes_are_switched_for_this_session(expand, place):
     """off and on write the session's receipts."""
-    assert "nothing more in this session" in reason(expand("off"))
+    assert "nothing more in session " + SESSION in reason(expand("off"))
     assert receipts.session(place.receipts(SESSION)).off
     reason(expand("on"))
     assert not receipts.session(place.receipts(SESSION)).off

@@ -1,0 +1,72 @@
+"""Where a workspace is, and where a record: by the names that people type."""
+
+from __future__ import annotations
+
+from typing import List, Tuple
+
+from memory import files, index
+from memory.config import Config
+from memory.errors import IndexFault, StoreError, UsageError
+from memory.paths import Place
+from memory.records import Record
+from memory.store import Store
+
+
+def workspaces(place: Place, name: str) -> List[Place]:
+    """Return the places of `--workspace`: "" the present one, `all` of the home, or those of one name (with or without its
+    8 hex digits); raises UsageError where there is none."""
+    if name in ("", place.key):
+        return [place]
+    try:
+        keys = sorted(e.name for e in files.posix.scandir(place.home + "/workspaces") if e.is_dir() and e.name[0] != ".")
+    except OSError:
+        keys = []
+    others = [Place(place.home, key, "", "", "", "") for key in keys if key != place.key]
+    if name == "all":
+        return [place, *others]
+    found = [p for p in [place, *others] if name in (p.key, p.key.rpartition("-")[0])]
+    if not found:
+        near = ", ".join(keys[:5]) or "none yet"
+        raise UsageError("no workspace '%s'; there are %s; `all` searches every one" % (name[:60], near))
+    return found
+
+
+def find_one(place: Place, settings: Config, text_: str) -> Record:
+    """Find a record by id, start of an id, or name; raises StoreError, which names near ids."""
+    store = Store(place, settings, 0.0)
+    try:
+        found = index.open_index(place)
+    except IndexFault:
+        return store.find(text_)
+    try:
+        doc = found.by_id(text_.strip())
+    except IndexFault:
+        doc = None
+    finally:
+        found.close()
+    if doc is not None:
+        try:
+            record = store.read(doc.name)
+        except StoreError:
+            return store.find(text_)
+        if record.id == text_.strip():
+            return record
+    return store.find(text_)
+
+
+def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:
+    """Find a record here, else by its whole id in another workspace of this home; returns it with the place it is in.
+
+    Raises StoreError as `find_one` does.
+    """
+    try:
+        return find_one(place, settings, text_), place
+    except StoreError:
+        for other in workspaces(place, "all")[1:]:
+            try:
+                found = find_one(other, settings, text_)
+            except StoreError:
+                continue
+            if found.id == text_.strip():
+                return found, other
+        raise
