@@ -120,7 +120,7 @@ def reduction(digest: Digest) -> str:
     saved = round(100 * (1 - digest.tokens_out / digest.tokens_in)) if digest.tokens_in else 0
     change = "%s%d %%" % ("−" if saved > 0 else "+" if saved < 0 else "±", abs(saved))
     return "{:,} → {:,} tokens ({}) · {}{}".format(digest.tokens_in, digest.tokens_out, change, digest.provider,
-                                                   " · kept" if digest.cached else "")
+                                                   " · cached" if digest.cached else "")
 
 
 def forget(cache_dir: str) -> int:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import clock, config, files, jsonio, paths, status, terminal
+from memory import clock, config, files, jsonio, paths, status, terminal, walk
 from memory.store import Store
 
 OK, WARN, FAIL = "OK", "WARN", "FAIL"
@@ -178,11 +178,14 @@ def _path(place: paths.Place, name: str) -> str:
 
 def _index(place: paths.Place) -> Iterator[Check]:
     found = status.index_state(place)
+    if len(walk.walk(place)[0]) >= walk.MOST:
+        yield Check(WARN, "index", "more than %s files; the rest is in no index" % "{:,}".format(walk.MOST),
+                    "move old checkpoints to the archive: `dayleaf forget ID`")
     if found["state"] == "missing":
         yield Check(WARN, "index", "none yet; recall reads the files", found["remedy"])
     elif found["state"] == "damaged":
         yield Check(FAIL, "index", "damaged: " + found["why"], found["remedy"])
-    elif not status.is_whole(place):
+    elif not found["whole"]:
         yield Check(FAIL, "index", "damaged: its bytes are not those that were written", found["remedy"] or status.BUILD)
     elif found["state"] == "stale":
         behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)

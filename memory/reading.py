@@ -171,8 +171,11 @@ def distill(call: Call) -> int:
     if not question:
         raise UsageError("distill wants a question")
     found = _found(call, question, call.options.limit or HITS_TO_DISTILL)
+    ids = {h.record.id for h in found.hits}
     sources = [Source(h.record.id, h.record.kind, h.record.title, h.record.created, h.record.body, h.record.tier,
-                      h.record.checksum) for h in found.hits]
+                      h.record.checksum) for h in found.hits
+               # A digest that was kept says again what its sources say: where they are here, it is none.
+               if not any(link.relation == "derived_from" and link.target in ids for link in h.record.links)]
     with call.spinner("distilling") as spinner:
         def told(line: str) -> None:
             spinner.step = line

@@ -128,6 +128,13 @@ class _Task:
             if again:
                 self.notes.append("nothing from the time that the query names; showing any time")
             hits = again
+        elif not hits and asked.text and self._is_filtered():
+            self.query = Query(asked.text, workspace=asked.workspace)
+            there = len(self._hits()[0])
+            self.query = asked
+            if there:
+                self.notes.append("nothing passes the filters; without them there %s" % (
+                    "is 1 hit" if there == 1 else "are %d hits" % there))
         return self._found(hits, gaps)
 
     def _timed(self, query: Query) -> Tuple[Query, bool]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memory import clock, config, files, index, indexer, jsonio, paths, receipts, segment, spend, terminal, text
+from memory import clock, config, files, index, indexer, jsonio, paths, receipts, spend, terminal, text, why
 from memory.errors import IndexFault
 from memory.store import Store
-from memory.walk import walk
 
 BUILD, REFRESH = "`dayleaf index build`", "`dayleaf index refresh`"
 MOST_LISTED = 10  # skipped records that are listed for a person
 MOST_USED = 5
+RECENT_SESSIONS = 20  # of which it is said that their pushes are off
 
 
 def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str, Any]:
@@ -37,6 +37,7 @@ def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str,
         "index": index_state(place), "backend": "lexical",
         "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
+        "off": [session for session in why.sessions_of(place)[:RECENT_SESSIONS] if why.is_off(place, session)],
         "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
         "problems": list(settings.problems)}
 
@@ -44,7 +45,7 @@ def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str,
 def index_state(place: paths.Place) -> dict[str, Any]:
     """Return what is known of a place's index: path, sizes, generation, counts, and whether it is behind the files.
 
-    Files are compared by size and time, as the readers do; `dayleaf index verify` compares contents.
+    Files are compared as recall compares them; `dayleaf index verify` compares contents.
     """
     path = index.segment_path(place)
     value: dict[str, Any] = {"path": path, "tokeniser": text.VERSION}
@@ -64,25 +65,14 @@ def index_state(place: paths.Place) -> dict[str, Any]:
 def _opened(place: paths.Place, found: index.Index, path: str) -> dict[str, Any]:
     base = found.segment
     assert base is not None
-    known = indexer.manifest(found)
-    added = changed = 0
-    for name, _, mtime_ns, size in walk(place)[0]:
-        before = known.pop(name, None)
-        added += before is None
-        changed += before is not None and before[:2] != (mtime_ns, size)
-    behind = {"added": added, "changed": changed, "removed": len(known)}
+    seen = indexer.compare(found)
+    behind = {"added": len(seen.added), "changed": len(seen.changed), "removed": len(seen.removed)}
     stale = any(behind.values())
     return {"state": "stale" if stale else "fresh", "behind": behind, "remedy": REFRESH if stale else "",
             "generation": base.generation, "built": clock.iso(base.built), "bytes": os.stat(path).st_size,
             "deltaBytes": len(found.delta.data), "deltaFrames": found.delta.frames, "records": found.records,
             "learnings": found.learnings, "learningTokens": found.learning_tokens, "documents": found.documents,
-            "terms": base.terms}
-
-
-def is_whole(place: paths.Place) -> bool:
-    """Tell whether the segment's bytes are those that were written: the generation is a digest of them."""
-    data = files.read(index.segment_path(place), 1 << 40)
-    return files.sha256(data[segment.HEADER_SIZE:])[:8].encode("ascii") == data[8:16]
+            "terms": base.terms, "whole": base.is_intact()}
 
 
 def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
@@ -95,6 +85,8 @@ def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
     out = [*terminal.table(rows), "", style.bold("Records"), *_counts(value), "", style.bold("Index"), *index_lines(value)[1:]]
     if changed:
         out += ["", style.bold("Settings that are not the default"), *terminal.table(changed, "  ")]
+    if value["off"]:
+        out += ["", "pushes are off in session %s; `dayleaf on` switches them on" % ", ".join(value["off"])]
     return out + ["! " + terminal.one_line(problem) for problem in value["problems"]]
 
 

@@ -253,8 +253,10 @@ def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
     lines = [] if some else ["Nothing found" + (" for `%s`." % one_line(words) if words else ".")]
     tail = left_out(found)
     tail += ["ranked by " + one_line(str(found.backend))] if found.backend and some else []
-    tail += ["the index was behind the files: a refresh runs in the background"] if found.stale else []
-    tail += [one_line(note) for note in found.notes if note != NOTHING]
+    notes = [one_line(note) for note in found.notes if note != NOTHING]
+    behind = found.stale and not any("were searched" in note for note in notes)  # no index at all says more
+    tail += ["the index was behind the files: a refresh runs in the background"] if behind and some else []
+    tail += notes
     lines += [""] * bool(tail and some) + [style.dim(line) for line in tail]
     return lines + contributions(found)
 

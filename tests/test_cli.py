@@ -671,3 +671,24 @@ def test_a_command_that_deletes_is_never_offered(run):
     """`export` is a word of `index`; `forgt` is nothing."""
     assert "index export" in one_line_error(run("export"), 2)
     assert "forget" not in run("forgt").stderr
+
+
+def test_a_filter_that_leaves_nothing_is_said(ok):
+    """Nothing found under a filter is not nothing found."""
+    ok("learn", TEXT)
+    assert "without them there is 1 hit" in ok("recall", "jwt", "--tag", "nope")
+
+
+def test_a_digest_does_not_feed_on_itself(ok):
+    """A kept digest is left out where its sources are at hand."""
+    id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    kept = json.loads(ok("distill", "jwt issuer", "--provider", "extract", "--save", "--json"))["saved"]
+    again = json.loads(ok("distill", "jwt issuer", "--provider", "extract", "--no-cache", "--json"))
+    assert {cited for bullet in again["bullets"] for cited in bullet["ids"]} == {id} and kept != id
+
+
+def test_status_says_where_pushes_are_off(ok, env, project):
+    """A switch that nobody remembers is found again."""
+    push(env, project, "SessionStart", "aaaa1111", source="startup")
+    ok("off")
+    assert "pushes are off in session aaaa1111" in ok("status")

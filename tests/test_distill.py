@@ -459,7 +459,7 @@ def test_the_rendering_ends_with_the_reduction_and_the_notes():
     assert distill.render(digest) == ("- One\n  two [a]\n\n1,234 → 180 tokens (−85 %) · extract\n"
                                       "note: claude skipped: x\n")
     kept = dataclasses.replace(digest, tokens_in=100, tokens_out=120, cached=True)
-    assert distill.reduction(kept) == "100 → 120 tokens (+20 %) · extract · kept"
+    assert distill.reduction(kept) == "100 → 120 tokens (+20 %) · extract · cached"
     assert distill.reduction(extract.Digest((), "extract", 0, 0)) == "0 → 0 tokens (±0 %) · extract"
 
 
