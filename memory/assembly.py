@@ -13,7 +13,6 @@ Documents get their numbers as they are read: first, by name, those that a promp
 from __future__ import annotations
 
 from array import array
-from struct import Struct
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from zlib import crc32
 
@@ -91,8 +90,10 @@ def assemble(place: Place, now: float, progress: Progress = None,
     enabled = gc.isenabled()
     gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
     try:
+        watch = _watch(found, folders)
         reading = _read_all(found, vectorised, progress)
-        return _written(place, now, reading, found, folders), len(reading.rows), tuple(reading.skipped)
+        del found  # 40 MB of names at 100,000, before the arrays come that are larger still
+        return _written(place, now, reading, watch), len(reading.rows), tuple(reading.skipped)
     finally:
         if enabled:
             gc.enable()
@@ -166,37 +167,40 @@ def slurp(path: str, size: int) -> bytes:
         files.posix.close(fd)
 
 
-def _written(place: Place, now: float, reading: _Reading, found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> bytes:
+def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any]) -> bytes:
     """Lay out a segment (format: segment.py)."""
     lengths = reading.inverter.lengths()
     mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
-    terms, entries, ids, impacts = _with_ids(reading, reading.inverter.inverted(reading.pushable, mean))
+    inverted = reading.inverter.inverted(reading.pushable, mean)
+    terms, entries, extra = _with_ids(reading, inverted)
     buckets, directory = _directory(terms, entries)
+    count = len(terms)
+    del terms, entries  # as large as what is written
     rows = reading.rows
-    watch = jsonio.dump({**_watch(found, folders), "rules": _newest(rows, "rule", 256)}).encode("ascii")
+    watch = jsonio.dump({**watched, "rules": _newest(rows, "rule", 256)}).encode("ascii")
     brief = jsonio.dump(_brief(rows, reading.pushable)).encode("ascii")
     lists = segment.PAIR.pack(len(watch), len(brief)) + watch + brief
-    parts: List[bytes | bytearray] = [buckets, directory, ids, impacts, reading.table, reading.strings, lists]
+    sections = ((buckets,), (directory,), (inverted.ids, little(extra)), (inverted.impacts, b"\x01" * len(extra)),
+                (reading.table,), (reading.strings,), (lists,))
+    parts: List[bytes | bytearray] = [part for section in sections for part in section]
     at, offset = [], segment.HEADER_SIZE
-    for part in parts:
+    for section in sections:
         at.append(offset)
-        offset += len(part)
+        offset += sum(map(len, section))
     learnings = [row.tokens for row in rows if row.number < reading.pushable]
     check = files.sha256(*parts)
     fields = [segment.MAGIC, check[:8].encode("ascii"), place.scope.encode("ascii"), text.VERSION, reading.documents,
-              reading.pushable, len(terms), len(buckets) // 4 - 1, len(rows), len(learnings), sum(learnings),
+              reading.pushable, count, len(buckets) // 4 - 1, len(rows), len(learnings), sum(learnings),
               sum(row.tokens for row in rows), mean, now, 0, *at]
     head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
     fields[14] = segment.header_check(head)
     return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
 
 
-def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, bytes, bytes]:
-    """Return (terms, their entries, document numbers, impacts): the words', then the records' ids as terms of impact 1."""
+def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, Any]:
+    """Return (terms, their entries, more document numbers): the words', then the records' ids as terms of impact 1."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
-    split = Struct("<IBIIB").pack
-    entries = [split(at & 0xFFFFFFFF, at >> 32, df, push, most) for at, df, push, most in zip(
-        inverted.at, inverted.df, inverted.push, inverted.most)]
+    entries, pack = [inverted.entries], segment.ENTRY.pack
     holders: Dict[bytes, List[int]] = {}
     for row, id_ in zip(reading.rows, reading.ids):
         holders.setdefault(id_, []).append(row.number)
@@ -209,8 +213,8 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
             extra.extend(numbers)
         push = sum(1 for number in numbers if number < reading.pushable)
         terms.append(id_)
-        entries.append(split(place & 0xFFFFFFFF, place >> 32, len(numbers), push, 1))
-    return terms, b"".join(entries), inverted.ids + little(extra), inverted.impacts + b"\x01" * len(extra)
+        entries.append(pack(place & 0xFFFFFFFF, place >> 32, len(numbers), push, 1))
+    return terms, b"".join(entries), extra
 
 
 def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:

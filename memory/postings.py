@@ -15,23 +15,19 @@ from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
 
 from memory import segment, text
 
-OCCURRENCES = 4_000_000  # term occurrences that are sorted at once: 32 MB
+OCCURRENCES = 1_500_000  # raw tokens that are taken apart and sorted at once: some 80 MB
 KEYS = 1 << 32  # term number * documents + document must stay below, in one sort of 32-bit keys
 
 
 class Inverted(NamedTuple):
     """The terms of an index by number, and what stands in a segment for each.
 
-    terms: as text.  df, push, most: documents, pushable documents and greatest impact of each.  at: position of its first
-    posting; of a term of one document the document's number with its impact above 32 bits.  ids, impacts: all postings,
-    those of each term after one another, of a term in more than CHAMPIONS documents after its champions.
+    terms: as text.  entries: segment.ENTRY of each, after one another.  ids, impacts: all postings, those of each term after
+    one another, of a term in more than CHAMPIONS documents after its champions.
     """
 
     terms: Sequence[str]
-    df: Sequence[int]
-    push: Sequence[int]
-    most: Sequence[int]
-    at: Sequence[int]
+    entries: bytes
     ids: bytes
     impacts: bytes
 
@@ -65,7 +61,7 @@ class Vocabulary:
     def learn(self) -> None:
         """Expand the raw tokens that came since the last call."""
         number, flat, stems, stop = self.terms.__getitem__, self.flat, self._stems.__getitem__, text.STOP
-        starts, widths, expand = [], [], text.expand
+        starts, widths, expand, stem = [], [], text.expand, text.stem
         for raw in islice(self.raws, len(self.start), None):
             starts.append(len(flat))
             # Most new tokens are plain words: a call less for each of them is a tenth of the build.
@@ -73,7 +69,7 @@ class Vocabulary:
                 if raw in stop:
                     widths.append(0)
                 else:
-                    flat.append(number(stems(raw)))
+                    flat.append(number(stem(raw)))  # each comes once: what is remembered serves the parts of identifiers
                     widths.append(1)
                 continue
             found = expand(raw, stop, stems)[:255]
@@ -119,30 +115,29 @@ class Loop:
 
     def inverted(self, pushable: int, mean: float) -> Inverted:
         """Return the index of terms; see Inverter."""
-        df, push, most, at = [], [], [], []
+        entries, pack = [], segment.ENTRY.pack
         ids, impacts = array("I"), bytearray()
         for found in self._postings:
             rows = [(doc, segment.impact(float(min(tf, 65535)), self._lengths[doc], mean)) for doc, tf in found]
-            df.append(len(rows))
-            push.append(sum(1 for doc, _ in rows if doc < pushable))
-            most.append(max(impact for _, impact in rows))
+            push, most = sum(1 for doc, _ in rows if doc < pushable), max(impact for _, impact in rows)
             if len(rows) == 1:
-                at.append(rows[0][0] | rows[0][1] << 32)
+                entries.append(pack(rows[0][0], rows[0][1], 1, push, most))
                 continue
             if len(rows) > segment.CHAMPIONS:
                 best = sorted(sorted(rows, key=lambda row: (-row[1], row[0]))[:segment.CHAMPIONS])
                 ids.extend([doc for doc, _ in best])
                 impacts += bytes([impact for _, impact in best])
-            at.append(len(ids))
+            entries.append(pack(len(ids) & 0xFFFFFFFF, len(ids) >> 32, len(rows), push, most))
             ids.extend([doc for doc, _ in rows])
             impacts += bytes([impact for _, impact in rows])
-        return Inverted(list(self._vocabulary.terms), df, push, most, at, little(ids), bytes(impacts))
+        return Inverted(list(self._vocabulary.terms), b"".join(entries), little(ids), bytes(impacts))
 
 
 class _Chunk(NamedTuple):
-    """Postings of neighbouring documents, by term: how many of each term, then document (from `first`) and frequency."""
+    """Postings of neighbouring documents, by term: the terms, how many of each, then document (from `first`) and frequency."""
 
     first: int
+    terms: Any
     counts: Any
     docs: Any
     tf: Any
@@ -191,7 +186,9 @@ class Vectorised:
         first = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
         tf = np.minimum(np.diff(first, append=len(keys)), 65535).astype(np.uint16)
         term, doc = np.divmod(keys[first], kind(documents))
-        self._chunks.append(_Chunk(self._done, np.bincount(term.astype(np.int64), minlength=terms), doc.astype(np.uint16), tf))
+        starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(term)), bool), term[1:] != term[:-1])))
+        counts = np.diff(starts, append=len(term)).astype(np.uint32)
+        self._chunks.append(_Chunk(self._done, term[starts].astype(np.uint32), counts, doc.astype(np.uint16), tf))
         self._done += documents
         self._raw, self._ends = array("I"), array("q")
 
@@ -216,7 +213,7 @@ class Vectorised:
         self._vocabulary = Vocabulary()  # a third of the memory, and no longer needed
         df = np.zeros(len(terms), np.int64)
         for chunk in self._chunks:
-            df[:len(chunk.counts)] += chunk.counts
+            df[chunk.terms] += chunk.counts
         room = np.where(df > segment.CHAMPIONS, df + segment.CHAMPIONS, np.where(df > 1, df, 0))
         at = np.cumsum(room) - room + np.where(df > segment.CHAMPIONS, segment.CHAMPIONS, 0)
         # Terms of one document have no room in the file: their postings stand after all others until they are read off.
@@ -224,27 +221,30 @@ class Vectorised:
         total = int(room.sum())
         at[alone] = total + np.arange(len(alone))
         ids, impacts = self._placed(total + len(alone), at, lengths, mean)
-        push, most = self._counted(at, df, ids, impacts, pushable)
+        push, most = self._counted(at, ids, impacts, pushable)
         for number in np.flatnonzero(df > segment.CHAMPIONS).tolist():
             self._crown(ids, impacts, int(at[number]), int(df[number]))
         at[alone] = ids[total:].astype(np.int64) | impacts[total:].astype(np.int64) << 32
         if sys.byteorder == "big":
             ids = ids.byteswap()
-        return Inverted(terms, df.tolist(), push.tolist(), most.tolist(), at.tolist(), ids[:total].tobytes(),
-                        impacts[:total].tobytes())
+        # segment.ENTRY, column by column
+        entries = np.empty(len(terms), [("low", "<u4"), ("high", "u1"), ("df", "<u4"), ("push", "<u4"), ("most", "u1")])
+        for name, column in (("low", at & 0xFFFFFFFF), ("high", at >> 32), ("df", df), ("push", push), ("most", most)):
+            entries[name] = column
+        return Inverted(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
 
     def _placed(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
         """Put every posting into its place; chunks come in the order of their documents, so each list ascends."""
         np = self._np
-        ids, impacts = np.zeros(size, np.uint32), np.zeros(size, np.uint8)
+        ids, impacts = np.full(size, segment.ABSENT, np.uint32), np.zeros(size, np.uint8)
         norm = segment.K1 * (1.0 - segment.B + segment.B * lengths / mean)
         free = at.copy()
         while self._chunks:
-            first, counts, docs, tf = self._chunks.pop(0)
-            ends = np.cumsum(counts)
-            place = np.repeat(free[:len(counts)] - (ends - counts), counts)
+            first, terms, counts, docs, tf = self._chunks.pop(0)
+            ends = np.cumsum(counts, dtype=np.int64)
+            place = np.repeat(free[terms] - (ends - counts), counts)
             place += np.arange(len(place))
-            free[:len(counts)] += counts
+            free[terms] += counts
             number = docs.astype(np.uint32) + np.uint32(first)
             ids[place] = number
             often = tf.astype(np.float64)
@@ -253,15 +253,16 @@ class Vectorised:
             impacts[place] = np.clip(value.astype(np.int64), 1, 253)
         return ids, impacts
 
-    def _counted(self, at: Any, df: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
+    def _counted(self, at: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
         """Return (pushable documents, greatest impact) of each term."""
         np = self._np
-        below = np.concatenate((np.zeros(1, np.int64), np.cumsum(ids < pushable)))
-        most = np.zeros(len(df), np.uint8)
-        if len(df):
+        push, most = np.zeros(len(at), np.uint32), np.zeros(len(at), np.uint8)
+        if len(at):
             order = np.argsort(at, kind="stable")
-            most[order] = np.maximum.reduceat(impacts, at[order])  # champions' places still hold 0
-        return below[at + df] - below[at], most
+            # The champions' places are still empty: impact 0, and a document number above all.
+            push[order] = np.add.reduceat(ids < pushable, at[order], dtype=np.uint32)
+            most[order] = np.maximum.reduceat(impacts, at[order])
+        return push, most
 
     def _crown(self, ids: Any, impacts: Any, at: int, df: int) -> None:
         """Put the CHAMPIONS documents of the greatest impact before a long list, ascending."""
