@@ -41,7 +41,7 @@ WEAK = 0.15  # strength of a term that counts as a match
 TELLING = 0.28  # weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40, 150 of 1,000
 STRONG = 1.3  # strength that one term alone must bring
 EXACT = 1.6  # times the threshold: what a learning outside the category's topics must bring
-CANDIDATES = 24
+CANDIDATES = 24  # records that are looked at, whatever their sections
 
 # Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its words is among them.
 CATEGORIES: Dict[str, FrozenSet[str]] = {
@@ -94,32 +94,43 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     stems = frozenset(term for term, _ in terms)
     category = category_of(stems, mode) if name == TOPIC_FILTER else ""
     member = _Membership(category, stems)
-    floor, norm = config["load.relevance"], log(1.0 + index.documents)
-    wanted = CANDIDATES + len(shown)
-    found = query.search(index, terms, wanted, push=True, least=floor * norm, telling=TELLING * norm)
-    while len(found) == wanted and wanted < index.documents and _records(index, found) < CANDIDATES // 2:
-        # The sections of one long learning, shown or not, may fill all places.
+    least, wanted = config["load.relevance"] * log(1.0 + index.documents), CANDIDATES + len(shown)
+    while True:
+        found = query.search(index, terms, wanted, push=True, least=least, telling=TELLING * log(1.0 + index.documents))
+        picks, records = _picked(index, found, terms, config, member, shown)
+        # The sections of one long learning, shown or not, may fill all places: then the search goes on behind them.
+        if len(found) < wanted or wanted >= index.documents or len(picks) >= config["load.top"] or records >= CANDIDATES:
+            return Choice(name, picks, len(found), category)
         wanted *= 4
-        found = query.search(index, terms, wanted, push=True, least=floor * norm, telling=TELLING * norm)
+
+
+def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tuple[str, float]], config: Config,
+            member: _Membership, shown: Set[str]) -> Tuple[List[Pick], int]:
+    """Return (picks among candidates that are given best first, how many records that were not shown were looked at)."""
+    floor, norm, top = config["load.relevance"], log(1.0 + index.documents), config["load.top"]
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
+    looked: Set[str] = set()
     for score, number in found:
         strength = score / norm
-        if strength < floor or len(picks) >= config["load.top"]:
+        if strength < floor or len(picks) >= top:
             break
         doc = index.doc(number)
         if doc.id in seen:
             continue
+        looked.add(doc.id)
         parts = [part for _, part in strengths(index, terms, number)]
-        inside = bool(category) and any(map(member.__getitem__, doc.topics))
-        if refusal(strength, parts, floor, category if not inside else ""):
+        if refusal(strength, parts, floor, ""):
             continue
         reason = "%d of %d terms" % (len(parts), len(terms))
-        if category:
-            reason += (", topic of " if inside else ", exact outside ") + category
+        if member.category:
+            inside = any(map(member.__getitem__, doc.topics))
+            if not inside and refusal(strength, parts, floor, member.category):
+                continue
+            reason += (", topic of " if inside else ", exact outside ") + member.category
         seen.add(doc.id)
         picks.append(Pick(number, strength, reason))
-    return Choice(name, picks, len(found), category)
+    return picks, len(looked)
 
 
 def refusal(strength: float, parts: Sequence[float], floor: float, outside: str) -> str:
@@ -141,10 +152,6 @@ def is_inside(category: str, prompt: str, topics: Sequence[str]) -> bool:
     """Tell whether one of a learning's topics belongs to a category or is named by the prompt."""
     stems = frozenset(term for term, _ in text.terms(prompt))
     return any(map(_Membership(category, stems).__getitem__, topics))
-
-
-def _records(index: Index, found: Sequence[Tuple[float, int]]) -> int:
-    return len({index.doc(number).name for _, number in found})
 
 
 def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
