@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CAP = 12000  # postings one query may score; 1-2 ms.  At 100,000 records the exact top 3 are in the capped top 5 for 97.5 %
 WORTH = 512  # postings of a list that is read without asking whether it can still matter
-REFINED = 400  # candidates that the long lists are searched for
+REFINED = 400  # candidates that the long lists are searched for, where no more are asked for
 
 
 def idf(documents: int, df: int) -> float:
@@ -126,13 +126,13 @@ def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push:
     if cut == len(found):
         return scores
     return _refine(index, [(item[2], item[3]) for item in found[cut:]], push, scores,
-                   max(threshold, least) - rest[cut])
+                   max(threshold, least) - rest[cut], max(limit, REFINED))
 
 
 def _refine(index: Index, rest: Sequence[Tuple[float, str]], push: bool, scores: Dict[int, float],
-            least: float) -> Dict[int, float]:
-    """Add what the long lists, as (value, term), hold for the candidates that can still win."""
-    order = sorted((-score, number) for number, score in scores.items() if score >= least)[:REFINED]
+            least: float, most: int) -> Dict[int, float]:
+    """Add what the long lists, as (value, term), hold for the candidates that can still win, at most `most` of them."""
+    order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}
     for value, term in rest:
         ids, impacts = index.postings(term, push)

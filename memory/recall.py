@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from struct import error as StructError
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory import claims, entry, jsonio, rank, segment, text, timewords
 from memory import query as search
@@ -27,7 +27,7 @@ from memory.records import Record
 from memory.shelf import Shelf
 
 SECTIONS = 4  # of one record that get a second look
-CANDIDATES = 32  # documents that get a second look
+CANDIDATES = 32  # records that get a second look
 TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
 FILTERED_READS = 3000  # files that filters on the text of records may read
 SCANNED = 2000  # newest records that a query of stop words alone is looked for in
@@ -169,7 +169,8 @@ class _Task:
         question = terms.question()
         expansion = self.searcher.expansion
         found = rank.looks(pool, question, expansion)
-        talk = rank.is_talk(pool, found)
+        # Learnings name the session that they came from too, but are no turns of it.
+        talk = rank.is_talk(pool, found) and 2 * sum(c.record.kind == "checkpoint" for c in pool) > len(pool)
         if talk:
             pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, TALK_CANDIDATES)]
             pool = self._with_neighbours(pool)
@@ -209,37 +210,42 @@ class _Task:
             # Uncapped: what the filters leave may stand behind thousands of better documents.
             numbers = [number for _, number in search.search(shelf.index, terms.pairs(), every, cap=every * MOST_TERMS)]
             return self._taken(shelf, self._sifted(shelf, numbers), most)
-        wanted = most + shelf.slack
+        wanted, cap = most + shelf.slack, search.CAP
         while True:
-            numbers = [number for _, number in search.search(shelf.index, terms.pairs(), wanted)]
+            numbers = [number for _, number in search.search(shelf.index, terms.pairs(), wanted, cap=cap)]
             taken = self._taken(shelf, numbers, most)
-            # The sections of one long record may fill all places: then the search goes on behind them.
-            if len({c.path for c in taken}) * SECTIONS >= most or len(numbers) < wanted or wanted >= every:
+            if len(numbers) < wanted or len({c.path for c in taken}) >= most:
                 return taken
-            wanted *= 4
+            # Sections of long records took the places of others: the search goes on behind them.
+            wanted, cap = 4 * wanted, every * MOST_TERMS
 
     def _taken(self, shelf: Shelf, numbers: Sequence[int], most: int) -> List[Candidate]:
+        """Read documents in their order: the best SECTIONS of each record, until `most` records pass the filters."""
         found: List[Candidate] = []
         sections: Dict[str, int] = {}
-        for reads, number in enumerate(numbers):
-            if len(found) >= most:
+        passed: Set[str] = set()
+        reads = 0
+        for at, number in enumerate(numbers):
+            if len(passed) >= most:
                 break
             if reads >= FILTERED_READS:
                 self.notes.append("%s: %d further matches were not read; narrow the query"
-                                  % (shelf.place.key, len(numbers) - reads))
+                                  % (shelf.place.key, len(numbers) - at))
                 break
+            name = shelf.index.doc(number).name
+            sections[name] = sections.get(name, 0) + 1
+            if sections[name] > SECTIONS or self._is_elsewhere(shelf, name):
+                continue
+            reads += 1
             candidate = shelf.candidate(number)
-            if candidate is not None:
-                sections[candidate.path] = sections.get(candidate.path, 0) + 1
-                if sections[candidate.path] > SECTIONS:
-                    continue
-            if candidate and self._passes(candidate.record) and not self._is_elsewhere(shelf, candidate.record):
+            if candidate and self._passes(candidate.record):
                 found.append(candidate)
+                passed.add(name)
         return found
 
-    def _is_elsewhere(self, shelf: Shelf, record: Record) -> bool:
+    def _is_elsewhere(self, shelf: Shelf, name: str) -> bool:
         """The global tier is in every workspace's index: it counts in the first searched alone."""
-        return record.tier == GLOBAL and shelf is not self.shelves[0]
+        return name[0] == GLOBAL and shelf is not self.shelves[0]
 
     def _with_neighbours(self, pool: List[Candidate]) -> List[Candidate]:
         """Add the notes just before and after the best candidates: an answer follows its question without its words."""

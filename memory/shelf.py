@@ -9,7 +9,7 @@ from memory.errors import IndexFault
 from memory.paths import Place
 from memory.records import READ_LIMIT, Record
 
-MOST_READ = 2000  # changed files that are searched beside the index; of more an index in memory is made
+MOST_READ = 2000  # changed files that are searched beside the index; of more, an index in memory is made where that is quick
 MOST_FILES = 20000  # files that an index in memory is made of; 1-4 s
 REMEMBERED = 4000  # records kept between the queries of a batch
 
@@ -38,12 +38,17 @@ class Shelf:
     def _catch_up(self, now: float) -> None:
         """Compare every file with the index and search what differs in memory: a hand edit counts at once, whatever its file."""
         found = self.index
-        names = indexer.compare(found).names
+        seen = indexer.compare(found)
+        names = seen.removed + seen.changed + seen.added
         if not names:
             return
-        if len(names) > MOST_READ:
+        if len(names) > MOST_READ and len(seen.found) <= MOST_FILES:
             self.from_files(now, "%d files changed" % len(names), damaged=False)
             return
+        if len(names) > MOST_FILES:
+            self.notes.append("%s: only %d of %d changed files were read; `dayleaf index refresh` reads all"
+                              % (self.place.key, MOST_FILES, len(names)))
+            names = names[:MOST_FILES]
         frames = [index.frame(found, name, entry, records) for name in names]
         found.stale = True
         found.delta = delta.Delta(found.delta.data + b"".join(frames))

@@ -132,6 +132,23 @@ def test_a_long_learning_does_not_hide_a_short_one(place, now):
     assert [opened.doc(p.number).id for p in later] == ["short"]
 
 
+@pytest.mark.parametrize("shown", [0, 13, 26])
+def test_many_long_learnings_do_not_hide_a_short_one(place, now, shown):
+    """Candidates are counted in learnings that the session has not seen."""
+    section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 36
+    for n in range(26):
+        vault.put(place, "p/learnings/big%d.md" % n, "Postgres pooling timeout", "".join(section % i for i in range(8)))
+    vault.put(place, "p/learnings/short.md", "Pgbouncer", "The postgres pooling timeout comes from pgbouncer.")
+    vault.learnings(place, 2000)
+    opened = vault.built(place, now)
+    settings = vault.settings(load_top=40)
+    seen = {"big%d" % n for n in range(shown)}
+    picks = loader.choose(opened, "the postgres pooling timeout is back", "", settings, seen).picks
+    ids = [opened.doc(p.number).id for p in picks]
+    assert len(ids) == len(set(ids)) and not seen & set(ids)
+    assert len(ids) >= min(24, 27 - shown) and ("short" in ids or shown == 0)
+
+
 def test_no_learning_is_pushed_where_the_user_wants_none(place, now):
     """load.top 0 means none, not as many as there are."""
     vault.learnings(place, 40)

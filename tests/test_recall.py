@@ -6,12 +6,13 @@ import json
 import os
 import random
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import vault
 
-from memory import config, fuzzy, index, indexer, lookup, paths, recall
+from memory import config, fuzzy, index, indexer, lookup, paths, recall, shelf
 from memory.errors import StoreError, UsageError
 
 BACKENDS = ("index", "delta", "files")
@@ -442,6 +443,16 @@ def test_the_neighbours_in_a_conversation_are_found(place, now):
     assert set(ids(place, now, "jwt issuer check", limit=2)) == {"t0", "t1"}
 
 
+def test_short_learnings_of_sessions_are_no_conversation(place, now):
+    """They name the session they came from, yet their titles count as of any learning."""
+    for i in range(6):
+        write(place, "p/learnings/n%d.md" % i, "jwt issuer", id="n%d" % i, session="s1", title="Note %d" % i)
+    write(place, "p/learnings/x.md", "jwt", id="x", session="s2", title="JWT issuer")
+    indexer.build(place, now)
+    found = ask(place, now, "jwt issuer")
+    assert found.hits[0].record.id == "x" and dict(found.hits[0].parts)["title"] > 0.0
+
+
 def test_recall_writes_nothing(place, now):
     """Neither an index nor anything else comes of asking."""
     fill(place)
@@ -469,6 +480,45 @@ def test_an_edit_of_any_file_is_found_at_once(place, now):
     assert [hit.record.name for hit in ask(place, now, "zebra").hits] == ["p/learnings/team/infra/new.md"]
 
 
+def test_a_file_added_to_a_folder_of_many_is_found_at_once(place, now):
+    """A folder of more files than the hooks list."""
+    for i in range(index.MOST_LISTED + 1):
+        vault.put(place, "p/learnings/n%04d.md" % i, "Note %d" % i, "kafka")
+    indexer.build(place, now)
+    vault.put(place, "p/learnings/new.md", "New", "zebra")
+    found = ask(place, now, "zebra")
+    assert [hit.record.name for hit in found.hits] == ["p/learnings/new.md"] and found.stale
+
+
+@pytest.mark.parametrize("most_files", [100, 8])
+def test_any_number_of_edits_is_found_at_once(place, now, monkeypatch, most_files):
+    """More than are searched beside the index: from an index in memory, and in a store too large for one beside it all the same."""
+    monkeypatch.setattr(shelf, "MOST_READ", 3)
+    monkeypatch.setattr(shelf, "MOST_FILES", most_files)
+    for i in range(20):
+        vault.put(place, "p/learnings/n%02d.md" % i, "Note %d" % i, "kafka")
+    indexer.build(place, now)
+    for i in range(5):
+        vault.put(place, "p/learnings/n%02d.md" % i, "Note %d" % i, "zebra")
+    found = ask(place, now, "zebra", limit=50)
+    assert len(found.hits) == 5 and found.stale
+    assert len(ask(place, now, "kafka", limit=50).hits) == 15
+    assert any("5 files changed" in note for note in found.notes) == (most_files == 100)
+
+
+def test_more_edits_than_can_be_read_are_said(place, now, monkeypatch):
+    """Nothing is missed without a word."""
+    monkeypatch.setattr(shelf, "MOST_READ", 1)
+    monkeypatch.setattr(shelf, "MOST_FILES", 3)
+    for i in range(8):
+        vault.put(place, "p/learnings/n%d.md" % i, "Note %d" % i, "kafka")
+    indexer.build(place, now)
+    for i in range(5):
+        vault.put(place, "p/learnings/n%d.md" % i, "Note %d" % i, "zebra")
+    found = ask(place, now, "zebra")
+    assert len(found.hits) == 3 and found.stale and any("3 of 5 changed files" in note for note in found.notes)
+
+
 def test_a_long_record_does_not_hide_a_short_one(place, now):
     """Sixty sections that match fill every place of a list of sections; the note with the answer is still found."""
     section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 20
@@ -478,13 +528,29 @@ def test_a_long_record_does_not_hide_a_short_one(place, now):
     assert {hit.record.name for hit in ask(place, now, "postgres pooling timeout").hits} == {"p/learnings/big.md", "p/learnings/short.md"}
 
 
+@pytest.mark.parametrize("options", [{}, {"kind": "learning"}])
+def test_the_places_are_counted_in_records_however_long_they_are(place, now, options):
+    """A thousand sections are one record, a dozen long records are twelve; few of their sections are read."""
+    section = "\n\n## Part %d\n\n" + "postgres pooling timeout " * 17
+    vault.put(place, "p/learnings/huge.md", "Postgres pooling timeout", "".join(section % i for i in range(1000)))
+    for n in range(12):
+        vault.put(place, "p/learnings/big%02d.md" % n, "Postgres pooling timeout", "".join(section % i for i in range(20)))
+    vault.put(place, "p/learnings/short.md", "Pgbouncer", "The postgres pooling timeout comes from pgbouncer.")
+    indexer.build(place, now)
+    started = time.process_time()
+    assert len(ask(place, now, "postgres pooling timeout", limit=14, **options).hits) == 14
+    assert len(ask(place, now, "postgres pooling timeout", **options).hits) == 10
+    assert time.process_time() - started < 1.0  # 0.1 s; 2 s where every section is read
+
+
 def test_a_filter_finds_what_stands_behind_thousands(place, now):
-    """Only the best 1,024 of a common word are read at once; a filter must look behind them."""
+    """Beyond query.CAP postings only the best 1,024 of a common word are read; a filter must look behind them."""
+    others = "alpha beta gamma delta epsilon zeta theta kappa"
     for i in range(1500):
-        vault.put(place, "p/checkpoints/2026-11-20/%06d-x.md" % i, "Deploy", "deploy deploy deploy")
+        vault.put(place, "p/checkpoints/2026-11-20/%06d-x.md" % i, "Deploy", "deploy deploy deploy " + others)
     vault.put(place, "p/learnings/one.md", "Releases", "A long note about other things, which says deploy once. " + "word " * 300)
     indexer.build(place, now)
-    assert [hit.record.name for hit in ask(place, now, "deploy", kind="learning").hits] == ["p/learnings/one.md"]
+    assert [hit.record.name for hit in ask(place, now, "deploy " + others, kind="learning").hits] == ["p/learnings/one.md"]
 
 
 @pytest.mark.parametrize("said", ["???", "🎉", "-- --", "…"])
