@@ -217,10 +217,10 @@ def test_split_cuts_at_the_fences():
 
 def test_duplicates_are_named_however_they_are_quoted():
     """A key that stands twice is reported, so that nothing with authority is read from it."""
-    for head in ("approved: a\napproved: b\n", 'approved: a\n"approved": b\n', "{approved: a, approved: b}\n",
-                 "approved: a\nx: [[1]]\n'approved': b\n", "approved: a\n? approved\n: b\n"):
-        page = frontmatter.parse(("---\n" + head + "---\n").encode(), full=True)
-        assert page.duplicates == ["approved"], head
+    for lines in ("approved: a\napproved: b\n", 'approved: a\n"approved": b\n', "{approved: a, approved: b}\n",
+                  "approved: a\nx: [[1]]\n'approved': b\n", "approved: a\n? approved\n: b\n"):
+        page = frontmatter.parse(("---\n" + lines + "---\n").encode(), full=True)
+        assert page.duplicates == ["approved"], lines
 
 
 def deep(opening: str, count: int) -> str:
