@@ -12,6 +12,8 @@ from memory.call import Call, Option, Verb, nearest, read_stdin, shown
 from memory.errors import UsageError
 
 KINDS = tuple(paths.FOLDERS)
+# Letters that other programs have for the same.
+SHORT = {"-n": "--limit", "-k": "--kind", "-t": "--tag", "-s": "--since", "-o": "--out", "-y": "--yes", "-v": "--version"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -35,16 +37,22 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
     options, words = reader.parse_known_args(argv[:at])
     for word in words:
         if word[:1] == "-" and len(word) > 1 and not any(c.isspace() for c in word) and not _is_number(word):
-            flags = [flag for option in (*verb.options, JSON) for flag in option.flags]
-            otherwise = "`dayleaf %s --help` lists them, `--` ends them" % name
-            raise UsageError("unknown option '%s' of %s; %s" % (
-                shown(word), name, nearest(word.partition("=")[0], flags, otherwise)))
+            raise UsageError("unknown option '%s' of %s; %s" % (shown(word), name, _nearest_flag(word, name, verb)))
     words += argv[at + 1:]
     if options.args_from_stdin:
         said, rest = lenient(read_stdin(), verb)
         reader.parse_known_args(said, options)
         words += [rest] if rest else []
     return Call(name, options, words, env, now)
+
+
+def _nearest_flag(word: str, name: str, verb: Verb) -> str:
+    """Say which option an unknown one may have been."""
+    flags = [flag for option in (*verb.options, JSON) for flag in option.flags]
+    if word[1] != "-":  # one letter is like every option that holds it
+        flags = [flag for flag in flags if flag == SHORT.get(word[:2])]
+        word = flags[0] if flags else word
+    return nearest(word.partition("=")[0], flags, "`dayleaf %s --help` lists them, `--` ends them" % name)
 
 
 def _is_number(word: str) -> bool:

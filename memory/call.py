@@ -109,6 +109,7 @@ class Call:
             print(to_json(value))
         else:
             print("\n".join(lines))
+        sys.stdout.flush()  # a full disk or closed pipe ends the command here, and nothing else is said
         return 0
 
     def indexed(self) -> None:

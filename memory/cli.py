@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except Exception as error:
         if isinstance(error, OSError) and error.errno in DENIED:
-            return _failed("%s: %s; check the disk and its permissions" % (error.filename or "a file", error.strerror), 1)
+            return _failed("%s: %s; check the disk and its permissions" % (error.filename or "the output", error.strerror), 1)
         return _failed(_bug(env, now), 3)
 
 

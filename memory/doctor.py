@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import clock, config, files, jsonio, paths, status, terminal, walk
+from memory import clock, config, files, jsonio, paths, status, terminal, walk, why
 from memory.store import Store
 
 OK, WARN, FAIL = "OK", "WARN", "FAIL"
@@ -33,7 +33,7 @@ class Check(NamedTuple):
 def examine(place: paths.Place, settings: config.Config, env: dict[str, str], now: float) -> list[Check]:
     """Return every verdict, in a fixed order; what a check cannot do is a WARN of its own, never an error."""
     steps: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
-        ("home", lambda: _home(place)), ("python", lambda: _python(place)), ("config", lambda: _config(settings)),
+        ("home", lambda: _home(place)), ("python", lambda: _python(place)), ("config", lambda: _config(place, settings)),
         ("records", lambda: _records(place, settings, now)), ("index", lambda: _index(place)),
         ("log", lambda: _log(place, now)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
         ("command", lambda: _command(env)), ("ledgers", lambda: _ledgers(place)), ("temps", lambda: _temps(place, now)),
@@ -132,16 +132,15 @@ print(json.dumps(found))"""
     return {str(key): str(item) for key, item in value.items()} if isinstance(value, dict) else {}
 
 
-def _config(settings: config.Config) -> Iterator[Check]:
+def _config(place: paths.Place, settings: config.Config) -> Iterator[Check]:
     for problem in settings.problems:
         found, _, remedy = problem.rpartition("; ")
         yield Check(WARN, "config", found or problem, remedy if found else "mend it, or remove the line")
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
-        yield Check(OK, "config", terminal.count(changed, "setting") + " differ from the defaults" if changed else "all defaults")
-    if not settings["load.enabled"]:
-        yield Check(WARN, "config", "nothing is pushed: load.enabled is off (%s)" % settings.sources["load.enabled"],
-                    "`dayleaf on --project`, or `dayleaf config set load.enabled true`")
+        yield Check(OK, "config", "%s not as by default" % terminal.count(changed, "setting") if changed else "all defaults")
+    for one in why.switched_off(place, settings):
+        yield Check(WARN, "config", "pushes: off " + one["where"], one["remedy"])
 
 
 # ---- records and index

@@ -33,22 +33,23 @@ def settings(call: Call) -> int:
     if words[0] == "get":
         return call.answer({"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
                            [call.settings[key] if isinstance(call.settings[key], str) else to_json(call.settings[key])])
-    value = checked(key, words[2]) if words[0] == "set" else None
-    change_config(call.place.home + "/config.json", key, value, files.FILE_MODE)
+    path, value = call.place.home + "/config.json", checked(key, words[2]) if words[0] == "set" else None
+    if value is not None or files.exists(path):
+        change_config(path, key, value, files.FILE_MODE)
     call._settings = None
-    value = call.settings[key] if value is None else value
-    over = call.settings.sources[key] not in ("user", "default")
-    return call.answer({"key": key, "value": value}, ["%s = %s%s" % (key, to_json(value), (
-        "; but the %s says %s" % (call.settings.sources[key], to_json(call.settings[key]))) if over else "")])
+    now, source = call.settings[key], call.settings.sources[key]
+    said = "%s = %s" % (key, to_json(now if value is None else value))
+    if source not in ("user", "default"):
+        said += " (%s)" % source if value is None else "; but the %s says %s" % (source, to_json(now))
+    return call.answer({"key": key, "value": now if value is None else value}, [said])
 
 
 def checked(key: str, said: str) -> Any:
     """Read a setting's value from text; raises UsageError where it does not fit the key."""
     value = config.load("", "", {"DAYLEAF_" + key.upper().replace(".", "_"): said})
-    if value.problems:
-        default = config.DEFAULTS[key]
-        raise UsageError("%s wants %s, not '%s'" % (key, "a list like [\"a\",\"b\"]" if isinstance(default, list) else (
-            "true or false" if isinstance(default, bool) else "a number like %s" % default), shown(said)))
+    if value.problems:  # "DAYLEAF_…: 'load.top' wants a number, such as 6": the words that a settings file gets
+        raise UsageError("%s, not '%s'%s" % (value.problems[0].partition(": ")[2], shown(said), (
+            "; write it as JSON: [\"a\",\"b\"]" if isinstance(config.DEFAULTS[key], list) else "")))
     words = CHOICES.get(key)
     if words and value[key] not in words:
         raise UsageError("%s wants one of %s; %s" % (key, ", ".join(words), nearest(said, words, "not '%s'" % shown(said))))

@@ -12,7 +12,6 @@ from memory.store import Store
 BUILD, REFRESH = "`dayleaf index build`", "`dayleaf index refresh`"
 MOST_LISTED = 10  # skipped records that are listed for a person
 MOST_USED = 5
-RECENT_SESSIONS = 20  # of which it is said that their pushes are off
 
 
 def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str,
         "index": index_state(place), "backend": "lexical",
         "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
-        "off": [session for session in why.sessions_of(place)[:RECENT_SESSIONS] if why.is_off(place, session)],
+        "off": why.switched_off(place, settings),
         "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
         "problems": list(settings.problems)}
 
@@ -71,7 +70,8 @@ def _opened(place: paths.Place, found: index.Index, path: str) -> dict[str, Any]
     return {"state": "stale" if stale else "fresh", "behind": behind, "remedy": REFRESH if stale else "",
             "generation": base.generation, "built": clock.iso(base.built), "bytes": os.stat(path).st_size,
             "deltaBytes": len(found.delta.data), "deltaFrames": found.delta.frames, "records": found.records,
-            "learnings": found.learnings, "learningTokens": found.learning_tokens, "documents": found.documents,
+            "learnings": found.learnings, "learningTokens": found.learning_tokens,
+            "documents": found.documents if found.records else 0,  # it is a divisor elsewhere, and never 0 itself
             "terms": base.terms, "whole": base.is_intact()}
 
 
@@ -82,11 +82,10 @@ def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
             ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"]]
     changed = [[key, terminal.one_line(jsonio.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
                if row["value"] != config.DEFAULTS[key]]
-    out = [*terminal.table(rows), "", style.bold("Records"), *_counts(value), "", style.bold("Index"), *index_lines(value)[1:]]
+    out = [*terminal.table(rows), *why.off_lines(value["off"]), "", style.bold("Records"), *_counts(value), "",
+           style.bold("Index"), *index_lines(value)[1:]]
     if changed:
         out += ["", style.bold("Settings that are not the default"), *terminal.table(changed, "  ")]
-    if value["off"]:
-        out += ["", "pushes are off in session %s; `dayleaf on` switches them on" % ", ".join(value["off"])]
     return out + ["! " + terminal.one_line(problem) for problem in value["problems"]]
 
 
@@ -109,9 +108,11 @@ def index_lines(value: dict[str, Any]) -> list[str]:
         state += " (%s); %s mends it" % (found["why"], found["remedy"])
     rows = [["state", state], ["path", found["path"]]]
     if "generation" in found:
-        rows += [["segment", "{:,} bytes, generation {}, built {}".format(found["bytes"], found["generation"], found["built"])],
+        rows += [["segment", "{:,} bytes, generation {}, built {}{}".format(
+            found["bytes"], found["generation"], found["built"],
+            ", " + terminal.count(found["terms"], "term") if found["terms"] else "")],
                  ["delta", "{:,} bytes, {}".format(found["deltaBytes"], terminal.count(found["deltaFrames"], "frame"))],
-                 ["holds", ", ".join(terminal.count(found[noun + "s"], noun) for noun in ("record", "document", "term"))]]
+                 ["holds", ", ".join(terminal.count(found[noun + "s"], noun) for noun in ("record", "document"))]]
     skipped = ["  skipped %s:%d: %s; %s" % (terminal.one_line(s["name"]), s["line"], s["reason"], s["remedy"])
                for s in value["skipped"][:MOST_LISTED]]
     rest = len(value["skipped"]) - MOST_LISTED
@@ -143,8 +144,9 @@ def _pushes(place: paths.Place) -> dict[str, Any]:
     except OSError:
         names = []
     for name in names:
-        sessions += 1
-        for row in _receipts(folder + "/" + name):
+        rows = _receipts(folder + "/" + name)
+        sessions += any(row.get("event") in ("start", "prompt") for row in rows)
+        for row in rows:
             event = str(row.get("event"))
             if event not in ("start", "prompt"):
                 continue

@@ -5,10 +5,6 @@ hex digits come from the SHA-256 of kind, title, body and creation time, and so 
 twice, or from two processes at once, makes one file.  New files are published by a hard link of a finished temporary
 file, changed ones by a rename.  What comes from outside reaches a path only as a slug; names are checked, and files
 are opened part by part beneath their tier without following links.
-
-Schema, version 1, of `<tier>/archive/log.jsonl`, one line a move, the latest line of an id counts:
-
-    {"v":1,"t":"2026-11-21T14:30:52Z","id":"l-1a2b3c4d","from":"plans/x.md","to":"archive/plans/x.md","reason":"..."}
 """
 
 from __future__ import annotations
@@ -17,19 +13,18 @@ import contextlib
 import os
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from memory import clock, files, frontmatter, jsonio, paths, records, redact
+from memory import archive, cleaning, clock, files, frontmatter, ids, paths, records
+from memory.archive import Move
 from memory.errors import DayleafError, StoreError, UsageError
 from memory.paths import FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place
 from memory.records import READ_LIMIT, Record
+from memory.walk import is_record
 
 WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
 TITLE_LIMIT = 200
 DEPTH_LIMIT = 8  # folders below a kind's folder
 LISTING_LIMIT = 1 << 16  # bytes of a directory (about 1,000 files) searched for old temporary files at each write
 KINDS = records.KINDS
-ARCHIVE, LOG = "archive", "log.jsonl"
-_LEFTOVERS = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
-_SEPARATOR = "\n\x1e\n"
 
 
 class Skipped(NamedTuple):
@@ -139,7 +134,7 @@ class Store:
         exact: List[Tuple[float, str]] = []
         stems: List[Tuple[float, str]] = []
         starts: List[Tuple[float, str]] = []
-        ids: Dict[str, str] = {}
+        known: Dict[str, str] = {}
         for record in self.each():
             entry = (record.updated, record.name)
             file = record.name.rpartition("/")[2]
@@ -149,19 +144,49 @@ class Store:
                 stems.append(entry)
             elif text and record.id.startswith(text):
                 starts.append(entry)
-                ids[record.id] = record.name
+                known[record.id] = record.name
             else:
-                ids.setdefault(record.id, record.name)
+                known.setdefault(record.id, record.name)
         if exact:
             return self.read(max(exact)[1])
         if len(stems) == 1:
             return self.read(stems[0][1])
-        begun = sorted({i for i in ids if text and i.startswith(text)})
+        begun = ids.begun(text, known)
         if not stems and len(begun) == 1:
             return self.read(max(starts)[1])
-        if not begun and text in self._archived():
-            raise StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], text[:80]))
-        raise StoreError(_not_found(text, begun or [n for _, n in sorted(stems)], list(ids)))
+        away = [] if begun else ids.begun(text, self._away())
+        if len(away) == 1:
+            raise StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0]))
+        raise StoreError(ids.unknown("record", text, begun or [name for _, name in sorted(stems)], known,
+                                     "`dayleaf recall` lists them"))
+
+    def find_archived(self, text: str) -> Record:
+        """Find a record in the archives by its id or the start of it; its name is the one it has there.
+
+        Raises StoreError, which says so where the record is in the store.
+        """
+        letter, move = self._find_move(text.strip())
+        return self.read(letter + "/" + move.away)
+
+    def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Optional[Record]:
+        """Return the accepted record of a tier that says the same under the same title, whenever it was written, or None.
+
+        Only files that bear the title's slug are read.
+        """
+        title, body = self._cleaned([title, body])
+        title = _one_line(title)
+        stem = _stem(kind, title, body) + "-"
+        try:
+            listed = sorted(os.listdir(self._root(tier) + "/" + FOLDERS[kind]))
+        except OSError:
+            return None
+        for file in listed:
+            if file.startswith(stem) and is_record(file):
+                with contextlib.suppress(StoreError):
+                    record = self.read("%s/%s/%s" % (tier, FOLDERS[kind], file))
+                    if (record.kind, record.title, record.body.strip()) == (kind, title, body.strip()) and record.accepted:
+                        return record
+        return None
 
     # ---- writing
 
@@ -190,7 +215,7 @@ class Store:
         meta = {"id": identity, "kind": kind, "title": title or None, "created": clock.iso(created),
                 "tags": given.pop("tags") or None, "source": source, "session": given.pop("session") or None, **given}
         data = frontmatter.compose(meta, body)
-        stem = paths.slug(title or body[:80]) or kind
+        stem = _stem(kind, title, body)
         if kind == "checkpoint":
             stem = "%s/%s-%s" % (clock.day(created), clock.iso(created)[11:19].replace(":", ""), stem)
         name = self._publish(tier, root, FOLDERS[kind] + "/" + stem, digest, identity, data)
@@ -233,47 +258,42 @@ class Store:
         root = self._root(name[:1])
         with self._writing(name), self._lock():
             source = self._beneath(name)
-            rest = name[2:]
-            target = rest if rest.startswith(ARCHIVE + "/") else ARCHIVE + "/" + rest
-            for digits in range(4, 64, 4):
-                if not files.exists(root + "/" + target):
-                    break
-                target = "%s/%s-%s.md" % (ARCHIVE, rest[:-3], record.checksum[digits - 4:digits])
-            self._log(root, record.id, rest, target, reason)
-            self._move(name[:1], source, root + "/" + target)
+            move = Move(record.id, name[2:], archive.free_place(root, name[2:], record.checksum))
+            self._log(name[0], move, reason)
+            self._move(name[0], source, move.away)
         self._tell(name)
-        return name[:2] + target
+        return name[:2] + move.away
 
     def restore(self, id: str) -> Record:
         """Move a record back from the archive to where it stood and return it.
 
-        id: its id, as the archive's log has it.  Raises StoreError where it is not there or its place is taken.
+        id: its id, or the start of it, as the archive's log has it.  Raises StoreError where it is not there or its place
+        is taken.
         """
-        for letter, root in self.roots.items():
-            for line in reversed(self._moves(root)):
-                home, away = line["from"], line["to"]
-                if line["id"] != id or not away.startswith(ARCHIVE + "/") or not files.exists(root + "/" + away):
-                    continue
-                name = letter + "/" + home
-                with self._writing(name), self._lock():
-                    source = self._beneath(letter + "/" + away)
-                    self._beneath(name, absent=True)
-                    self._move(letter, source, root + "/" + home)
-                    self._log(root, id, away, home, "restored")
-                self._tell(name)
-                return self.read(name)
-        if any(record.id == id for record in self.each()):
-            raise StoreError("'%s' is not archived: it is in the store" % id[:80])
-        raise StoreError(_not_found(id, [], self._archived()).replace("no record", "no archived record"))
+        letter, move = self._find_move(id.strip())
+        name = letter + "/" + move.home
+        with self._writing(name), self._lock():
+            source = self._beneath(letter + "/" + move.away)
+            self._beneath(name, absent=True)
+            self._move(letter, source, move.home)
+            self._log(letter, Move(move.id, move.away, move.home), "restored")
+        self._tell(name)
+        return self.read(name)
 
-    def _archived(self) -> List[str]:
-        """Return the ids of what stands in the archives now."""
-        found: Dict[str, None] = {}
-        for root in self.roots.values():
-            for line in self._moves(root):
-                if line["to"].startswith(ARCHIVE + "/") and files.exists(root + "/" + line["to"]):
-                    found[line["id"]] = None
-        return list(found)
+    def _away(self) -> Dict[str, Tuple[str, Move]]:
+        """Return by id (tier, latest move) of what stands in the archives now."""
+        return {id: (letter, move) for letter, root in reversed(list(self.roots.items()))
+                for id, move in archive.standing(root).items()}
+
+    def _find_move(self, text: str) -> Tuple[str, Move]:
+        away = self._away()
+        begun = ids.begun(text, away)
+        if len(begun) == 1:
+            return away[begun[0]]
+        if not begun and text and any(record.id.startswith(text) for record in self.each()):
+            raise StoreError("'%s' is not archived: it is in the store" % text[:80])
+        raise StoreError(ids.unknown("archived record", text, begun, away,
+                                     "archive/log.jsonl of each tier names what went there"))
 
     # ---- paths
 
@@ -287,7 +307,7 @@ class Store:
     def _parts(self, name: str) -> Tuple[str, List[str]]:
         """Return (root of the tier, parts of the path below it) of a record's name; raises Unreadable."""
         parts = name.split("/") if len(name) <= 1024 else []
-        folders = (*FOLDERS.values(), ARCHIVE)
+        folders = (*FOLDERS.values(), archive.FOLDER)
         if (len(parts) < 3 or parts[0] not in self.roots or parts[1] not in folders or not name.endswith(".md")
                 or any(not part or part[0] == "." for part in parts) or "\0" in name or "\\" in name
                 or (os.name == "nt" and ":" in name)):
@@ -353,7 +373,7 @@ class Store:
                     self._skip(name, "a link out of the store", "replace the link by the file itself")
                 else:
                     found.append(name)
-            elif any(mark in entry.name for mark in _LEFTOVERS):
+            elif entry.name.endswith(".md") and entry.name[0] != "#":
                 self._skip(name, "a copy that a synchroniser left", "merge it into the record by hand, then delete it")
         return None
 
@@ -363,19 +383,7 @@ class Store:
     # ---- the steps of a write
 
     def _cleaned(self, value: Any) -> Any:
-        """Return a value without private parts and secrets.
-
-        All its texts are searched together: a value found in one of them is taken out of every other one.
-        """
-        texts: List[str] = []
-        _each_text(value, texts.append)
-        texts = [redact.strip_private(text) for text in texts]
-        if self.config["redact.enabled"] and texts:
-            allow, salt = self.config["redact.allow"], self.place.key
-            joined = redact.redact(_SEPARATOR.join(texts), allow, salt).text.split(_SEPARATOR)
-            # An open PEM block runs to the end of the text and takes the separators along: then one by one.
-            texts = joined if len(joined) == len(texts) else [redact.redact(text, allow, salt).text for text in texts]
-        return _with_texts(value, iter(texts))
+        return cleaning.clean(value, self.config, self.place.key)
 
     def _publish(self, tier: str, root: str, stem: str, digest: str, identity: str, data: bytes) -> str:
         """Write a new file under the first free name, or find that it is there already; returns its name."""
@@ -388,7 +396,7 @@ class Store:
                 if os.stat(folder).st_size <= LISTING_LIMIT or digest[0] == "0":
                     files.collect_temps(folder, self.now)
                 try:
-                    files.create(path, data, 0o644 if tier == SHARED else files.FILE_MODE)
+                    files.create(path, data, _mode(tier))
                 except FileExistsError:
                     if self._is(name, identity):
                         return name
@@ -405,16 +413,9 @@ class Store:
 
     def _put(self, name: str, before: bytes, data: bytes) -> None:
         """Replace a record's bytes; a secret that was not in the old ones is taken out of the new ones."""
-        if self.config["redact.enabled"]:
-            allow, salt = self.config["redact.allow"], self.place.key
-            new = redact.redact(data.decode("utf-8", "surrogateescape"), allow, salt)
-            if new.found:
-                old = redact.redact(before.decode("utf-8", "surrogateescape"), allow, salt)
-                known = {(found.kind, found.tag) for found in old.found}
-                if any((found.kind, found.tag) not in known for found in new.found):
-                    data = new.text.encode("utf-8", "surrogateescape")
+        data = cleaning.clean_change(before, data, self.config, self.place.key)
         self._own(name[:1])
-        files.replace(self._beneath(name), data, 0o644 if name[0] == SHARED else files.FILE_MODE)
+        files.replace(self._beneath(name), data, _mode(name[0]))
 
     def _own(self, tier: str) -> None:
         """Take write permission on a private tier from everyone else; raises StoreError where it is another user's."""
@@ -446,41 +447,13 @@ class Store:
         files.make_folder(missing[0] if missing else folder)
 
     def _move(self, tier: str, source: str, target: str) -> None:
-        """Move a file without ever replacing another one: it stands at both places for a moment, never at none."""
-        self._make_folder(tier, self.roots[tier], target.rpartition("/")[0])
-        try:
-            os.link(source, target)
-        except FileExistsError:
-            raise
-        except OSError:  # no hard links here (exFAT, some FUSE mounts)
-            files.create(target, files.read(source, WHOLE_LIMIT), 0o644 if tier == SHARED else files.FILE_MODE)
-        os.unlink(source)
+        path = self.roots[tier] + "/" + target
+        self._make_folder(tier, self.roots[tier], path.rpartition("/")[0])
+        archive.move_file(source, path, _mode(tier))
 
-    def _log(self, root: str, identity: str, home: str, away: str, reason: str) -> None:
-        line = {"v": 1, "t": clock.iso(self.now), "id": identity, "from": home, "to": away,
-                "reason": self._cleaned(reason)}
-        tier = next(letter for letter, path in self.roots.items() if path == root)
-        path = root + "/" + ARCHIVE + "/" + LOG
-        self._make_folder(tier, root, root + "/" + ARCHIVE)
-        if not files.inside(path, root):
-            raise StoreError("%s: a link out of the store; replace the link by the file itself" % path)
-        files.append(path, (jsonio.dump(line) + "\n").encode("ascii"))
-        if tier == SHARED:
-            os.chmod(path, 0o644)
-
-    def _moves(self, root: str) -> List[Dict[str, str]]:
-        """Return the lines of a tier's archive log; a torn or foreign line counts as none."""
-        try:
-            data = files.read(root + "/" + ARCHIVE + "/" + LOG, WHOLE_LIMIT, follow=False)
-        except OSError:
-            return []
-        lines = []
-        for text in data.split(b"\n"):
-            with contextlib.suppress(ValueError):
-                line = jsonio.parse(text)
-                if isinstance(line, dict) and all(isinstance(line.get(key), str) for key in ("id", "from", "to")):
-                    lines.append(line)
-        return lines
+    def _log(self, tier: str, move: Move, reason: str) -> None:
+        self._make_folder(tier, self.roots[tier], self.roots[tier] + "/" + archive.FOLDER)
+        archive.log(self.roots[tier], move, self._cleaned(reason), self.now, _mode(tier))
 
     def _lock(self) -> files.Lock:
         return files.Lock(self.place.home + "/cache/store.lock", wait=True)
@@ -500,12 +473,14 @@ class Store:
             raise StoreError("%s: another file stands there; rename one of the two" % name) from None
         except OSError as error:
             raise StoreError("%s: not written, %s; check the disk and the permissions of %s" % (
-                name, (error.strerror or str(error)).lower(), dict(self.place.tiers()).get(name[:1], self.place.home))) from error
+                name, (error.strerror or str(error)).lower(), self._folder(name))) from error
 
-
-def is_record(file: str) -> bool:
-    """Tell whether a file's name is a record's: markdown, not hidden, no copy that an editor or synchroniser left."""
-    return file.endswith(".md") and file[0] not in ".#" and not any(mark in file for mark in _LEFTOVERS)
+    def _folder(self, name: str) -> str:
+        """Return the folder of a record, or the nearest one above it that is there."""
+        path = self.roots.get(name[:1], self.place.home) + "/" + name[2:].rpartition("/")[0]
+        while "/" in path and not files.is_folder(path):
+            path = path.rpartition("/")[0]
+        return path
 
 
 def _open_beneath(root: str, parts: List[str]) -> int:
@@ -539,14 +514,12 @@ def _open_beneath(root: str, parts: List[str]) -> int:
     return fd
 
 
-def _not_found(text: str, begun: List[str], ids: List[str]) -> str:
-    if len(begun) > 1:
-        return "'%s' may mean %s; give more of it" % (text[:80], ", ".join(begun[:3]))
-    from difflib import get_close_matches
+def _mode(tier: str) -> int:
+    return 0o644 if tier == SHARED else files.FILE_MODE
 
-    near = get_close_matches(text[:80], ids, 3, 0.75)  # one slip of the finger; a lower bar would offer other records' ids
-    hint = "did you mean %s?" % ", ".join(near) if near else "`dayleaf recall` lists them"
-    return "no record '%s'; %s" % (text[:80], hint)
+
+def _stem(kind: str, title: str, body: str) -> str:
+    return paths.slug(title or body[:80]) or kind
 
 
 def _one_line(title: str) -> str:
@@ -557,23 +530,3 @@ def _instant(value: Any, now: float) -> float:
     """Read a creation time given as seconds or as text; `now` where there is none."""
     found = clock.parse(value) if isinstance(value, str) else value
     return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else now
-
-
-def _each_text(value: Any, use: Callable[[str], None]) -> None:
-    if isinstance(value, str):
-        use(value.replace("\0", "").replace("\x1e", " "))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            _each_text(item, use)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _each_text(item, use)
-
-
-def _with_texts(value: Any, texts: Iterator[str]) -> Any:
-    """Return the same structure with its texts replaced, in the order of `_each_text`."""
-    if isinstance(value, str):
-        return next(texts)
-    if isinstance(value, Mapping):
-        return {key: _with_texts(item, texts) for key, item in value.items()}
-    return [_with_texts(item, texts) for item in value] if isinstance(value, (list, tuple)) else value

@@ -117,7 +117,7 @@ def _decide(call: Call, decision: str, id: str) -> int:
     try:
         found = store.find(id)
     except StoreError as error:
-        raise StoreError(str(error).partition(";")[0] + "; `dayleaf rule list` names the rules") from None
+        raise StoreError(str(error).replace("`dayleaf recall` lists them", "`dayleaf rule list` names the rules")) from None
     if found.kind != "rule":
         raise UsageError("%s is a %s, not a rule" % (found.id, found.kind))
     if call.env.get("CLAUDECODE") or not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -14,6 +14,10 @@ from memory.errors import IndexFault, UsageError
 
 FLOOR = 0.01  # strength below which a candidate is not worth a line
 MOST_CANDIDATES = 12
+RECENT_SESSIONS = 20  # of which it is said that their pushes are off
+_SETTING = {"project": ("in this project", "`dayleaf on --project` switches them on"),
+            "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
+            "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it")}
 SAID = ("t", "event", "source", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved")  # keys of a receipt
 
 
@@ -54,13 +58,37 @@ def sessions_of(place: paths.Place) -> list[str]:
         found = [(-entry.stat().st_mtime_ns, entry.name[:-6]) for entry in os.scandir(folder) if entry.name.endswith(".jsonl")]
     except OSError:
         return []
-    return [name for _, name in sorted(found) if any(row.get("event") in ("start", "prompt") for row in _rows(place, name))]
+    return [name for _, name in sorted(found) if _ran(place, name)]
 
 
-def is_off(place: paths.Place, session: str) -> bool:
-    """Tell whether the pushes of a session are switched off."""
-    switches = [row["event"] for row in _rows(place, session) if row.get("event") in ("on", "off")]
-    return switches[-1:] == ["off"]
+def _ran(place: paths.Place, session: str) -> bool:
+    try:
+        data = files.read(place.receipts(session), receipts.LIMIT)
+    except OSError:
+        return False
+    return b'"event":"start"' in data or b'"event":"prompt"' in data
+
+
+def switched_off(place: paths.Place, settings: config.Config, most: int = RECENT_SESSIONS) -> list[dict[str, str]]:
+    """Return where pushes are off and what switches them on, as `where` and `remedy`: settings, then sessions.
+
+    most: how many of the latest sessions are looked at.
+    """
+    found = []
+    if not settings["load.enabled"]:
+        source = settings.sources["load.enabled"]
+        where, remedy = _SETTING.get(source, ("by the " + source, "its load.enabled switches them on"))
+        found.append({"where": where, "remedy": remedy})
+    for at, session in enumerate(sessions_of(place)[:most]):
+        if receipts.session(place.receipts(session)).off:
+            word = "on --session " + session if at else "on"
+            found.append({"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word})
+    return found
+
+
+def off_lines(found: list[dict[str, str]]) -> list[str]:
+    """Write for a person where pushes are off."""
+    return [terminal.one_line("pushes: off %s; %s" % (one["where"], one["remedy"])) for one in found]
 
 
 def _rows(place: paths.Place, session: str) -> list[dict[str, Any]]:
@@ -174,7 +202,8 @@ def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) ->
                       for id, strength, reason in shown],
             "didNotFit": [{"id": id, "title": titles.get(id, "")} for id in known if id not in fitted],
             "considered": [{**one, "title": titles.get(one["id"], "")} for one in candidates],
-            "enabled": bool(settings["load.enabled"] and settings["load.prompt"]), "characters": text.utf16(block),
+            "enabled": bool(settings["load.enabled"] and settings["load.prompt"]), "off": switched_off(place, settings, 1),
+            "characters": text.utf16(block),
             "tokens": spent, "saved": max(0, found.learning_tokens - spent) if block else 0, "block": block}
     finally:
         found.close()
@@ -213,12 +242,16 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
     out = ["strategy %s: %s, %s tokens%s" % (
         value["strategy"], terminal.count(value["learnings"], "learning"), "{:,}".format(value["learningTokens"]),
         ", category " + value["category"] if value["category"] else "")]
-    if value["strategy"] == loader.LOAD_ALL:
-        out.append("every learning stands in the brief of the session's start; a prompt gets no more of them")
-    if not value["enabled"]:
-        out.append("switched off: load.enabled or load.prompt is false (`dayleaf config list`)")
+    out += off_lines(value["off"])
+    if not value["enabled"] and not value["off"]:
+        out.append("pushes: off with a prompt; load.prompt is false (`dayleaf config list`)")
+    given = sum(pick["reason"] == loader.LOAD_ALL for pick in value["picks"])
+    if value["strategy"] == loader.LOAD_ALL and value["learnings"] and not value["off"]:
+        out.append("every learning is given at the session's start; a prompt gets none again" if given == value["learnings"]
+                   else "%d of them fit into the session's start; a prompt gets what it needs of the others" % given)
     rows = [["%.2f" % pick["strength"], pick["id"], terminal.one_line(pick["title"]), pick["reason"]] for pick in value["picks"]]
-    chosen = ["", "chosen (%s):" % terminal.count(len(rows), "record"), *terminal.table(rows, "  ", (0,))]
+    head = "chosen" if value["enabled"] and not value["off"] else "would be chosen"
+    chosen = ["", "%s (%s):" % (head, terminal.count(len(rows), "record")), *terminal.table(rows, "  ", (0,))]
     out += chosen if rows else ["nothing reaches the model"]
     if value["didNotFit"]:
         out += ["", "did not fit:"] + ["  %s  %s" % (one["id"], terminal.one_line(one["title"])) for one in value["didNotFit"]]

@@ -11,36 +11,65 @@ from memory.settings import change_config
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from memory.records import Record
+    from memory.store import Store
 
 TITLE = 80  # characters of a title taken from the text
 
 
 def learn(call: Call) -> int:
-    """Keep a learning."""
+    """Keep a learning; one that is there already takes the tags."""
+    from memory.redact import strip_private
+
     said = call.text().strip()
     if not said:
         raise UsageError("an empty learning; give it as an argument or on stdin")
     tier = paths.GLOBAL if call.options.tier_global else paths.SHARED if call.options.shared else paths.PRIVATE
     if call.options.tier_global and call.options.shared:
         raise UsageError("--global and --shared exclude one another; use one")
-    extra = {"versions": call.options.version or None, "confidence": call.options.confidence}
-    store, tags = call.store(), call.options.tag or []
-    kept = store.add("learning", call.options.title or first_clause(said), said + "\n", tier=tier,
-                     tags=tags, source=call.options.source or _author(call),
-                     session=session_of(call), extra={key: value for key, value in extra.items() if value})
-    if not set(tags) <= set(kept.tags):  # the same words of the same second: the learning was there
-        kept = store.edit(kept.name, {"tags": list(dict.fromkeys((*kept.tags, *tags)))})
+    said = strip_private(said).strip()
+    if not said:
+        raise UsageError("nothing is left to keep: all of it is private")
+    title, store = call.options.title or first_clause(said), call.store()
+    there = store.same("learning", title, said, tier)
+    kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
     call.indexed()
-    return _written(call, kept, "kept")
+    return _written(call, kept, "already there" if there else "kept")
+
+
+def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
+    """Write a new learning with what the options say of it."""
+    extra = {"versions": call.options.version, "confidence": call.options.confidence}
+    return store.add("learning", title, said + "\n", tier=tier, tags=call.options.tag or (), session=session_of(call),
+                     source=call.options.source or _author(call), extra={key: value for key, value in extra.items() if value})
+
+
+def _joined(call: Call, store: Store, there: Record) -> Record:
+    """Add the tags, versions and confidence of the options to a learning that is there."""
+    new = {"tags": _union(there.tags, call.options.tag), "versions": _union(there.versions, call.options.version),
+           "confidence": call.options.confidence or there.confidence}
+    old = {"tags": [*there.tags], "versions": [*there.versions], "confidence": there.confidence}
+    changes = {key: value for key, value in new.items() if value != old[key]}
+    return store.edit(there.name, changes) if changes else there
+
+
+def _union(there: Iterable[str], more: Iterable[str] | None) -> list[str]:
+    from memory.records import labels
+
+    return list(labels([*there, *(more or ())]))
 
 
 def checkpoint(call: Call) -> int:
     """Write a checkpoint: of a note, or of a session's work where there is none."""
     from memory import capture
+    from memory.redact import strip_private
 
     said = call.text()
     if said.strip():
+        if not strip_private(said).strip():
+            raise UsageError("nothing is left to keep: all of it is private")
         kept = capture.note(call.store(), call.place, said, call.options.tag or (), session_of(call), call.now)
     else:
         kept = _of_session(call)
@@ -111,15 +140,18 @@ def forget(call: Call) -> int:
 
 
 def _forget_hard(call: Call, id: str) -> int:
-    """Remove a record for good: its file, kept digests, and its words in the index."""
+    """Remove a record for good: its file, all cached digests, and its words in the index."""
     from memory import distill, indexer
 
     store = call.store()
     note = []
     try:
         found = store.find(id)
-    except StoreError:
-        found = store.restore(id)  # it stood in the archive, perhaps
+    except StoreError as unknown:
+        try:
+            found = store.find_archived(id)
+        except StoreError:
+            raise unknown from None
         note.append("  the archive's log still has the name of its file: %s" % found.name)
     title = terminal.one_line(found.title)
     if not call.options.yes and not confirmed("remove %s '%s' for good? type yes: " % (found.id, title)):

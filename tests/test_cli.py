@@ -142,6 +142,8 @@ def test_a_section_of_a_record_is_shown_alone(run, ok):
 WRONG = [
     (["recal", "x"], "did you mean 'recall'?"),
     (["recall", "--limt", "3", "x"], "did you mean '--limit'?"),
+    (["recall", "-n", "3", "x"], "did you mean '--limit'?"),
+    (["recall", "-q", "x"], "`dayleaf recall --help` lists them"),
     (["recall", "--kind", "learnin"], "did you mean 'learning'?"),
     (["recall", "--limit", "many"], "'many' is no number above 0"),
     (["recall", "--limit", "0"], "'0' is no number above 0"),
@@ -159,6 +161,7 @@ WRONG = [
     (["config", "set", "load.topp", "3"], "did you mean 'load.top'?"),
     (["config", "set", "load.top", "three"], "wants a number"),
     (["config", "set", "load.enabled", "maybe"], "wants true or false"),
+    (["config", "set", "redact.allow", "x"], "write it as JSON"),
     (["config", "set", "distill.provider", "claud"], "did you mean 'claude'?"),
     (["config", "sett"], "did you mean 'set'?"),
     (["rule", "aprove", "r-1"], "did you mean 'approve'?"),
@@ -516,7 +519,7 @@ def test_load_shows_what_a_prompt_would_get(ok):
     assert value["saved"] > 0 and value["considered"][0]["terms"]
     said = ok("load", "jwt signing key rotate", "--explain")
     assert "index_filter" in said and "candidates (" in said and "<dayleaf-memory" in said
-    assert "load.enabled" in ok("load", "x", DAYLEAF_LOAD_ENABLED="false")
+    assert "pushes: off by the environment; remove DAYLEAF_LOAD_ENABLED" in ok("load", "x", DAYLEAF_LOAD_ENABLED="false")
 
 
 def test_a_digest_cites_its_records_and_can_be_kept(ok):
@@ -612,31 +615,75 @@ def test_off_in_a_terminal_means_the_newest_session(ok, place):
 
 def test_a_session_that_never_ran_is_not_switched(run, ok, env, project, place):
     """A slip of the finger must not become the newest session; the one that ran is named."""
+    assert "none has run" in one_line_error(run("off", "--session", "nosuch"), 2)
     push(env, project, "SessionStart", "aaaa1111", source="startup")
-    assert "aaaa1111" in one_line_error(run("off", "--session", "nosuch"), 2)
+    assert "no session 'nosuch' here; the newest is aaaa1111" in one_line_error(run("off", "--session", "nosuch"), 2)
+    assert not Path(place.receipts("nosuch")).exists()
     assert "in session aaaa1111" in ok("off")
     assert receipts.session(place.receipts("aaaa1111")).off and "switched off" in ok("why")
 
 
-def test_nothing_is_kept_of_what_is_private(run):
-    """A learning or note that is all private leaves no empty file."""
-    assert "private" in one_line_error(run("learn", "<private>foo</private>"), 2)
+def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, project, place):
+    """The running one may be switched before its first receipt; neither `why`, `off` nor `stats` takes it for one that ran."""
+    push(env, project, "SessionStart", "aaaa1111", source="startup")
+    assert "in session bbbb2222" in ok("off", CLAUDE_CODE_SESSION_ID="bbbb2222")
+    assert receipts.session(place.receipts("bbbb2222")).off
+    assert json.loads(ok("why", "--json"))["session"] == "aaaa1111" and "in session aaaa1111" in ok("off")
+    assert json.loads(ok("stats", "--json"))["sessions"] == 1
 
 
-def test_the_same_words_with_another_tag_get_it(ok, place):
-    """The file that is there takes the tag."""
+@pytest.mark.parametrize("words", [["learn", "<private>foo. bar</private>"], ["learn", "<private>foo</private>", "--title", "T"],
+                                   ["checkpoint", "<private>foo</private>"]], ids=" ".join)
+def test_nothing_is_kept_of_what_is_private(run, place, words):
+    """A learning or note that is all private leaves no empty file, whatever its title."""
+    assert "nothing is left to keep: all of it is private" in one_line_error(run(*words), 2)
+    assert not list(Path(place.private).rglob("*.md"))
+
+
+def test_the_same_words_with_another_tag_get_it(ok, home):
+    """Today or later, the file that is there takes the tags; other words are another learning."""
     first = json.loads(ok("learn", "Issuers must match.", "--tag", "auth", "--json"))
-    again = json.loads(ok("learn", "Issuers must match.", "--tag", "jwt", "--json"))
-    assert first["id"] != again["id"] or again["tags"] == ["auth", "jwt"]
+    path = Path(first["path"])
+    path.write_text(path.read_text().replace("created: 20", "created: 19", 1))  # as if it had been written long ago
+    assert ok("learn", "Issuers must match.", "--tag", "jwt", "--version", "2").startswith("already there " + first["id"])
+    again = json.loads(ok("learn", "Issuers must match.", "--json"))
+    assert (again["id"], again["tags"], again["versions"]) == (first["id"], ["auth", "jwt"], ["2"])
+    assert ok("learn", "Issuers must match. Always.", "--title", "Issuers must match").startswith("kept")
+    assert len(list(Path(home).rglob("issuers*.md"))) == 2
+
+
+def test_the_same_words_of_a_candidate_are_kept(ok, place):
+    """What nobody accepted is not pushed: the user's own words must be."""
+    folder = Path(place.folder("p", "learning"))
+    folder.mkdir(parents=True)
+    (folder / "issuers-must-match-1a2b.md").write_text("---\ntitle: Issuers must match\nsource: auto\n---\nIssuers must match.\n")
+    assert ok("learn", "Issuers must match.").startswith("kept")
 
 
 def test_an_archived_record_is_said_to_be_archived(run, ok):
-    """Neither show nor restore offers another record in its place."""
+    """Neither show, forget nor restore offers another record in its place, and the start of an id will do."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    other = json.loads(ok("learn", "Another one.", "--json"))["id"]
     ok("forget", id)
-    assert "is archived; `dayleaf restore" in one_line_error(run("show", id), 1)
-    ok("restore", id)
+    for verb in ("show", "forget"):
+        for text in (id, id[:6]):
+            assert "is archived; `dayleaf restore %s` brings it back" % id in one_line_error(run(verb, text), 1)
+    ok("restore", id[:6])
     assert "it is in the store" in one_line_error(run("restore", id), 1)
+    ok("forget", id)
+    assert "--yes" in one_line_error(run("forget", id, "--hard"), 2)
+    assert "is archived" in one_line_error(run("show", id), 1)
+    assert "0 cached digests removed" in ok("forget", id, "--hard", "--yes")
+    for verb in ("show", "forget", "restore"):
+        said = one_line_error(run(verb, id), 1)
+        assert "record '%s'; " % id in said and "did you mean" not in said and other not in said
+
+
+def test_an_id_is_not_taken_for_one_that_is_merely_alike(run, ok):
+    """Hexadecimal digits are alike by chance; what may be removed is never offered for that."""
+    id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    alike = id[:6] + "".join("%x" % (15 - int(digit, 16)) for digit in id[6:8]) + id[8:]
+    assert id not in one_line_error(run("forget", alike), 1)
 
 
 def test_a_record_of_another_workspace_is_shown(ok, env, tmp_path):
@@ -657,14 +704,70 @@ def test_a_setting_goes_back_to_its_default(ok, run):
     assert "load.prompt" not in ok("status")
 
 
-def test_a_full_disk_behind_stdout_is_one_line(env, project):
-    """Not a trace, and not a second try at the interpreter's end."""
+def test_a_setting_is_unset_where_nothing_is_set(ok, home, project):
+    """No file is made for it, and a value that another file gives is said to be that file's."""
+    assert ok("config", "unset", "load.top") == "load.top = 6\n"
+    assert not Path(home, ".dayleaf", "config.json").exists()
+    Path(project, ".dayleaf").mkdir()
+    Path(project, ".dayleaf", "config.json").write_text('{"load.top": 2}')
+    assert ok("config", "unset", "load.top") == "load.top = 2 (project)\n"
+
+
+def test_a_wrong_value_is_refused_in_the_words_of_the_doctor(run, home):
+    """One fault, one sentence."""
+    said = "'load.top' wants a number, such as 6"
+    assert said in one_line_error(run("config", "set", "load.top", "many"), 2)
+    Path(home, ".dayleaf").mkdir()
+    Path(home, ".dayleaf", "config.json").write_text('{"load.top": "many"}')
+    assert said in run("doctor").stdout
+
+
+@pytest.mark.parametrize("verb", ["status", "recall"])
+def test_a_full_disk_behind_stdout_is_one_line(ok, env, project, place, verb):
+    """Not a trace, and not a second try at the interpreter's end, nor before a refresh of the index."""
     if not os.path.exists("/dev/full"):
         pytest.skip("no /dev/full here")
+    ok("learn", TEXT)
+    Path(place.folder("p", "learning"), "by-hand.md").write_text("walrus facts\n", encoding="utf-8")
     with open("/dev/full", "w") as full:
-        done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), "status"], stdout=full, stderr=subprocess.PIPE, text=True,
+        done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), verb], stdout=full, stderr=subprocess.PIPE, text=True,
                               env=env, cwd=project)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "No space left" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_named(run, project, home):
+    """The repository's, where the record was to be shared."""
+    Path(project, ".dayleaf").write_text("in the way")
+    said = one_line_error(run("learn", "x y", "--shared"), 1)
+    assert said.endswith("the permissions of " + project) and home + "/.dayleaf" not in said
+
+
+def test_redact_on_a_terminal_says_that_it_reads_stdin(env, project):
+    """It does not sit there in silence."""
+    status, shown = on_terminal(["redact"], env, project)
+    assert status == 2 and "reads stdin" in shown and shown.count("\n") == 1
+
+
+def test_the_counts_of_a_small_index_are_true(ok):
+    """What stands in the delta alone is counted, or nothing is said."""
+    ok("learn", TEXT)
+    assert "0 terms" not in ok("index", "status")
+    ok("index", "build")
+    assert "0 terms" not in ok("index", "status") and " terms" in ok("index", "status")
+
+
+def test_a_rejected_rule_is_neither_approved_nor_pending(run, ok, env, project, rule):
+    """The list has three states; --pending leaves only what waits; an unknown rule points to the list."""
+    assert "r-1" in ok("rule", "list", "--pending")
+    status, shown = on_terminal(["rule", "reject", "r-1"], env, project, "yes")
+    assert status == 0 and "rejected r-1  Never push to main" in shown
+    assert [(row["id"], row["state"]) for row in json.loads(ok("rule", "list", "--json"))] == [("r-1", "rejected")]
+    assert ok("rule", "list", "--pending") == "no rule waits\n" and "rejected" in ok("rule")
+    status, shown = on_terminal(["rule", "approve", "r-1"], env, project, "yes")
+    assert "approved r-1  Never push to main" in shown and "approved" in ok("rule")
+    rule.write_text(RULE + "Always.\n")
+    assert "pending" in ok("rule")
+    assert "`dayleaf rule list` names the rules" in one_line_error(run("rule", "approve", "r-77"), 1)
 
 
 def test_a_command_that_deletes_is_never_offered(run):
@@ -687,8 +790,31 @@ def test_a_digest_does_not_feed_on_itself(ok):
     assert {cited for bullet in again["bullets"] for cited in bullet["ids"]} == {id} and kept != id
 
 
-def test_status_says_where_pushes_are_off(ok, env, project):
-    """A switch that nobody remembers is found again."""
-    push(env, project, "SessionStart", "aaaa1111", source="startup")
-    ok("off")
-    assert "pushes are off in session aaaa1111" in ok("status")
+def test_status_says_where_pushes_are_off(ok, run, env, project):
+    """A switch that nobody remembers is found again, by status, doctor and load."""
+    ok("learn", TEXT)
+    assert "pushes: off" not in ok("status") + run("doctor").stdout + ok("load", "jwt")
+    for session in ("bbbb2222", "aaaa1111"):
+        push(env, project, "SessionStart", session, source="startup")
+        ok("off", "--session", session)
+    said = "off in session aaaa1111; `dayleaf on` switches them on"
+    for words in (["status"], ["doctor"], ["load", "jwt"]):
+        assert "pushes: " + said in run(*words).stdout, words
+    assert "off in session bbbb2222; `dayleaf on --session bbbb2222`" in ok("status")
+    assert "would be chosen (1 record)" in ok("load", "jwt")
+    for session in ("bbbb2222", "aaaa1111"):
+        ok("on", "--session", session)
+    assert "pushes: off" not in ok("status")
+    ok("off", "--project")
+    for words in (["status"], ["doctor"], ["load", "jwt"]):
+        assert "pushes: off in this project; `dayleaf on --project` switches them on" in run(*words).stdout, words
+    assert "\nchosen" not in ok("load", "jwt") and "would be chosen" in ok("load", "jwt")
+
+
+def test_load_says_that_all_learnings_came_at_the_start(ok):
+    """Few learnings are given at once, and a prompt gets none of them again; none are not called all."""
+    assert "every learning is given" not in ok("load", "jwt")
+    ok("learn", TEXT)
+    assert "every learning is given at the session's start" in ok("load", "jwt")
+    ok("learn", "Another learning of some length. " * 40)
+    assert "1 of them fit into the session's start" in ok("load", "jwt", DAYLEAF_LOAD_SESSIONCHARS="900")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import config, doctor, indexer, terminal
+from memory import config, doctor, indexer, receipts, terminal
 from memory.doctor import FAIL, OK, WARN
 from memory.store import Store
 
@@ -78,7 +78,24 @@ def test_settings_with_faults(examine, place):
     checks = examine("config")
     assert [check[0] for check in checks] == [WARN, WARN]
     assert "unknown key 'load.topp'" in checks[0][1] and "config list" in checks[0][2]
-    assert "nothing is pushed" in checks[1][1]
+    assert checks[1][1] == "pushes: off everywhere" and "config unset load.enabled" in checks[1][2]
+
+
+def test_a_value_that_is_the_default_is_no_difference(examine, place):
+    """Values are compared, not where they come from."""
+    Path(place.home).mkdir(parents=True, exist_ok=True)
+    Path(place.home, "config.json").write_text('{"load.top": 6}')
+    assert examine("config") == [(OK, "all defaults", "")]
+    Path(place.home, "config.json").write_text('{"load.top": 5}')
+    assert examine("config") == [(OK, "1 setting not as by default", "")]
+
+
+def test_a_session_whose_pushes_are_off_is_named(examine, place):
+    """With what switches them on again."""
+    receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
+    assert worst(examine("config")) == OK
+    receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "off"})
+    assert examine("config")[1:] == [(WARN, "pushes: off in session aaaa1111", "`dayleaf on` switches them on")]
 
 
 def test_files_that_cannot_be_read_are_named_with_line_and_remedy(examine, record, place):

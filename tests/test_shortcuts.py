@@ -108,6 +108,9 @@ def test_pushes_are_switched_for_this_session(expand, place):
     """off and on write the session's receipts."""
     assert "nothing more in session " + SESSION in reason(expand("off"))
     assert receipts.session(place.receipts(SESSION)).off
+    assert "pushes: off" not in reason(expand("status")), "no receipt of a start: it is no session that ran"
+    receipts.write(place.receipts(SESSION), {"v": 1, "event": "start"})
+    assert "pushes: off in session %s; `dayleaf on` switches them on" % SESSION in reason(expand("status"))
     reason(expand("on"))
     assert not receipts.session(place.receipts(SESSION)).off
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import config, files, paths, records, redact
+from memory import config, files, ids, paths, records, redact
 from memory.errors import StoreError, UsageError
 from memory.store import Store, Unreadable
 
@@ -370,6 +370,11 @@ def test_a_record_is_found_by_id_start_name_and_file(store):
 
 def test_what_is_not_found_names_what_is_near(store, place):
     """A slip gives the near id, not every id of the kind; a start of several ids says so."""
+    archived = store.add("learning", "Old", "x")
+    store.archive(archived.name, "r")
+    with pytest.raises(StoreError, match="is archived; `dayleaf restore %s` brings" % archived.id):
+        store.find(archived.id[:5])
+    assert store.find_archived(archived.id).body == "x\n"
     for name in ("abcdef1", "abcdef2", "abcdef3", "abcdef4"):
         put(place, "p/learnings/%s.md" % name, "---\nid: %s\n---\n" % name)
     with pytest.raises(StoreError, match="did you mean") as caught:
@@ -379,6 +384,32 @@ def test_what_is_not_found_names_what_is_near(store, place):
         store.find("abcd")
     with pytest.raises(StoreError, match="no record 'zzz'"):
         store.find("zzz")
+
+
+@pytest.mark.parametrize(("typed", "near"), [
+    ("l-1a2b3c4e", True), ("l-1a2b34d", True), ("l-1a2b3c44d", True), ("l-1a2bc34d", True), ("l-1a2b3c4", True),
+    ("l-1a2b3d4e", False), ("l-2b1a3c4d", False), ("l-1a2b", False), ("", False)])
+def test_only_a_slip_of_the_finger_is_near_an_id(typed, near):
+    """One character other, less or more, or two swapped; two others make another id."""
+    assert ids.is_slip(typed, "l-1a2b3c4d") is near
+
+
+def test_short_ids_are_never_near_one_another():
+    """`r-2` is no slip of `r-1`."""
+    assert not ids.is_slip("r-2", "r-1")
+
+
+def test_what_says_the_same_is_found_whenever_it_was_written(store, place):
+    """By kind, tier, title and words; a secret in the words is compared as it stands in the file."""
+    secret = "AK" + "IA" + "Q7RSTUVW2X3Y4Z5A"
+    first = store.add("learning", "One", "words\n", extra={"created": 1000.0})
+    held = store.add("learning", "Key", "key %s\n" % secret)
+    assert store.same("learning", "One", "words") == first and store.same("learning", "Key", "key " + secret) == held
+    for kind, title, body, tier in (("learning", "One", "other", "p"), ("learning", "On", "words", "p"),
+                                    ("plan", "One", "words", "p"), ("learning", "One", "words", "g")):
+        assert store.same(kind, title, body, tier) is None
+    put(place, "p/learnings/two-1a2b.md", "---\ntitle: Two\nsource: auto\n---\nwords\n")
+    assert store.same("learning", "Two", "words") is None
 
 
 def test_of_a_duplicate_id_the_newest_counts(store, place):

@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
-    "RECORD": "head yamlhead frontmatter records evidence named shapes redact git store trust adoption receipts walk",
+    "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive store trust adoption"
+              " receipts walk",
     "CAPTURE": "shell transcript facts checkpoint progress capture recovery",
     "INDEX": "segment delta entry index postings assembly indexer topics",
     "SELECT": "query fuzzy loader rank timewords shelf question lookup recall claims",

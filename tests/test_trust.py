@@ -42,6 +42,13 @@ def test_the_last_decision_wins(base, now):
         assert {approval[2] for approval in trust.approved(base)} == expected
 
 
+def test_what_was_rejected_is_told_from_what_waits(base, now):
+    """The last decision on the exact content; other content has none."""
+    for sha256, decision in ((ONE, "approve"), (ONE, "reject"), (TWO, "approve")):
+        trust.decide(base, "w", "r-1", sha256, decision, "alex", now)
+    assert trust.decisions(base) == {("w", "r-1", ONE): "reject", ("w", "r-1", TWO): "approve"}
+
+
 def test_global_records_share_one_workspace():
     """A record of the global tier is approved for every project."""
     assert trust.workspace_of("g/rules/x.md", "api-1") == "global"
