@@ -129,20 +129,20 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     """Return (the block for a prompt, what it shows); ("", []) where nothing reaches the threshold."""
     budget = render.Budget(settings["load.promptChars"] - render.overhead("prompt"))
     chosen: Chosen = []
-    picks = [(found.doc(p.number), p.strength, p.reason) for p in choice.picks]
+    picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
     if not picks and not state.prompts and choice.strategy != loader.LOAD_ALL:
         recent = [d for d in found.listed("learnings") if d.id not in state.shown]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
     if settings["load.rules"]:
         stems = frozenset(term for term, _ in text.terms(prompt))
         add_rules(found, stems, {doc.id for doc, _, _ in picks}, budget, chosen, state.shown)
-    for doc, strength, reason in picks:
+    for doc, relevance, reason in picks:
         if budget.left < LEAST_UNITS:
             break
         for record in reread(found, [doc]):
             if record.accepted and record.kind == "learning" and \
                     budget.take(item(record, min(ITEM_UNITS, budget.left - 1))):
-                chosen.append([record.id, round(strength, 3), reason])
+                chosen.append([record.id, round(relevance, 3), reason])
     return (render.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
 

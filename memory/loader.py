@@ -6,12 +6,17 @@
     >= 31, or > 15,000 tokens         topic_filter   brief with topic map    category -> its topics -> the best in them,
                                                                             and exact hits outside them
 
-The stricter of count and tokens wins.  A prompt gets a learning only where its strength reaches `load.relevance`:
+The stricter of count and tokens wins.  A prompt gets a learning only where its relevance reaches `load.relevance`:
 
-    strength = sum over matched terms of damping * weight * idf / ln(1 + N) * impact / 115
+    strength  = sum over matched terms of damping * weight * idf / ln(1 + N) * impact / 115
+    coverage  = sum over matched terms of damping * weight * idf, over the same sum of all terms of the prompt
+    relevance = strength * coverage
 
-so that a term which one record of N holds counts about 1 at 10 and at 10,000 records, and twice that in a title.  Words that
-every prompt holds (`fix`, `add`, `run`, `test` …) are damped; one weak word alone never pushes anything.
+A term which one record of N holds counts about 1 at 10 and at 10,000 records, and twice that in a title.  Coverage tells a
+prompt about the learning from one about something else that shares two of its words; a word that no record holds counts
+against all of them.  Words that say what to do and not what about (`fix`, `add`, `run`, `test` …) are damped; one weak word
+alone never pushes anything, and beside the most relevant learning only those come that are nearly as relevant.
+evals/README.md has the measurements.
 """
 
 from __future__ import annotations
@@ -29,19 +34,35 @@ if TYPE_CHECKING:
 
 LOAD_ALL, INDEX_FILTER, TOPIC_FILTER = "load_all", "index_filter", "topic_filter"
 
-# Stems of words that say what to do, not what about.
+# Stems of words that say what to do, not what about: of chores, and of everyday speech.
 COMMON = frozenset(
     "fix add chang updat make run test file code function method class work us creat implement write check look try show "
-    "help need want explain continu go ye yeah ok okai thank good great next step remov delet move renam line error issu bug "
-    "problem todo thing wai new also still again first last on two sure right start stop keep put let see know think mean "
-    "find read open set build commit push pull branch merg review refactor clean improv support handl call return valu name "
-    "type data list user time dai project repo app thi that".split())
+    "help need want explain continu go ye yeah ok okai thank good great next step remov delet move renam line error issu "
+    "bug problem todo thing wai new also still again first last on two sure right start stop keep put let see know think "
+    "mean find read open set build commit push pull branch merg review refactor clean improv support handl call return valu "
+    "name type data list user time dai project repo app thi that bump version main master pr rebas revert undo diff lint "
+    "format readm doc document comment skip option second third doubl instead summari tag releas come back turn take took "
+    "long live like never seen almost up far insid sinc stai until hand singl wrong alreadi alwai anoth aw awai becaus "
+    "befor behav better bring broken care case cannot current differ either els enough even ever everi exact exactli expect "
+    "extra few fewer final full given happen hear hold idea itself kind later least leav less littl lot mani mayb might "
+    "much near noth notic often onc onli otherwis outsid part perhap place point possibl quit rather real realli recent "
+    "seem sever simpl simpli someth sometim soon tell though togeth total toward tri twice usual veri wait walk whether "
+    "while whole wish within without wonder wors yet across allow alon along answer appear around ask base behavior "
+    "behaviour bit choos claim clear close complet consid convert correct cut detail easi easier end etc everywher exist "
+    "explicit fail fine follow give goe gone guess half hope immedi includ intend involv left lose lost miss nice obviou "
+    "old pick pleas prefer produc proper properli quick quickli refer remain replac requir result sai send sent sort "
+    "suggest suppos understand whatev whenev wherev".split())
 DAMPING = 0.35
 WEAK = 0.15  # strength of a term that counts as a match
 TELLING = 0.28  # weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40, 150 of 1,000
 STRONG = 1.3  # strength that one term alone must bring
-EXACT = 1.6  # times the threshold: what a learning outside the category's topics must bring
+EXACT = 1.25  # times the threshold: what a learning outside the category's topics must bring
 CANDIDATES = 24  # records that are looked at, whatever their sections
+PIECE = 200  # characters of a prompt that are matched as one
+NEARLY = 0.8  # share of the best one's relevance that the others must have
+UNKNOWN = 0.75  # how much a word that no record holds counts against all
+PIECE = 200  # characters of a prompt that are matched as one
+NEARLY = 0.8  # share of the best learning's relevance that the others must have
 
 # Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its words is among them.
 CATEGORIES: Dict[str, FrozenSet[str]] = {
@@ -58,12 +79,12 @@ MODES = {"plan": "design"}  # a permission mode that speaks for a category
 
 
 class Pick:
-    """A learning chosen for a prompt: its document's number, strength and the reason in words that hold no prompt text."""
+    """A learning chosen for a prompt: its document's number, relevance and the reason in words that hold no prompt text."""
 
-    __slots__ = ("number", "reason", "strength")
+    __slots__ = ("number", "reason", "relevance")
 
-    def __init__(self, number: int, strength: float, reason: str):
-        self.number, self.strength, self.reason = number, strength, reason
+    def __init__(self, number: int, relevance: float, reason: str):
+        self.number, self.relevance, self.reason = number, relevance, reason
 
 
 class Choice:
@@ -90,60 +111,107 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most `load.top` picks.
     """
     name = strategy(index.learnings, index.learning_tokens, config)
-    terms = damped(text.terms(prompt))
-    stems = frozenset(term for term, _ in terms)
+    stems = frozenset(term for term, _ in text.terms(prompt))
     category = category_of(stems, mode) if name == TOPIC_FILTER else ""
     member = _Membership(category, stems)
-    least, wanted = config["load.relevance"] * log(1.0 + index.documents), CANDIDATES + len(shown)
+    best: Dict[str, Pick] = {}
+    candidates = 0
+    for piece in pieces(prompt):
+        picks, scored = _matching(index, damped(text.terms(piece)), config, member, shown)
+        candidates += scored
+        for pick in picks:
+            id = index.doc(pick.number).id
+            if id not in best or pick.relevance > best[id].relevance:
+                best[id] = pick
+    order = sorted(best.values(), key=lambda pick: (-pick.relevance, pick.number))
+    least = NEARLY * order[0].relevance if order else 0.0
+    return Choice(name, [pick for pick in order[:config["load.top"]] if pick.relevance >= least], candidates, category)
+
+
+def pieces(prompt: str) -> List[str]:
+    """Return what of a prompt is matched, each on its own: a long one's first and last line, and all of it.
+
+    What people paste stands below or above what they say, and would take its share of every coverage.
+    """
+    whole = prompt.strip()
+    if len(whole) <= PIECE:
+        return [whole]
+    first, last = whole.partition("\n")[0], whole.rpartition("\n")[2]
+    if len(first) > PIECE:
+        first = first[:PIECE].rpartition(" ")[0]
+    if len(last) > PIECE:
+        last = last[-PIECE:].partition(" ")[2]
+    return list(dict.fromkeys((first, last, whole)))
+
+
+def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, member: _Membership,
+              shown: Set[str]) -> Tuple[List[Pick], int]:
+    """Return (learnings that match terms, how many documents were scored)."""
+    norm, wanted = log(1.0 + index.documents), CANDIDATES + len(shown)
     while True:
-        found = query.search(index, terms, wanted, push=True, least=least, telling=TELLING * log(1.0 + index.documents))
+        found = query.search(index, terms, wanted, push=True, least=config["load.relevance"] * norm, telling=TELLING * norm)
         picks, records = _picked(index, found, terms, config, member, shown)
         # The sections of one long learning, shown or not, may fill all places: then the search goes on behind them.
         if len(found) < wanted or wanted >= index.documents or len(picks) >= config["load.top"] or records >= CANDIDATES:
-            return Choice(name, picks, len(found), category)
+            return picks, len(found)
         wanted *= 4
 
 
 def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tuple[str, float]], config: Config,
             member: _Membership, shown: Set[str]) -> Tuple[List[Pick], int]:
-    """Return (picks among candidates that are given best first, how many records that were not shown were looked at)."""
-    floor, norm, top = config["load.relevance"], log(1.0 + index.documents), config["load.top"]
+    """Return (picks among candidates that are given strongest first, how many records that were not shown were looked at)."""
+    floor, norm, worth = config["load.relevance"], log(1.0 + index.documents), worths(index, terms)
     picks: List[Pick] = []
     seen: Set[str] = set(shown)
     looked: Set[str] = set()
     for score, number in found:
-        strength = score / norm
-        if strength < floor or len(picks) >= top:
+        if score < floor * norm:  # relevance is never above strength
             break
         doc = index.doc(number)
         if doc.id in seen:
             continue
         looked.add(doc.id)
-        parts = [part for _, part in strengths(index, terms, number)]
-        if refusal(strength, parts, floor, ""):
-            continue
-        reason = "%d of %d terms" % (len(parts), len(terms))
+        parts, relevance = matched(index, terms, number, worth)
+        reason, outside = "%d of %d terms" % (len(parts), len(terms)), ""
         if member.category:
-            inside = any(map(member.__getitem__, doc.topics))
-            if not inside and refusal(strength, parts, floor, member.category):
-                continue
-            reason += (", topic of " if inside else ", exact outside ") + member.category
-        seen.add(doc.id)
-        picks.append(Pick(number, strength, reason))
+            outside = "" if any(map(member.__getitem__, doc.topics)) else member.category
+            reason += (", exact outside " if outside else ", topic of ") + member.category
+        if not refusal(relevance, parts, floor, outside):
+            seen.add(doc.id)
+            picks.append(Pick(number, relevance, reason))
     return picks, len(looked)
 
 
-def refusal(strength: float, parts: Sequence[float], floor: float, outside: str) -> str:
+def matched(index: Index, terms: Sequence[Tuple[str, float]], number: int,
+            worth: Dict[str, float]) -> Tuple[List[Tuple[str, float]], float]:
+    """Return (what each matched term adds to a document's strength, the document's relevance); `worth` is that of `worths`."""
+    norm = log(1.0 + index.documents)
+    parts = [(term, value / norm) for term, value in query.parts(index, terms, number)]
+    coverage = sum(worth[term] for term, _ in parts) / (sum(worth.values()) or 1.0)
+    return parts, sum(part for _, part in parts) * coverage
+
+
+def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
+    """Return each term's weight * idf, of one that no record holds UNKNOWN of it: what coverage adds up."""
+    found: Dict[str, float] = {}
+    for term, weight in terms:
+        df = index.df(term) + (len(index.delta.search(term)) if index.delta.docs else 0)
+        found[term] = weight * query.idf(index.documents, df) * (1.0 if df else UNKNOWN)
+    return found
+
+
+def refusal(relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str) -> str:
     """Say why a learning is not pushed, or "".
 
     parts: what each matched term adds.  floor: `load.relevance`.  outside: the prompt's category, where no topic of the
     learning belongs to it, else "".
     """
-    if strength < floor:
+    if relevance < floor:
         return "below %.2f" % floor
-    if sum(part > WEAK for part in parts) < 2 and max(parts, default=0.0) < STRONG:
+    strengths = [part for _, part in parts]
+    if sum(part > WEAK for part in strengths) < 2 and max(strengths, default=0.0) < STRONG:
         return "one term alone"
-    if outside and strength < floor * EXACT:
+    if outside and relevance < floor * EXACT:
         return "outside %s, below %.2f" % (outside, floor * EXACT)
     return ""
 
@@ -158,12 +226,6 @@ def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
     """Lower the weight of the words that every prompt holds, and of small numbers: `4` is a part of `utf4` as of `ipv4`."""
     return [(term, weight * DAMPING if term in COMMON or (len(term) < 3 and term.isdigit()) else weight)
             for term, weight in terms]
-
-
-def strengths(index: Index, terms: Sequence[Tuple[str, float]], number: int) -> List[Tuple[str, float]]:
-    """Return what each matched term contributes to a document's strength."""
-    norm = log(1.0 + index.documents)
-    return [(term, value / norm) for term, value in query.parts(index, terms, number)]
 
 
 def category_of(stems: FrozenSet[str], mode: str) -> str:

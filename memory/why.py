@@ -12,7 +12,7 @@ from typing import Any
 from memory import brief, clock, config, context, files, index, loader, paths, receipts, records, terminal, text
 from memory.errors import IndexFault, UsageError
 
-FLOOR = 0.01  # strength below which a candidate is not worth a line
+FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
 RECENT_SESSIONS = 20  # of which it is said that their pushes are off
 _SETTING = {"project": ("in this project", "`dayleaf on --project` switches them on"),
@@ -198,8 +198,8 @@ def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) ->
         return {
             "strategy": choice.strategy, "category": choice.category, "learnings": found.learnings,
             "learningTokens": found.learning_tokens, "candidates": choice.candidates, "threshold": settings["load.relevance"],
-            "picks": [{"id": id, "title": titles.get(id, ""), "strength": strength, "reason": reason}
-                      for id, strength, reason in shown],
+            "picks": [{"id": id, "title": titles.get(id, ""), "relevance": relevance, "reason": reason}
+                      for id, relevance, reason in shown],
             "didNotFit": [{"id": id, "title": titles.get(id, "")} for id in known if id not in fitted],
             "considered": [{**one, "title": titles.get(one["id"], "")} for one in candidates],
             "enabled": bool(settings["load.enabled"] and settings["load.prompt"]), "off": switched_off(place, settings, 1),
@@ -210,29 +210,31 @@ def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) ->
 
 
 def _candidates(found: index.Index, prompt: str, choice: loader.Choice, settings: config.Config) -> list[dict[str, Any]]:
-    """Return the strongest candidates with what each term adds, and why those were left out that were."""
+    """Return the most relevant candidates with what each term adds, and why those were left out that were."""
     from memory import query
 
-    terms = loader.damped(text.terms(prompt))
     picked = {found.doc(pick.number).id for pick in choice.picks}
     floor = settings["load.relevance"]
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
     topics: dict[str, tuple[str, ...]] = {}
-    for _, number in query.search(found, terms, loader.CANDIDATES, push=True):
-        parts = loader.strengths(found, terms, number)
-        total = sum(part for _, part in parts)
-        doc = found.doc(number)
-        id = doc.id
-        topics[id] = doc.topics
-        if total > rows.get(id, (FLOOR, []))[0]:
-            rows[id] = (total, parts)
+    for piece in loader.pieces(prompt):
+        terms = loader.damped(text.terms(piece))
+        worth = loader.worths(found, terms)
+        for _, number in query.search(found, terms, loader.CANDIDATES, push=True):
+            parts, total = loader.matched(found, terms, number, worth)
+            doc = found.doc(number)
+            topics[doc.id] = doc.topics
+            if total > rows.get(doc.id, (FLOOR, []))[0]:
+                rows[doc.id] = (total, parts)
     order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
+    best = max((pick.relevance for pick in choice.picks), default=0.0)
     out = []
     for id, (total, parts) in order:
         outside = "" if loader.is_inside(choice.category, prompt, topics[id]) else choice.category
-        against = "" if id in picked else loader.refusal(total, [part for _, part in parts], floor, outside) or (
+        against = "" if id in picked else loader.refusal(total, parts, floor, outside) or (
+            "below %.2f, %.1f of the best" % (loader.NEARLY * best, loader.NEARLY) if total < loader.NEARLY * best else
             "load.top %d" % settings["load.top"])
-        out.append({"id": id, "strength": round(total, 3), "terms": {term: round(part, 3) for term, part in parts},
+        out.append({"id": id, "relevance": round(total, 3), "terms": {term: round(part, 3) for term, part in parts},
                     "leftOut": against})
     return out
 
@@ -249,7 +251,7 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
     if value["strategy"] == loader.LOAD_ALL and value["learnings"] and not value["off"]:
         out.append("every learning is given at the session's start; a prompt gets none again" if given == value["learnings"]
                    else "%d of them fit into the session's start; a prompt gets what it needs of the others" % given)
-    rows = [["%.2f" % pick["strength"], pick["id"], terminal.one_line(pick["title"]), pick["reason"]] for pick in value["picks"]]
+    rows = [["%.2f" % pick["relevance"], pick["id"], terminal.one_line(pick["title"]), pick["reason"]] for pick in value["picks"]]
     head = "chosen" if value["enabled"] and not value["off"] else "would be chosen"
     chosen = ["", "%s (%s):" % (head, terminal.count(len(rows), "record")), *terminal.table(rows, "  ", (0,))]
     out += chosen if rows else ["nothing reaches the model"]
@@ -258,7 +260,7 @@ def load_lines(value: dict[str, Any], explain: bool) -> list[str]:
     out += ["", "%s, %s tokens; %s tokens saved against loading every learning" % (
         terminal.count(value["characters"], "character"), value["tokens"], "{:,}".format(value["saved"]))]
     if explain:
-        rows = [["%.2f" % one["strength"], one["id"], terminal.one_line(one["title"]), one["leftOut"] or "chosen",
+        rows = [["%.2f" % one["relevance"], one["id"], terminal.one_line(one["title"]), one["leftOut"] or "chosen",
                  "  ".join("%s %.2f" % (terminal.one_line(term), part) for term, part in one["terms"].items())]
                 for one in value["considered"]]
         if rows:

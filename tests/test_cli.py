@@ -509,13 +509,13 @@ def test_why_tells_what_was_put_into_which_prompt(ok, run, env, project):
 
 
 def test_load_shows_what_a_prompt_would_get(ok):
-    """Strategy, picks with strength and reason, every candidate with its terms, tokens saved."""
+    """Strategy, picks with relevance and reason, every candidate with its terms, tokens saved."""
     for i in range(12):
         ok("learn", "The %s service number %d needs its own flag." % (["kafka", "redis", "nginx"][i % 3], i))
     ok("learn", "Rotate the JWT signing key with scripts/rotate_key.sh, or logins fail.")
     value = json.loads(ok("load", "jwt signing key rotate", "--json"))
     assert value["strategy"] == "index_filter" and value["learnings"] == 13
-    assert value["picks"][0]["title"].startswith("Rotate the JWT signing key") and value["picks"][0]["strength"] > 1
+    assert value["picks"][0]["title"].startswith("Rotate the JWT signing key") and value["picks"][0]["relevance"] > 1
     assert value["saved"] > 0 and value["considered"][0]["terms"]
     said = ok("load", "jwt signing key rotate", "--explain")
     assert "index_filter" in said and "candidates (" in said and "<dayleaf-memory" in said
