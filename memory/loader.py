@@ -51,7 +51,7 @@ COMMON = frozenset(
     "behaviour bit choos claim clear close complet consid convert correct cut detail easi easier end etc everywher exist "
     "explicit fail fine follow give goe gone guess half hope immedi includ intend involv left lose lost miss nice obviou "
     "old pick pleas prefer produc proper properli quick quickli refer remain replac requir result sai send sent sort "
-    "suggest suppos understand whatev whenev wherev".split())
+    "suggest suppos understand whatev whenev wherev if then not no between after through dure under over against off out".split())
 DAMPING = 0.35
 WEAK = 0.15  # strength of a term that counts as a match
 TELLING = 0.28  # weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40, 150 of 1,000

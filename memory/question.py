@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from memory import fuzzy, rank, text, timewords
+from memory import fuzzy, rank, shortforms, text, timewords
 from memory import query as search
 from memory.errors import UsageError
 from memory.shelf import Shelf
 
 MOST_TERMS = 64
+SHORT = 0.5  # weight of a word's short or long form
+UNKNOWN = 1.5  # times SHORT where no record holds the word itself
 MOST_LIMIT = 10000
 _OPTIONS = frozenset("query text since days from to kind kinds tag tags topic topics file branch session version versions "
                      "workspace context-tags limit min-score semantic lexical explain json".split())
@@ -98,6 +100,11 @@ class Terms:
 
     def _vary(self) -> None:
         """Add the words that the query may have meant."""
+        for term, weight in [*self.weights.items(), *((term, UNKNOWN * weight) for term, weight in self._unknown.items())]:
+            for other in shortforms.OTHERS.get(term, ()):
+                if self.df(other):
+                    self._add(other, SHORT * weight, "%s~%s" % (term, other))
+                    self._guessed.add(term)
         for term, a, b in fuzzy.joined(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
         for raw in self._raws:

@@ -6,7 +6,7 @@ what it does in Python is paid per vocabulary entry and not per word.
 
     getUserToken, get_user_token   getusertoken + get, user, token
     netcdf4, HNF4A                 themselves + netcdf, 4; hnf, 4
-    no-cache                       cache + nocache
+    no-cache                       no, cache + nocache
     src/auth/jwt.py                src, auth, jwt, py + jwt.py
     DataArray.to_dataset           dataarray, todataset + data, arrai, dataset
     v2.1.0, 1.5, b6fd487           themselves (v2.1.0 + v2)
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
     Terms = Tuple[Tuple[str, float], ...]
 
-VERSION = 3  # stands in every index: a change of what comes out here makes old indexes stale
+VERSION = 4  # stands in every index: a change of what comes out here makes old indexes stale
 
 STOP = frozenset(
-    "a an the and or but if then else of at by for with about against between into through during before after to from in "
-    "out on off over under again further is am are was were be been being have has had having do does did doing will would "
-    "shall should can could may might must i me my mine we us our you your he him his she her it its they them their this "
-    "that these those there here what which who whom whose when where why how not no nor so than too very s t just don now "
-    "as any some all each both more most other such only own same get got let ve ll re d m please".split())
+    "a an the and or but of at by for with about into to from in on again further is am are was were be been being have has "
+    "had having do does did doing will would shall should can could may might must i me my mine we us our you your he him "
+    "his she her it its they them their this that these those there here what which who whom whose when where why how nor "
+    "so than too very s t just don now as any some all each both more most other such only own same get got let ve ll re d "
+    "m please".split())
 
 PART, JOINED = 0.5, 0.1
 LONGEST = 64  # characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by their parts

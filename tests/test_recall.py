@@ -431,6 +431,21 @@ def test_one_record_is_found_by_id_start_and_name(store, now):
         find("l-jvt")
 
 
+@pytest.mark.parametrize(("query", "found"), [("auth", "a"), ("db migration", "b"), ("configuration of the repository", "c"),
+                                              ("authentication", "a")])
+def test_short_forms_and_long_ones_find_one_another(place, now, query, found):
+    """A developer writes `db` and means the database; the word itself still counts most."""
+    write(place, "p/learnings/a.md", "The authentication needs both headers.", id="a", title="Login")
+    write(place, "p/learnings/b.md", "The database wants its migrations in order.", id="b", title="Order")
+    write(place, "p/learnings/c.md", "The repo holds a config for each host.", id="c", title="Hosts")
+    write(place, "p/learnings/d.md", "authority", id="d", title="Other")
+    indexer.build(place, now)
+    assert ids(place, now, query)[0] == found
+    write(place, "p/learnings/e.md", "The auth header.", id="e", title="Login too")
+    indexer.build(place, now)
+    assert set(ids(place, now, "auth")[:2]) == {"a", "e"} and ids(place, now, "auth")[0] == "e"
+
+
 def test_the_neighbours_in_a_conversation_are_found(place, now):
     """An answer without the words of the question comes with it, where short notes of one session stand side by side."""
     turns = ["Ann: what breaks the jwt issuer check?", "Ben: the clock of the container.", "Ann: lunch?", "Ben: sure, at noon."]

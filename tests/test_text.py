@@ -10,7 +10,7 @@ TABLE = [
     ("src/auth/jwt.py", ["src", "auth", "jwt", "py", "jwt.py"]),
     ("src/pkg/__init__.py", ["src", "pkg", "init", "py", "init__.py"]),
     ("DataArray.to_dataset", ["dataarray", "data", "arrai", "todataset", "dataset"]),
-    ("--no-cache", ["cach", "nocache"]),
+    ("--no-cache", ["no", "cach", "nocache"]),
     ("UCP1-independent", ["ucp1", "ucp", "1", "independ", "ucp1independent"]),
     ("HIV-1", ["hiv", "1", "hiv1"]),
     ("h5netcdf", ["h5netcdf", "5", "netcdf"]),
