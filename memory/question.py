@@ -107,20 +107,23 @@ class Terms:
                     self._guessed.add(term)
         for term, a, b in fuzzy.joined(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
+        typed: Dict[str, str] = {}
         for raw in self._raws:
             low = raw.strip("-./_").lower()
             terms = [t for t, _ in text.expand(raw)]
+            typed.update(dict.fromkeys(terms, low))
             if low and terms and not any(self.df(t) for t in terms):
                 for half in fuzzy.halves(low, self.df):
                     self._add(half, fuzzy.VARIANT, raw)
         # What hyphens make is rarely a word of its own, and its parts are looked for anyway.
-        wanted = {term: weight for term, weight in self._unknown.items() if weight >= text.PART and fuzzy.is_fuzzable(term)}
+        wanted = {term: weight for term, weight in self._unknown.items()
+                  if weight >= text.PART and (fuzzy.is_fuzzable(term) or fuzzy.is_fuzzable(typed.get(term, "")))}
         near = fuzzy.scorer() if wanted else None
         if wanted and near is None:
             self.notes.append("RapidFuzz is not installed: misspelt words are not looked for; `dayleaf doctor` tells how")
         for term, weight in wanted.items() if near else ():
             words = [w for shelf in self._shelves for w in shelf.vocabulary(term[0])]
-            for word, similarity in fuzzy.neighbours(term, words, self.df, near):  # type: ignore[arg-type]
+            for word, similarity in fuzzy.neighbours(term, typed.get(term, term), words, self.df, near):  # type: ignore[arg-type]
                 self._add(word, similarity * weight, "%s~%s" % (term, word))
                 self._guessed.add(term)
 

@@ -431,6 +431,20 @@ def test_one_record_is_found_by_id_start_and_name(store, now):
         find("l-jvt")
 
 
+SLIPS = {"dimensionns": "dimensions", "dimesnions": "dimensions", "diensions": "dimensions", "calclate": "calculate",
+         "calculatin": "calculate", "runnign": "running", "indeing": "indexing", "triangulatin": "triangulation", "generaly": "generally"}
+
+
+@pytest.mark.parametrize("typed", SLIPS)
+def test_a_slip_that_hides_a_word_from_the_stemmer_is_found(place, now, typed):
+    """In the ending, or before it: the index holds stems alone."""
+    pytest.importorskip("rapidfuzz")
+    for word in {*SLIPS.values(), "kitchen", "garden"}:
+        write(place, "p/learnings/%s.md" % word, "All about %s here." % word, id=word, title="Note")
+    indexer.build(place, now)
+    assert ids(place, now, typed)[:1] == [SLIPS[typed]]
+
+
 @pytest.mark.parametrize(("query", "found"), [("auth", "a"), ("db migration", "b"), ("configuration of the repository", "c"),
                                               ("authentication", "a")])
 def test_short_forms_and_long_ones_find_one_another(place, now, query, found):
