@@ -48,6 +48,11 @@ DEFAULTS: Values = {
     "distill.cache": True,
     "distill.dailyCalls": 50,
     "distill.dailyTokens": 500000,
+    "embeddings.provider.command": "",  # a command (see embedder.py), `minilm` for the built-in one, "" for none
+    "embeddings.provider.args": [],
+    "embeddings.modelLabel": "",  # name of its model; another label is embedded anew
+    "embeddings.timeout": 60.0,  # seconds for one process
+    "embeddings.scripts": "auto",  # auto | latin | all: the writing its model knows
     "redact.enabled": True,
     "redact.allow": [],  # exact strings that may stay
     "runtime.auto": True,  # set up the runtime in the background where it is missing
