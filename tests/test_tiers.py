@@ -15,7 +15,7 @@ TIERS = {
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive store trust adoption"
               " receipts walk",
     "CAPTURE": "shell transcript facts checkpoint progress capture recovery",
-    "INDEX": "segment delta entry index postings assembly indexer topics",
+    "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
     "SELECT": "query fuzzy loader rank timewords shelf question shortforms lookup recall claims",
     "SPEAK": "render terminal brief context shortcuts extract providers spend distill status doctor why worker",
     "COMMAND": "call arguments settings writing reading upkeep cli",
