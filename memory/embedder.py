@@ -204,7 +204,7 @@ def _run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, st
         if not reader.is_alive():
             reader.stream.close()
     if out.full:
-        raise ProviderError("over %d MB of output for %d bytes of text" % (limit >> 20, len(stdin)))
+        raise ProviderError("over %d KB of output for %d bytes of text" % (limit >> 10, len(stdin)))
     if not in_time:
         raise ProviderError("timeout: no answer within %g s" % round(seconds, 2))
     if process.returncode:

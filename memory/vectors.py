@@ -175,6 +175,8 @@ class _Work:
         """Read a changed file; what can be made of known vectors is written with the next flush."""
         data = _read(self.place, found[0])
         if data is None:
+            if self.side and (found[0] in self.side.log or self.side.find(found[0]) >= 0):
+                self._append([(found[0], None)])
             return
         cut = chunks(records.from_bytes(found[0], data, found[2] / 1e9))
         self.waiting.append((found, bytes.fromhex(files.sha256(data)[:16]), cut))
