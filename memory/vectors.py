@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memory.walk import Found
 
 WORDS, CHARS = 180, 1500  # of a chunk; characters bound what has long words, or none (Chinese, Japanese)
-BATCH = 256  # texts for one process: what an interrupted run may lose
+BATCH = 64  # texts for one process: what an interrupted run may lose, and 6 s of the built-in provider (its start is 0.2 s)
 MERGE_AT = 256  # frames of the log, or a twentieth of the records where that is fewer (but 16)
 RACY = 2 * 10**9  # ns: an mtime this close to the writing proves nothing; the checksum decides
 

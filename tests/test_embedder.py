@@ -114,7 +114,7 @@ time.sleep(60)"""
 def test_a_flood_is_cut_off(tmp_path, env):
     """Endless output ends at the limit, long before the deadline and the memory do."""
     begun = time.monotonic()
-    with pytest.raises(ProviderError, match="over 7.. KB of output"):
+    with pytest.raises(ProviderError, match=r"over 7\d\d KB of output"):
         embedder.embed(stubs.provider(tmp_path, "while True:\n    sys.stdout.write('x' * 65536)"), TEXTS, env)
     assert time.monotonic() - begun < 10
 
@@ -157,12 +157,12 @@ def test_a_command_is_found_by_absolute_path_or_on_path_alone(tmp_path, env, mon
     (here / "broken").chmod(0o755)
     monkeypatch.chdir(here)
     for command in ("evil", "./evil", "here/evil", "/nonexistent/x"):
-        with pytest.raises(ProviderError, match="command not found: .*"):
+        with pytest.raises(ProviderError, match="command not found"):
             embedder.embed(embedder.Provider(command, (), "x", 5.0), TEXTS, {**env, "PATH": "." + os.pathsep + env["PATH"]})
     assert not (here / "ran").exists()
     with pytest.raises(ProviderError, match="does not start"):
         embedder.embed(embedder.Provider(str(here / "broken"), (), "x", 5.0), TEXTS, env)
-    with pytest.raises(ProviderError, match="exit status|of 3 vectors"):
+    with pytest.raises(ProviderError, match=r"exit status|of 3 vectors"):
         embedder.embed(embedder.Provider("evil", (), "x", 5.0), TEXTS, {**env, "PATH": str(here) + os.pathsep + env["PATH"]})
 
 

@@ -144,8 +144,18 @@ def test_gelu_is_exact():
     assert np.abs(minilm.gelu(x) - exact).max() < 2e-6
 
 
+@pytest.mark.parametrize("lengths", [[], [1], [256] * 9, [5] * 70, [256, 3, 3, 200, 1, 256], list(range(1, 256))])
+def test_batches_are_of_similar_length_and_bounded(lengths):
+    """Every text is in one batch; at most 32 texts and 1,024 tokens, filling included, go together."""
+    found = list(minilm._batches(lengths))
+    assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
+    assert all(len(batch) <= 32 and len(batch) * max(lengths[i] for i in batch) <= 1024 for batch in found)
+    flat = [lengths[number] for batch in found for number in batch]
+    assert flat == sorted(flat)
+
+
 def test_few_texts_use_one_thread(tmp_path):
-    """Below FEW texts the threads of a matrix library only cost; the user's own choice stays."""
+    """Below FEW texts the threads of a matrix library only cost, beyond they are half the cores; the user's own choice stays."""
     code = (f"import sys, io, os; sys.path.insert(0, {str(Path(SCRIPT).parents[1])!r})\n"
             "from memory import minilm\n"
             "minilm.embed = lambda *a: []\n"
@@ -157,4 +167,5 @@ def test_few_texts_use_one_thread(tmp_path):
         done = subprocess.run([sys.executable, "-c", code, str(count)], capture_output=True, text=True, env={**env, **more})
         return done.stdout.strip()
 
-    assert (said(7), said(8), said(7, OPENBLAS_NUM_THREADS="4")) == ("1", "None", "4")
+    half = str(max(1, os.cpu_count() // 2))
+    assert (said(7), said(8), said(7, OPENBLAS_NUM_THREADS="4")) == ("1", half, "4")

@@ -515,11 +515,11 @@ def test_a_replaced_record_is_found_by_its_new_words_alone(store, provider, env,
     vectors.update(store, provider, env, now)
     vectors.update(store, provider, env, now)
     old = ask(provider, env, " ".join(f"word9x{j}" for j in range(12)))
-    before = dict((name, value) for name, _, value in vectors.search(store, old, 30))
+    before = {name: value for name, _, value in vectors.search(store, old, 30)}
     vault.put(store, "p/learnings/l09.md", "Other", "pears apples plums")
     vectors.update(store, provider, env, now)
     assert vectors.state(store)["frames"] == 1
-    after = dict((name, value) for name, _, value in vectors.search(store, old, 30))
+    after = {name: value for name, _, value in vectors.search(store, old, 30)}
     assert before["p/learnings/l09.md"] > 0.9 > 0.6 > after["p/learnings/l09.md"] and len(after) == 30
     assert names(store, ask(provider, env, "pears apples plums"), 1) == ["p/learnings/l09.md"]
 
