@@ -310,6 +310,23 @@ def test_a_damaged_row_costs_its_record_alone(store, provider, env, now, seen):
     assert (done.embedded, done.kept, len(seen())) == (1, 29, 1)
 
 
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_damaged_row_is_never_carried_over(store, provider, env, now, gone):
+    """Where it is not embedded again (its file went too, or the limit is reached) it leaves the file, and gets no new checksum."""
+    vectors.update(store, provider, env, now)
+    path = Path(rows.path_of(store))
+    data = bytearray(path.read_bytes())
+    data[-64 * 3] ^= 0xFF
+    path.write_bytes(data)
+    before = contents(store)
+    if gone:
+        os.unlink(store.path(list(before)[-3]))
+    vectors.update(store, provider, env, now, limit=0)
+    kept = contents(store)
+    assert len(kept) == 29 and kept.items() <= before.items()
+    assert (vectors.state(store)["behind"], vectors.state(store)["problem"]) == (0 if gone else 1, "")
+
+
 @pytest.mark.parametrize("data", [b"", b"x", b"DLVEC\0\0\1", b"DLVEC\0\0\2" + bytes(200), bytes(5000), b"# notes\n" * 100])
 def test_a_foreign_file_is_an_index_fault_and_then_replaced(store, provider, env, now, data):
     """Empty, short, of another version, or something else altogether."""
