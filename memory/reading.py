@@ -20,13 +20,13 @@ HITS_TO_DISTILL = 20
 
 def recall(call: Call) -> int:
     """Search the memory."""
-    from memory import recall as search
-    from memory import trust
+    from memory import batch, trust
 
     words = " ".join(call.words)
     if call.options.batch:
         offset = clock.local_offset(call.now)
-        for line in search.batch(sys.stdin, call.place, call.settings, call.now, offset, _query(call, words, None)):
+        for line in batch.batch(sys.stdin, call.place, call.settings, call.now, offset, _query(call, words, None),
+                                 semantic=_semantic(call)):
             print(line)
         return 0
     found = _found(call, words, call.options.limit)
@@ -45,7 +45,13 @@ def _found(call: Call, words: str, limit: int | None) -> Any:
 
     with call.spinner("searching"):
         query = _query(call, words, limit)
-        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
+        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call))
+
+
+def _semantic(call: Call) -> Any:
+    from memory.semantic import Semantic
+
+    return Semantic(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
 
 
 def _query(call: Call, words: str, limit: int | None) -> Any:

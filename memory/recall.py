@@ -2,28 +2,27 @@
 
 A query without text lists the newest first.  Time words in the text filter (timewords.py); where they leave nothing, the
 search is repeated without them and says so.  Words that no record holds are looked for as misspellings (fuzzy.py).
-
-Batch format, one JSON object a line: in {"id", "query", options of `options` by name, "now"}, out {"id", "hits": [{"id",
-"score"}]}, or {"id", "error"} for a line that cannot be answered; its order is that of the input.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from struct import error as StructError
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory import claims, entry, jsonio, rank, segment, text, timewords
+from memory import claims, entry, rank, segment, text, timewords
 from memory import query as search
 from memory.config import Config
-from memory.errors import IndexFault, StoreError, UsageError
+from memory.errors import IndexFault, UsageError
 from memory.lookup import workspaces
 from memory.paths import FOLDERS, GLOBAL, Place
-from memory.question import MOST_LIMIT, MOST_TERMS, Terms, string
+from memory.question import MOST_LIMIT, MOST_TERMS, Terms
 from memory.question import Query as Query
 from memory.question import options as options
 from memory.rank import Candidate, Hit
 from memory.records import Record
+from memory.semantic import FILTERED as FILTERED_NEAR
+from memory.semantic import NEAR, Semantic
 from memory.shelf import Shelf
 
 SECTIONS = 4  # of one record that get a second look
@@ -49,14 +48,15 @@ class Found(NamedTuple):
 
 
 def recall(place: Place, settings: Config, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
-           uses: Optional[Mapping[str, int]] = None, outcomes: Optional[Mapping[str, Tuple[int, int]]] = None) -> Found:
+           uses: Optional[Mapping[str, int]] = None, outcomes: Optional[Mapping[str, Tuple[int, int]]] = None,
+           semantic: Optional[Semantic] = None) -> Found:
     """Answer a query.
 
     now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the workspaces to search instead
-    of those that the query names.  uses, outcomes: counts by id, from the ledger.  Raises UsageError for an unknown
-    workspace or kind.
+    of those that the query names.  uses, outcomes: counts by id, from the ledger.  semantic: vectors, for queries that want them.
+    Raises UsageError for an unknown workspace or kind.
     """
-    with Searcher(place, settings, uses, outcomes) as searcher:
+    with Searcher(place, settings, uses, outcomes, semantic) as searcher:
         return searcher.answer(query, now, offset, places)
 
 
@@ -64,8 +64,8 @@ class Searcher:
     """Open indexes and what was read through them, for one query or a batch; use it as a context manager."""
 
     def __init__(self, place: Place, settings: Config, uses: Optional[Mapping[str, int]] = None,
-                 outcomes: Optional[Mapping[str, Tuple[int, int]]] = None):
-        self.place, self.settings = place, settings
+                 outcomes: Optional[Mapping[str, Tuple[int, int]]] = None, semantic: Optional[Semantic] = None):
+        self.place, self.settings, self.semantic = place, settings, semantic
         self.uses, self.outcomes = uses or {}, outcomes or {}
         self.shelves: Dict[str, Shelf] = {}
         self.expansion = rank.Expansion()
@@ -115,8 +115,6 @@ class _Task:
     def run(self) -> Found:
         for shelf in self.shelves:
             self.notes += [note for note in shelf.notes if note not in self.notes]
-        if self.query.semantic:
-            self.notes.append("semantic search is not set up here; ranked by words alone")
         asked = self.query
         hits: List[Hit] = []
         gaps: Tuple[str, ...] = ()
@@ -176,10 +174,17 @@ class _Task:
             pool = self._with_neighbours(pool)
             question = terms.without(rank.authors(pool, question))
             found = rank.looks(pool, question, expansion)
-        return self._ranked(pool, found, question, talk), terms.gaps()
+            near: Dict[str, float] = {}
+        else:
+            near = self._near(pool)
+            found = found + rank.looks(pool[len(found):], question, expansion)
+        return self._ranked(pool, found, question, talk, near), terms.gaps()
 
-    def _ranked(self, pool: Sequence[Candidate], found: Sequence[rank.Look], question: rank.Question, talk: bool) -> List[Hit]:
+    def _ranked(self, pool: Sequence[Candidate], found: Sequence[rank.Look], question: rank.Question, talk: bool,
+                near: Mapping[str, float]) -> List[Hit]:
         relevance = rank.relevances(pool, found, question, talk)
+        if near:
+            relevance = rank.fused(relevance, [near.get(c.path, 0.0) for c in pool])
         scored = rank.adjusted(pool, relevance, self._signals(pool, question))
         best: Dict[str, Tuple[float, int]] = {}
         for i, ((score, _), candidate) in enumerate(zip(scored, pool)):
@@ -247,6 +252,36 @@ class _Task:
         """The global tier is in every workspace's index: it counts in the first searched alone."""
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
+    def _near(self, pool: List[Candidate]) -> Dict[str, float]:
+        """Add the records nearest to the query to the pool; return how near each is, from 0 to 1 by its file, {} without vectors.
+
+        Not for notes of conversations: there vectors cost MRR (evals/README.md), and neighbours tell more.
+        """
+        semantic = self.searcher.semantic
+        if semantic is None or not semantic.is_wanted(self.query.semantic):
+            if self.query.semantic and semantic is None:
+                self.notes.append("no semantic search here; ranked by words alone")
+            return {}
+        vector = semantic.vector(self.searcher.place, self.query.text, self.now, self.notes)
+        best: Dict[str, Tuple[float, Shelf, str, int]] = {}
+        for shelf in self.shelves if vector is not None else ():
+            limit = FILTERED_NEAR if self._is_filtered() else NEAR
+            for name, ordinal, similarity in semantic.near(shelf.place, vector, limit, self.notes):
+                path = shelf.place.path(name)
+                if not self._is_elsewhere(shelf, name) and similarity > best.get(path, (-2.0,))[0]:
+                    best[path] = (similarity, shelf, name, ordinal)
+        order = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
+        there = {c.path for c in pool}
+        most = len(there) + max(CANDIDATES, 2 * self.limit)
+        for i, (path, (_, shelf, name, ordinal)) in enumerate(order):
+            candidate = shelf.section(name, ordinal, -1 - i) if path not in there and len(there) < most else None
+            if candidate and self._passes(candidate.record):
+                pool.append(candidate)
+                there.add(path)
+        order = order[:NEAR]
+        low, high = (order[-1][1][0], order[0][1][0]) if order else (0.0, 0.0)
+        return {path: (row[0] - low) / (high - low) if high > low else 1.0 for path, row in order}
+
     def _with_neighbours(self, pool: List[Candidate]) -> List[Candidate]:
         """Add the notes just before and after the best candidates: an answer follows its question without its words."""
         have = {(c.workspace, c.number) for c in pool}
@@ -297,7 +332,7 @@ class _Task:
         pool = [c for c, k in zip(pool, seen) if k.places]
         mean = sum(k.length for k in seen) / max(1, len(seen)) or 1.0
         question = rank.Question(weights, sequence, mean, {}, self.query.text)
-        return self._ranked(pool, rank.looks(pool, question, expansion), question, False)
+        return self._ranked(pool, rank.looks(pool, question, expansion), question, False, {})
 
     # ---- filters
 
@@ -351,6 +386,8 @@ class _Task:
         if not hits:
             self.notes.append("nothing found")
         backend = "lexical" if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves) else "lexical, from the files"
+        if any(name == "vector" for hit in shown for name, _ in hit.parts):
+            backend += " + vectors (%s)" % (self.searcher.semantic.label if self.searcher.semantic else "")
         return Found(tuple(shown), tuple(self.notes), backend, max(0, len(hits) - self.limit) + self.unread,
                      any(shelf.is_stale for shelf in self.shelves), gaps)
 
@@ -359,35 +396,3 @@ class _Task:
         if hit.workspace != place.key:  # a note of another project, or of all, says nothing of this one's files
             return claims.UNKNOWN
         return claims.check(hit.record, place.root, place.git).state
-
-
-def batch(lines: Iterable[str], place: Place, settings: Config, now: float, offset: float, base: Optional[Query] = None,
-          uses: Optional[Mapping[str, int]] = None, outcomes: Optional[Mapping[str, Tuple[int, int]]] = None) -> Iterator[str]:
-    """Answer JSONL queries as JSONL (format above) through one open index; blank lines are skipped.
-
-    now: the instant for lines without one of their own.  base: the options of the command itself.
-    """
-    with Searcher(place, settings, uses, outcomes) as searcher:
-        for line in lines:
-            if not line.strip():
-                continue
-            id_: Any = None
-            try:
-                given = jsonio.parse(line)
-                if not isinstance(given, dict):
-                    raise UsageError("a line of a batch is one JSON object")
-                id_ = given.pop("id", None)
-                instant = _instant(given.pop("now", None), now, offset)
-                found = searcher.answer(options(given, instant, offset, base), instant, offset)
-            except (UsageError, StoreError, ValueError) as error:
-                yield jsonio.dump({"id": id_, "error": str(error)})
-                continue
-            yield jsonio.dump({"id": id_, "hits": [{"id": hit.record.id, "score": round(hit.score, 6)} for hit in found.hits]})
-
-
-def _instant(said: Any, now: float, offset: float) -> float:
-    if said is None:
-        return now
-    if isinstance(said, (int, float)) and not isinstance(said, bool):
-        return float(said)
-    return timewords.instant(string("now", said), now, offset)

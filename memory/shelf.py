@@ -128,23 +128,31 @@ class Shelf:
         if number in self.index.delta.gone:
             return None
         doc = self.index.doc(number)
-        record = self.record(doc.name)
+        return self._made(doc.name, doc.ordinal, number, doc.checksum.hex())
+
+    def section(self, name: str, ordinal: int, number: int) -> Optional[rank.Candidate]:
+        """Read a section of a record that is known by name; None where the record is gone.  number: to tell it from others."""
+        return self._made(name, ordinal, number, "")
+
+    def _made(self, name: str, ordinal: int, number: int, checksum: str) -> Optional[rank.Candidate]:
+        """checksum: the start of the one that the index has, "" where it has none."""
+        record = self.record(name)
         if record is None:
             self._drifted = True
             return None
-        key = (doc.name, doc.ordinal)
+        key = (name, ordinal)
         known = self._words.get(key)
         if known is None or known[0] != record.checksum:
-            if record.checksum[:16] != doc.checksum.hex():
+            if not record.checksum.startswith(checksum):
                 self._drifted = True
             sections = entry.sections(record.body)
-            section, body = sections[doc.ordinal] if doc.ordinal < len(sections) else sections[0]
+            section, body = sections[ordinal] if ordinal < len(sections) else sections[0]
             known = (record.checksum, rank.Words(record, section, body, self._table), section)
             if len(self._words) >= REMEMBERED:
                 self._words.clear()
             self._words[key] = known
         workspace = "global" if record.tier == "g" else self.place.key
-        return rank.Candidate(record, known[2], known[1], workspace, self.place.path(doc.name), number)
+        return rank.Candidate(record, known[2], known[1], workspace, self.place.path(name), number)
 
     def record(self, name: str) -> Optional[Record]:
         """Read one record, again only where its file changed since; None where it is gone or cannot be read."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memory import clock, config, files, index, indexer, jsonio, paths, receipts, spend, terminal, text, why
+from memory import clock, config, files, index, indexer, jsonio, paths, receipts, spend, terminal, text, vectors, why
 from memory.errors import IndexFault
 from memory.store import Store
 
-BUILD, REFRESH = "`dayleaf index build`", "`dayleaf index refresh`"
+BUILD, REFRESH, EMBED = "`dayleaf index build`", "`dayleaf index refresh`", "`dayleaf index build --embeddings`"
 MOST_LISTED = 10  # skipped records that are listed for a person
 MOST_USED = 5
 
@@ -33,7 +33,8 @@ def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str,
         "tiers": {paths.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
         "records": {kind: tiers for kind, tiers in counts.items() if tiers},
         "total": sum(n for tiers in counts.values() for n in tiers.values()), "tokens": tokens,
-        "index": index_state(place), "backend": "lexical",
+        "index": index_state(place), "vectors": vectors.state(place),
+        "backend": "lexical" + (" + vectors" if settings["recall.semantic"] else ""),
         "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
         "off": why.switched_off(place, settings),
@@ -113,6 +114,12 @@ def index_lines(value: dict[str, Any]) -> list[str]:
             ", " + terminal.count(found["terms"], "term") if found["terms"] else "")],
                  ["delta", "{:,} bytes, {}".format(found["deltaBytes"], terminal.count(found["deltaFrames"], "frame"))],
                  ["holds", ", ".join(terminal.count(found[noun + "s"], noun) for noun in ("record", "document"))]]
+    made = value["vectors"]
+    if made["rows"] or made["problem"]:
+        rows.append(["vectors", "{}, {}, {:,} bytes ({}){}".format(
+            terminal.count(made["records"], "record"), terminal.count(made["rows"], "chunk"), made["bytes"], made["label"],
+            "; %s, %s mends it" % (made["problem"], EMBED) if made["problem"] else
+            "; %s behind, %s catches up" % (terminal.count(made["behind"], "file"), EMBED) if made["behind"] else "")])
     skipped = ["  skipped %s:%d: %s; %s" % (terminal.one_line(s["name"]), s["line"], s["reason"], s["remedy"])
                for s in value["skipped"][:MOST_LISTED]]
     rest = len(value["skipped"]) - MOST_LISTED

@@ -30,7 +30,26 @@ def _build(call: Call) -> int:
         def told(done: int, of: int) -> None:
             spinner.step = "building the index: %d of %d" % (done, of)
 
-        return _summary(call, indexer.build(call.place, call.now, told))
+        done = indexer.build(call.place, call.now, told)
+    return _embed(call, done) if call.options.embeddings else _summary(call, done)
+
+
+def _embed(call: Call, done: Any) -> int:
+    """Bring the vectors of the workspaces asked for up to date, after the index; raises ProviderError, UsageError."""
+    from memory import embedder, lookup, semantic, vectors
+
+    provider = embedder.from_settings(call.settings, call.options.vectors_by or "", call.env)
+    if provider is None:
+        raise UsageError("no provider of vectors is set: " + semantic.SET_UP)
+    out, lines = [], []
+    for place in lookup.workspaces(call.place, call.options.workspace or ""):
+        with call.spinner("embedding %s with %s" % (place.key, provider.label)):
+            made = vectors.update(place, provider, call.env, call.now)
+        out.append({"workspace": place.key, **made._asdict()})
+        lines.append("%s: another process is embedding it" % place.key if made.busy else
+                     "%s: %s embedded, %d kept, %d removed in %.1f s (%s)" % (
+                         place.key, terminal.count(made.embedded, "chunk"), made.kept, made.removed, made.took, provider.label))
+    return call.answer({**done._asdict(), "vectors": out}, [*_said(done), *lines])
 
 
 def _refresh(call: Call) -> int:
@@ -41,11 +60,15 @@ def _refresh(call: Call) -> int:
 
 
 def _summary(call: Call, done: Any) -> int:
+    return call.answer(done._asdict(), _said(done))
+
+
+def _said(done: Any) -> list[str]:
     if done.busy:
-        return call.answer(done._asdict(), ["another process is building the index; its result serves this place too"])
+        return ["another process is building the index; its result serves this place too"]
     said = "%s: %d added, %d changed, %d removed%s" % (
         terminal.count(done.records, "record"), done.added, done.changed, done.removed, "; built anew" if done.built else "")
-    return call.answer(done._asdict(), [said, *("skipped %s; `dayleaf doctor` says why" % name for name in done.skipped)])
+    return [said, *("skipped %s; `dayleaf doctor` says why" % name for name in done.skipped)]
 
 
 def _verify(call: Call) -> int:
@@ -65,7 +88,8 @@ def _index_status(call: Call) -> int:
 
     with call.spinner("reading the records"):
         value = state.gather(call.place, call.settings, call.now)
-    return call.answer({key: value[key] for key in ("workspace", "index", "records", "skipped")}, state.index_lines(value))
+    return call.answer({key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
+                       state.index_lines(value))
 
 
 def _export(call: Call) -> int:

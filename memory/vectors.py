@@ -307,6 +307,18 @@ def _differs(place: Place, name: str, checksum: bytes) -> bool:
     return data is None or bytes.fromhex(files.sha256(data)[:16]) != checksum
 
 
+def label_of(place: Place) -> str:
+    """Return the label of the model whose vectors are there, "" where there are none that can be read."""
+    try:
+        side = Sidecar(place)
+    except IndexFault:
+        return ""
+    try:
+        return side.meta.get("label", "")
+    finally:
+        side.close()
+
+
 def state(place: Place) -> Dict[str, Any]:
     """Return what there is: rows, records, label, dims, bytes, frames of the log, `behind` (files that an update would read or
     forget), and `problem`, "" where all bytes are those that were written."""

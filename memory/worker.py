@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     Event = Dict[str, Any]
 
+EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
 
 
@@ -23,6 +24,7 @@ def work(event: Event, env: Dict[str, str], now: float) -> None:
     capture.on_event(event, env, now, written.append)
     if written:
         indexer.refresh(place, now, names=written)
+        embed(place, config.load(place.home, place.root, env), env, now)
 
 
 def after_start(event: Event, env: Dict[str, str], now: float) -> None:
@@ -53,6 +55,20 @@ def _recover(place: paths.Place, settings: config.Config, event: Event, env: Dic
 
 def _refresh(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
     indexer.freshen(event, env, now)
+    embed(place, settings, env, now)
+
+
+def embed(place: paths.Place, settings: config.Config, env: Dict[str, str], now: float) -> None:
+    """Give new and changed records their vectors, where `index build --embeddings` has made some with the same model."""
+    from memory import embedder, rows
+
+    if not files.exists(rows.path_of(place)):
+        return
+    from memory import vectors
+
+    provider = embedder.from_settings(settings, "", env)
+    if provider and vectors.label_of(place) == provider.label:
+        vectors.update(place, provider, env, now, EMBEDDED)
 
 
 def _set_up(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:

@@ -223,7 +223,7 @@ def test_a_shim_gives_way_to_a_real_python(spaced, tmp_path, reachable):
 
 
 @pytest.mark.parametrize(("words", "env", "status", "message"), [
-    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --test, --uninstall, --help"),
+    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --test, --uninstall, --help"),
     (("--runtime", "--test"), {}, 2, "one option at a time, not '--runtime --test'"),
     ((), {"HOME": ""}, 1, "HOME is not set; run HOME=/your/home ./install.sh"),
     (("--runtime",), {"DAYLEAF_HOME": "here"}, 2, "DAYLEAF_HOME must be an absolute path, not 'here'"),

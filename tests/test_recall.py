@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import vault
 
-from memory import config, fuzzy, index, indexer, lookup, paths, recall, shelf
+from memory import batch, config, fuzzy, index, indexer, lookup, paths, recall, shelf
 from memory.errors import StoreError, UsageError
 
 BACKENDS = ("index", "delta", "files")
@@ -376,7 +376,7 @@ def test_a_batch_answers_line_by_line(store, now):
              json.dumps({"id": 2, "query": "yesterday", "now": "2026-11-22T10:00:00Z"}),
              json.dumps({"id": 3, "query": "jwt", "tag": ["auth"]}),
              json.dumps({"id": 4, "query": ["jwt"]})]
-    out = [json.loads(line) for line in recall.batch(lines, store, settings(store), now, 0.0)]
+    out = [json.loads(line) for line in batch.batch(lines, store, settings(store), now, 0.0)]
     assert out[0]["id"] == 1 and [hit["id"] for hit in out[0]["hits"]] == ["l-jwt"] and out[0]["hits"][0]["score"] > 0
     assert out[1]["id"] is None and "error" in out[1] and "error" in out[2]
     assert out[3]["id"] == "x" and "nonsense" in out[3]["error"] and "wrong" in out[4]["error"]
@@ -388,7 +388,7 @@ def test_a_batch_gives_what_single_queries_give(store, now):
     """What one query leaves in memory changes nothing for the next."""
     texts = ["jwt issuer", "dokcer", "버튼", "redis pool", "jwt issuer"]
     lines = [json.dumps({"id": i, "query": text}) for i, text in enumerate(texts)]
-    out = [[hit["id"] for hit in json.loads(line)["hits"]] for line in recall.batch(lines, store, settings(store), now, 0.0)]
+    out = [[hit["id"] for hit in json.loads(line)["hits"]] for line in batch.batch(lines, store, settings(store), now, 0.0)]
     assert out == [ids(store, now, text) for text in texts]
 
 
@@ -402,7 +402,7 @@ def test_an_edit_between_two_lines_of_a_batch_is_seen(place, now):
         write(place, "p/learnings/jwt.md", "Nothing left of it.", id="l-jwt", title="Emptied")
         yield json.dumps({"id": 2, "query": "jwt issuer mismatch", "limit": 1})
 
-    out = [[hit["id"] for hit in json.loads(line)["hits"]] for line in recall.batch(lines(), place, settings(place), now, 0.0)]
+    out = [[hit["id"] for hit in json.loads(line)["hits"]] for line in batch.batch(lines(), place, settings(place), now, 0.0)]
     assert out[0] == ["l-jwt"] and out[1] != ["l-jwt"]
 
 
@@ -410,7 +410,7 @@ def test_a_base_query_holds_for_every_line(store, now):
     """The command's own options, unless a line says otherwise."""
     lines = [json.dumps({"id": 1, "query": "jwt"}), json.dumps({"id": 2, "query": "jwt", "kind": "learning"})]
     base = recall.options({"kind": "checkpoint"}, now, 0.0)
-    answers = recall.batch(lines, store, settings(store), now, 0.0, base)
+    answers = batch.batch(lines, store, settings(store), now, 0.0, base)
     out = [[hit["id"] for hit in json.loads(line)["hits"]] for line in answers]
     assert out == [["c-today"], ["l-jwt"]]
 

@@ -16,7 +16,7 @@ TIERS = {
               " receipts walk",
     "CAPTURE": "shell transcript facts checkpoint progress capture recovery",
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
-    "SELECT": "query fuzzy loader rank timewords shelf question shortforms lookup recall claims",
+    "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims",
     "SPEAK": "render terminal brief context shortcuts extract providers spend distill status doctor why worker",
     "COMMAND": "call arguments settings writing reading upkeep cli",
 }
