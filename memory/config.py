@@ -36,6 +36,7 @@ DEFAULTS: Values = {
     "load.top": 6,  # learnings a prompt may get
     "load.promptChars": 2500,  # UTF-16 units a prompt's block may hold
     "load.sessionChars": 9500,  # UTF-16 units the brief may hold; the host cuts above 10,000
+    "load.routes": [],  # "category: word word …": see loader.categories
     "load.relevance": 1.2,  # what a learning must score for a prompt (see loader.py)
     "load.recent": 3,  # learnings for a first prompt that matches nothing
     "recall.limit": 10,

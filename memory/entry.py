@@ -14,6 +14,7 @@ SECTION_CHARS = 6000  # a longer body is indexed section by section
 SECTION_LEAST = 400  # a shorter section joins the one before it
 HEAD_WEIGHT = 3  # title, section, tags and topics count this often, the body once
 MOST_TOPICS = 3
+TITLE_TOPICS = 3  # of a learning that names none
 
 
 def sections(body: str) -> List[Tuple[str, str]]:
@@ -49,7 +50,19 @@ def sections(body: str) -> List[Tuple[str, str]]:
 
 
 def topic_names(record: Record) -> Tuple[str, ...]:
-    """Return the topics of a record, most telling first: those written in it, then its tags."""
+    """Return the topics of a record, most telling first: those written in it; of a learning without any, the first telling
+    words of its title, or of its file's name where it has no title of its own."""
+    written = written_topics(record)
+    if written or record.kind != "learning":
+        return written
+    title = record.title if record.meta.get("title") else record.name.rpartition("/")[2][:-3].replace("-", " ")
+    words = [word.strip("-./_").lower() for word in text.split(title)]
+    return tuple(dict.fromkeys(word for word in words if len(word) > 1 and not word.isdigit() and word not in text.STOP
+                               and text.stem(word) not in text.COMMON))[:TITLE_TOPICS]
+
+
+def written_topics(record: Record) -> Tuple[str, ...]:
+    """Return the topics and then the tags that stand in a record, in the form that all are compared in."""
     found: Dict[str, None] = {}
     for name in (*record.topics, *record.tags):
         name = "-".join(name.lower().split())[:40]

@@ -34,24 +34,6 @@ if TYPE_CHECKING:
 
 LOAD_ALL, INDEX_FILTER, TOPIC_FILTER = "load_all", "index_filter", "topic_filter"
 
-# Stems of words that say what to do, not what about: of chores, and of everyday speech.
-COMMON = frozenset(
-    "fix add chang updat make run test file code function method class work us creat implement write check look try show "
-    "help need want explain continu go ye yeah ok okai thank good great next step remov delet move renam line error issu "
-    "bug problem todo thing wai new also still again first last on two sure right start stop keep put let see know think "
-    "mean find read open set build commit push pull branch merg review refactor clean improv support handl call return valu "
-    "name type data list user time dai project repo app thi that bump version main master pr rebas revert undo diff lint "
-    "format readm doc document comment skip option second third doubl instead summari tag releas come back turn take took "
-    "long live like never seen almost up far insid sinc stai until hand singl wrong alreadi alwai anoth aw awai becaus "
-    "befor behav better bring broken care case cannot current differ either els enough even ever everi exact exactli expect "
-    "extra few fewer final full given happen hear hold idea itself kind later least leav less littl lot mani mayb might "
-    "much near noth notic often onc onli otherwis outsid part perhap place point possibl quit rather real realli recent "
-    "seem sever simpl simpli someth sometim soon tell though togeth total toward tri twice usual veri wait walk whether "
-    "while whole wish within without wonder wors yet across allow alon along answer appear around ask base behavior "
-    "behaviour bit choos claim clear close complet consid convert correct cut detail easi easier end etc everywher exist "
-    "explicit fail fine follow give goe gone guess half hope immedi includ intend involv left lose lost miss nice obviou "
-    "old pick pleas prefer produc proper properli quick quickli refer remain replac requir result sai send sent sort "
-    "suggest suppos understand whatev whenev wherev if then not no between after through dure under over against off out".split())
 DAMPING = 0.35
 WEAK = 0.15  # strength of a term that counts as a match
 TELLING = 0.28  # weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40, 150 of 1,000
@@ -65,6 +47,7 @@ PIECE = 200  # characters of a prompt that are matched as one
 NEARLY = 0.8  # share of the best learning's relevance that the others must have
 
 # Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its words is among them.
+# `load.routes` adds to them, or puts others in their place.
 CATEGORIES: Dict[str, FrozenSet[str]] = {
     "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
     "build": frozenset("build compil bundl docker ci pipelin releas packag depend instal version deploi lint".split()),
@@ -112,8 +95,9 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     """
     name = strategy(index.learnings, index.learning_tokens, config)
     stems = frozenset(term for term, _ in text.terms(prompt))
-    category = category_of(stems, mode) if name == TOPIC_FILTER else ""
-    member = _Membership(category, stems)
+    table = categories(config["load.routes"])
+    category = category_of(stems, mode, table) if name == TOPIC_FILTER else ""
+    member = _Membership(category, table.get(category, frozenset()) | stems)
     best: Dict[str, Pick] = {}
     candidates = 0
     for piece in pieces(prompt):
@@ -216,22 +200,36 @@ def refusal(relevance: float, parts: Sequence[Tuple[str, float]], floor: float, 
     return ""
 
 
-def is_inside(category: str, prompt: str, topics: Sequence[str]) -> bool:
-    """Tell whether one of a learning's topics belongs to a category or is named by the prompt."""
+def is_inside(category: str, prompt: str, topics: Sequence[str], routes: Sequence[str]) -> bool:
+    """Tell whether one of a learning's topics belongs to a category or is named by the prompt.  routes: see `categories`."""
     stems = frozenset(term for term, _ in text.terms(prompt))
-    return any(map(_Membership(category, stems).__getitem__, topics))
+    return any(map(_Membership(category, categories(routes).get(category, frozenset()) | stems).__getitem__, topics))
+
+
+def categories(routes: Sequence[str]) -> Dict[str, FrozenSet[str]]:
+    """Return the routing table: CATEGORIES, and what `load.routes` says.
+
+    routes: `category: word word …`, which takes the place of a category's words, or drops it where no word follows.
+    """
+    if not routes:
+        return CATEGORIES
+    found = dict(CATEGORIES)
+    for route in routes:
+        name, _, words = str(route).partition(":")
+        found[name.strip().lower()] = frozenset(term for term, _ in text.terms(words))
+    return {name: words for name, words in found.items() if name and words}
 
 
 def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
     """Lower the weight of the words that every prompt holds, and of small numbers: `4` is a part of `utf4` as of `ipv4`."""
-    return [(term, weight * DAMPING if term in COMMON or (len(term) < 3 and term.isdigit()) else weight)
+    return [(term, weight * DAMPING if term in text.COMMON or (len(term) < 3 and term.isdigit()) else weight)
             for term, weight in terms]
 
 
-def category_of(stems: FrozenSet[str], mode: str) -> str:
+def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str]]) -> str:
     """Return the category of a prompt: the one whose words it holds most of, else that of the permission mode, else ""."""
-    counts = sorted((-len(stems & words), name) for name, words in CATEGORIES.items())
-    if counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
+    counts = sorted((-len(stems & words), name) for name, words in table.items())
+    if not counts or counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
         return MODES.get(mode, "")
     return counts[0][1]
 
@@ -239,9 +237,9 @@ def category_of(stems: FrozenSet[str], mode: str) -> str:
 class _Membership(dict[str, bool]):
     """Topic -> whether it belongs to a category or is named by the prompt; only candidates' topics are ever asked."""
 
-    def __init__(self, category: str, stems: FrozenSet[str]):
+    def __init__(self, category: str, words: FrozenSet[str]):
         super().__init__()
-        self.category, self.words = category, CATEGORIES.get(category, frozenset()) | stems
+        self.category, self.words = category, words
 
     def __missing__(self, topic: str) -> bool:
         self[topic] = found = topic == self.category or any(t in self.words for t, _ in text.terms(topic))

@@ -345,7 +345,7 @@ def factor(record: Record, workspace: str, signals: Signals, most_used: int) -> 
     if most_used:
         found.append(("frequency", log(1.0 + signals.uses.get(record.id, 0)) / log(1.0 + most_used)))
     if signals.workspace:
-        same_topic = not signals.topics.isdisjoint(entry.topic_names(record))
+        same_topic = not signals.topics.isdisjoint(entry.written_topics(record))
         found.append(("context", 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0))
     return found
 

@@ -34,6 +34,25 @@ STOP = frozenset(
     "so than too very s t just don now as any some all each both more most other such only own same get got let ve ll re d "
     "m please".split())
 
+# Stems of words that say what to do, not what about: of chores, and of everyday speech.
+COMMON = frozenset(
+    "fix add chang updat make run test file code function method class work us creat implement write check look try show "
+    "help need want explain continu go ye yeah ok okai thank good great next step remov delet move renam line error issu "
+    "bug problem todo thing wai new also still again first last on two sure right start stop keep put let see know think "
+    "mean find read open set build commit push pull branch merg review refactor clean improv support handl call return valu "
+    "name type data list user time dai project repo app thi that bump version main master pr rebas revert undo diff lint "
+    "format readm doc document comment skip option second third doubl instead summari tag releas come back turn take took "
+    "long live like never seen almost up far insid sinc stai until hand singl wrong alreadi alwai anoth aw awai becaus "
+    "befor behav better bring broken care case cannot current differ either els enough even ever everi exact exactli expect "
+    "extra few fewer final full given happen hear hold idea itself kind later least leav less littl lot mani mayb might "
+    "much near noth notic often onc onli otherwis outsid part perhap place point possibl quit rather real realli recent "
+    "seem sever simpl simpli someth sometim soon tell though togeth total toward tri twice usual veri wait walk whether "
+    "while whole wish within without wonder wors yet across allow alon along answer appear around ask base behavior "
+    "behaviour bit choos claim clear close complet consid convert correct cut detail easi easier end etc everywher exist "
+    "explicit fail fine follow give goe gone guess half hope immedi includ intend involv left lose lost miss nice obviou "
+    "old pick pleas prefer produc proper properli quick quickli refer remain replac requir result sai send sent sort "
+    "suggest suppos understand whatev whenev wherev if then not no between after through dure under over against off out".split())
+
 PART, JOINED = 0.5, 0.1
 LONGEST = 64  # characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by their parts
 _EDGE = "-./_"

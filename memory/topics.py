@@ -100,7 +100,7 @@ def topics_of(record: Record, words: Tuple[str, ...], shared: Callable[[str], bo
 
     words: its keywords.  shared: whether a term stands in another record as well.
     """
-    said = entry.topic_names(record)
+    said = entry.written_topics(record)
     if said:
         return said
     name = record.name.rpartition("/")[2][:-3]

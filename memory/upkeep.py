@@ -96,7 +96,7 @@ def _export(call: Call) -> int:
     from memory import loader, topics
 
     with call.spinner("reading the records"):
-        value = to_json(topics.export(call.place, call.now, loader.CATEGORIES))
+        value = to_json(topics.export(call.place, call.now, loader.categories(call.settings["load.routes"])))
     if not call.options.out:
         print(value)
         return 0

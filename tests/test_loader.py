@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import vault
 
@@ -69,8 +71,8 @@ def test_a_wrong_category_never_hides_an_exact_hit(many):
 
 def test_the_permission_mode_speaks_where_the_prompt_does_not():
     """Planning is about design."""
-    assert loader.category_of(frozenset(["xyzzy"]), "plan") == "design"
-    assert loader.category_of(frozenset(["xyzzy"]), "default") == ""
+    assert loader.category_of(frozenset(["xyzzy"]), "plan", loader.CATEGORIES) == "design"
+    assert loader.category_of(frozenset(["xyzzy"]), "default", loader.CATEGORIES) == ""
 
 
 def test_a_prompt_gets_at_most_the_top_few(place, now):
@@ -124,6 +126,34 @@ def test_beside_the_best_learning_only_its_like_are_pushed(place, now):
     index = vault.built(place, now)
     assert chosen(index, "kafka consumer offsets") == ["kafka"]
     assert sorted(chosen(index, "kafka consumer")) == ["kafka", "rebalance"]
+
+
+def test_the_routing_table_is_the_users(place, now):
+    """A category of their own, other words for one that is there, and one less."""
+    vault.learnings(place, 40)
+    index = vault.built(place, now)
+    def category(prompt, *routes):
+        return loader.choose(index, prompt, "", vault.settings(load_routes=list(routes)), set()).category
+
+    assert category("the invoice was refunded twice") == ""
+    assert category("the invoice was refunded twice", "payments: stripe invoices refund") == "payments"
+    assert category("style the button") == "interface" and category("style the button", "interface:") == ""
+    assert category("style the button", "interface: gtk widget") == ""
+    assert category("the widgets of gtk", "interface: gtk widget") == "interface"
+    assert category("anything", 5, "", ":", "none") == ""
+
+
+def test_a_learning_without_tags_has_the_topics_of_its_title(place, now):
+    """So that it belongs to a category, and to the map at the session's start; chores and stop words are no topics."""
+    vault.learnings(place, 40)
+    vault.put(place, "p/learnings/a.md", "Fix the JWT issuer check of the gateway", "It must match.")
+    (Path(place.private) / "learnings" / "redis-cache-keys.md").write_text("Keys have a prefix.\n")
+    index = vault.built(place, now)
+    topics = {index.doc(n).name: index.doc(n).topics for n in range(index.documents)}
+    assert topics["p/learnings/a.md"] == ("jwt", "issuer", "gateway")
+    assert topics["p/learnings/redis-cache-keys.md"] == ("redis", "cache", "keys")
+    choice = loader.choose(index, "the login token: is the jwt issuer checked?", "", vault.settings(), set())
+    assert choice.category == "auth" and "topic of auth" in choice.picks[0].reason
 
 
 def test_a_small_store_pushes_only_what_the_start_did_not_show(place, now):
