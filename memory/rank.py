@@ -309,7 +309,7 @@ def fused(parts: Sequence[Parts], near: Sequence[float]) -> List[Parts]:
     """Bring relevance by words and by vectors together: VECTOR of it is similarity.
 
     near: similarity of each candidate, from 0 (the last that counts) to 1 (the best).  A convex sum (Bruch et al. 2023) keeps
-    both scales; by ranks it lost 1 to 4 points on the development sets (evals/README.md).
+    both scales; reciprocal ranks lost up to 4 points of MRR on the development sets (evals/README.md).
     """
     top = max((total(each) for each in parts), default=0.0) or 1.0
     return [(*((name, amount if name in _TIMES else (1.0 - VECTOR) * amount) for name, amount in each),

