@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
 
-from memory import indexer
+from memory import indexer, paths
 
 ROOT = Path(__file__).resolve().parent.parent
 EVENTS = ("prompt", "session_start", "stop")
@@ -64,8 +64,9 @@ def store(folder: Path, count: int, python: str) -> dict[str, str]:
     """Make (or find) a store of a size, with its index and a runtime that is the interpreter measured."""
     home, project = folder / f"home-{count}", folder / f"project-{count}"
     if not (home / "prompts").exists():
-        place = corpus.write(count, str(home), str(project))
-        indexer.build(place, 1795271452.0)
+        corpus.write(count, str(home), str(project))
+    # An index of another version is answered from the files until it is built anew, which is not what is measured.
+    indexer.build(paths.locate({"HOME": str(home)}, str(project)), 1795271452.0)
     binary = home / ".dayleaf" / "runtime" / "bin" / "python"
     binary.parent.mkdir(parents=True, exist_ok=True)
     binary.unlink(missing_ok=True)
