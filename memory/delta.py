@@ -97,7 +97,7 @@ class Delta:
     no whole frame.
     """
 
-    __slots__ = ("_live", "_starts", "data", "docs", "folders", "frames", "gone", "learnings", "names", "pushable",
+    __slots__ = ("_found", "_live", "_starts", "data", "docs", "folders", "frames", "gone", "learnings", "names", "pushable",
                  "records", "tokens", "torn")
 
     def __init__(self, data: bytes):
@@ -105,6 +105,7 @@ class Delta:
         self.docs: List[Doc] = []
         self.pushable: List[bool] = []
         self.gone: set[int] = set()
+        self._found: Dict[str, List[Tuple[int, int]]] = {}
         self._starts: List[int] = []
         self._live: List[int] = []
         self.names: Dict[str, int] = {}
@@ -161,7 +162,12 @@ class Delta:
             self._starts, self._live = [self._starts[i] for i in order], [self._live[i] for i in order]
 
     def search(self, term: str) -> List[Tuple[int, int]]:
-        """Return (position in `docs`, impact) of each live document that holds a term."""
+        """Return (position in `docs`, impact) of each live document that holds a term (remembered: idf and score both ask)."""
+        if term not in self._found:
+            self._found[term] = self._search(term) if self.docs else []
+        return self._found[term]
+
+    def _search(self, term: str) -> List[Tuple[int, int]]:
         data, found = self.data, []
         pattern = ("\n" + term + "\t").encode("utf-8", "replace")
         at = data.find(pattern)

@@ -77,9 +77,9 @@ class Index:
         return found
 
     def df(self, term: str) -> int:
-        """Return how many documents of the segment hold a term."""
+        """Return how many documents hold a term, those included that a newer version has replaced."""
         entry = self.entry(term)
-        return entry[1] if entry else 0
+        return (entry[1] if entry else 0) + len(self.delta.search(term))
 
     def doc(self, number: int) -> segment.Doc:
         """Return a document by its number: the segment's first, then the delta's."""

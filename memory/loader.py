@@ -179,7 +179,7 @@ def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]
     """Return each term's weight * idf, of one that no record holds UNKNOWN of it: what coverage adds up."""
     found: Dict[str, float] = {}
     for term, weight in terms:
-        df = index.df(term) + (len(index.delta.search(term)) if index.delta.docs else 0)
+        df = index.df(term)
         found[term] = weight * query.idf(index.documents, df) * (1.0 if df else UNKNOWN)
     return found
 

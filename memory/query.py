@@ -46,7 +46,7 @@ def search(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push: b
     if index.delta.docs:
         base = index.segment.docs if index.segment else 0
         documents = index.documents
-        found = [(weight * idf(documents, index.df(term) + len(hits)) / 115.0, hits)
+        found = [(weight * idf(documents, index.df(term)) / 115.0, hits)
                  for term, weight in terms for hits in (index.delta.search(term),) if hits]
         told = {place for value, hits in found if value * 115.0 >= telling for place, _ in hits}
         for value, hits in found:
@@ -72,13 +72,10 @@ def parts(index: Index, terms: Sequence[Tuple[str, float]], number: int) -> List
                 ids, impacts = index.postings(term, number < segment.pushable)
                 at = bisect_left(ids, number)
                 impact = impacts[at] if at < len(ids) and ids[at] == number else 0
-                value = weight * idf(segment.docs, entry[1])
         else:
-            hits = index.delta.search(term)
-            impact = dict(hits).get(number - base, 0)
-            value = weight * idf(documents, index.df(term) + len(hits))
+            impact = dict(index.delta.search(term)).get(number - base, 0)
         if impact:
-            found.append((term, value * impact / 115.0))
+            found.append((term, weight * idf(documents, index.df(term)) * impact / 115.0))
     return found
 
 
@@ -94,7 +91,8 @@ def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push:
             offset, df, pushable, most = entry
             length = pushable if push else df
             if length:
-                value = weight * idf(segment.docs, df) / 115.0
+                # Over all documents: one record in the segment and twelve in the log are thirteen.
+                value = weight * idf(index.documents, index.df(term)) / 115.0
                 found.append((length, value * most, value, term, offset, df))
     found.sort(key=lambda item: (item[2] * 115.0 < telling, item[0], item[4]))
     rest = [0.0] * (len(found) + 1)

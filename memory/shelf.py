@@ -96,8 +96,7 @@ class Shelf:
     def df(self, term: str) -> int:
         """Return how many documents hold a term."""
         if term not in self._df:
-            found = self.index
-            self._df[term] = found.df(term) + (len(found.delta.search(term)) if found.delta.docs else 0)
+            self._df[term] = self.index.df(term)
         return self._df[term]
 
     def vocabulary(self, start: str) -> List[str]:

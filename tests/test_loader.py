@@ -128,6 +128,27 @@ def test_beside_the_best_learning_only_its_like_are_pushed(place, now):
     assert sorted(chosen(index, "kafka consumer")) == ["kafka", "rebalance"]
 
 
+def test_a_learning_weighs_the_same_wherever_the_index_has_it(place, now):
+    """The first one ever written stands alone in the segment, the others in the log: each counts among all of them.
+
+    Not to the digit: impacts were laid out for the mean length of that time.
+    """
+    from memory import index as index_module
+    from memory import indexer
+
+    vault.put(place, "p/learnings/jwt.md", "JWT issuer", "The issuer must match, or verify_token fails.")
+    indexer.build(place, now)
+    vault.learnings(place, 14)
+    indexer.refresh(place, now)
+    prompt = "verify_token fails with an invalid issuer, why?"
+    apart = index_module.open_index(place)
+    assert apart.segment.docs == 1 and len(apart.delta.docs) == 14
+    before = loader.choose(apart, prompt, "", vault.settings(), set()).picks
+    indexer.build(place, now)
+    after = loader.choose(index_module.open_index(place), prompt, "", vault.settings(), set()).picks
+    assert len(before) == len(after) == 1 and before[0].relevance == pytest.approx(after[0].relevance, rel=0.3)
+
+
 def test_the_routing_table_is_the_users(place, now):
     """A category of their own, other words for one that is there, and one less."""
     vault.learnings(place, 40)
