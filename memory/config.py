@@ -41,6 +41,7 @@ DEFAULTS: Values = {
     "load.recent": 3,  # learnings for a first prompt that matches nothing
     "recall.limit": 10,
     "recall.semantic": False,  # rank with vectors too, as `--semantic` does (semantic.py)
+    "recall.without": [],  # parts of a score that are left out: recency frequency context outcomes version tags latest source
     "recall.rerank": "factor",  # factor | weighted | none
     "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract
     "distill.model": "",

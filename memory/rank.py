@@ -36,6 +36,7 @@ VECTOR = 0.35  # share of similarity where vectors rank too
 MOST_FACTOR, RECENCY_DAYS, LATEST, DAMPED = 0.10, 30.0, 0.5, 0.15
 SHARES = (("recency", 0.5), ("frequency", 0.25), ("context", 0.25))
 WEIGHTED = (0.6, 0.2, 0.1, 0.1)
+ADJUSTMENTS = ("recency", "frequency", "context", "outcomes", "version", "tags", "latest", "source")
 SOURCE = {"human": 1.02, "agent": 1.01, "auto": 1.0}
 VERSIONS = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unversioned": 0.70}
 NEIGHBOUR, SESSION, AUTHOR, WHEN, ASKING = 0.5, 0.2, 2.0, 1.3, 0.85
@@ -88,7 +89,7 @@ class Question(NamedTuple):
 class Signals(NamedTuple):
     """What adjusts relevance: the instant, the variant (factor | weighted | none), the versions asked for, the weighted
     context tags, uses and outcomes (successes, failures) by id, the present workspace ("" where all hits are of one), the
-    topics of the query, and whether it asks for the latest."""
+    topics of the query, whether it asks for the latest, and the names of the parts that are left out."""
 
     now: float
     rerank: str = "factor"
@@ -99,6 +100,7 @@ class Signals(NamedTuple):
     workspace: str = ""
     topics: frozenset[str] = frozenset()
     latest: bool = False
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -347,7 +349,7 @@ def factor(record: Record, workspace: str, signals: Signals, most_used: int) -> 
     if signals.workspace:
         same_topic = not signals.topics.isdisjoint(entry.written_topics(record))
         found.append(("context", 1.0 if workspace == signals.workspace else 0.5 if same_topic else 0.0))
-    return found
+    return [pair for pair in found if pair[0] not in signals.without]
 
 
 def version_fit(asked: Sequence[str], held: Sequence[str]) -> Optional[str]:
@@ -398,16 +400,16 @@ def adjusted(candidates: Sequence[Candidate], relevance: Sequence[Parts], signal
         if times is None:
             out.append((-1.0, (*parts, *named)))
             continue
-        if signals.latest:
+        if signals.latest and "latest" not in signals.without:
             times.append(("latest", 1.0 + LATEST * recency(newest, record.created)))
         fixed = value
         for name, amount in times:
             product *= amount
             fixed *= amount if name != "latest" else 1.0
         equals.setdefault("%.9g" % fixed, []).append(i)
-        times.append(("source", SOURCE[record.source]))
-        out.append((product * SOURCE[record.source], (*parts, *named, *times)))
-    for group in equals.values():
+        times.append(("source", 1.0 if "source" in signals.without else SOURCE[record.source]))
+        out.append((product * times[-1][1], (*parts, *named, *times)))
+    for group in equals.values() if "source" not in signals.without else ():
         _lift(group, candidates, out)
     return out
 
@@ -439,7 +441,7 @@ def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, f
         found.append(("version", VERSIONS[fit]))
     if signals.context_tags:
         found.append(("tags", tag_factor(record, signals.context_tags)))
-    return found
+    return [pair for pair in found if pair[0] not in signals.without]
 
 
 def _lift(group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]) -> None:

@@ -203,7 +203,7 @@ class _Task:
         words = frozenset(text.split(self.query.text.lower())) | {t.lower() for t in self.query.topics}
         return rank.Signals(self.now, str(self.searcher.settings["recall.rerank"]), self.query.versions, self.query.context_tags,
                             self.searcher.uses, self.searcher.outcomes, self.searcher.place.key if several else "", words,
-                            self.latest)
+                            self.latest, frozenset(map(str, self.searcher.settings["recall.without"])))
 
     # ---- candidates
 

@@ -50,8 +50,15 @@ def checked(key: str, said: str) -> Any:
     if value.problems:  # "DAYLEAF_…: 'load.top' wants a number, such as 6": the words that a settings file gets
         raise UsageError("%s, not '%s'%s" % (value.problems[0].partition(": ")[2], shown(said), (
             "; write it as JSON: [\"a\",\"b\"]" if isinstance(config.DEFAULTS[key], list) else "")))
-    if key == "load.routes" and any(not isinstance(route, str) or not route.partition(":")[0].strip() for route in value[key]):
+    if key == "load.routes" and any(not isinstance(route, str) or ":" not in route[1:] for route in value[key]):
         raise UsageError("load.routes wants a list like [\"payments: stripe invoice\"], not '%s'" % shown(said))
+    if key == "recall.without":
+        from memory.rank import ADJUSTMENTS
+
+        for name in value[key]:
+            if name not in ADJUSTMENTS:
+                raise UsageError("recall.without wants a list of %s; %s" % (
+                    ", ".join(ADJUSTMENTS), nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name)))))
     words = CHOICES.get(key)
     if words and value[key] not in words:
         raise UsageError("%s wants one of %s; %s" % (key, ", ".join(words), nearest(said, words, "not '%s'" % shown(said))))

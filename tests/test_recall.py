@@ -363,6 +363,23 @@ def test_uses_and_outcomes_count(place, now):
     assert run(outcomes={"a": (0, 5)}) == ["b", "a"] and run(outcomes={"b": (3, 0)}) == ["b", "a"]
 
 
+def test_each_adjustment_can_be_left_out(place, now):
+    """By `recall.without`; the words still rank."""
+    write(place, "p/learnings/a.md", "same text here", id="a", title="Same", created="2026-11-20", source="auto", tags="[x]")
+    write(place, "p/learnings/b.md", "same text here", id="b", title="Same", created="2024-11-20", source="human", versions="[2]")
+    query = recall.Query(text="same text", versions=("2",), context_tags=(("x", 5.0),))
+    def parts(*without):
+        chosen = vault.settings(recall_without=list(without))
+        found = recall.recall(place, chosen, query, now, 0.0, uses={"a": 9}, outcomes={"a": (5, 0)})
+        return {hit.record.id: dict(hit.parts) for hit in found.hits}
+
+    names = {"recency", "frequency", "outcomes", "version", "tags"}
+    assert names <= set(parts()["a"]) and parts()["b"]["source"] > 1.0
+    for name in names:
+        assert name not in parts(name)["a"] and names - {name} <= set(parts(name)["a"])
+    assert {found["source"] for found in parts("source").values()} == {1.0}
+
+
 def test_semantic_search_is_refused_with_a_note(store, now):
     """The answer says which backend ranked."""
     found = ask(store, now, "jwt", semantic=True)
