@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import corpus
 
 from memory import brief, config, context, extract, index, indexer, recall, text
+from memory.digest import Source
 
 NOW = 1795271452.0
 
@@ -43,7 +44,7 @@ def main() -> None:
         before = after = 0
         for question in about:
             hits = recall.recall(place, settings, recall.Query(text=question, limit=20), NOW, 0.0).hits
-            sources = [extract.Source(h.record.id, h.record.kind, h.record.title, h.record.created, h.record.body,
+            sources = [Source(h.record.id, h.record.kind, h.record.title, h.record.created, h.record.body,
                                       h.record.tier) for h in hits]
             digest = extract.extract(question, sources, 500)
             before, after = before + digest.tokens_in, after + digest.tokens_out

@@ -170,15 +170,15 @@ def workspace(call: Call) -> int:
 
 def distill(call: Call) -> int:
     """Answer a question from the records in a few bullets."""
+    from memory import digest as form
     from memory import distill as model
-    from memory.extract import Source
 
     question = " ".join(call.words).strip()
     if not question:
         raise UsageError("distill wants a question")
     found = _found(call, question, call.options.limit or HITS_TO_DISTILL)
     ids = {h.record.id for h in found.hits}
-    sources = [Source(h.record.id, h.record.kind, h.record.title, h.record.created, h.record.body, h.record.tier,
+    sources = [form.Source(h.record.id, h.record.kind, h.record.title, h.record.created, h.record.body, h.record.tier,
                       h.record.checksum) for h in found.hits
                # A digest that was kept says again what its sources say: where they are here, it is none.
                if not any(link.relation == "derived_from" and link.target in ids for link in h.record.links)]
@@ -192,9 +192,9 @@ def distill(call: Call) -> int:
     if call.options.hook:
         from memory import render
 
-        print(render.block("distill", [render.clip(render.clean(model.render(digest)), terminal.MODEL_UNITS - 400)]))
+        print(render.block("distill", [render.clip(render.clean(form.render(digest)), terminal.MODEL_UNITS - 400)]))
         return 0
-    lines = [terminal.plain(model.render(digest)).rstrip("\n")]
+    lines = [terminal.plain(form.render(digest)).rstrip("\n")]
     if call.options.explain:
         lines += ["", "from:"]
         lines += ["  %s  %.2f  %s" % (h.record.id, h.score, terminal.one_line(h.record.title)) for h in found.hits]
@@ -206,10 +206,10 @@ def distill(call: Call) -> int:
 
 def _save(call: Call, question: str, digest: Any) -> Record:
     """Keep a digest as a learning of the agent's, linked to what it was made of."""
-    from memory import extract
+    from memory.digest import compose
 
     cited = list(dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids))
-    kept = call.store().add("learning", first_clause(question), extract.compose(digest.bullets) + "\n", source="agent",
+    kept = call.store().add("learning", first_clause(question), compose(digest.bullets) + "\n", source="agent",
                             session=session_of(call),
                             extra={"links": [{"relation": "derived_from", "target": id} for id in cited]})
     call.indexed()

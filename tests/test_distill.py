@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from memory import config, distill, extract, spend, text
+from memory import answer, config, distill, extract, prompts, spend, text
+from memory import digest as form
+from memory.digest import Source
 from memory.errors import UsageError
-from memory.extract import Source
 
 ROOT = str(Path(__file__).resolve().parents[1])
 SOURCES = [
@@ -100,7 +101,7 @@ def test_a_sound_answer_of_the_model_is_the_digest(world):
     assert said(digest) == [line[2:] for line in GOOD]
     assert [bullet.ids for bullet in digest.bullets] == [("k3m9",), ("k3m9",), ("a1b2", "k3m9")]
     assert (digest.provider, digest.cached, digest.notes) == ("claude", False, ())
-    assert digest.tokens_in == extract.count_sources(SOURCES)
+    assert digest.tokens_in == form.count_sources(SOURCES)
     assert digest.tokens_out == text.count_tokens("\n".join(GOOD))
     assert told == ["asking claude"]
     (line,) = world.ledger()
@@ -122,7 +123,7 @@ def test_the_prompt_is_marked_fenced_and_closed_by_the_question(world):
     assert [record["id"] for record in records] == ["k3m9", "a1b2"]
     assert records[1]["text"] == hostile.body
     assert sum(line.startswith("```") for line in lines) == 4
-    assert "dayleaf-distill-prompt" in distill.SYSTEM.split("\n")[0]
+    assert "dayleaf-distill-prompt" in prompts.SYSTEM.split("\n")[0]
 
 
 @pytest.mark.parametrize(("bullet", "lacking"), [
@@ -324,7 +325,7 @@ def recursing(world, strip):
     world.stub("claude", """
 sys.path.insert(0, %r)
 from memory import config, distill
-from memory.extract import Source
+from memory.digest import Source
 env = {k: v for k, v in os.environ.items() if k not in %r}
 source = Source("a1b2", "learning", "t", 0.0, said, "p", "e" * 64)
 for i in range(3):
@@ -454,18 +455,18 @@ def test_the_model_of_the_chain_goes_to_the_one_it_can_mean(world):
 
 def test_the_rendering_ends_with_the_reduction_and_the_notes():
     """Bullets, what was saved, what was skipped."""
-    bullet = extract.Bullet("One\ntwo [a]", ("a",))
-    digest = extract.Digest((bullet,), "extract", 1234, 180, False, ("claude skipped: \x1b[31mx",))
-    assert distill.render(digest) == ("- One\n  two [a]\n\n1,234 → 180 tokens (−85 %) · extract\n"
+    bullet = form.Bullet("One\ntwo [a]", ("a",))
+    digest = form.Digest((bullet,), "extract", 1234, 180, False, ("claude skipped: \x1b[31mx",))
+    assert form.render(digest) == ("- One\n  two [a]\n\n1,234 → 180 tokens (−85 %) · extract\n"
                                       "note: claude skipped: x\n")
     kept = dataclasses.replace(digest, tokens_in=100, tokens_out=120, cached=True)
-    assert distill.reduction(kept) == "100 → 120 tokens (+20 %) · extract · cached"
-    assert distill.reduction(extract.Digest((), "extract", 0, 0)) == "0 → 0 tokens (±0 %) · extract"
+    assert form.reduction(kept) == "100 → 120 tokens (+20 %) · extract · cached"
+    assert form.reduction(form.Digest((), "extract", 0, 0)) == "0 → 0 tokens (±0 %) · extract"
 
 
 def test_the_check_stays_fast_on_hostile_answers():
     """64,000 characters of anything."""
     for piece in ("a", "a/", "1.", "`", "[", "- ", "a_", "x.y", "-", "1,", "ｆ/", "\n- a1 [k3m9]"):
         start = time.perf_counter()
-        distill.check("- " + piece * (70_000 // len(piece)), SOURCES, 500)
+        answer.check("- " + piece * (70_000 // len(piece)), SOURCES, 500)
         assert time.perf_counter() - start < 2.0, piece

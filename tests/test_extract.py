@@ -7,8 +7,9 @@ import time
 
 import pytest
 
-from memory import extract, text
-from memory.extract import Source
+from memory import digest as form
+from memory import extract, text, units
+from memory.digest import Source
 
 BODY = """# Fix of the issuer check
 
@@ -47,8 +48,8 @@ def many(number: int, seed: int = 1) -> list[Source]:
             for i in range(number)]
 
 
-def size(digest: extract.Digest) -> int:
-    return text.count_tokens(extract.compose(digest.bullets))
+def size(digest: form.Digest) -> int:
+    return text.count_tokens(form.compose(digest.bullets))
 
 
 def flat(value: str) -> str:
@@ -72,7 +73,7 @@ def test_every_bullet_quotes_its_source_and_names_it():
     by_id = {s.id: s for s in sources}
     for bullet in digest.bullets:
         body = by_id[bullet.ids[0]]
-        end = " " + extract.cite(body)
+        end = " " + form.cite(body)
         assert bullet.text.endswith(end)
         for piece in bullet.text[:-len(end)].split(" … "):
             assert piece and piece in flat(body.body)
@@ -131,16 +132,16 @@ def test_a_code_block_stays_a_block_under_its_announcement():
     block = next(b.text for b in digest.bullets if "```" in b.text)
     assert block == ("The failing run:\n```sh\npytest -q tests/test_issuer.py\nE   jwt.InvalidIssuerError: Invalid issuer\n"
                      "```\n[k3m9] 2026-11-21")
-    assert "\n  ```sh\n" in extract.compose(digest.bullets)
+    assert "\n  ```sh\n" in form.compose(digest.bullets)
 
 
 def test_a_block_larger_than_half_the_budget_becomes_pieces():
     """Each piece is fenced, or stands under the table's head."""
     rows = "\n".join("| row %d of the table | value %d |" % (i, i * 111) for i in range(80))
-    pieces = extract.units(0, source("| a | b |\n| --- | --- |\n" + rows), 300)
+    pieces = units.units(0, source("| a | b |\n| --- | --- |\n" + rows), 300)
     assert len(pieces) > 3
     assert all(p.text.startswith("| a | b |\n| --- | --- |\n") and len(p.text.encode()) <= 300 for p in pieces)
-    log = extract.units(0, source("```\n" + "error line of the log\n" * 50 + "```"), 200)
+    log = units.units(0, source("```\n" + "error line of the log\n" * 50 + "```"), 200)
     assert len(log) > 3
     assert all(p.text.startswith("```\n") and p.text.endswith("\n```") for p in log)
 
@@ -158,7 +159,7 @@ def test_a_block_larger_than_half_the_budget_becomes_pieces():
 ])
 def test_sentences_end_where_each_language_ends_them(part, expected):
     """English, German, Korean, Japanese, Chinese, and what only looks like an end."""
-    assert extract.sentences(part) == expected
+    assert units.sentences(part) == expected
 
 
 @pytest.mark.parametrize(("question", "body", "expected"), [

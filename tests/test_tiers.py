@@ -17,7 +17,7 @@ TIERS = {
     "CAPTURE": "shell transcript facts checkpoint progress capture recovery",
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims",
-    "SPEAK": "render terminal brief context shortcuts extract providers spend distill status doctor why worker",
+    "SPEAK": "render terminal brief context shortcuts digest units extract providers prompts answer spend kept distill status doctor why worker",
     "COMMAND": "call arguments settings writing reading upkeep cli",
 }
 ORDER = list(TIERS)

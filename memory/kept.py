@@ -1,0 +1,74 @@
+"""Digests kept for a day, so that a second question alike asks no model.
+
+Schema, version 1: `<cache>/digests/<key>.json`, two lines, the SHA-256 of the second and
+
+    {"v":1,"t":1795271452.0,"provider":"claude","in":4120,"out":163,"bullets":[["text [k3m9]",["k3m9"]]],"notes":[]}
+
+The key is the SHA-256 of the template's version, each record's id, date and checksum, question, provider, model, budget
+and redaction.  Entries live for a day.  Whatever is wrong with one makes it absent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from typing import Any, Sequence
+
+from memory import clock, files, jsonio, prompts, spend
+from memory.digest import Bullet, Digest, Source
+
+LIFETIME = clock.DAY  # how long a digest is kept
+
+
+def key(question: str, sources: Sequence[Source], config: spend.Caps, name: str, model: str, budget: int) -> str:
+    """Return the name of a digest: what it was asked, of which records, of whom, how."""
+    rows = [[s.id, s.created, s.checksum or files.sha256((s.title + "\0" + s.body).encode("utf-8", "replace"))]
+            for s in sources]
+    parts = [prompts.TEMPLATE, rows, question, name, model, budget, config["redact.enabled"], config["redact.allow"]]
+    if name == "command":
+        parts.append(config["distill.command"])
+    return files.sha256(json.dumps(parts).encode())
+
+
+def keep(folder: str, key: str, now: float, digest: Digest) -> None:
+    """Keep a digest; where that cannot be, nothing is lost."""
+    row = {"v": 1, "t": now, "provider": digest.provider, "in": digest.tokens_in, "out": digest.tokens_out,
+           "bullets": [[b.text, list(b.ids)] for b in digest.bullets], "notes": list(digest.notes)}
+    line = jsonio.dump(row).encode("ascii")
+    path = "%s/%s.json" % (folder, key)
+    with contextlib.suppress(OSError):
+        prune(folder, now)
+        files.replace(path, files.sha256(line).encode() + b"\n" + line)
+        os.utime(path, (now, now))
+
+
+def find(folder: str, key: str, now: float) -> Digest | None:
+    """Return a kept digest that is whole and young, else None."""
+    try:
+        seal, _, line = files.read("%s/%s.json" % (folder, key), 1 << 20).partition(b"\n")
+        if seal != files.sha256(line).encode():
+            return None
+        row: Any = jsonio.parse(line)
+        if row["v"] != 1 or not 0 <= now - row["t"] < LIFETIME:
+            return None
+        bullets = tuple(Bullet(str(said), tuple(map(str, ids))) for said, ids in row["bullets"])
+        notes = tuple(map(str, row["notes"]))
+        return Digest(bullets, str(row["provider"]), int(row["in"]), int(row["out"]), True, notes)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def prune(folder: str, now: float | None) -> int:
+    """Delete kept digests that are past their lifetime, or all of them, and return how many."""
+    gone = 0
+    try:
+        entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".json")]
+    except OSError:
+        return 0
+    for entry in entries:
+        with contextlib.suppress(OSError):
+            if now is None or now - entry.stat(follow_symlinks=False).st_mtime >= LIFETIME:
+                os.unlink(entry.path)
+                gone += 1
+    return gone
