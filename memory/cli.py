@@ -16,8 +16,9 @@ from collections.abc import Sequence
 from memory import __version__, clock, files, paths, terminal
 from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call, real, whole
 from memory.call import Verb, nearest, shown, warn
+from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
-from memory.reading import distill, doctor, explain, load, recall, show, stats, status, workspace
+from memory.reading import doctor, explain, load, recall, show, stats, status, workspace
 from memory.settings import PROVIDERS, settings
 from memory.upkeep import INDEX, index, redact, rule
 from memory.writing import checkpoint, edit, forget, learn, restore, switch

@@ -1,81 +1,87 @@
-"""Question and records to a digest: cache, provider chain, prompt, checks of the answer, extract.
+"""Question and records to a digest: cache, provider chain, extract.
 
 The chain `auto` is claude, gemini, extract; a named provider is followed by extract.  A step that is skipped, declined
-or fails leaves a note that says why.  A model's answer is a draft: a bullet stays only if it cites a record that was
-given, and if every path, identifier, option, number of two and more digits, hash and quoted piece of code in it stands
-in the records.  With fewer than two such bullets the next step answers.
+or fails leaves a note that says why.  A model's answer is a draft: parts.py asks for it, answer.py says which of its
+bullets stand.  With fewer than two such bullets the next step answers.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import os
 from typing import Callable, Mapping, Sequence
 
-from memory import answer, extract, hookio, kept, prompts, providers, redact, spend, text
-from memory.digest import Bullet, Digest, Source, clean, compose, count_sources
+from memory import extract, hookio, kept, parts, providers, redact, spend
+from memory.account import Checked, Distilled, Step
+from memory.digest import Source, clean
 from memory.errors import ProviderError, UsageError
 
 CHAINS = {"auto": ("claude", "gemini"), "claude": ("claude",), "gemini": ("gemini",), "ollama": ("ollama",),
           "command": ("command",), "extract": ()}
-ENOUGH = 2  # bullets below which an answer is no answer
-
-
-@dataclasses.dataclass(frozen=True)
-class _Job:
-    question: str
-    sources: Sequence[Source]
-    config: spend.Caps
-    env: Mapping[str, str]
-    home: str
-    now: float
-    budget: int
-    progress: Callable[[str], None]
+LEAST_TOKENS = 50  # of a digest: below, no bullet with its citation fits
+QUESTION_CHARS = 20_000
 
 
 def distill(question: str, sources: Sequence[Source], config: spend.Caps, env: Mapping[str, str], home: str,
             cache_dir: str, now: float, provider: str | None = None, max_tokens: int | None = None,
-            use_cache: bool = True, progress: Callable[[str], None] | None = None) -> Digest:
+            use_cache: bool = True, progress: Callable[[str], None] | None = None) -> Distilled:
     """Answer a question from records, by the first step of the provider chain that gives a sound answer.
 
     sources: best first, with checksums.  config: `distill.*` and `redact.*`.  cache_dir: the workspace's directory of
     derived files.  now: seconds since the epoch.  provider, max_tokens: in place of the configured ones.  progress:
-    called with one line before each wait.  Raises UsageError for an unknown provider or a budget below 1.
+    called with one line before each wait.  Raises UsageError for an unknown provider, a budget below LEAST_TOKENS or a
+    question over QUESTION_CHARS.
     """
     chosen = provider or str(config["distill.provider"])
+    budget = checked_call(question, chosen, config, max_tokens)
+    if not sources:
+        return Distilled((), "extract", 0, 0, False, ("no record to distil",))
+    folder = cache_dir + "/digests" if use_cache and config["distill.cache"] else ""
+    job = parts.Job(clean(question), [], config, env, home, folder, now, budget, progress or (lambda line: None))
+    steps: list[Step] = []
+    for name in (*CHAINS[chosen], "extract"):
+        key = kept.key(question, sources, config, name, _model(config, name, chosen), budget)
+        found = kept.find(folder, key, now) if folder else None
+        absent = "" if found or name == "extract" else _absent(name, config, env)
+        try:
+            if absent:
+                raise ProviderError("skipped: " + absent)
+            if not found and not job.sources:
+                job = dataclasses.replace(job, sources=_safe(sources, config, os.path.basename(cache_dir.rstrip("/"))))
+            digest = found or (_extract(job) if name == "extract" else parts.ask(
+                job, _provider(name, config), _model(config, name, chosen)))
+        except ProviderError as error:
+            steps.append(Step(name, str(error)))
+            continue
+        if folder and digest.bullets and not found and not digest.partial:
+            kept.keep(folder, key, now, digest)
+        notes = ("%s %s" % (step.provider, step.outcome) for step in steps)
+        steps_made = (*steps, Step(name, "kept from an earlier call" if found else "answered"))
+        return dataclasses.replace(digest, notes=(*notes, *digest.notes), steps=steps_made, calls=len(job.made))
+    raise AssertionError("the chain ends with extract")
+
+
+def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int | None) -> int:
+    """Return the budget in tokens of a call that is in order; raises UsageError.
+
+    chosen: the provider's name.  max_tokens: in place of the configured number.
+    """
     if chosen not in CHAINS:
         raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))
     budget = _whole(config["distill.maxTokens"]) if max_tokens is None else max_tokens
-    if budget < 1:
-        raise UsageError("the budget must be at least 1 token, not %d; set --max-tokens or distill.maxTokens" % budget)
-    if not sources:
-        return Digest((), "extract", 0, 0, False, ("no record to distil",))
-    folder = cache_dir + "/digests" if use_cache and config["distill.cache"] else ""
-    keys = {name: kept.key(question, sources, config, name, _model(config, name, chosen), budget)
-            for name in (*CHAINS[chosen], "extract")}
-    safe: list[Source] = []
-    notes: list[str] = []
-    for name, key in keys.items():
-        found = kept.find(folder, key, now) if folder else None
-        if found:
-            return dataclasses.replace(found, cached=True, notes=(*notes, *found.notes))
-        absent = name != "extract" and _absent(name, config, env)
-        if absent:
-            notes.append("%s skipped: %s" % (name, absent))
-            continue
-        safe = safe or _safe(sources, config, os.path.basename(cache_dir.rstrip("/")))
-        job = _Job(clean(question), safe, config, env, home, now, budget, progress or (lambda line: None))
-        try:
-            digest = (extract.extract(question, safe, budget) if name == "extract"
-                      else _ask(job, name, _model(config, name, chosen)))
-        except ProviderError as error:
-            notes.append("%s %s" % (name, error))
-            continue
-        if folder and digest.bullets:
-            kept.keep(folder, key, now, digest)
-        return dataclasses.replace(digest, notes=(*notes, *digest.notes))
-    raise AssertionError("the chain ends with extract")
+    if budget < LEAST_TOKENS:
+        raise UsageError("the budget must be at least %d tokens, not %d; set %s" % (
+            LEAST_TOKENS, budget, "distill.maxTokens" if max_tokens is None else "--max-tokens"))
+    if len(question) > QUESTION_CHARS:
+        raise UsageError("the question has {:,} characters, and may have {:,}; keep long material as a record and ask about "
+                         "it".format(len(question), QUESTION_CHARS))
+    return budget
+
+
+def _extract(job: parts.Job) -> Distilled:
+    found = extract.extract(job.question, job.sources, job.budget)
+    return Distilled(found.bullets, found.provider, found.tokens_in, found.tokens_out, False, found.notes,
+                     Checked(len(found.bullets), len(found.bullets)))
 
 
 def forget(cache_dir: str) -> int:
@@ -123,42 +129,3 @@ def _absent(name: str, config: spend.Caps, env: Mapping[str, str]) -> str:
     if env.get(hookio.NESTED):
         return "this is a model call of dayleaf's own"
     return _provider(name, config).available(env)
-
-
-def _ask(job: _Job, name: str, model: str) -> Digest:
-    """One step of the chain: admission, call, ledger line, checks.  Raises ProviderError."""
-    step = _provider(name, job.config)
-    prompt, notes = prompts.build(job.question, job.sources, job.budget)
-    planned = text.count_tokens(prompts.SYSTEM) + text.count_tokens(prompt) + job.budget
-    reason = spend.allowed(job.home, job.config, job.now, planned)
-    if reason:
-        raise ProviderError("skipped: " + reason)
-    with spend.slot(job.home, job.config, job.now, planned) as declined:
-        if declined:
-            raise ProviderError("declined: " + declined)
-        job.progress("asking %s%s" % (name, " (%s)" % model if model else ""))
-        bullets, cuts = _call(job, step, prompt, model, planned)
-    return Digest(bullets, name, count_sources(job.sources), text.count_tokens(compose(bullets)), False,
-                  (*notes, *("%s: %s" % (name, cut) for cut in cuts)))
-
-
-def _call(job: _Job, step: providers.Provider, prompt: str, model: str, planned: int) -> tuple[tuple[Bullet, ...], list[str]]:
-    """Call and check; the ledger gets its line whatever happens in between."""
-    said, why = providers.Answer("", model), "interrupted"
-    timeout = job.config["distill.timeout"]
-    try:
-        said = step.complete(prompt, prompts.SYSTEM, float(timeout) if isinstance(timeout, (int, float)) else 30.0, job.env,
-                               model)
-        bullets, cuts = answer.check(said.text, job.sources, job.budget)
-        why = "" if len(bullets) >= ENOUGH else "unsound"
-    except ProviderError as error:
-        why = str(getattr(error, "why", "failed"))
-        said = getattr(error, "answer", None) or said
-        raise ProviderError("failed: %s" % error) from None
-    finally:
-        with contextlib.suppress(OSError):
-            spend.record(job.home, job.now, step.name, said.model or model, said.tokens_in, said.tokens_out,
-                         said.cost, why, planned)
-    if why:
-        raise ProviderError("failed: %d sound bullets (%s)" % (len(bullets), "; ".join(cuts) or "no list"))
-    return bullets, cuts

@@ -1,11 +1,13 @@
 """Digests kept for a day, so that a second question alike asks no model.
 
-Schema, version 1: `<cache>/digests/<key>.json`, two lines, the SHA-256 of the second and
+Schema, version 2: `<cache>/digests/<key>.json`, two lines, the SHA-256 of the second and
 
-    {"v":1,"t":1795271452.0,"provider":"claude","in":4120,"out":163,"bullets":[["text [k3m9]",["k3m9"]]],"notes":[]}
+    {"v":2,"t":1795271452.0,"provider":"claude","in":4120,"out":163,"bullets":[["text [k3m9]",["k3m9"]]],"notes":[],"said":2,
+     "cut":[["no record holds it","E0382"]]}
 
-The key is the SHA-256 of the template's version, each record's id, date and checksum, question, provider, model, budget
-and redaction.  Entries live for a day.  Whatever is wrong with one makes it absent.
+(in one line), where `said` counts the bullets of the answer and `cut` has those that did not stand.  The key is the
+SHA-256 of the template's version, each record's id, date and checksum, question, provider, model, budget, redaction
+and, for one part of a digest (parts.py), the word `part`.  Entries live for a day.  Whatever is wrong with one makes it absent.
 """
 
 from __future__ import annotations
@@ -15,26 +17,36 @@ import json
 import os
 from typing import Any, Sequence
 
-from memory import clock, files, jsonio, prompts, spend
-from memory.digest import Bullet, Digest, Source
+from memory import clock, files, jsonio, prompts
+from memory.account import Checked, Cut, Distilled
+from memory.digest import Bullet, Source
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory import spend
 
 LIFETIME = clock.DAY  # how long a digest is kept
 
 
-def key(question: str, sources: Sequence[Source], config: spend.Caps, name: str, model: str, budget: int) -> str:
-    """Return the name of a digest: what it was asked, of which records, of whom, how."""
+def key(question: str, sources: Sequence[Source], config: spend.Caps, name: str, model: str, budget: int,
+        what: str = "") -> str:
+    """Return the name of a digest: what it was asked, of which records, of whom, how.
+
+    what: `part` for one part of a digest, "" for a whole one.
+    """
     rows = [[s.id, s.created, s.checksum or files.sha256((s.title + "\0" + s.body).encode("utf-8", "replace"))]
             for s in sources]
-    parts = [prompts.TEMPLATE, rows, question, name, model, budget, config["redact.enabled"], config["redact.allow"]]
+    parts = [prompts.TEMPLATE, rows, question, name, model, budget, config["redact.enabled"], config["redact.allow"], what]
     if name == "command":
         parts.append(config["distill.command"])
     return files.sha256(json.dumps(parts).encode())
 
 
-def keep(folder: str, key: str, now: float, digest: Digest) -> None:
+def keep(folder: str, key: str, now: float, digest: Distilled) -> None:
     """Keep a digest; where that cannot be, nothing is lost."""
-    row = {"v": 1, "t": now, "provider": digest.provider, "in": digest.tokens_in, "out": digest.tokens_out,
-           "bullets": [[b.text, list(b.ids)] for b in digest.bullets], "notes": list(digest.notes)}
+    row = {"v": 2, "t": now, "provider": digest.provider, "in": digest.tokens_in, "out": digest.tokens_out,
+           "bullets": [[b.text, list(b.ids)] for b in digest.bullets], "notes": list(digest.notes),
+           "said": digest.checked.bullets, "cut": [[cut.why, cut.what] for cut in digest.checked.cut]}
     line = jsonio.dump(row).encode("ascii")
     path = "%s/%s.json" % (folder, key)
     with contextlib.suppress(OSError):
@@ -43,18 +55,19 @@ def keep(folder: str, key: str, now: float, digest: Digest) -> None:
         os.utime(path, (now, now))
 
 
-def find(folder: str, key: str, now: float) -> Digest | None:
+def find(folder: str, key: str, now: float) -> Distilled | None:
     """Return a kept digest that is whole and young, else None."""
     try:
         seal, _, line = files.read("%s/%s.json" % (folder, key), 1 << 20).partition(b"\n")
         if seal != files.sha256(line).encode():
             return None
         row: Any = jsonio.parse(line)
-        if row["v"] != 1 or not 0 <= now - row["t"] < LIFETIME:
+        if row["v"] != 2 or not 0 <= now - row["t"] < LIFETIME:
             return None
         bullets = tuple(Bullet(str(said), tuple(map(str, ids))) for said, ids in row["bullets"])
         notes = tuple(map(str, row["notes"]))
-        return Digest(bullets, str(row["provider"]), int(row["in"]), int(row["out"]), True, notes)
+        checked = Checked(int(row["said"]), len(bullets), tuple(Cut(str(why), str(what)) for why, what in row["cut"]))
+        return Distilled(bullets, str(row["provider"]), int(row["in"]), int(row["out"]), True, notes, checked)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -16,12 +16,13 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from typing import IO, Any, Mapping, Protocol, Sequence
 
 from memory import errors, files, hookio, paths
+from memory.prompts import MARKER, NONE
 
-MARKER = "dayleaf-distill-prompt"  # on the first line of every prompt: capture refuses what carries it
 OUTPUT_LIMIT = 4 << 20  # bytes of stdout
 HELP_TIMEOUT = 10.0
 
@@ -67,10 +68,12 @@ class Provider(Protocol):
         """Return "" where the command can be called, else why not."""
         ...
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str) -> Answer:
+    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
+                 stop: threading.Event | None = None) -> Answer:
         """Answer a prompt.
 
-        timeout: seconds.  model: "" for the provider's own choice.  Raises errors.ProviderError (mostly CallFailed).
+        timeout: seconds.  model: "" for the provider's own choice.  stop: ends the call, set by another thread.  Raises
+        errors.ProviderError (mostly CallFailed).
         """
         ...
 
@@ -84,7 +87,8 @@ class Claude:
         """Return "" where claude is on PATH."""
         return "" if which("claude", env) else "claude is not on PATH"
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str) -> Answer:
+    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
+                 stop: threading.Event | None = None) -> Answer:
         """Answer through the user's own login; `haiku` where no model is given."""
         program = _need("claude", env)
         child = dict(clean_env(env), CLAUDE_CODE_MAX_RETRIES="1")
@@ -93,7 +97,7 @@ class Claude:
         isolation = ["--safe-mode"] if "--safe-mode" in known else ["--setting-sources", ""]
         done = run([program, "-p", *isolation, "--tools", "", "--strict-mcp-config", "--no-session-persistence",
                     "--system-prompt", system, "--model", model or "haiku", "--output-format", "json"],
-                   prompt, timeout, child)
+                   prompt, timeout, child, stop=stop)
         return _checked(_claude_answer(done), prompt)
 
 
@@ -116,7 +120,8 @@ class Gemini:
         """Return "" where gemini is on PATH."""
         return "" if which("gemini", env) else "gemini is not on PATH"
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str) -> Answer:
+    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
+                 stop: threading.Event | None = None) -> Answer:
         """Answer through the user's own login."""
         program = _need("gemini", env)
         stand = paths.home(dict(env)) + "/spawn/gemini"
@@ -128,7 +133,7 @@ class Gemini:
         child = dict(clean_env(env), GEMINI_CLI_TRUST_WORKSPACE="true", GEMINI_SYSTEM_MD=stand + "/.gemini/system.md")
         chosen = ["-m", model] if model else []
         done = run([program, "-p", "Answer as told above.", "-o", "json", "--skip-trust", "-e", "none", *chosen],
-                   prompt, timeout, child, stand)
+                   prompt, timeout, child, stand, stop)
         return _checked(_gemini_answer(done), prompt)
 
 
@@ -141,7 +146,8 @@ class Ollama:
         """Return "" where ollama is on PATH."""
         return "" if which("ollama", env) else "ollama is not on PATH"
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str) -> Answer:
+    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
+                 stop: threading.Event | None = None) -> Answer:
         """Answer with a local model, which must be named."""
         program = _need("ollama", env)
         if not model or model.startswith("-"):
@@ -150,7 +156,7 @@ class Ollama:
         # `ollama run` would download a model that is absent; `ollama show` only looks.
         if run([program, "show", model], "", min(timeout, HELP_TIMEOUT), child).rc:
             raise CallFailed("no model", "ollama has no '%s'; pull it or set distill.model" % model)
-        done = run([program, "run", model], system + "\n\n" + prompt, timeout, child)
+        done = run([program, "run", model], system + "\n\n" + prompt, timeout, child, stop=stop)
         _succeeded(done)
         return _checked(Answer(_without_thoughts(done.out), model, cost=0.0), prompt)
 
@@ -169,13 +175,14 @@ class Command:
             return "distill.command is no list of words; set it to the command's argv"
         return "" if which(self.argv[0], env) else "'%s' is no absolute path and not on PATH" % self.argv[0]
 
-    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str) -> Answer:
+    def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
+                 stop: threading.Event | None = None) -> Answer:
         """Answer with the command; DAYLEAF_MODEL carries the model, if one is given."""
         reason = self.available(env)
         if reason:
             raise CallFailed("absent", reason)
         child = dict(clean_env(env), **({"DAYLEAF_MODEL": model} if model else {}))
-        done = run([_need(self.argv[0], env), *self.argv[1:]], system + "\n\n" + prompt, timeout, child)
+        done = run([_need(self.argv[0], env), *self.argv[1:]], system + "\n\n" + prompt, timeout, child, stop=stop)
         _succeeded(done)
         return _checked(Answer(_without_thoughts(done.out), model or os.path.basename(self.argv[0])), prompt)
 
@@ -252,24 +259,26 @@ class _Pipe(threading.Thread):
         return bytes(self.data).decode("utf-8", "replace")
 
 
-def run(argv: Sequence[str], stdin: str, timeout: float, env: Mapping[str, str], folder: str = "") -> Finished:
+def run(argv: Sequence[str], stdin: str, timeout: float, env: Mapping[str, str], folder: str = "",
+        stop: threading.Event | None = None) -> Finished:
     """Run a command, and end whatever is left of its process group afterwards.
 
     argv: argv[0] absolute.  timeout: seconds.  env: made by clean_env.  folder: where it stands; "" for an empty
-    directory of its own, gone afterwards.  Raises CallFailed for an environment without the nesting guard, a command
-    that does not start, a missed deadline and more than OUTPUT_LIMIT bytes of output.
+    directory of its own, gone afterwards.  stop: ends it, set by another thread.  Raises CallFailed for an environment without
+    the nesting guard, a command that does not start, a missed deadline and more than OUTPUT_LIMIT bytes of output.
     """
     if not env.get(hookio.NESTED):
         raise CallFailed("unguarded", "a child without %s in its environment is not started" % hookio.NESTED)
     own = "" if folder else tempfile.mkdtemp(prefix="dayleaf-")
     try:
-        return _run(argv, stdin.encode("utf-8", "replace"), timeout, env, folder or own)
+        return _run(argv, stdin.encode("utf-8", "replace"), timeout, env, folder or own, stop)
     finally:
         if own:
             shutil.rmtree(own, ignore_errors=True)
 
 
-def _run(argv: Sequence[str], stdin: bytes, timeout: float, env: Mapping[str, str], folder: str) -> Finished:
+def _run(argv: Sequence[str], stdin: bytes, timeout: float, env: Mapping[str, str], folder: str,
+         stop: threading.Event | None) -> Finished:
     windows_group = 0 if os.name == "posix" else 0x00000200
     try:
         process = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -282,7 +291,7 @@ def _run(argv: Sequence[str], stdin: bytes, timeout: float, env: Mapping[str, st
         out, err = _Pipe(process.stdout, OUTPUT_LIMIT, ended), _Pipe(process.stderr, 1 << 16)
         threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
         threading.Thread(target=_wait, args=(process, ended), daemon=True).start()
-        in_time = ended.wait(timeout)
+        in_time = _ended(ended, timeout, stop)
     finally:
         _end(process)
     # A child that left its group may still hold the pipes: what has come by now is all there is.
@@ -293,6 +302,17 @@ def _run(argv: Sequence[str], stdin: bytes, timeout: float, env: Mapping[str, st
     if not in_time:
         raise CallFailed("timeout", "no answer within %g s" % timeout)
     return Finished(process.returncode, out.text(), err.text())
+
+
+def _ended(ended: threading.Event, timeout: float, stop: threading.Event | None) -> bool:
+    """Wait for a child; tell whether it ended within its time and was not stopped."""
+    if stop is None:
+        return ended.wait(timeout)
+    end = time.monotonic() + timeout
+    while not stop.is_set() and time.monotonic() < end:
+        if ended.wait(min(0.2, max(end - time.monotonic(), 0.0))):
+            return True
+    return ended.is_set()
 
 
 def _feed(stream: IO[bytes], data: bytes) -> None:
@@ -345,7 +365,7 @@ def _checked(answer: Answer, prompt: str) -> Answer:
         raise CallFailed("empty", answer=answer)
     if _BLOCKED.search(said[:400]):
         raise CallFailed("blocked by a hook", answer=answer)
-    if MARKER in said or said in prompt or (len(said) > 40 and prompt.strip()[:200] in said):
+    if MARKER in said or (said in prompt and said != NONE) or (len(said) > 40 and prompt.strip()[:200] in said):
         raise CallFailed("echo", "the prompt came back", answer)
     return Answer(said, answer.model, answer.tokens_in, answer.tokens_out, answer.cost)
 

@@ -1,4 +1,4 @@
-"""The verbs that read: recall, distill, show, load, why, status, doctor, stats, workspace."""
+"""The verbs that read: recall, show, load, why, status, doctor, stats, workspace."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ from typing import Any
 from memory import clock, paths, terminal
 from memory.call import Call, nearest, record_json, session_of, shown, warn
 from memory.errors import UsageError
-from memory.writing import first_clause
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.records import Record
-
-HITS_TO_DISTILL = 20
 
 
 def recall(call: Call) -> int:
@@ -29,18 +22,19 @@ def recall(call: Call) -> int:
                                  semantic=_semantic(call)):
             print(line)
         return 0
-    found = _found(call, words, call.options.limit)
+    found = found_by(call, words, call.options.limit)
     approved = trust.approved(call.place.home)
     if call.options.hook:
         print(terminal.for_model(found, words, call.place.key, approved))
     else:
         call.answer(_found_json(call, found, words),
                     terminal.hits(found, words, call.now, call.place.key, approved, call.style(), call.options.explain))
-    _freshen(call, found.stale)
+    freshen(call, found.stale)
     return 0
 
 
-def _found(call: Call, words: str, limit: int | None) -> Any:
+def found_by(call: Call, words: str, limit: int | None) -> Any:
+    """Return what a call's words and filters find (recall.Found), at most `limit` hits; None means the setting's number."""
     from memory import recall as search
 
     with call.spinner("searching"):
@@ -74,7 +68,7 @@ def _found_json(call: Call, found: Any, words: str) -> dict[str, Any]:
             "notes": list(found.notes), "gaps": list(found.known_gaps)}
 
 
-def _freshen(call: Call, stale: bool) -> None:
+def freshen(call: Call, stale: bool) -> None:
     """Start a refresh that outlives this process, after the answer."""
     if not stale:
         return
@@ -166,57 +160,3 @@ def workspace(call: Call) -> int:
             ["cache", place.cache]]
     return call.answer({"workspace": place.key, "root": place.root, "tiers": tiers, "cache": place.cache},
                        terminal.table(rows))
-
-
-def distill(call: Call) -> int:
-    """Answer a question from the records in a few bullets."""
-    from memory import digest as form
-    from memory import distill as model
-
-    question = " ".join(call.words).strip()
-    if not question:
-        raise UsageError("distill wants a question")
-    found = _found(call, question, call.options.limit or HITS_TO_DISTILL)
-    ids = {h.record.id for h in found.hits}
-    sources = [form.Source(h.record.id, h.record.kind, h.record.title, h.record.created, h.record.body, h.record.tier,
-                      h.record.checksum) for h in found.hits
-               # A digest that was kept says again what its sources say: where they are here, it is none.
-               if not any(link.relation == "derived_from" and link.target in ids for link in h.record.links)]
-    with call.spinner("distilling") as spinner:
-        def told(line: str) -> None:
-            spinner.step = line
-
-        digest = model.distill(question, sources, call.settings, call.env, call.place.home, call.place.cache, call.now,
-                               call.options.provider, call.options.max_tokens, not call.options.no_cache, told)
-    saved = _save(call, question, digest) if call.options.save and digest.bullets else None
-    if call.options.hook:
-        from memory import render
-
-        print(render.block("distill", [render.clip(render.clean(form.render(digest)), terminal.MODEL_UNITS - 400)]))
-        return 0
-    lines = [terminal.plain(form.render(digest)).rstrip("\n")]
-    if call.options.explain:
-        lines += ["", "from:"]
-        lines += ["  %s  %.2f  %s" % (h.record.id, h.score, terminal.one_line(h.record.title)) for h in found.hits]
-    lines += terminal.contributions(found) + (["saved as %s" % saved.id] if saved else [])
-    call.answer(_digest_json(digest, found, saved), lines)
-    _freshen(call, found.stale)
-    return 0
-
-
-def _save(call: Call, question: str, digest: Any) -> Record:
-    """Keep a digest as a learning of the agent's, linked to what it was made of."""
-    from memory.digest import compose
-
-    cited = list(dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids))
-    kept = call.store().add("learning", first_clause(question), compose(digest.bullets) + "\n", source="agent",
-                            session=session_of(call),
-                            extra={"links": [{"relation": "derived_from", "target": id} for id in cited]})
-    call.indexed()
-    return kept
-
-
-def _digest_json(digest: Any, found: Any, saved: Record | None) -> dict[str, Any]:
-    return {"bullets": [{"text": b.text, "ids": list(b.ids)} for b in digest.bullets], "provider": digest.provider,
-            "tokensIn": digest.tokens_in, "tokensOut": digest.tokens_out, "cached": digest.cached,
-            "notes": list(digest.notes), "sources": [h.record.id for h in found.hits], "saved": saved.id if saved else None}

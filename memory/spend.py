@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
-from typing import Iterator, Protocol
+from typing import Iterator, Protocol, Sequence
 
 from memory import clock, files, jsonio
 
@@ -93,8 +93,8 @@ def today(home: str, now: float) -> Totals:
     return between(home, start, start + clock.DAY)
 
 
-def allowed(home: str, config: Caps, now: float, tokens: int = 0) -> str:
-    """Return "" where the day's caps leave room for a call of `tokens` tokens, else the reason why not."""
+def allowed(home: str, config: Caps, now: float, tokens: int = 0, number: int = 1) -> str:
+    """Return "" where the day's caps leave room for `number` calls of `tokens` tokens in all, else the reason why not."""
     calls, most = _integer(config["distill.dailyCalls"]), _integer(config["distill.dailyTokens"])
     try:
         spent = today(home, now)
@@ -104,10 +104,26 @@ def allowed(home: str, config: Caps, now: float, tokens: int = 0) -> str:
     made = max(spent.calls, len(started))
     if made >= calls:
         return "the day's cap of %d model calls is reached (distill.dailyCalls)" % calls
+    if made + number > calls:
+        return "%d calls are needed, and the day's cap of %d leaves %d (distill.dailyCalls)" % (number, calls, calls - made)
     running = started[spent.calls:]  # the ledger gets its line when a call ends
     used = spent.tokens_in + spent.tokens_out + spent.planned + sum(plan for _, plan in running)
     if used + tokens > most:
         return "the day's cap of %d tokens leaves %d (distill.dailyTokens)" % (most, max(most - used, 0))
+    return ""
+
+
+def planned(home: str, config: Caps, now: float, plans: Sequence[int]) -> str:
+    """Return "" where calls of so many tokens each could all be made now, else the reason why not."""
+    reason = allowed(home, config, now, sum(plans), len(plans))
+    if reason:
+        return reason
+    try:
+        recent = sum(1 for t, _ in _starts(home) if abs(now - t) < MINUTE)
+    except OSError as error:
+        return "%s/spawn cannot be used (%s)" % (home, error.strerror)
+    if recent + len(plans) > RATE:
+        return "%d calls are needed, and %d of %d in a minute are left" % (len(plans), max(RATE - recent, 0), RATE)
     return ""
 
 

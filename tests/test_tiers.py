@@ -17,8 +17,9 @@ TIERS = {
     "CAPTURE": "shell transcript facts checkpoint progress capture recovery",
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims",
-    "SPEAK": "render terminal brief context shortcuts digest units extract providers prompts answer spend kept distill status doctor why worker",
-    "COMMAND": "call arguments settings writing reading upkeep cli",
+    "SPEAK": "render terminal brief context shortcuts digest units extract account prompts proof providers answer"
+             " spend kept parts distill status doctor why worker",
+    "COMMAND": "call arguments settings writing reading distilling upkeep cli",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}
