@@ -40,7 +40,7 @@ _ORDER = re.compile(
     "(?:이전|위)\\s?지시[^.\n]{0,20}무시|以前の指示[^.\n]{0,10}無視|"
     "忽略[^\u3002\n]{0,12}指令", re.IGNORECASE)
 _HASH = re.compile(r"(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
-_NUMBER = re.compile(r"[+-]?(\d[\d.:-]*)(?:[A-Za-z]{1,3})?%?")
+_NUMBER = re.compile(r"[+-]?(\d[\d.:-]*)([A-Za-z]{1,3})?%?")
 _IDENTIFIER = re.compile(r"--[A-Za-z].*|-[A-Za-z]{1,3}|.*[A-Za-z0-9]_.*|.*_[A-Za-z0-9].*|.*[a-z][A-Z].*|.*::.*|\$[A-Za-z].*|"
                          r".*[A-Za-z]\d.*|.*\d[A-Za-z].*|.*[A-Za-z0-9)]\.[A-Za-z].*|\.[A-Za-z].*|.*\\[A-Za-z].*|[A-Z]{5,}",
                          re.ASCII)
@@ -122,6 +122,8 @@ class Proof:
             return _stands(word.rstrip("/"), self.plain, "0aA.-", "0aA-.")
         if _HASH.fullmatch(word):
             return _stands(word, self.plain, "0aA", "")
+        if number and number[2] and number[2].casefold() not in _UNITS:  # `3x`, `2nd`: no number of its own
+            return _stands(word.lstrip("+-"), self.plain, "0aA", "0aA")
         if number:
             return self._counted(number[1].rstrip(".:-"))
         if not _IDENTIFIER.fullmatch(word):

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import IO, Any, Mapping, Protocol, Sequence
 
 from memory import errors, files, hookio, paths
+from memory.digest import clean
 from memory.prompts import MARKER, NONE
 
 OUTPUT_LIMIT = 4 << 20  # bytes of stdout
@@ -350,7 +351,7 @@ def _without_thoughts(value: str) -> str:
 
 
 def _first_line(value: str) -> str:
-    return next((line.strip()[:200] for line in value.splitlines() if line.strip()), "")
+    return next((line.strip()[:200] for line in clean(value[:1 << 16]).splitlines() if line.strip()), "")
 
 
 def _succeeded(done: Finished) -> None:
