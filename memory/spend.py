@@ -19,7 +19,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
-from typing import Iterator, Protocol, Sequence
+from typing import Any, Iterator, Protocol, Sequence
 
 from memory import clock, files, jsonio
 
@@ -65,17 +65,32 @@ def record(home: str, now: float, provider: str, model: str, tokens_in: int | No
 
 def between(home: str, start: float, end: float) -> Totals:
     """Sum the calls of [start, end), in seconds since the epoch, over lines that can be read.  Raises OSError."""
-    calls = failed = unknown = tokens_in = tokens_out = planned = 0
-    cost = 0.0
+    return _sum([row for _, row in _rows(home, start, end)])
+
+
+def daily(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
+    """Sum the calls of [start, end) by UTC day and provider: (day, provider, totals), newest day first.  Raises OSError."""
+    groups: dict[tuple[float, str], list[dict[str, Any]]] = {}
+    for instant, row in _rows(home, start, end):
+        groups.setdefault((-clock.midnight(instant), str(row.get("provider", ""))[:40]), []).append(row)
+    return [(clock.day(-day), provider, _sum(rows)) for (day, provider), rows in sorted(groups.items(), key=lambda g: g[0])]
+
+
+def _rows(home: str, start: float, end: float) -> Iterator[tuple[float, dict[str, Any]]]:
     for line in _tail(home + "/spend.jsonl"):
         try:
             row = jsonio.parse(line)
             instant = clock.parse(row["t"])
         except (ValueError, TypeError, KeyError, AttributeError):
             continue
-        if instant is None or not start <= instant < end:
-            continue
-        calls += 1
+        if instant is not None and start <= instant < end:
+            yield instant, row
+
+
+def _sum(rows: Sequence[dict[str, Any]]) -> Totals:
+    failed = unknown = tokens_in = tokens_out = planned = 0
+    cost = 0.0
+    for row in rows:
         failed += row.get("ok") is not True
         given, got, price = _number(row.get("in")), _number(row.get("out")), _number(row.get("cost"))
         if given is None or got is None:
@@ -84,7 +99,7 @@ def between(home: str, start: float, end: float) -> Totals:
         tokens_in += int(given or 0)
         tokens_out += int(got or 0)
         cost += price or 0.0
-    return Totals(calls, failed, unknown, tokens_in, tokens_out, cost, planned)
+    return Totals(len(rows), failed, unknown, tokens_in, tokens_out, cost, planned)
 
 
 def today(home: str, now: float) -> Totals:

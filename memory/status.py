@@ -11,6 +11,7 @@ from memory.store import Store
 
 BUILD, REFRESH, EMBED = "`dayleaf index build`", "`dayleaf index refresh`", "`dayleaf index build --embeddings`"
 MOST_LISTED = 10  # skipped records that are listed for a person
+DAYS = 14  # of the calls that `stats --spend` lists
 MOST_USED = 5
 
 
@@ -190,24 +191,32 @@ def percentile(values: list[int], percent: int) -> int:
 
 
 def spending(place: paths.Place, settings: config.Config, now: float) -> dict[str, Any]:
-    """Return today's model calls (UTC) beside their caps."""
+    """Return today's model calls (UTC) beside their caps, and those of the last days by provider."""
     spent = spend.today(place.home, now)
-    return {"today": {"calls": spent.calls, "failed": spent.failed, "unknown": spent.unknown, "tokensIn": spent.tokens_in,
-                      "tokensOut": spent.tokens_out, "dollars": round(spent.cost, 4), "mostCalls": settings["distill.dailyCalls"],
-                      "mostTokens": settings["distill.dailyTokens"]}}
+    calls, tokens = int(settings["distill.dailyCalls"]), int(settings["distill.dailyTokens"])
+    used = spent.tokens_in + spent.tokens_out + spent.planned
+    return {"today": {**_spent(spent), "mostCalls": calls, "mostTokens": tokens, "callsLeft": max(calls - spent.calls, 0),
+                      "tokensLeft": max(tokens - used, 0)},
+            "days": [{"day": day, "provider": provider, **_spent(total)} for day, provider, total in spend.daily(
+                place.home, clock.midnight(now) - (DAYS - 1) * clock.DAY, clock.midnight(now) + clock.DAY)]}
+
+
+def _spent(total: spend.Totals) -> dict[str, Any]:
+    return {"calls": total.calls, "failed": total.failed, "unknown": total.unknown, "tokensIn": total.tokens_in,
+            "tokensOut": total.tokens_out, "dollars": round(total.cost, 4)}
 
 
 def figure_lines(value: dict[str, Any]) -> list[str]:
     """Write figures for a person."""
     spent = value.get("today") or value["spend"]
-    money = [["model calls today", "%d of %d%s" % (spent["calls"], spent["mostCalls"],
-                                                   ", %d failed" % spent["failed"] if spent["failed"] else "")],
-             ["tokens today", "{:,} in, {:,} out, of {:,}{}".format(
-                 spent["tokensIn"], spent["tokensOut"], spent["mostTokens"],
+    money = [["model calls today", "%d of %d%s, %d left" % (spent["calls"], spent["mostCalls"], ", %d failed" % spent["failed"]
+                                                            if spent["failed"] else "", spent["callsLeft"])],
+             ["tokens today", "{:,} in, {:,} out, of {:,}, {:,} left{}".format(
+                 spent["tokensIn"], spent["tokensOut"], spent["mostTokens"], spent["tokensLeft"],
                  "; unknown for %s" % terminal.count(spent["unknown"], "call") if spent["unknown"] else "")],
              ["list price today", "$%.4f" % spent["dollars"]]]
     if "records" not in value:
-        return terminal.table(money)
+        return [*terminal.table(money), *_day_lines(value["days"])]
     rows = [["records", ", ".join("%s %d" % item for item in value["records"].items()) or "none"],
             ["topics", ", ".join("%s (%d)" % (terminal.one_line(name), n) for name, n in value["topics"].items()) or "none"],
             ["sessions", "%d, %d of %s got something" % (
@@ -218,3 +227,12 @@ def figure_lines(value: dict[str, Any]) -> list[str]:
               for event, row in value["hooks"].items()),
             ["most pushed", ", ".join("%s (%d)" % item for item in value["mostPushed"].items()) or "nothing"], *money]
     return terminal.table(rows)
+
+
+def _day_lines(days: list[dict[str, Any]]) -> list[str]:
+    if not days:
+        return []
+    head = ["day (UTC)", "provider", "calls", "failed", "in", "out", "list price"]
+    rows = [[row["day"], terminal.one_line(row["provider"]), str(row["calls"]), str(row["failed"]),
+             "{:,}".format(row["tokensIn"]), "{:,}".format(row["tokensOut"]), "$%.4f" % row["dollars"]] for row in days]
+    return ["", *terminal.table([head, *rows], "", (2, 3, 4, 5, 6))]
