@@ -9,9 +9,10 @@ the cap then counts `plan`, the tokens of the prompt and of the longest answer.
 `why` is a word for the failure (`timeout`, `exit 1`, …), never text of the user's, of a record or of a model.
 
 Admission, `<home>/spawn/`.  `slot-0` to `slot-3` are kernel locks, one held by each running call, so that a killed
-holder frees its slot.  `starts` holds `<epoch seconds> <planned tokens>` of the calls started today and in the last minute,
-one per line, and is rewritten under the kernel lock `lock`.  These files bound what a recursion can do where every other guard
-is gone (a host that strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
+holder frees its slot; each holds its holder's process number, and a process whose ancestor holds one starts nothing.
+`starts` holds `<epoch seconds> <planned tokens>` of the calls started today and in the last minute, one per line, and is
+rewritten under the kernel lock `lock`.  These files bound what a recursion can do where every other guard is gone (a host
+that strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
 """
 
 from __future__ import annotations
@@ -167,11 +168,55 @@ def _admit(stack: contextlib.ExitStack, home: str, config: Caps, now: float, tok
         # Stamps of the near future count: a clock set back must not open the gate.
         if sum(1 for t, _ in starts if abs(now - t) < MINUTE) >= RATE:
             return "%d model calls started within the last minute" % RATE
-        if not any(stack.enter_context(files.Lock("%s/slot-%d" % (folder, i))) for i in range(LIVE)):
+        slots = ["%s/slot-%d" % (folder, i) for i in range(LIVE)]
+        if _holders(slots) & _ancestors():
+            return "this is a model call of dayleaf's own"
+        if not any(_taken(stack, path) for path in slots):
             return "%d model calls are running" % LIVE
         lines = "".join("%.3f %d\n" % start for start in [*starts, (now, tokens)])
         files.replace(folder + "/starts", lines.encode("ascii"))
     return ""
+
+
+def _taken(stack: contextlib.ExitStack, path: str) -> bool:
+    lock = files.Lock(path)
+    held = stack.enter_context(lock)
+    if held:
+        os.ftruncate(lock.fd, 0)
+        os.write(lock.fd, b"%d" % os.getpid())
+    return held
+
+
+def _holders(slots: Sequence[str]) -> set[int]:
+    """Return the processes that hold a slot."""
+    found = set()
+    for path in slots:
+        with files.Lock(path) as free, contextlib.suppress(OSError, ValueError):
+            if not free:
+                found.add(int(files.read(path, 32)))
+    return found
+
+
+def _ancestors() -> set[int]:
+    """Return the processes above this one; none where the system does not tell."""
+    import subprocess
+
+    above: dict[int, int] = {}
+    found: set[int] = set()
+    pid = os.getppid()
+    while pid > 1 and pid not in found:
+        found.add(pid)
+        try:
+            if not above and os.path.exists("/proc/self/stat"):
+                pid = int(files.read("/proc/%d/stat" % pid, 4096).rpartition(b")")[2].split()[1])
+                continue
+            if not above:
+                listed = subprocess.run(["/bin/ps", "-axo", "pid=,ppid="], capture_output=True, timeout=5, check=True).stdout
+                above = {int(a): int(b) for a, b in (line.split() for line in listed.splitlines())}
+            pid = above[pid]
+        except (OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError):
+            break
+    return found
 
 
 def _starts(home: str) -> list[tuple[float, int]]:

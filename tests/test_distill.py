@@ -337,20 +337,21 @@ def test_the_cap_on_live_calls_declines(world):
     assert (world.calls(), world.ledger()) == ([], [])
 
 
-def recursing(world, strip):
+def recursing(world, strip, more=""):
     """Make claude a program that distils again by itself, as a hook of its own session would."""
     world.env["PATH"] += os.pathsep + "/usr/bin:/bin"
     world.stub("claude", """
 sys.path.insert(0, %r)
-from memory import config, distill
+from memory import config, distill, spend
 from memory.digest import Source
+%s
 env = {k: v for k, v in os.environ.items() if k not in %r}
 source = Source("a1b2", "learning", "t", 0.0, said, "p", "e" * 64)
 for i in range(3):
     distill.distill("again %%d %%s" %% (i, os.getpid()), [source], config.Config({**config.DEFAULTS}, {}, []), env, %r, %r,
                     %r, use_cache=False, provider="claude")
 print("{}")
-""" % (ROOT, strip, world.home, world.cache, world.now))
+""" % (ROOT, more, strip, world.home, world.cache, world.now))
     return world.distill(provider="claude")
 
 
@@ -360,9 +361,15 @@ def test_a_model_call_inside_a_model_call_starts_nothing(world):
     assert len(world.calls()) == 1
 
 
-def test_where_a_host_strips_the_guard_the_caps_stop_the_recursion(world):
-    """Never more than four deep, never more than twelve a minute."""
+def test_where_a_host_strips_the_guard_the_slot_of_an_ancestor_stops_the_recursion(world):
+    """The file system knows whose child this is."""
     assert recursing(world, ("DAYLEAF_NESTED",)).provider == "extract"
+    assert len(world.calls()) == 1
+
+
+def test_where_nothing_tells_the_ancestors_either_the_caps_stop_the_recursion(world):
+    """Never more than four deep, never more than twelve a minute."""
+    assert recursing(world, ("DAYLEAF_NESTED",), "spend._ancestors = set").provider == "extract"
     assert 1 < len(world.calls()) <= spend.RATE
 
 

@@ -129,11 +129,11 @@ def test_the_caps_of_a_day_end_in_the_extract_and_stats_shows_both(shell):
 def test_the_cap_of_tokens_ends_in_the_extract(shell):
     """What the first call used leaves no room for the second."""
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
-    given = {"DAYLEAF_DISTILL_DAILYTOKENS": "2000"}
+    given = {"DAYLEAF_DISTILL_DAILYTOKENS": "1700"}
     assert shell.value("--no-cache", **given)["provider"] == "claude"
     value = shell.value("--no-cache", **given)
     assert (value["provider"], shell.calls()) == ("extract", 1)
-    assert "the day's cap of 2000 tokens leaves 1010" in value["notes"][0]
+    assert "the day's cap of 1700 tokens leaves 710" in value["notes"][0]
 
 
 def test_no_cache_asks_anew_and_keeps_nothing(shell):
