@@ -11,15 +11,20 @@ import dataclasses
 import os
 from typing import Callable, Mapping, Sequence
 
-from memory import extract, hookio, kept, parts, providers, redact, spend
+from memory import hookio, kept
 from memory.account import Checked, Distilled, Step
 from memory.digest import Source, clean
 from memory.errors import ProviderError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory import parts, providers, spend
 
 CHAINS = {"auto": ("claude", "gemini"), "claude": ("claude",), "gemini": ("gemini",), "ollama": ("ollama",),
           "command": ("command",), "extract": ()}
 LEAST_TOKENS = 50  # of a digest: below, no bullet with its citation fits
 QUESTION_CHARS = 20_000
+KEPT = "kept from an earlier call"
 
 
 def distill(question: str, sources: Sequence[Source], config: spend.Caps, env: Mapping[str, str], home: str,
@@ -37,28 +42,31 @@ def distill(question: str, sources: Sequence[Source], config: spend.Caps, env: M
     if not sources:
         return Distilled((), "extract", 0, 0, False, ("no record to distil",))
     folder = cache_dir + "/digests" if use_cache and config["distill.cache"] else ""
-    job = parts.Job(clean(question), [], config, env, home, folder, now, budget, progress or (lambda line: None))
+    job: parts.Job | None = None
     steps: list[Step] = []
+    made: list[str] = []
     for name in (*CHAINS[chosen], "extract"):
         key = kept.key(question, sources, config, name, _model(config, name, chosen), budget)
-        found = kept.find(folder, key, now) if folder else None
-        absent = "" if found or name == "extract" else _absent(name, config, env)
+        digest = kept.find(folder, key, now) if folder else None
+        outcome = KEPT if digest else "answered"
         try:
-            if absent:
-                raise ProviderError("skipped: " + absent)
-            if not found and not job.sources:
-                job = dataclasses.replace(job, sources=_safe(sources, config, os.path.basename(cache_dir.rstrip("/"))))
-            digest = found or (_extract(job) if name == "extract" else parts.ask(
-                job, _provider(name, config), _model(config, name, chosen)))
+            if not digest:
+                _need(name, config, env)
+                job = job or _job(question, sources, config, env, home, cache_dir, folder, now, budget, made, progress)
+                digest = _extract(job) if name == "extract" else _ask(job, name, _model(config, name, chosen))
+                if folder and digest.bullets and not digest.partial:
+                    kept.keep(folder, key, now, digest)
         except ProviderError as error:
             steps.append(Step(name, str(error)))
             continue
-        if folder and digest.bullets and not found and not digest.partial:
-            kept.keep(folder, key, now, digest)
         notes = ("%s %s" % (step.provider, step.outcome) for step in steps)
-        steps_made = (*steps, Step(name, "kept from an earlier call" if found else "answered"))
-        return dataclasses.replace(digest, notes=(*notes, *digest.notes), steps=steps_made, calls=len(job.made))
+        return dataclasses.replace(digest, notes=(*notes, *digest.notes), steps=(*steps, Step(name, outcome)), calls=len(made))
     raise AssertionError("the chain ends with extract")
+
+
+def again(digest: Distilled) -> Distilled:
+    """Return a digest as it is told when it comes from the cache."""
+    return dataclasses.replace(digest, cached=True, calls=0, steps=(*digest.steps[:-1], Step(digest.provider, KEPT)))
 
 
 def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int | None) -> int:
@@ -78,7 +86,23 @@ def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int
     return budget
 
 
+def _job(question: str, sources: Sequence[Source], config: spend.Caps, env: Mapping[str, str], home: str, cache_dir: str,
+         folder: str, now: float, budget: int, made: list[str], progress: Callable[[str], None] | None) -> parts.Job:
+    from memory import parts
+
+    safe = _safe(sources, config, os.path.basename(cache_dir.rstrip("/")))
+    return parts.Job(clean(question), safe, config, env, home, folder, now, budget, progress or (lambda line: None), made)
+
+
+def _ask(job: parts.Job, name: str, model: str) -> Distilled:
+    from memory import parts
+
+    return parts.ask(job, _provider(name, job.config), model)
+
+
 def _extract(job: parts.Job) -> Distilled:
+    from memory import extract
+
     found = extract.extract(job.question, job.sources, job.budget)
     return Distilled(found.bullets, found.provider, found.tokens_in, found.tokens_out, False, found.notes,
                      Checked(len(found.bullets), len(found.bullets)))
@@ -102,6 +126,8 @@ def _model(config: spend.Caps, name: str, chosen: str) -> str:
 
 def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Source]:
     """The sources without secrets: a hand edit never went through the store's redaction."""
+    from memory import redact
+
     allow = config["redact.allow"]
     allowed = [str(item) for item in allow] if isinstance(allow, (list, tuple)) else []
 
@@ -116,6 +142,8 @@ def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Sour
 # --- Asking a model ---------------------------------------------------------------------------------------------------
 
 def _provider(name: str, config: spend.Caps) -> providers.Provider:
+    from memory import providers
+
     if name == "command":
         argv = config["distill.command"]
         return providers.Command(argv if isinstance(argv, (list, tuple)) else ())
@@ -124,8 +152,10 @@ def _provider(name: str, config: spend.Caps) -> providers.Provider:
     return made[name]()
 
 
-def _absent(name: str, config: spend.Caps, env: Mapping[str, str]) -> str:
-    """Return "" where a provider could be asked, else why not."""
-    if env.get(hookio.NESTED):
-        return "this is a model call of dayleaf's own"
-    return _provider(name, config).available(env)
+def _need(name: str, config: spend.Caps, env: Mapping[str, str]) -> None:
+    """Raise ProviderError where a step of the chain cannot be taken."""
+    if name == "extract":
+        return
+    reason = "this is a model call of dayleaf's own" if env.get(hookio.NESTED) else _provider(name, config).available(env)
+    if reason:
+        raise ProviderError("skipped: " + reason)

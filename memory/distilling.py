@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory import terminal
-from memory.call import Call, session_of
+from memory import __version__, clock, repeat, terminal
+from memory.call import Call, session_of, to_json
 from memory.errors import UsageError
 from memory.reading import found_by, freshen
 from memory.writing import first_clause
@@ -16,17 +16,22 @@ if TYPE_CHECKING:
     from memory.digest import Source
     from memory.records import Record
 
+FORMAT = 2  # of prompts, checks and output: raised with prompts.TEMPLATE
 HITS = 20  # records that are distilled where --limit names no other number
 
 
 def distill(call: Call) -> int:
     """Answer a question from the records in a few bullets."""
-    from memory import digest as form
-    from memory import distill as model
-
     question = " ".join(call.words).strip()
     if not question:
         raise UsageError("distill wants a question")
+    key = _repeated(call, question)
+    said = repeat.find(call.place, key, call.now) if key else ""
+    if said:
+        print(said, flush=True)
+        return 0
+    from memory import distill as model
+
     chosen = call.options.provider or str(call.settings["distill.provider"])
     model.checked_call(question, chosen, call.settings, call.options.max_tokens)
     found = found_by(call, question, call.options.limit or HITS)
@@ -37,16 +42,43 @@ def distill(call: Call) -> int:
         digest = model.distill(question, _sources(found), call.settings, call.env, call.place.home, call.place.cache, call.now,
                                call.options.provider, call.options.max_tokens, not call.options.no_cache, told)
     saved = _save(call, question, digest) if call.options.save and digest.bullets else None
+    print(_said(call, digest, found, saved), flush=True)
+    if key and not (digest.cached or digest.partial or digest.steps[1:] or _timed(call, question)):
+        repeat.keep(call.place, key, call.now, _said(call, model.again(digest), found, None), [hit.path for hit in found.hits])
+    freshen(call, found.stale)
+    return 0
+
+
+def _repeated(call: Call, question: str) -> str:
+    """Return the key under which the answer to this very command is kept, or "" where it is searched for anew."""
+    o, settings = call.options, call.settings
+    moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
+    if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
+        return ""
+    return repeat.key("%s %d" % (__version__, FORMAT), [question, call.place.project], vars(o), settings.values)
+
+
+def _timed(call: Call, question: str) -> bool:
+    """Tell whether a question names a time, and so has another answer later."""
+    from memory import timewords
+
+    times = timewords.parse(question, call.now, clock.local_offset(call.now))
+    return times.since is not None or times.until is not None or times.latest
+
+
+def _said(call: Call, digest: Distilled, found: Any, saved: Record | None) -> str:
+    """Write the answer as it is printed: for the model, as JSON or for a person."""
+    from memory import digest as form
+
     if call.options.hook:
         from memory import render
 
-        print(render.block("distill", [render.clip(render.clean(form.render(digest)), terminal.MODEL_UNITS - 400)]))
-        return 0
-    lines = [terminal.plain(form.render(digest)).rstrip("\n"), *(_explained(digest, found) if call.options.explain else []),
-             *terminal.contributions(found), *(["saved as %s" % saved.id] if saved else [])]
-    call.answer(_json(digest, found, saved), lines)
-    freshen(call, found.stale)
-    return 0
+        return render.block("distill", [render.clip(render.clean(form.render(digest)), terminal.MODEL_UNITS - 400)])
+    if call.options.json:
+        return to_json(_json(digest, found, saved))
+    return "\n".join([terminal.plain(form.render(digest)).rstrip("\n"),
+                      *(_explained(digest, found) if call.options.explain else []), *terminal.contributions(found),
+                      *(["saved as %s" % saved.id] if saved else [])])
 
 
 def _sources(found: Any) -> list[Source]:

@@ -249,3 +249,61 @@ def test_the_parts_are_counted_on_a_terminal(shell):
     said = seen(shell, "distill", QUESTION, "--limit", "80", "--kind", "checkpoint")
     assert "asking claude: part 3 of 3" in said
     assert "asking claude: putting 3 parts together" in said
+
+
+# ---- the same command again
+
+def test_the_same_command_over_the_same_files_searches_nothing(shell):
+    """It prints what it printed, says that it was kept, and loads neither search nor digest."""
+    shell.stub("claude", CLAUDE % "\n".join(GOOD))
+    first, again = (shell.ok("distill", QUESTION, "--explain") for _ in range(2))
+    assert "· claude\n" in first and "· claude · cached\n" in again
+    assert first.split("tokens (")[0] == again.split("tokens (")[0]
+    assert "kept from an earlier call" in again and "model calls  0" in again
+    code = ("import sys; sys.path.insert(0, sys.argv.pop(1)); from memory import cli; cli.main(); "
+            "print(sorted(m for m in sys.modules if m in ('memory.recall', 'memory.distill', 'memory.digest', 'dataclasses')))")
+    done = subprocess.run([sys.executable, "-I", "-c", code, str(ROOT), "distill", QUESTION, "--explain"], cwd=shell.project,
+                          env=shell.env, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == again + "[]\n"
+
+
+@pytest.mark.parametrize("change", ["edit", "quiet edit", "new record", "gone", "setting", "option", "damage"])
+def test_whatever_changes_is_asked_anew(shell, change):
+    """An edit, also one that hides its time and size; a record more or less; a setting; an option; a damaged entry."""
+    shell.stub("claude", CLAUDE % "\n".join(GOOD))
+    shell.ok("distill", QUESTION)
+    path = Path(shell.place.path("p/learnings/up1.md"))
+    words, env = ["distill", QUESTION], {}
+    if change == "edit":
+        path.write_text(path.read_text() + "More of it.\n")
+    elif change == "quiet edit":
+        was = os.stat(path)
+        path.write_text(path.read_text().replace("closed", "dropped"[:6]))
+        os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+    elif change == "new record":
+        vault.put(shell.place, "p/learnings/up3.md", "Uploads once more", "The uploads failed.")
+    elif change == "gone":
+        Path(shell.place.path("p/learnings/up2.md")).unlink()
+    elif change == "setting":
+        env = {"DAYLEAF_DISTILL_MODEL": "sonnet"}
+    elif change == "option":
+        words += ["--max-tokens", "400"]
+    else:
+        for entry in Path(shell.place.cache, "digests").iterdir():
+            entry.write_bytes(entry.read_bytes().replace(b"nginx", b"nginy"))
+    assert "cached" not in shell.ok(*words, **env)
+    assert shell.calls() == 2
+
+
+def test_a_question_about_a_time_is_searched_for_each_time(shell):
+    """`the last hour` is another hour later on: only the digest is kept, not what was found."""
+    for words in (["what failed in the uploads in the last hour?"], [QUESTION, "--since", "7d"]):
+        shell.ok("distill", *words, "--provider", "extract")
+        assert not any('"said":"' in path.read_text() for path in Path(shell.place.cache, "digests").iterdir())
+
+
+def test_an_extract_in_a_models_place_is_no_answer_to_repeat(shell):
+    """Once the client is there it is asked."""
+    assert shell.value()["provider"] == "extract"
+    shell.stub("claude", CLAUDE % "\n".join(GOOD))
+    assert shell.value()["provider"] == "claude"

@@ -1,0 +1,68 @@
+"""What was printed for a question, so that the same command over the same files prints it again without a search.
+
+Schema, version 1: `<cache>/digests/<key>.json`, two lines, the SHA-256 of the second and
+
+    {"v":1,"t":1795271452.0,"said":"- text [k3m9]\\n…","files":"<SHA-256>",
+     "used":[["<path>",<mtime ns>,<ctime ns>,<size>,<inode>]]}
+
+(in one line).  The key is the SHA-256 of the command's words, options and settings; `files` of the name, time and size of
+every record of the place, `used` what stat says of the records that were read.  An entry lives for a day, and is absent
+where anything differs: an edit, a new record, another setting.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from memory import clock, files, jsonio, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Sequence
+
+    from memory.paths import Place
+
+
+def key(version: str, words: Sequence[str], options: Dict[str, Any], settings: Dict[str, Any]) -> str:
+    """Return the name of a command's entry.
+
+    version: of the program and its template.  options, settings: by name.
+    """
+    parts = [version, list(words), sorted(options.items()), sorted(settings.items())]
+    return files.sha256(repr(parts).encode("utf-8", "replace"))
+
+
+def find(place: Place, key: str, now: float) -> str:
+    """Return what was printed, or "" where nothing is kept or anything has changed since."""
+    try:
+        seal, _, line = files.read(_path(place, key), 1 << 20).partition(b"\n")
+        if seal != files.sha256(line).encode():
+            return ""
+        row: Any = jsonio.parse(line)
+        young = row["v"] == 1 and 0 <= now - row["t"] < clock.DAY
+        if young and row["used"] == _used([used[0] for used in row["used"]]) and row["files"] == _state(place):
+            return str(row["said"])
+    except (OSError, ValueError, TypeError, KeyError, IndexError):
+        pass
+    return ""
+
+
+def keep(place: Place, key: str, now: float, said: str, paths: Sequence[str]) -> None:
+    """Keep what is printed; where that cannot be, nothing is lost.  paths: of the records that were read."""
+    with contextlib.suppress(OSError):
+        line = jsonio.dump({"v": 1, "t": now, "said": said, "files": _state(place), "used": _used(paths)}).encode("ascii")
+        files.replace(_path(place, key), files.sha256(line).encode() + b"\n" + line)
+
+
+def _path(place: Place, key: str) -> str:
+    return "%s/digests/%s.json" % (place.cache, key)
+
+
+def _state(place: Place) -> str:
+    found = sorted((name, time, size) for name, _, time, size in walk.walk(place)[0])
+    return files.sha256(repr(found).encode("utf-8", "replace"))
+
+
+def _used(paths: Sequence[str]) -> List[List[Any]]:
+    stats = [(path, files.posix.stat(path)) for path in paths]
+    return [[path, s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino] for path, s in stats]
