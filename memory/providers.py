@@ -92,7 +92,7 @@ class Claude:
                  stop: threading.Event | None = None) -> Answer:
         """Answer through the user's own login; `haiku` where no model is given."""
         program = _need("claude", env)
-        child = dict(clean_env(env), CLAUDE_CODE_MAX_RETRIES="1")
+        child = dict(clean_env(env), CLAUDE_CODE_MAX_RETRIES="0")  # one request, and no other
         # --bare would be leaner, but never reads a subscription's login; clients before 2.1.169 lack --safe-mode.
         known = run([program, "--help"], "", min(timeout, HELP_TIMEOUT), child).out
         isolation = ["--safe-mode"] if "--safe-mode" in known else ["--setting-sources", ""]

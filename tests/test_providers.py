@@ -13,6 +13,7 @@ from threading import Thread
 
 import pytest
 from harness.client import claude_bin  # noqa: F401  (a fixture)
+from harness.fake_anthropic import FakeAnthropic
 
 from memory import providers
 from memory.errors import ProviderError
@@ -131,7 +132,7 @@ def test_the_environment_loses_the_session_and_keeps_the_credentials(env, stub):
     child = json.loads(seen.read_text())["env"]
     assert not set(dropped) & set(child)
     assert set(kept) <= set(child)
-    assert (child["DAYLEAF_NESTED"], child["CLAUDE_CODE_MAX_RETRIES"]) == ("1", "1")
+    assert (child["DAYLEAF_NESTED"], child["CLAUDE_CODE_MAX_RETRIES"]) == ("1", "0")
     assert all(os.path.isabs(entry) for entry in child["PATH"].split(os.pathsep))
 
 
@@ -345,3 +346,16 @@ def test_the_real_client_answers_with_nothing_of_ours_or_the_users_around(claude
     assert "ZEBRA-MEMORY" not in json.dumps(body)
     assert not ran.exists()
     assert not list(Path(home, ".claude").glob("projects/*/*.jsonl"))
+
+
+@pytest.mark.parametrize(("status", "kind"), [(529, "overloaded_error"), (429, "rate_limit_error"), (401, "authentication_error")])
+def test_the_real_client_asks_once_where_the_api_fails(status, kind, claude_bin, env, tmp_path):  # noqa: F811
+    """No retry behind the ledger's back: one request, and the failure is told with its status."""
+    (tmp_path / "client").mkdir()
+    (tmp_path / "client" / "claude").symlink_to(claude_bin)
+    with FakeAnthropic(script={"default": {"error": {"status": status, "type": kind, "message": "no"}}}) as api:
+        env.update(PATH=str(tmp_path / "client") + ":/usr/local/bin:/usr/bin:/bin", ANTHROPIC_API_KEY="dummy" * 5,
+                   ANTHROPIC_BASE_URL=api.url, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1")
+        with pytest.raises(CallFailed, match="api error %d" % status):
+            ask(providers.Claude(), env, timeout=60)
+        assert sum("messages" in request["path"] for request in api.requests) == 1
