@@ -14,7 +14,7 @@ from memory.account import Checked, Cut
 from memory.digest import Bullet, Source, clean, compose
 from memory.proof import Proof
 
-ANSWER_CHARS = 64_000
+ANSWER_CHARS, BULLETS = 64_000, 200  # of an answer that are looked at
 NO_ID, UNHELD, UNCITED, OVER = "no id", "no record holds it", "no record it cites holds it", "over the budget"
 
 _MARK = re.compile(r"\s{0,3}(?:[-*+•]|\d{1,2}[.)])\s+(\S.*)")
@@ -27,7 +27,7 @@ def check(answer: str, sources: Sequence[Source], budget: int) -> tuple[tuple[Bu
     sources: the records the answer may cite.  budget: tokens of all bullets together.
     """
     held = _Held(sources)
-    items = listed(clean(answer[:ANSWER_CHARS]))
+    items = listed(clean(answer[:ANSWER_CHARS]))[:BULLETS]
     good: list[Bullet] = []
     cuts: list[Cut] = []
     for line in items:

@@ -482,7 +482,8 @@ def test_the_rendering_ends_with_the_reduction_and_the_notes():
 
 def test_the_check_stays_fast_on_hostile_answers():
     """64,000 characters of anything."""
-    for piece in ("a", "a/", "1.", "`", "[", "- ", "a_", "x.y", "-", "1,", "ｆ/", "\n- a1 [k3m9]"):
+    for piece in ("a", "a/", "1.", "`", "[", "- ", "a_", "x.y", "-", "1,", "ｆ/", "\n- a1 [k3m9]", '"', "' a", '"a b c ', "60 s ", "<a",
+                  '{"', "](x", "May 5 ", "ignore ", "you must ", "\u0430a ", "\n- 60 s [k3m9]", "\n- ghost.py [k3m9]", "sixty ", "\n  ```"):
         start = time.perf_counter()
         answer.check("- " + piece * (70_000 // len(piece)), SOURCES, 500)
         assert time.perf_counter() - start < 2.0, piece
