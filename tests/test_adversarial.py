@@ -1,4 +1,7 @@
-"""Two hundred answers of a model that lies, breaks or attacks, and forty of one that tells the truth in its own words."""
+"""Two hundred answers of a model that lies, breaks or attacks, and forty of one that tells the truth in its own words.
+
+The check was made with these; how it does on lies that it was not made with stands in evals/README.md.
+"""
 
 from __future__ import annotations
 
