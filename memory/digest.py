@@ -16,7 +16,8 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 class Source:
     """One record as a summariser sees it.
 
-    created: seconds since the epoch.  tier: `p`, `s` or `g`.  checksum: SHA-256 of the record's file, or "".
+    created: seconds since the epoch.  tier: `p`, `s` or `g`.  checksum: SHA-256 of the record's file, or "".  score:
+    what recall gave it, above 0, or 0.
     """
 
     id: str
@@ -26,6 +27,7 @@ class Source:
     body: str
     tier: str
     checksum: str = ""
+    score: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.digest import Source
     from memory.records import Record
 
-FORMAT = 2  # of prompts, checks and output: raised with prompts.TEMPLATE
+FORMAT = 3  # of prompts, checks and output: raised with prompts.TEMPLATE
 HITS = 20  # records that are distilled where --limit names no other number
 
 
@@ -89,9 +89,9 @@ def _sources(found: Any) -> list[Source]:
     from memory.digest import Source
 
     ids = {hit.record.id for hit in found.hits}
-    records = [hit.record for hit in found.hits
-               if not any(link.relation == "derived_from" and link.target in ids for link in hit.record.links)]
-    return [Source(r.id, r.kind, r.title, r.created, r.body, r.tier, r.checksum) for r in records]
+    kept = [(hit.record, hit.score) for hit in found.hits
+            if not any(link.relation == "derived_from" and link.target in ids for link in hit.record.links)]
+    return [Source(r.id, r.kind, r.title, r.created, r.body, r.tier, r.checksum, score) for r, score in kept]
 
 
 def _explained(digest: Distilled, found: Any) -> list[str]:

@@ -1,16 +1,21 @@
-"""The digest made without a model: units of the sources, scored, made novel, quoted verbatim, packed into a budget.
+"""The digest made without a model: the units of the sources that most likely answer, quoted verbatim, packed into a budget.
 
-A unit is a sentence, a list item, a code block or a table.  Its score, 0 to 1, is
+A unit is a sentence, a list item, a code block or a table.  One after the other is taken that adds most per byte:
 
-    0.50 relevance   BM25 (k1 1.2, b 0.75; idf over the candidate units) of the question's terms, over the best unit's
-    0.10 company     the relevance of the best unit of its record
-    0.40 content     technical tokens 0.50, a word of decision or failure 0.30, position 0.20; damped where neither the
-                     unit nor its record is relevant
+    p(unit) (1 - 0.7 likeness) / bytes^0.8
 
-Redundancy goes by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998; lambda 0.7) with the cosine of term
-sets.  Bullets quote verbatim up to white space: ` … ` stands where text between two quotes of one record is left out,
-` · ` between two list items that follow one another, a final `…` where a unit alone was longer than the budget, and
-a block is led in by the line that announces it.
+p is from likely.py; likeness is the greatest cosine of its term set with one that was taken (maximal marginal relevance,
+Carbonell and Goldstein, SIGIR 1998), and from 0.8 on it says nothing new.  The bytes are those of the quote and, for a
+record's first, of its citation.  A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along.
+
+Part of the budget, 16 times the square of the share of the sources that fits it and at most three quarters, goes to
+technical words that are not said yet, the most per byte: by a quote that holds several (a word there counts 1.6), or named
+alone behind the quotes of its record.  At a twentieth of the length that is next to nothing, at a fifth most of it.
+
+A bullet holds one record's quotes in their order, verbatim up to white space: ` … ` stands where text between two quotes
+is left out, and before the words that are only named; ` · ` between two list items that follow one another; a final `…`
+where a unit alone was longer than the budget; a block is led in by the line that announces it.  Bullets on one topic
+stand together, the oldest first; topics by their best bullet.
 """
 
 from __future__ import annotations
@@ -18,18 +23,24 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import Callable, Sequence
+from dataclasses import replace
+from typing import Sequence
 
 from memory import text
 from memory.digest import Bullet, Digest, Source, cite, clean, compose, count_sources
+from memory.likely import Likely, likely, names
 from memory.units import BODY_LIMIT, Unit, fitted, quoted, units
 
-LEADS, LEAST, MOST = 5, 3, 8  # bullets: normally up to LEADS, LEAST if there are so many, never over MOST
-SHORT = 40  # tokens of a bullet that may come after LEADS
-LAMBDA, SAME = 0.7, 0.8  # weight of the score against novelty; likeness from which a unit says nothing new
-FLOOR = 0.3  # share of the best score below which a unit is not worth its place
-POOL = 300  # units that compete; the rest scored lower
-K1, B = 1.2, 0.75
+MOST, SHORT = 8, 60  # bullets, and more where each may have that many tokens
+NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a unit says nothing new
+COST, MARK = 0.8, 13  # exponent of a quote's bytes; bytes added to each, so that crumbs are not cheap
+FLOOR = 0.03  # share of the best likelihood below which a unit is not worth its place
+POOL = 400  # units that compete; the rest are less likely
+# Share of the budget for technical words, over the square of the share of the sources that fits it; its limit.
+NAMED, NAMED_MOST = 16.0, 0.75
+SPREAD = 0.5  # exponent of a record's likelihood where words are collected
+READABLE = 1.6  # what a word in its sentence is worth, where a word alone is 1; more where more fits
+TOPIC = 0.25  # likeness of two bullets on one topic
 
 
 def extract(question: str, sources: Sequence[Source], max_tokens: int = 500) -> Digest:
@@ -41,12 +52,13 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500) -> 
     notes = ["%s: only its first %d characters were read" % (s.id, BODY_LIMIT) for s in sources
              if len(s.body) > BODY_LIMIT]
     room = 4 * max_tokens
-    found = [fitted(unit, source, room) for i, source in enumerate(sources) for unit in units(i, source, room // 2)]
-    candidates = [unit for unit in found if unit.text]
-    bags, scores, relevant = _score(question, sources, candidates)
-    if candidates and not relevant:
+    found = [unit for i, source in enumerate(sources) for unit in units(i, source, room // 2)]
+    pairs = [(short, unit) for unit in found for short in [fitted(unit, sources[unit.source], room)] if short.text]
+    candidates = [short for short, _ in pairs]
+    weighed = likely(question, sources, candidates)
+    if candidates and not weighed.relevant:
         notes.append("no word of the question stands in the sources: chosen by content alone")
-    bullets = _pack(sources, candidates, bags, scores, room)
+    bullets = _Choice(sources, candidates, [unit for _, unit in pairs], weighed, room).bullets()
     if sources and not bullets:
         notes.append("nothing fits %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
     return Digest(tuple(bullets), "extract", count_sources(sources), text.count_tokens(compose(bullets)), False,
@@ -54,84 +66,158 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500) -> 
 
 
 def _cleaned(source: Source) -> Source:
-    return Source(source.id, source.kind, clean(source.title), source.created, clean(source.body), source.tier,
-                  source.checksum)
+    return replace(source, title=clean(source.title), body=clean(source.body))
 
 
-# --- Scores -----------------------------------------------------------------------------------------------------------
-
-_DECISION = re.compile(
-    r"(?i)\b(?:decid\w+|decision|because|instead|chose\w*|reason\w*|root cause|caused?|fix\w*|fail\w*|error|must|never|"
-    r"always|workaround|todo|open|blocked|next|revert\w*|broke\w*|regression|resolved?|entschied\w*|weil|statt|grund|"
-    r"ursache|behoben|fehler|nie|immer|offen)\b|결정|때문|대신|원인|해결|수정|실패|오류|반드시|다음|"
-    r"決め|決定|理由|原因|代わり|修正|失敗|エラー|必ず|解決|决定|因为|而不是|修复|失败|错误|必须|下一步")
-_TECHNICAL = re.compile(
-    r"`?(?:--?[A-Za-z][\w-]*|\$?[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|\w*(?:Error|Exception)|[A-Z]+-?\d+|v?\d+(?:\.\d+)+|"
-    r"[0-9a-f]{7,40}|\d{2,}\w*%?|[\w.-]+\.[A-Za-z]\w{0,4}|[\w.-]+\(\)|\w+::[\w:]+)`?", re.ASCII)
+# Words at a sentence's start that point at the one before it.
+_LEANS = re.compile(
+    r"(?:It|This|That|These|Those|They|He|She|So|Therefore|Hence|Thus|However|But|Then|Also|Both|Instead|Otherwise|Dies|"
+    r"Das|Deshalb|Daher|Aber|Dadurch)\b(?!\s+(?:is|was)\s+(?:why|how)\b)|이는|이것|그래서|따라서|그러나|하지만|그 |"
+    r"これ|それ|そのため|しかし|したがって|だから|这|因此|所以|但是|然而|它")
 
 
-def technical(value: str) -> int:
-    """Count the distinct technical words of a text: paths, identifiers, options, hashes, versions, numbers, errors."""
-    words = {word.strip("\"'()[]{}<>,;:.!?*“”「」、。") for word in value.split()}
-    return sum(1 for word in words if 1 < len(word) <= 200 and (
-        "/" in word.strip("/") or word[0] == "`" or _TECHNICAL.match(word)))
+class _Choice:
+    """Units taken so far and the room that is left; the order in which they are taken is the only state."""
 
+    def __init__(self, sources: Sequence[Source], candidates: Sequence[Unit], whole: Sequence[Unit], weighed: Likely, room: int):
+        """candidates: units as they can be quoted.  whole: the same before any was cut to the budget.  room: bytes."""
+        self.sources, self.units, self.whole, self.weighed, self.left = sources, candidates, whole, weighed, room
+        self.most = max(MOST, room // 4 // SHORT)
+        self.best = max(weighed.chances, default=0.0)
+        # At most 5 bytes join a quote to the one before; each of its lines is indented by 2.
+        self.size = [len(said.encode()) + 5 + 2 * said.count("\n") for said in map(quoted, candidates)]
+        self.cites = [len(cite(source).encode()) for source in sources]
+        self.place = {(unit.source, unit.order): i for i, unit in enumerate(candidates)}
+        order = sorted(range(len(candidates)), key=lambda i: (-weighed.chances[i], i))[:POOL]
+        self.open = dict.fromkeys(i for i in order if weighed.chances[i] >= FLOOR * self.best)
+        self.likeness = dict.fromkeys(self.open, 0.0)
+        self.taken: dict[int, list[int]] = {}
+        self.named: dict[int, list[str]] = {}
 
-def _counter() -> Callable[[str], list[str]]:
-    """Return a function from text to terms that expands each distinct raw token once."""
-    table = text.Table()
-    known: dict[str, list[str]] = {}
+    def bullets(self) -> list[Bullet]:
+        """Take what fits and return it as bullets."""
+        fits = self.left / max(sum(self.size), 1)
+        self._quote(int(self.left * min(NAMED_MOST, NAMED * fits ** 2)))
+        self._cover(READABLE * max(1.0, NAMED * fits ** 2))
+        self._quote(0)
+        return [Bullet(_join(self.sources[s], [self.units[i] for i in self.taken[s]], self._unsaid(s)), (self.sources[s].id,))
+                for s in self._arranged()]
 
-    def terms(value: str) -> list[str]:
-        out: list[str] = []
-        for raw in text.split(value, table):
-            if raw not in known:
-                known[raw] = [term for term, _ in text.expand(raw)]
-            out.extend(known[raw])
+    def _quote(self, reserved: int) -> None:
+        """Take units until none fits the room apart from what is reserved."""
+        while True:
+            best, most = [], 0.0
+            for i in self.open:
+                if self.likeness[i] >= SAME or (self.units[i].source not in self.taken and len(self.taken) >= self.most):
+                    continue
+                group = self._leaning(i)
+                bytes_ = self._bytes(group)
+                gain = sum(self.weighed.chances[j] for j in group) * (1 - NOVELTY * self.likeness[i]) / bytes_ ** COST
+                if gain > most and bytes_ - MARK * len(group) <= self.left - (reserved if self.taken else 0):
+                    best, most = group, gain
+            if not best:
+                return
+            self.left -= self._bytes(best) - MARK * len(best)
+            for i in best:
+                self._take(i)
+
+    def _leaning(self, i: int) -> list[int]:
+        """Return a unit with the one before it, where it makes no sense alone."""
+        unit = self.units[i]
+        before = self.place.get((unit.source, unit.order - 1))
+        if before is None or unit.kind != "prose" or not _LEANS.match(unit.text) or self.units[before].kind != "prose":
+            return [i]
+        return [i] if before in self.taken.get(unit.source, ()) else [before, i]
+
+    def _bytes(self, group: Sequence[int]) -> int:
+        """Return what a group costs: a record's first quote needs a bullet's mark and citation too."""
+        source = self.units[group[0]].source
+        return sum(self.size[i] + MARK for i in group) + (0 if source in self.taken else self.cites[source] + 6)
+
+    def _take(self, i: int) -> None:
+        self.open.pop(i, None)
+        self.taken.setdefault(self.units[i].source, []).append(i)
+        bags = self.weighed.bags
+        for j in self.open:
+            shared = len(bags[i] & bags[j])
+            if shared:
+                self.likeness[j] = max(self.likeness[j], shared / math.sqrt(len(bags[i]) * len(bags[j])))
+
+    def _cover(self, readable: float) -> None:
+        """Take what adds most technical words per byte: a quote of several, or a word of a quoted record alone.
+
+        readable: what a word in its sentence is worth, where one alone is 1.
+        """
+        top = max(self.weighed.records, default=1.0)
+        weight = [(share / top) ** SPREAD for share in self.weighed.records]
+        holders = self._holders()
+        new = Counter(i for found in holders.values() for i in found)
+        alone = sorted((-weight[s] / (len(w.encode()) + 2), w, s) for w, found in holders.items()
+                       for s in {self.units[i].source for i in found})
+        while holders:
+            best, most = self._densest(new, [readable * w for w in weight])
+            gain, word, source = next((row for row in alone if row[1] in holders and row[2] in self.taken), (0.0, "", -1))
+            if best >= 0 and most >= -gain:
+                self.left -= self._bytes([best]) - MARK
+                self._take(best)
+                gone = [w for w in holders if best in holders[w]]
+            elif word and len(word.encode()) + 5 <= self.left:
+                self.left -= len(word.encode()) + (2 if source in self.named else 5)
+                self.named.setdefault(source, []).append(word)
+                gone = [w for w in holders if w in word]
+            else:
+                return
+            for w in gone:
+                new.subtract(holders.pop(w))
+
+    def _holders(self) -> dict[str, list[int]]:
+        """Return the technical words that no quote has said yet, each with the units that hold it."""
+        said = "\n".join(self.units[i].text for taken in self.taken.values() for i in taken)
+        out: dict[str, list[int]] = {}
+        for i, unit in enumerate(self.whole):
+            if i not in self.taken.get(unit.source, ()):
+                for word in names(quoted(unit)):
+                    if word not in said:
+                        out.setdefault(word, []).append(i)
         return out
 
-    return terms
+    def _densest(self, new: Counter[int], weight: Sequence[float]) -> tuple[int, float]:
+        """Return (the unit that adds most technical words per byte among those that fit, what it adds), or (-1, 0)."""
+        best, most = -1, 0.0
+        for i, count in new.items():
+            source = self.units[i].source
+            if count and (source in self.taken or len(self.taken) < self.most):
+                bytes_ = self._bytes([i]) - MARK
+                gain = weight[source] * count / bytes_
+                if gain > most and bytes_ <= self.left:
+                    best, most = i, gain
+        return best, most
+
+    def _unsaid(self, source: int) -> list[str]:
+        """Return the named words of a source that no later quote has said."""
+        said = "\n".join(self.units[i].text for i in self.taken[source])
+        return [word for word in self.named.get(source, []) if word not in said]
+
+    def _arranged(self) -> list[int]:
+        """Return the chosen records: those on one topic together, the oldest first; topics by their likeliest unit."""
+        bags = {s: frozenset().union(*(self.weighed.bags[i] for i in taken)) for s, taken in self.taken.items()}
+        peak = {s: max(self.weighed.chances[i] for i in taken) for s, taken in self.taken.items()}
+        topics: list[list[int]] = []
+        for s in sorted(bags, key=lambda s: (-peak[s], s)):
+            near = next((t for t in topics if any(_cosine(bags[s], bags[o]) >= TOPIC for o in t)), None)
+            if near is None:
+                topics.append([s])
+            else:
+                near.append(s)
+        return [s for topic in topics for s in sorted(topic, key=lambda s: (self.sources[s].created, s))]
 
 
-def _score(question: str, sources: Sequence[Source],
-           candidates: Sequence[Unit]) -> tuple[list[frozenset[str]], list[float], bool]:
-    """Return each unit's term set and score, and whether any unit holds a term of the question."""
-    terms = _counter()
-    counts = [Counter(terms(unit.text)) for unit in candidates]
-    around = {(u.source, u.heading, u.label) for u in candidates}
-    company = {key: frozenset(terms(" ".join((sources[key[0]].title, *key[1:])))) for key in around}
-    number = len(candidates)
-    seen = Counter(term for count in counts for term in count)
-    query = [(term, weight * math.log(1 + (number - seen[term] + 0.5) / (seen[term] + 0.5)))
-             for term, weight in text.terms(clean(question))]
-    mean = sum(sum(count.values()) for count in counts) / max(number, 1) or 1.0
-    raw = []
-    for unit, count in zip(candidates, counts):
-        norm = K1 * (1 - B + B * sum(count.values()) / mean)
-        near = company[(unit.source, unit.heading, unit.label)]
-        raw.append(sum(idf * max(count[term] * (K1 + 1) / (count[term] + norm), 0.4 * (term in near))
-                       for term, idf in query))
-    best = max(raw, default=0.0)
-    relevance = [value / best if best else 0.0 for value in raw]
-    group: dict[int, float] = {}
-    for unit, value in zip(candidates, relevance):
-        group[unit.source] = max(group.get(unit.source, 0.0), value)
-    scores = [0.5 * r + 0.1 * group[u.source] + 0.4 * _content(u, len(sources))
-              * (0.25 + 0.75 * max(r, 0.5 * group[u.source]) if best else 1.0) for u, r in zip(candidates, relevance)]
-    return [frozenset(count) for count in counts], [round(score, 9) for score in scores], best > 0
+def _cosine(one: frozenset[str], other: frozenset[str]) -> float:
+    shared = len(one & other)
+    return shared / math.sqrt(len(one) * len(other)) if shared else 0.0
 
 
-def _content(unit: Unit, sources: int) -> float:
-    words = len(unit.text.split()) + sum(map(text.is_cjk, unit.text)) / 4
-    dense = min(1.0, technical(unit.text) / 4) * min(1.0, 0.5 + words / 16)
-    place = 0.5 / (1 + unit.order / 8) + 0.5 * (1 - unit.source / sources)
-    value = 0.5 * dense + 0.3 * bool(_DECISION.search(unit.text)) + 0.2 * place
-    return value if words >= 3 or dense else 0.3 * value
-
-
-# --- Choice -----------------------------------------------------------------------------------------------------------
-
-def _join(source: Source, chosen: Sequence[Unit]) -> str:
+def _join(source: Source, chosen: Sequence[Unit], named: Sequence[str] = ()) -> str:
     """One bullet's text: quotes of one source in their order, then the citation, on its own line after a block."""
     out, before = "", None
     for unit in sorted(chosen, key=lambda u: u.order):
@@ -142,51 +228,4 @@ def _join(source: Source, chosen: Sequence[Unit]) -> str:
             out += "\n" if "\n" in said or (before.kind in ("code", "table") and "\n" in before.text) else gap
         out, before = out + said, unit
     block = before is not None and before.kind in ("code", "table") and "\n" in before.text
-    return out + ("\n" if block else " ") + cite(source)
-
-
-def _pack(sources: Sequence[Source], candidates: Sequence[Unit], bags: Sequence[frozenset[str]],
-          scores: Sequence[float], room: int) -> list[Bullet]:
-    """Choose leads by marginal relevance, then lengthen bullets with what else is relevant, within `room` bytes."""
-    order = sorted(range(len(candidates)), key=lambda i: (-scores[i], candidates[i].source, candidates[i].order))[:POOL]
-    floor = FLOOR * scores[order[0]] if order else 0.0
-    likeness = dict.fromkeys(order, 0.0)
-    groups: list[list[Unit]] = []
-
-    def made() -> list[Bullet]:
-        return [Bullet(_join(sources[g[0].source], g), (sources[g[0].source].id,)) for g in groups]
-
-    def take(i: int) -> None:
-        order.remove(i)
-        for j in order:
-            shared = len(bags[i] & bags[j])
-            likeness[j] = max(likeness[j], shared / math.sqrt(len(bags[i]) * len(bags[j])) if shared else 0.0)
-
-    def fits(short: bool = False) -> bool:
-        bullets = made()
-        size = len(compose(bullets).encode())
-        return size <= room and (not short or (text.count_tokens(bullets[-1].text) <= SHORT and size <= room // 2))
-
-    while len(groups) < MOST:
-        ranked = sorted((i for i in order if likeness[i] < SAME and (scores[i] >= floor or len(groups) < LEAST)),
-                        key=lambda i: (likeness[i] * (1 - LAMBDA) - scores[i] * LAMBDA, order.index(i)))
-        for i in ranked:
-            groups.append([candidates[i]])
-            if fits(short=len(groups) > LEADS):
-                take(i)
-                break
-            groups.pop()
-        else:
-            break
-    for i in [i for i in order if scores[i] >= floor]:
-        unit = candidates[i]
-        hosts = [g for g in groups if g[0].source == unit.source]
-        if not hosts or likeness[i] >= 0.6 or unit.kind in ("code", "table"):
-            continue
-        host = min(hosts, key=lambda g: (min(abs(u.order - unit.order) for u in g), groups.index(g)))
-        host.append(unit)
-        if fits() and len(_join(sources[unit.source], host).encode()) <= room * 2 // 5:
-            take(i)
-        else:
-            host.remove(unit)
-    return made()
+    return out + ("\n" if block else " ") + ("… %s " % ", ".join(named) if named else "") + cite(source)

@@ -43,7 +43,7 @@ def units(index: int, source: Source, block: int) -> list[Unit]:
             pieces = _pieces(kind, lines, max(block, 80))
         else:
             pieces = [piece for part in _paragraphs(kind, lines) for piece in sentences(part, kind)]
-        out.extend(Unit(index, len(out) + i, kind, piece, label, heading) for i, piece in enumerate(pieces))
+        out += [Unit(index, len(out) + i, kind, piece, label, heading) for i, piece in enumerate(pieces)]
     return out
 
 

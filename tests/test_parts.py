@@ -143,7 +143,7 @@ def test_a_part_that_fails_is_answered_by_the_extract_and_asked_no_second_time(w
     assert digest.notes[1] == "claude: part 3 of 5 failed (exit 1): the extract answered for its 40 records"
     chunk = parts.chunked(records(200))[0][2]
     quoted = extract.extract(QUESTION, chunk, 700).bullets[0]
-    assert json.dumps(quoted.text) in world.calls()[-1]
+    assert json.dumps(quoted.text, ensure_ascii=False) in world.calls()[-1]
     world.stub("claude", READER + SAY)
     again = ask(world)
     assert (again.calls, again.partial, again.cached) == (2, False, False)
