@@ -77,14 +77,22 @@ def body(facts: Facts) -> str:
                 ("Decisions", [one_line(d, 280) for d in facts.decisions[-10:]], 3), ("Commands", _commands(facts), 1),
                 ("Tests", _tests(facts), 1), ("Fixed", [_fix(f) for f in fixes(facts)[-6:]], 2),
                 ("Open", _open(facts), 1), ("Next", _next(facts), 1)]
+    return fitted(sections, BODY)
+
+
+def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:
+    """Write sections as markdown lists, in at most `most` characters; what matters least goes first where there is too much.
+
+    sections: (heading, lines, how many of them stay as long as another section has more than its own); empty ones are left out.
+    """
     kept = [(name, list(lines), least) for name, lines, least in sections if lines]
     while True:
         whole = "\n\n".join("## " + name + "\n\n- " + "\n- ".join(lines) for name, lines, _ in kept) + "\n"
-        if len(whole) <= BODY:
+        if len(whole) <= most:
             return whole
         spare = [entry for entry in kept if len(entry[1]) > entry[2]] or [entry for entry in kept if len(entry[1]) > 1]
         if not spare:
-            return short(whole, BODY - 1) + "\n"
+            return short(whole, most - 1) + "\n"
         max(spare, key=lambda entry: sum(map(len, entry[1])))[1].pop()
 
 

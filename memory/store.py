@@ -175,7 +175,7 @@ class Store:
         """
         title, body = self._cleaned([title, body])
         title = _one_line(title)
-        stem = _stem(kind, title, body) + "-"
+        stem = _slug(kind, title, body) + "-"
         try:
             listed = sorted(os.listdir(self._root(tier) + "/" + FOLDERS[kind]))
         except OSError:
@@ -210,14 +210,11 @@ class Store:
         if not title and not body.strip():
             raise UsageError("nothing is left to keep: all of it is private")
         created = _instant(given.pop("created", None), self.now)
-        digest = files.sha256("\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace"))
+        stem, digest = _stem(kind, title, body, created), _digest(kind, title, body, created)
         identity = records.letter(kind) + "-" + digest[:8]
         meta = {"id": identity, "kind": kind, "title": title or None, "created": clock.iso(created),
                 "tags": given.pop("tags") or None, "source": source, "session": given.pop("session") or None, **given}
         data = frontmatter.compose(meta, body)
-        stem = _stem(kind, title, body)
-        if kind == "checkpoint":
-            stem = "%s/%s-%s" % (clock.day(created), clock.iso(created)[11:19].replace(":", ""), stem)
         name = self._publish(tier, root, FOLDERS[kind] + "/" + stem, digest, identity, data)
         return self.read(name)
 
@@ -263,6 +260,29 @@ class Store:
             self._move(name[0], source, move.away)
         self._tell(name)
         return name[:2] + move.away
+
+    def promote(self, name: str, fixed: str) -> Record:
+        """Move a record to a fixed name, such as `p/checkpoints/handoff.md`, and return it as read back.
+
+        What stands there is first copied to an ordinary name, then replaced in one step: a crash leaves a whole record
+        there and loses none.  Raises StoreError.
+        """
+        with self._writing(fixed), self._lock():
+            source, target = self._beneath(name), self._beneath(fixed)
+            if os.path.lexists(target):
+                self._copy_aside(fixed)
+            os.replace(source, target)
+        for changed in (name, fixed):
+            self._tell(changed)
+        return self.read(fixed)
+
+    def demote(self, fixed: str) -> Record:
+        """Move a record from a fixed name to an ordinary one and return it as read back; raises StoreError."""
+        with self._writing(fixed), self._lock():
+            path, name = self._beneath(fixed), self._copy_aside(fixed)
+            os.unlink(path)
+        self._tell(fixed)
+        return self.read(name)
 
     def restore(self, id: str) -> Record:
         """Move a record back from the archive to where it stood and return it.
@@ -405,6 +425,24 @@ class Store:
             return name
         raise StoreError("%s/%s: no free name; rename the files that start like this" % (tier, stem))
 
+    def _copy_aside(self, name: str) -> str:
+        """Copy a record to the first free name that its title and time give it; returns that name, where a copy may stand."""
+        record, data = self.read(name), self.raw(name)
+        told = (record.kind, record.title, record.body, record.created)
+        stem, digest = name.rpartition("/")[0] + "/" + _stem(*told), _digest(*told)
+        for at in range(0, 64, 4):
+            aside = "%s-%s.md" % (stem, digest[at:at + 4])
+            path = self._beneath(aside)
+            self._make_folder(name[0], self.roots[name[0]], path.rpartition("/")[0])
+            try:
+                files.create(path, data, _mode(name[0]))
+            except FileExistsError:
+                if self.raw(aside) != data:
+                    continue
+            self._tell(aside)
+            return aside
+        raise StoreError("%s: no free name for it; rename the files that start like %s" % (name, stem))
+
     def _is(self, name: str, identity: str) -> bool:
         try:
             return self.read(name).id == identity
@@ -518,8 +556,19 @@ def _mode(tier: str) -> int:
     return 0o644 if tier == SHARED else files.FILE_MODE
 
 
-def _stem(kind: str, title: str, body: str) -> str:
+def _slug(kind: str, title: str, body: str) -> str:
     return paths.slug(title or body[:80]) or kind
+
+
+def _stem(kind: str, title: str, body: str, created: float) -> str:
+    """Return what the name of a record's file starts with: a checkpoint's begins with its day and time."""
+    slug = _slug(kind, title, body)
+    return slug if kind != "checkpoint" else "%s/%s-%s" % (
+        clock.day(created), clock.iso(created)[11:19].replace(":", ""), slug)
+
+
+def _digest(kind: str, title: str, body: str, created: float) -> str:
+    return files.sha256("\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace"))
 
 
 def _one_line(title: str) -> str:

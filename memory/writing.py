@@ -36,14 +36,14 @@ def learn(call: Call) -> int:
     there = store.same("learning", title, said, tier)
     kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
     call.indexed()
-    return _written(call, kept, "already there" if there else "kept")
+    return written(call, kept, "already there" if there else "kept")
 
 
 def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
     """Write a new learning with what the options say of it."""
     extra = {"versions": call.options.version, "confidence": call.options.confidence}
     return store.add("learning", title, said + "\n", tier=tier, tags=call.options.tag or (), session=session_of(call),
-                     source=call.options.source or _author(call), extra={key: value for key, value in extra.items() if value})
+                     source=call.options.source or author(call), extra={key: value for key, value in extra.items() if value})
 
 
 def _joined(call: Call, store: Store, there: Record) -> Record:
@@ -74,29 +74,41 @@ def checkpoint(call: Call) -> int:
     else:
         kept = _of_session(call)
     call.indexed()
-    return _written(call, kept, "written")
+    return written(call, kept, "written")
 
 
 def _of_session(call: Call) -> Record:
     """Capture the running session from its transcript."""
-    from memory import capture, receipts, transcript
-
     session = session_of(call)
     if not session:
         raise UsageError("nothing to write; give a note, or --session ID")
-    known = receipts.read(call.place.receipts(session)) if files.exists(call.place.receipts(session)) else []
-    named = [row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")]
-    path = transcript.trusted(call.options.transcript or (named or [""])[-1], call.env)
+    path = transcript_of(call, session)
     if not path:
         raise StoreError("no transcript of session %s is known; give a note instead" % session)
-    name = capture.capture(call.place, call.settings, call.env, call.now, session, path, "manual",
-                           on_change=call.changed.append)
+    name = capture_now(call, session, path)
     if not name:
         raise StoreError("nothing new in session %s since its last checkpoint; give a note to write one" % session)
     return call.store().read(name)
 
 
-def _author(call: Call) -> str:
+def transcript_of(call: Call, session: str) -> str:
+    """Return the path of a session's transcript, as the option or its receipts name it; "" where none is known."""
+    from memory import receipts, transcript
+
+    known = receipts.read(call.place.receipts(session)) if files.exists(call.place.receipts(session)) else []
+    named = [row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")]
+    return transcript.trusted(call.options.transcript or (named or [""])[-1], call.env)
+
+
+def capture_now(call: Call, session: str, path: str) -> str:
+    """Write down what a session has done since its last checkpoint; returns the checkpoint's name, "" where nothing is new."""
+    from memory import capture
+
+    return capture.capture(call.place, call.settings, call.env, call.now, session, path, "manual",
+                           on_change=call.changed.append)
+
+
+def author(call: Call) -> str:
     """Say who writes: inside the client's shell it is the model."""
     return "agent" if call.env.get("CLAUDECODE") else "human"
 
@@ -111,7 +123,7 @@ def first_clause(said: str) -> str:
     return (cut[:cut.rfind(" ")] if cut.rfind(" ") > TITLE // 2 else cut).rstrip(" ,:") + "…"
 
 
-def _written(call: Call, kept: Record, done: str) -> int:
+def written(call: Call, kept: Record, done: str) -> int:
     """Say what was written and where."""
     if call.options.hook:
         from memory import render
@@ -172,7 +184,7 @@ def restore(call: Call) -> int:
     """Bring a record back from the archive."""
     found = call.store().restore(call.one("ID"))
     call.indexed()
-    return _written(call, found, "restored")
+    return written(call, found, "restored")
 
 
 def edit(call: Call) -> int:
@@ -200,7 +212,7 @@ def edit(call: Call) -> int:
         raise StoreError("%s (your text is kept in %s)" % (error, copy)) from None
     files.remove(copy)
     call.indexed()
-    return _written(call, found, "changed")
+    return written(call, found, "changed")
 
 
 def switch(call: Call) -> int:
