@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory import clock, context, files, hookio, jsonio, loader, render, text
+from memory import clock, context, files, handoff, hookio, jsonio, loader, render, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     Event = Dict[str, Any]
     Chosen = List[List[Any]]
 
-PLAN_UNITS, CHECKPOINT_UNITS = 1200, 1800
+PLAN_UNITS, CHECKPOINT_UNITS, HANDOFF_UNITS = 1200, 1800, 1800
+COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
+MOST_HANDOFFS = 8  # checkpoints that are read for the newest one which is no handoff
+LEAST_UNITS = 400  # less room than this holds no title of any length
 MORE = "More: `dayleaf recall \"words\"` finds, `dayleaf show ID` prints one whole."
 
 
@@ -39,7 +42,9 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
     shown: Chosen = []
     block, name, candidates, saved = "", "", 0, 0
     if wanted and (source != "resume" or settings["load.resume"]):
-        found, (block, shown) = context.consult(place, event, env, "session_start index", lambda found: brief(found, settings))
+        note = None if event.get("agent_id") else handoff.current(place)
+        found, (block, shown) = context.consult(place, event, env, "session_start index",
+                                                lambda found: brief(found, settings, note))
         name = loader.strategy(found.learnings, found.learning_tokens, settings)
         candidates, saved = found.learnings, max(0, found.learning_tokens - text.count_tokens(block))
     tag = block[block.find('tag="') + 5:][:8] if block else ""
@@ -55,19 +60,19 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
     return block
 
 
-def brief(found: Index, settings: Config) -> Tuple[str, Chosen]:
-    """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where there is nothing."""
+def brief(found: Index, settings: Config, note: Any = None) -> Tuple[str, Chosen]:
+    """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where there is nothing.
+
+    note: the handoff to show first, or None.
+    """
     units = settings["load.sessionChars"]
     budget = render.Budget(units - render.overhead("brief") - text.utf16(MORE) - 1)
     chosen: Chosen = []
     learnings = found.listed("learnings")
     name = loader.strategy(found.learnings, found.learning_tokens, settings)
     budget.take(_headline(found))
-    for which, most, reason in (("plans", PLAN_UNITS, "active plan"), ("checkpoints", CHECKPOINT_UNITS, "newest checkpoint")):
-        for record in context.reread(found, found.listed(which)[:2], full=True):
-            if (record.kind != "plan" or record.active) and budget.take(context.item(record, most)):
-                chosen.append([record.id, 1.0, reason])
-                break
+    counted = _handoff(found, note, budget, chosen)
+    _work(found, note if counted else None, budget, chosen)
     if name == loader.LOAD_ALL:
         _all(found, learnings, budget, chosen)
     else:
@@ -76,7 +81,37 @@ def brief(found: Index, settings: Config) -> Tuple[str, Chosen]:
         context.add_rules(found, frozenset(), {c[0] for c in chosen}, budget, chosen)
     if len(budget.lines) < 2:
         return "", []
-    return render.block("brief", [*budget.lines, MORE], budget.rules), chosen
+    return render.block("brief", [*budget.lines, MORE], budget.rules, counted), chosen
+
+
+def _handoff(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> str:
+    """Add the handoff and return the line that says how often it was shown, "" where there is none or no room."""
+    room = budget.left - COUNT_UNITS - 1
+    if note is None or room < LEAST_UNITS:
+        return ""
+    before = handoff.starts(found.place, note.id)
+    counted = "Handoff of %s (%s)" % (clock.day(note.created), "shown at %d start%s before; `dayleaf handoff` replaces it" % (
+        before, "" if before == 1 else "s") if before else "new")
+    budget.take(counted)
+    budget.left -= COUNT_UNITS - text.utf16(counted)
+    budget.take(context.item(note, min(HANDOFF_UNITS, room - 1)))
+    chosen.append([note.id, 1.0, handoff.REASON])
+    return counted
+
+
+def _work(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> None:
+    """Add the active plan and the newest checkpoint, but none that the handoff shown was made of, and no other handoff."""
+    for record in context.reread(found, found.listed("plans")[:2], full=True):
+        if (record.kind != "plan" or record.active) and budget.take(context.item(record, PLAN_UNITS)):
+            chosen.append([record.id, 1.0, "active plan"])
+            break
+    told = {link.target for link in note.links if link.relation == "derived_from"} if note else ()
+    for record in context.reread(found, found.listed("checkpoints")[:MOST_HANDOFFS], full=True):
+        if record.id in told:
+            break
+        if not handoff.is_handoff(record) and budget.take(context.item(record, CHECKPOINT_UNITS)):
+            chosen.append([record.id, 1.0, "newest checkpoint"])
+            break
 
 
 def _headline(found: Index) -> str:

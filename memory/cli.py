@@ -20,6 +20,7 @@ from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.reading import doctor, explain, load, recall, show, stats, status, workspace
 from memory.settings import PROVIDERS, settings
+from memory.telling import handoff
 from memory.upkeep import INDEX, index, redact, rule
 from memory.writing import checkpoint, edit, forget, learn, restore, switch
 
@@ -153,6 +154,10 @@ VERBS: dict[str, Verb] = {
         opt("--source", type=choice(("human", "agent")), help="whose it is"), SESSION), True),
     "checkpoint": Verb(checkpoint, "[NOTE|-]", "write down what was done", (
         TAG, SESSION, opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)), True),
+    "handoff": Verb(handoff, "[NOTE|-]", "leave a note for the next session", (
+        flag("--show", help="print the one that stands"), flag("--clear", help="show it no more"), SESSION,
+        opt("--transcript", metavar="PATH", help=argparse.SUPPRESS),
+        opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)), True),
     "load": Verb(load, "PROMPT", "show what a prompt would get", (
         flag("--explain", help="every candidate with its reason"),
         opt("--mode", default="", metavar="MODE", help="the permission mode"))),

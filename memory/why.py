@@ -9,7 +9,7 @@ import contextlib
 import os
 from typing import Any
 
-from memory import brief, clock, config, context, files, index, loader, paths, receipts, records, terminal, text
+from memory import brief, clock, config, context, files, handoff, index, loader, paths, receipts, records, terminal, text
 from memory.errors import IndexFault, UsageError
 
 FLOOR = 0.01  # relevance below which a candidate is not worth a line
@@ -185,7 +185,7 @@ def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) ->
         state, start = receipts.Session(), ""
         shown_before: list[list[Any]] = []
         if loader.strategy(found.learnings, found.learning_tokens, settings) == loader.LOAD_ALL:
-            start, shown_before = brief.brief(found, settings)
+            start, shown_before = brief.brief(found, settings, handoff.current(place))
             state.shown.update(item[0] for item in shown_before)
         choice = loader.choose(found, prompt, mode, settings, state.shown)
         block, shown = context.with_prompt(found, choice, prompt, settings, state)

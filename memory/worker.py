@@ -1,8 +1,8 @@
-"""Detached work behind the hooks: capture, recovery of lost sessions, refresh, setting up the runtime."""
+"""Detached work behind the hooks: capture, the handoff's count, recovery of lost sessions, refresh, setting up the runtime."""
 
 from __future__ import annotations
 
-from memory import adoption, capture, config, files, hookio, indexer, paths, recovery
+from memory import adoption, capture, config, files, handoff, hookio, indexer, paths, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ def work(event: Event, env: Dict[str, str], now: float) -> None:
 
 
 def after_start(event: Event, env: Dict[str, str], now: float) -> None:
-    """Do what a session's start leaves for later: mark failures as said, recover, refresh, set up the runtime."""
+    """Do what a session's start leaves for later: mark failures as said, count, recover, refresh, set up the runtime."""
     place = adoption.at(env, hookio.project_dir(event, env), now)
     settings = config.load(place.home, place.root, env)
     _mark_said(place.home)
-    for step in (_recover, _refresh, _set_up):
+    for step in (_count, _recover, _refresh, _set_up):
         try:
             step(place, settings, event, env, now)
         except Exception as error:
@@ -46,6 +46,13 @@ def _mark_said(home: str) -> None:
     except OSError:
         return
     files.replace(home + "/log/said", b"%d" % size)
+
+
+def _count(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
+    """Count the start for the handoff that it showed."""
+    session = paths.safe_id(event.get("session_id"))
+    if session:
+        handoff.count(place, session)
 
 
 def _recover(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:

@@ -13,13 +13,13 @@ MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive store trust adoption"
-              " receipts walk",
-    "CAPTURE": "shell transcript facts checkpoint progress capture recovery",
+              " receipts handoff walk",
+    "CAPTURE": "shell transcript facts checkpoint outline progress capture recovery",
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims",
-    "SPEAK": "render terminal brief context shortcuts digest units likely extract account prompts proof providers answer"
-             " spend kept repeat parts distill status doctor why worker",
-    "COMMAND": "call arguments settings writing reading distilling upkeep cli",
+    "SPEAK": "render terminal brief context shortcuts digest units likely extract account prompts proof providers"
+             " answer spend kept repeat parts distill status doctor why worker draft",
+    "COMMAND": "call arguments settings writing reading distilling upkeep cli telling",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}

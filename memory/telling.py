@@ -1,0 +1,112 @@
+"""The verbs that tell others what was done: handoff the next session."""
+
+from __future__ import annotations
+
+from memory import clock, terminal
+from memory.call import Call, record_json, session_of
+from memory.errors import StoreError, UsageError
+from memory.writing import author, capture_now, first_clause, transcript_of, written
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.records import Record
+
+MOST_SOURCES = 8  # checkpoints of a session that its handoff is made of
+
+
+def handoff(call: Call) -> int:
+    """Leave a note for the next session, or show or clear the one that stands."""
+    if (call.options.show or call.options.clear) and (call.words or call.options.show == call.options.clear):
+        raise UsageError("--show and --clear stand alone; a note replaces what stands by itself")
+    if call.options.show:
+        return _show(call)
+    if call.options.clear:
+        return _clear(call)
+    said = call.text()
+    kept = _noted(call, said) if said.strip() else _drafted(call)
+    call.indexed()
+    return written(call, kept, "handed off")
+
+
+def _noted(call: Call, said: str) -> Record:
+    """Make a note the handoff."""
+    from memory import git, transcript
+    from memory import handoff as current
+    from memory.redact import strip_private
+
+    note = transcript.clean(said)
+    if not strip_private(note).strip():
+        raise UsageError("nothing is left to hand off: all of it is private")
+    head = git.head(call.place.git)
+    return current.put(call.store(), first_clause(strip_private(note)), note + "\n", call.options.source or author(call),
+                       session_of(call), {"branch": head.branch or None, "commit": head.commit or None})
+
+
+def _drafted(call: Call) -> Record:
+    """Make the handoff of a session's checkpoints, after capturing what no checkpoint tells yet."""
+    from memory import handoff as current
+    from memory.draft import draft
+
+    session = session_of(call)
+    path = transcript_of(call, session) if session else ""
+    if path:
+        capture_now(call, session, path)
+    call.indexed()
+    sources = _checkpoints(call, session)
+    if not sources:
+        raise StoreError("nothing to hand off%s: no checkpoint and no transcript is known; give a note instead" % (
+            " from session " + session if session else " in this workspace"))
+    plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
+    made = draft(sources, plan)
+    meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
+    links = [{"relation": "derived_from", "target": id} for id in made.sources]
+    return current.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
+                       {**meta, "links": links})
+
+
+def _checkpoints(call: Call, session: str) -> list[Record]:
+    """Return the checkpoints of a session, newest first; without a session those of the newest one."""
+    from memory.handoff import is_handoff
+
+    found = [record for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES) if not is_handoff(record)]
+    if session or not found:
+        return found[:MOST_SOURCES]
+    newest = found[0].meta.get("session")
+    return _checkpoints(call, newest) if isinstance(newest, str) and newest else found[:1]
+
+
+def _newest(call: Call, kind: str, session: str, most: int) -> list[Record]:
+    from memory import recall
+
+    query = recall.Query(kinds=(kind,), session=session, limit=most)
+    found = recall.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
+    return [hit.record for hit in found.hits]
+
+
+def _show(call: Call) -> int:
+    """Print the handoff and at how many starts it was shown."""
+    from memory import handoff as current
+
+    found = current.current(call.place)
+    if found is None:
+        return _none(call)
+    starts = current.starts(call.place, found.id)
+    value = {**record_json(found), "path": call.place.path(found.name), "body": found.body, "starts": starts}
+    often = "at " + terminal.count(starts, "start") if starts else "not yet"
+    head = terminal.record(found, call.now, call.style(), [("shown", often), ("file", call.place.path(found.name))])
+    return call.answer(value, [*head, "", terminal.plain(found.body).strip("\n")])
+
+
+def _clear(call: Call) -> int:
+    """Take the handoff away from the next session; it stays an ordinary checkpoint."""
+    from memory import handoff as current
+
+    if current.current(call.place) is None:
+        return _none(call)
+    kept = current.clear(call.store())
+    call.indexed()
+    return written(call, kept, "cleared")
+
+
+def _none(call: Call) -> int:
+    return call.answer(None, ["no handoff in %s; `dayleaf handoff` makes one" % terminal.one_line(call.place.key)])
