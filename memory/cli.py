@@ -20,7 +20,7 @@ from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.reading import doctor, explain, load, recall, show, stats, status, workspace
 from memory.settings import PROVIDERS, settings
-from memory.telling import handoff
+from memory.telling import handoff, standup
 from memory.upkeep import INDEX, index, redact, rule
 from memory.writing import checkpoint, edit, forget, learn, restore, switch
 
@@ -158,6 +158,9 @@ VERBS: dict[str, Verb] = {
         flag("--show", help="print the one that stands"), flag("--clear", help="show it no more"), SESSION,
         opt("--transcript", metavar="PATH", help=argparse.SUPPRESS),
         opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)), True),
+    "standup": Verb(standup, "[WHEN]", "tell what was done since a time", (
+        opt("--since", metavar="WHEN", help="not before: 1d (the default), 2h, a date, `Friday`"),
+        opt("--workspace", metavar="NAME", help="another workspace, or `all`"))),
     "load": Verb(load, "PROMPT", "show what a prompt would get", (
         flag("--explain", help="every candidate with its reason"),
         opt("--mode", default="", metavar="MODE", help="the permission mode"))),

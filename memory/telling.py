@@ -1,9 +1,9 @@
-"""The verbs that tell others what was done: handoff the next session."""
+"""The verbs that tell others: handoff the next session, standup the people you work with."""
 
 from __future__ import annotations
 
 from memory import clock, terminal
-from memory.call import Call, record_json, session_of
+from memory.call import Call, record_json, session_of, shown
 from memory.errors import StoreError, UsageError
 from memory.writing import author, capture_now, first_clause, transcript_of, written
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memory.records import Record
 
 MOST_SOURCES = 8  # checkpoints of a session that its handoff is made of
+STANDUP_COLUMNS = 80  # where no terminal says otherwise
 
 
 def handoff(call: Call) -> int:
@@ -110,3 +111,20 @@ def _clear(call: Call) -> int:
 
 def _none(call: Call) -> int:
     return call.answer(None, ["no handoff in %s; `dayleaf handoff` makes one" % terminal.one_line(call.place.key)])
+
+
+def standup(call: Call) -> int:
+    """Tell what was done since a time, by workspace and session."""
+    import sys
+
+    from memory import standup as work
+    from memory import timewords
+
+    if call.words and call.options.since:
+        raise UsageError("standup wants one time, not '%s' too" % shown(" ".join(call.words)))
+    offset = clock.local_offset(call.now)
+    since = timewords.instant(call.options.since or " ".join(call.words) or "1d", call.now, offset)
+    with call.spinner("reading the checkpoints"):
+        told = work.gather(call.place, call.settings, call.options.workspace or "", since, call.now, offset)
+    columns = call.style().columns if sys.stdout.isatty() else STANDUP_COLUMNS
+    return call.answer(work.to_json(told), work.lines(told, terminal.Style(columns, call.style().colour)))

@@ -1,0 +1,183 @@
+"""The standup: what was done since a time, by workspace, session and day."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import vault
+from harness.hook import ROOT
+
+from memory import capture, cli, clock, paths, standup, terminal
+
+NIGHT = clock.parse("2026-11-20T00:00:00Z")
+
+
+@pytest.fixture
+def tell(place, now):
+    """Gather a standup of the fixed instant in UTC; returns what `lines` writes at 80 columns."""
+    def call(workspace="", since=NIGHT, columns=80, offset=0.0):
+        told = standup.gather(place, vault.settings(), workspace, since, now, offset)
+        return "\n".join(standup.lines(told, terminal.Style(columns)))
+    return call
+
+
+@pytest.fixture
+def other(place):
+    """Another workspace of the same home."""
+    return paths.Place(place.home, "other-0123abcd", "", "", "", "")
+
+
+def captured(place, file, body, created, **keys):
+    """Write a checkpoint as capture does."""
+    return vault.put(place, "p/checkpoints/%s/%s.md" % (created[:10], file), keys.pop("title", "Work on " + file), body,
+                     created=created, kind="checkpoint", **keys)
+
+
+def test_a_real_session_is_told_from_its_checkpoint(place, now, env, home, tell):
+    """Title, commits, files, what failed and was fixed, what fails still, what comes next."""
+    folder = Path(home, ".claude", "projects", "p")
+    folder.mkdir(parents=True)
+    path = folder / "s-1.jsonl"
+    path.write_bytes((ROOT / "tests/data/transcripts/tools-headless.jsonl").read_bytes())
+    capture.capture(place, vault.settings(), env, now, "s-1", str(path), "manual")
+    said = tell()
+    assert said.startswith("1 session in 1 workspace since 2026-11-20 00:00\n\n%s\n\n2026-11-21  Fix add  c-" % place.key)
+    assert "\n  commits  ecf522d: Fix add\n  files    calc.py, test_calc.py\n  fixed    `python3 -c" in said
+    assert "passed" in said and "\n  failing  `sleep 3; echo slow` → timed out\n  next     last said: Fixed add()" in said
+
+
+def test_a_session_is_one_entry_for_each_day(place, tell):
+    """What was done adds up; what is open, fails and comes next is what the newest says; the newest day comes first."""
+    keys = {"session": "s-1"}
+    captured(place, "a", "## Done\n\n- commit aaaaaaa: One\n\n## Decisions\n\n- Jitter.\n\n## Open\n\n- old worry", "2026-11-20T09:00:00Z", **keys)
+    captured(place, "b", "## Done\n\n- commit bbbbbbb: Two\n\n## Open\n\n- new worry", "2026-11-20T10:00:00Z", **keys)
+    captured(place, "c", "## Done\n\n- commit ccccccc: Three\n", "2026-11-21T10:00:00Z", **keys)
+    captured(place, "d", "Called the vendor.", "2026-11-21T11:00:00Z")
+    assert tell().split("\n")[0] == "1 session and 1 note in 1 workspace since 2026-11-20 00:00"
+    assert tell().split("\n")[4:] == [
+        "2026-11-21  Work on d  d", "  said     Called the vendor.", "",
+        "2026-11-21  Work on c  c", "  commits  ccccccc: Three", "",
+        "2026-11-20  Work on b  b (+1)", "  commits  aaaaaaa: One", "           bbbbbbb: Two", "  decided  Jitter.",
+        "  open     new worry"]
+
+
+def test_the_days_and_the_first_line_are_local(place, tell):
+    """At nine hours ahead of UTC."""
+    captured(place, "a", "Late work.", "2026-11-20T20:00:00Z", session="s-1")
+    said = tell(offset=9 * 3600.0)
+    assert "since 2026-11-20 09:00" in said and "2026-11-21  Work on a" in said
+
+
+def test_a_checkpoint_counts_from_the_last_thing_it_tells(place, tell):
+    """One that was begun before and updated since is told; one that was only touched is not."""
+    captured(place, "open", "Long work.", "2026-11-19T20:00:00Z", session="s-1", until="2026-11-20T08:00:00.000Z")
+    captured(place, "updated", "Other work.", "2026-11-19T20:00:00Z", session="s-2", updated="2026-11-21T08:00:00Z")
+    captured(place, "old", "Old work, touched now.", "2026-11-19T20:00:00Z", session="s-3", until="2026-11-19T20:00:00.000Z")
+    for path in Path(place.private).rglob("*.md"):
+        os.utime(path, (NIGHT + 3600, NIGHT + 3600))
+    said = tell()
+    assert "2 sessions" in said and "Long work." in said and "Other work." in said and "Old work" not in said
+
+
+def test_workspaces_without_work_are_left_out(place, other, tell):
+    """`all` tells every one of this home that has any, a name that one, nothing the present one."""
+    captured(place, "here", "Here.", "2026-11-21T10:00:00Z", session="s-1")
+    captured(other, "there", "There.", "2026-11-21T10:00:00Z", session="s-1")
+    Path(place.home, "workspaces", "empty-0123abcd", "checkpoints").mkdir(parents=True)
+    assert "There." not in tell() and "Here." in tell()
+    assert "Here." not in tell("other") and "There." in tell("other")
+    said = tell("all")
+    assert said.startswith("2 sessions in 2 workspaces since ") and "Here." in said and "There." in said and "empty" not in said
+
+
+def test_nothing_done_says_so(place, other, tell):
+    """Of the present workspace, and of all."""
+    captured(place, "old", "Old.", "2026-11-01T10:00:00Z")
+    assert tell() == "nothing in %s since 2026-11-20 00:00" % place.key
+    assert tell("all") == "nothing in any workspace since 2026-11-20 00:00"
+
+
+def test_what_was_written_is_counted_in_a_line_for_each_kind(place, other, tell):
+    """Learnings, rules and plans by their creation; those of the global tier once."""
+    for name, kind in (("l", "learning"), ("r", "rule"), ("p", "plan")):
+        vault.put(place, f"p/{kind}s/{name}.md", f"New {kind}", "x", created="2026-11-21", rationale="y")
+        vault.put(place, f"p/{kind}s/{name}-old.md", f"Old {kind}", "x", created="2026-11-01", rationale="y")
+    vault.put(place, "g/learnings/everywhere.md", "True everywhere", "x", created="2026-11-21")
+    vault.put(other, "p/learnings/m.md", "Elsewhere", "x", created="2026-11-20")
+    said = tell("all")
+    assert said == "\n".join([
+        "0 sessions in 2 workspaces since 2026-11-20 00:00", "", place.key, "", "1 learning: New learning", "1 rule: New rule",
+        "1 plan: New plan", "", other.key, "", "1 learning: Elsewhere", "", "global", "", "1 learning: True everywhere"])
+
+
+def test_a_handoff_made_of_checkpoints_is_not_told_twice(place, tell):
+    """One that a person wrote is a note like any other."""
+    captured(place, "work", "## Done\n\n- commit aaaaaaa: One\n", "2026-11-21T09:00:00Z", session="s-1")
+    vault.put(place, "p/checkpoints/handoff.md", "Handoff: Work on work", "## Done\n\n- commit aaaaaaa: One\n", session="s-1",
+              trigger="handoff", created="2026-11-21T10:00:00Z", links="[derived_from: work]")
+    assert "Handoff" not in tell() and tell().count("aaaaaaa") == 1
+    vault.put(place, "p/checkpoints/handoff.md", "Mind the queue", "Mind the queue, it is full.", created="2026-11-21T10:00:00Z")
+    assert "Mind the queue, it is full." in tell()
+
+
+def test_it_is_readable_on_eighty_columns_and_twelve_lines_a_session(place, tell):
+    """Whatever a checkpoint holds: no escapes, no wide line, no flood; what is left out is counted."""
+    lines = "\n".join("- \x1b[31m버튼을 누르면 %d 저장된다\u202e " % i + "word " * 40 for i in range(30))
+    sections = ("Request", "Done", "Decisions", "Commands", "Fixed", "Open", "Next")
+    body = "\n\n".join("## %s\n\n%s" % (name, lines) for name in sections).replace("- \x1b", "- commit \x1b")
+    body = body.replace("## Commands\n\n- ", "## Commands\n\n- ✗ zebra ")
+    captured(place, "a", body, "2026-11-21T09:00:00Z", session="s-1", title="버튼 " * 60,
+             files="[%s]" % ", ".join("src/%d.py" % i for i in range(60)))
+    for columns in (40, 80):
+        said = tell(columns=columns).split("\n")
+        assert max(map(terminal.width, said[1:])) <= columns and len(said) == 4 + 12
+        assert "\x1b" not in "".join(said) and "\u202e" not in "".join(said) and "(+27)" in "".join(said)
+
+
+def test_records_that_cannot_be_read_are_passed_over(place, tell):
+    """Doctor names them; the rest is told."""
+    captured(place, "good", "Good work.", "2026-11-21T09:00:00Z")
+    Path(captured(place, "bad", "x", "2026-11-21T09:00:00Z")).write_bytes(b"\xff\xfe\x00 not text")
+    Path(place.private, "checkpoints", "2026-11-21", "sub.md").mkdir()
+    assert "Good work." in tell()
+
+
+# ---- the command
+
+
+@pytest.fixture
+def run(env, project):
+    """Run `dayleaf` in the project."""
+    def call(*words):
+        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], capture_output=True, cwd=project, env=env,
+                              stdin=subprocess.DEVNULL, encoding="utf-8", timeout=60)
+    return call
+
+
+def test_the_command_takes_times_as_recall_does(run):
+    """As an option or as words; what is no time ends with 2, nothing done with 0."""
+    assert run("checkpoint", "Called the vendor. Next: mail them.").returncode == 0
+    for words in ((), ("--since", "2h"), ("yesterday",), ("--workspace", "all"), ("last", "monday"), ("--since", "this week")):
+        done = run("standup", *words)
+        assert (done.returncode, done.stderr) == (0, "") and "Called the vendor" in done.stdout, words
+    for words in (("gibberish",), ("--since", "soonish"), ("yesterday", "--since", "2h"), ("--workspace", "none")):
+        done = run("standup", *words)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), words
+
+
+def test_json_has_every_line_in_full(run):
+    """For scripts."""
+    run("checkpoint", "Called the vendor. Next: mail them.")
+    run("learn", "The vendor answers on Mondays.")
+    value = json.loads(run("standup", "--json").stdout)
+    (space,) = value["workspaces"]
+    (work,) = space["sessions"]
+    assert (work["title"], work["said"], work["next"], work["session"]) == (
+        "Called the vendor", ["Called the vendor."], ["mail them."], None)
+    assert [one["title"] for one in space["learnings"]] == ["The vendor answers on Mondays"] and space["plans"] == []
+    assert {"since", "workspaces"} == set(value) and "standup" in cli.VERBS
