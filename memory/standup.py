@@ -19,9 +19,9 @@ from memory.terminal import one_line
 
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
-MOST_LINES = 12  # of one session
 LABEL = 11  # columns before a line's text
-# What a session's lines show, in their order: (name of the part, label, most entries, most lines of one).
+# What a session's lines show below its title, in their order: (name of the part, label, most entries, most lines of one); `said`
+# stands in for commits, so that there are 12 lines at most.
 _PARTS = (("commits", "commits", 3, 1), ("files", "files", 1, 1), ("said", "said", 2, 1), ("decisions", "decided", 2, 1),
           ("fixed", "fixed", 1, 2), ("failing", "failing", 1, 1), ("open", "open", 1, 1), ("next", "next", 1, 1))
 _LAST = "last said: "
@@ -166,7 +166,7 @@ def _told(work: Work, style: terminal.Style) -> List[str]:
             wrapped = _wrapped(one_line(value), room, rows)
             wrapped[-1] += rest
             out += [("  %-*s" % (LABEL - 2, "" if i or j else label)) + line for j, line in enumerate(wrapped)]
-    return out[:MOST_LINES]
+    return out
 
 
 def _wrapped(value: str, columns: int, most: int) -> List[str]:

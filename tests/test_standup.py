@@ -58,8 +58,10 @@ def test_a_session_is_one_entry_for_each_day(place, tell):
     captured(place, "b", "## Done\n\n- commit bbbbbbb: Two\n\n## Open\n\n- new worry", "2026-11-20T10:00:00Z", **keys)
     captured(place, "c", "## Done\n\n- commit ccccccc: Three\n", "2026-11-21T10:00:00Z", **keys)
     captured(place, "d", "Called the vendor.", "2026-11-21T11:00:00Z")
-    assert tell().split("\n")[0] == "1 session and 1 note in 1 workspace since 2026-11-20 00:00"
+    captured(place, "e", "Mailed the vendor.", "2026-11-21T12:00:00Z")
+    assert tell().split("\n")[0] == "1 session and 2 notes in 1 workspace since 2026-11-20 00:00"
     assert tell().split("\n")[4:] == [
+        "2026-11-21  Work on e  e", "  said     Mailed the vendor.", "",
         "2026-11-21  Work on d  d", "  said     Called the vendor.", "",
         "2026-11-21  Work on c  c", "  commits  ccccccc: Three", "",
         "2026-11-20  Work on b  b (+1)", "  commits  aaaaaaa: One", "           bbbbbbb: Two", "  decided  Jitter.",
