@@ -106,7 +106,8 @@ def _work(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> Non
             chosen.append([record.id, 1.0, "active plan"])
             break
     told = {link.target for link in note.links if link.relation == "derived_from"} if note else ()
-    for record in context.reread(found, found.listed("checkpoints")[:MOST_HANDOFFS], full=True):
+    others = [doc for doc in found.listed("checkpoints") if doc.name != handoff.NAME]
+    for record in context.reread(found, others[:MOST_HANDOFFS], full=True):
         if record.id in told:
             break
         if not handoff.is_handoff(record) and budget.take(context.item(record, CHECKPOINT_UNITS)):

@@ -124,6 +124,29 @@ def test_what_one_session_learns_the_next_one_knows(lab):
     assert errors(lab) == ""
 
 
+def test_a_handoff_reaches_the_next_session_once(lab):
+    """`/dayleaf:handoff` tells what the session did; B gets it first, a resumed B not again; a standup asks no model."""
+    lab.api.set_script({"turns": [*fix(lab), "Handed off."]})
+    session = lab.claude("-p", "fix the add function in calc.py, its test fails", *WORK).json["session_id"]
+    until(lambda: lab.records("checkpoints"))
+    run = lab.claude("-p", "--resume", session, "/dayleaf:handoff", *SAY)
+    assert run.json["result"] == "Handed off."
+    assert "handed off: [c-" in main_requests(lab)[-1]
+    assert "Fix add" in (private(lab) / "checkpoints" / "handoff.md").read_text()
+
+    lab.api.server.requests.clear()
+    lab.api.set_script({"turns": ["Going on.", "Still."]})
+    assert lab.claude("-p", "what is next?", *SAY).rc == 0
+    block = part(main_requests(lab)[-1], "brief")
+    assert "(new)" in block and block.index("Handoff of ") < 300 and "the same check for sub()" in block
+    until(lambda: list(lab.store.glob("cache/*/handoff.json")))
+    assert lab.claude("-p", "--continue", "go on", *SAY).rc == 0
+    assert main_requests(lab)[-1].count("Handoff of ") == 1
+    asked = len(lab.api.server.requests)
+    assert "Fix add" in lab.claude("-p", "/dayleaf:standup", *SAY).stdout and len(lab.api.server.requests) == asked
+    assert errors(lab) == ""
+
+
 def test_recall_takes_any_words_and_puts_its_result_before_the_model(lab):
     """Quotes, semicolons and `$(…)` reach the search as they were typed: no shell is between."""
     write_notes(lab, 3)

@@ -344,6 +344,21 @@ def test_a_note_may_come_from_stdin(ok):
     assert made["title"] == "재시도를 먼저 본다" and "그 다음에 큐." in ok("handoff", "--show")
 
 
+def test_what_dayleaf_put_before_the_model_is_no_part_of_a_note(ok):
+    """A model that pastes its brief along hands off its own words alone."""
+    ok("handoff", 'Mind the queue. <dayleaf-memory part="brief" tag="1a2b3c4d">old news</dayleaf-memory>')
+    assert "old news" not in ok("handoff", "--show") and "Mind the queue." in ok("handoff", "--show")
+
+
+def test_a_forgotten_handoff_is_shown_no_more_and_can_be_restored(ok, start):
+    """It is a record like any other."""
+    id = json.loads(ok("handoff", "Mind the queue.", "--json"))["id"]
+    ok("forget", id)
+    assert "queue" not in start("s1")
+    ok("restore", id)
+    assert "Mind the queue." in start("s2")
+
+
 def record(body, id="c-1", title="Work", kind="checkpoint", **meta):
     return records.Record("p/checkpoints/%s.md" % id, id, kind, title, body, 0.0, 0.0, meta=meta)
 
@@ -403,7 +418,7 @@ def expand(world):
     """Type /dayleaf:handoff with arguments and return what the model gets."""
     def call(said, **more):
         event = payload("UserPromptExpansion", command_name="dayleaf:handoff", command_args=said, session_id=SESSION, **more)
-        return fire("expansion", event, world).json["hookSpecificOutput"]["additionalContext"]
+        return fire("expansion", event, {**world, "CLAUDECODE": "1"}).json["hookSpecificOutput"]["additionalContext"]
     return call
 
 
