@@ -72,7 +72,8 @@ def gather(place: Place, settings: Config, workspace: str, since: float, now: fl
     for hit in recall.recall(place, settings, query, now, offset, places).hits:
         written.setdefault(hit.workspace, []).append(hit.record)
     spaces = []
-    for key, work in [*((p.key, _work(p, settings, since, now, offset)) for p in places), ("global", ())]:
+    everyone = [("global", ())] if places[0].key == place.key else []  # what is true everywhere was not written there
+    for key, work in [*((p.key, _work(p, settings, since, now, offset)) for p in places), *everyone]:
         records = written.get(key, [])
         kinds = {kind: tuple((r.id, r.title) for r in records if r.kind == kind) for kind in KINDS}
         if work or records:

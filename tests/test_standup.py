@@ -115,6 +115,7 @@ def test_what_was_written_is_counted_in_a_line_for_each_kind(place, other, tell)
     assert said == "\n".join([
         "0 sessions in 2 workspaces since 2026-11-20 00:00", "", place.key, "", "1 learning: New learning", "1 rule: New rule",
         "1 plan: New plan", "", other.key, "", "1 learning: Elsewhere", "", "global", "", "1 learning: True everywhere"])
+    assert "1 learning: Elsewhere" in tell("other") and "everywhere" not in tell("other") and "True everywhere" in tell()
 
 
 def test_a_handoff_made_of_checkpoints_is_not_told_twice(place, tell):
