@@ -93,10 +93,11 @@ def clear(store: Store) -> Record:
 
 
 def _mark(store: Store) -> None:
-    """Say in a handoff written by hand what it is: under another name nothing else would."""
-    before = current(store.place)
-    if before is not None and before.meta.get("trigger") != TRIGGER:
-        store.edit(NAME, {"trigger": TRIGGER})
+    """Say in a handoff written by hand what it is: under another name nothing else would; raises StoreError."""
+    if files.exists(store.place.path(NAME)):
+        before = store.read(NAME)
+        if before.meta.get("trigger") != TRIGGER and before.body.strip():
+            store.edit(NAME, {"trigger": TRIGGER})
 
 
 def _path(place: Place) -> str:

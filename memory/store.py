@@ -269,7 +269,7 @@ class Store:
         """
         with self._writing(fixed), self._lock():
             source, target = self._beneath(name), self._beneath(fixed)
-            if os.path.lexists(target):
+            if os.path.lexists(target) and self.raw(fixed).strip():
                 self._copy_aside(fixed)
             os.replace(source, target)
         for changed in (name, fixed):

@@ -70,10 +70,11 @@ def _checkpoints(call: Call, session: str) -> list[Record]:
     from memory.handoff import is_handoff
 
     found = [record for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES) if not is_handoff(record)]
-    if session or not found:
-        return found[:MOST_SOURCES]
-    newest = found[0].meta.get("session")
-    return _checkpoints(call, newest) if isinstance(newest, str) and newest else found[:1]
+    named = [str(record.meta.get("session") or "") for record in found]
+    if not session and any(named[:1]):
+        return _checkpoints(call, named[0])
+    whole = session if session in named else next(iter(named), "")  # of a session named by its start there may be several
+    return [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES] if whole else found[:1]
 
 
 def _newest(call: Call, kind: str, session: str, most: int) -> list[Record]:

@@ -243,6 +243,19 @@ def test_a_handoff_written_by_hand_is_moved_too(ok, start, place):
     assert "Mind" not in start()
 
 
+def test_a_handoff_that_cannot_be_read_is_not_replaced(run, place):
+    """It may be a memory: one line names the file, and nothing is written; an empty file is nothing."""
+    path = Path(place.private, "checkpoints", "handoff.md")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\xff\xfe\x81 notes")
+    done = run("handoff", "The queue is fine.")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1) and "checkpoints/handoff.md" in done.stderr and "UTF-8" in done.stderr
+    assert path.read_bytes() == b"\xff\xfe\x81 notes" and list(path.parent.rglob("*.md")) == [path]
+    path.write_bytes(b" \n")
+    assert run("handoff", "The queue is fine.").returncode == 0
+    assert list(path.parent.rglob("*.md")) == [path]
+
+
 DRIVER = """import os, signal, sys
 sys.path.insert(0, %r)
 from memory import cli, store
@@ -317,6 +330,22 @@ def test_in_a_terminal_it_is_made_of_the_newest_checkpoint(ok, place):
         body = json.loads(ok("show", made["id"], "--json"))["body"]
         assert body.startswith("## Notes\n\n- Moved the session store to Redis.\n\n## Next\n\n- drop the old table.\n\nFrom [c-")
         assert made["title"] == "Handoff: Moved the session store to Redis"
+
+
+def test_a_session_is_made_of_its_own_checkpoints_alone(ok, place):
+    """All of them, whether it is named whole, by its start, or is the newest one; `s-1` is not `s-10`."""
+    for at, (session, said) in enumerate((("s-1", "First"), ("s-10", "Other"), ("s-1", "Second"), ("", "Alone"))):
+        vault.put(place, "p/checkpoints/2026-11-21/%d.md" % at, said, "## Decisions\n\n- %s choice." % said, kind="checkpoint",
+                  created="2026-11-21T0%d:00:00Z" % at, **({"session": session} if session else {}))
+
+    def decided(*words):
+        return re.findall(r"- (\w+) choice", ok("show", json.loads(ok("handoff", "--json", *words))["id"]))
+
+    assert decided() == ["Alone"]
+    assert decided("--session", "s-1") == ["Second", "First"] and decided("--session", "s-10") == ["Other"]
+    assert decided("--session", "s-") == ["Second", "First"]
+    Path(place.path("p/checkpoints/2026-11-21/3.md")).unlink()
+    assert decided() == ["Second", "First"]
 
 
 def test_nothing_to_hand_off_is_one_line(run, ok):
