@@ -168,6 +168,14 @@ class Store:
         letter, move = self._find_move(text.strip())
         return self.read(letter + "/" + move.away)
 
+    def archived(self, kind: str) -> Iterator[Record]:
+        """Yield the readable records of a kind that stand in the archives; their names are those they have there."""
+        for letter, move in self._away().values():
+            with contextlib.suppress(StoreError):
+                record = self.read(letter + "/" + move.away)
+                if record.kind == kind:
+                    yield record
+
     def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Optional[Record]:
         """Return the accepted record of a tier that says the same under the same title, whenever it was written, or None.
 

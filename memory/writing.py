@@ -189,10 +189,22 @@ def restore(call: Call) -> int:
 
 def edit(call: Call) -> int:
     """Open a record in $VISUAL or $EDITOR."""
+    found = find(call, call.one("ID"))
+    changed = edited(call, found)
+    if changed is None:
+        return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
+    call.indexed()
+    return written(call, changed, "changed")
+
+
+def edited(call: Call, found: Record) -> Record | None:
+    """Let the person change a record in $VISUAL or $EDITOR and return it as written, or None where nothing was changed.
+
+    Raises UsageError where the editor does not start, StoreError where the file has changed meanwhile.
+    """
     import shlex
     import subprocess
 
-    found = find(call, call.one("ID"))
     store = call.store()
     before = store.raw(found.name)
     argv = shlex.split(call.env.get("VISUAL") or call.env.get("EDITOR") or "vi")
@@ -205,14 +217,13 @@ def edit(call: Call) -> int:
     after = files.read(copy, 64 << 20)
     if done or after == before:
         files.remove(copy)
-        return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
+        return None
     try:
         found = store.replace(found.name, after, files.sha256(before))
     except StoreError as error:
         raise StoreError("%s (your text is kept in %s)" % (error, copy)) from None
     files.remove(copy)
-    call.indexed()
-    return written(call, found, "changed")
+    return found
 
 
 def switch(call: Call) -> int:
