@@ -18,12 +18,14 @@ from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call,
 from memory.call import Verb, nearest, shown, warn
 from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
+from memory.harvesting import harvest
 from memory.reading import doctor, explain, load, recall, show, stats, status, workspace
 from memory.settings import PROVIDERS, settings
 from memory.telling import handoff, standup
 from memory.upkeep import INDEX, index, redact, rule
 from memory.writing import checkpoint, edit, forget, learn, restore, switch
 
+MODELS = tuple(name for name in PROVIDERS if name != "extract")
 CONFIDENCES = ("low", "medium", "high")
 # The machine's doing, not a fault of ours.
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO)
@@ -146,6 +148,12 @@ VERBS: dict[str, Verb] = {
         *FILTERS, opt("--max-tokens", type=whole, metavar="N", help="tokens of the answer"),
         opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
         flag("--save", help="keep the answer as a learning"), flag("--no-cache", help="ask anew"))),
+    "harvest": Verb(harvest, "[list|review|accept ID…|reject ID…]", "propose learnings from the checkpoints", (
+        opt("--since", metavar="WHEN", help="checkpoints not before: 7d, a date, `yesterday`"),
+        opt("--session", metavar="ID", help="checkpoints of this session"),
+        opt("--limit", type=whole, metavar="N", help="at most N candidates (10)"),
+        opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
+        flag("--dry-run", help="show them, write nothing"))),
     "learn": Verb(learn, "TEXT|-", "keep a learning", (
         TAG, opt("--version", action="append", metavar="V", help="a version it holds for (repeatable)"),
         opt("--title", metavar="T", help="its title; else its first sentence"),

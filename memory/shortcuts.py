@@ -1,6 +1,6 @@
 """UserPromptExpansion: dayleaf's slash commands, answered by the command line in a child.
 
-What only shows something (`status`, `why`, `standup`, `on`, `off`) blocks the expansion: its text reaches the user, and no
+What is for the user alone (`status`, `why`, `standup`, `harvest`, `on`, `off`) blocks the expansion: its text reaches the user, and no
 model is asked.  What the model is to work with (`recall`, `distill`, `learn`, `checkpoint`, `handoff`) becomes context beside
 the command's own text.  The arguments go to the child's stdin as they were typed, through no shell.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Event = dict[str, Any]
 
-SHOWN = ("status", "why", "standup", "on", "off")
+SHOWN = ("status", "why", "standup", "harvest", "on", "off")
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
 WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff")
 TIMEOUT = 105  # seconds for the child; the host ends this hook after 120

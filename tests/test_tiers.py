@@ -18,8 +18,9 @@ TIERS = {
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims",
     "SPEAK": "render terminal brief context shortcuts digest units likely extract account prompts proof providers"
-             " answer spend kept repeat parts distill status doctor why worker draft standup",
-    "COMMAND": "call arguments settings writing reading distilling upkeep cli telling",
+             " answer spend kept repeat parts distill status doctor why worker draft standup failures statements"
+             " harvest",
+    "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}

@@ -1,0 +1,268 @@
+"""The verb harvest: candidates out of checkpoints, and what a person decides on them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+from memory import clock, terminal
+from memory.call import Call, confirmed, nearest, record_json, shown, warn
+from memory.errors import StoreError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.harvest import Proposal
+    from memory.records import Record
+    from memory.store import Store
+
+QUESTION = ("Which lessons, decisions with their reasons, and fixes of recurring failures in these records should be kept for "
+            "later sessions?")
+SENT, SENT_CHARS = 40, 100_000  # newest checkpoints that a model gets, and characters of their bodies together
+OPTIONS = ("since", "session", "limit", "provider", "dry_run")
+REVIEW = "`dayleaf harvest review` in a terminal of your own decides on them"
+
+
+def harvest(call: Call) -> int:
+    """Propose candidates out of checkpoints, list them, or decide on them on a terminal."""
+    words = " ".join(call.words).split()  # a slash command gives them as one
+    if not words:
+        return _propose(call)
+    if words[0] not in WORDS:
+        raise UsageError("unknown word '%s' of harvest; %s" % (
+            shown(words[0]), nearest(words[0], WORDS, "use none, or one of " + ", ".join(WORDS))))
+    given = [name for name in OPTIONS if getattr(call.options, name)]
+    if given:
+        raise UsageError("harvest %s takes no --%s: that is for `dayleaf harvest` alone" % (words[0], given[0].replace("_", "-")))
+    return WORDS[words[0]](call, words[1:])
+
+
+# ---- proposing
+
+def _propose(call: Call) -> int:
+    """Write what the checkpoints suggest as candidates, or only show it with --dry-run."""
+    from memory import harvest as finder
+
+    store = call.store()
+    notes: list[str] = []
+    with call.spinner("reading the checkpoints") as spinner:
+        checkpoints = _checkpoints(call, store)
+        standing = list(store.each(("learning",)))
+        known = [*standing, *store.archived("learning")]
+        limit, found = call.options.limit or finder.LIMIT, None
+        if call.options.provider and checkpoints:
+            found, notes = _asked(call, checkpoints, known, limit, spinner)
+        if found is None:
+            spinner.step = "reading what they state"
+            found = finder.harvest(checkpoints, known, limit)
+    kept = [None if call.options.dry_run else _written(store, proposal) for proposal in found]
+    call.indexed()
+    waiting = sum(not r.accepted for r in standing) + sum(r is not None for r in kept)
+    value = {"checkpoints": len(checkpoints), "waiting": waiting, "notes": notes,
+             "proposals": [_json(p, r) for p, r in zip(found, kept)]}
+    return call.answer(value, _said(found, kept, len(checkpoints), waiting, notes))
+
+
+def _checkpoints(call: Call, store: Store) -> list[Record]:
+    """Read the checkpoints asked for, without their private parts; raises UsageError for a time that is none."""
+    from memory import timewords
+    from memory.redact import strip_private
+
+    since, session = call.options.since, call.options.session
+    low = timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
+    return [r.replaced(body=strip_private(r.body)) for r in store.each(("checkpoint",))
+            if r.created >= low and session in (None, r.meta.get("session"))]
+
+
+def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], limit: int,
+           spinner: terminal.Spinner) -> tuple[list[Proposal] | None, list[str]]:
+    """Ask a model; returns its proposals, None where none answered, and notes."""
+    from memory import distill as model
+    from memory import harvest as finder
+    from memory.digest import Source
+
+    def told(line: str) -> None:
+        spinner.step = line
+
+    sent: list[Record] = []
+    room = SENT_CHARS
+    for record in sorted(checkpoints, key=lambda r: (-r.created, r.id))[:SENT]:
+        room -= len(record.body)
+        if sent and room < 0:
+            break
+        sent.append(record)
+    sources = [Source(r.id, r.kind, r.title, r.created, r.body, r.tier, r.checksum) for r in sent]
+    digest = model.distill(QUESTION, sources, call.settings, call.env, call.place.home, call.place.cache, call.now,
+                           call.options.provider, None, True, told)
+    notes = [terminal.one_line(note) for note in digest.notes]
+    if digest.provider == "extract":
+        return None, [*notes, "no model answered: harvested without one"]
+    if len(sent) < len(checkpoints):
+        notes.append("%s read the newest %d of %s" % (digest.provider, len(sent), terminal.count(len(checkpoints), "checkpoint")))
+    return finder.of_bullets(digest.bullets, digest.provider, sent, known, limit), notes
+
+
+def _written(store: Store, proposal: Proposal) -> Record:
+    from memory.harvest import KEY
+
+    links = [{"relation": "derived_from", "target": id} for id in proposal.from_ids]
+    return store.add("learning", proposal.title, proposal.body, tags=proposal.tags, source="auto",
+                     extra={"confidence": "low", "links": links, KEY: proposal.key})
+
+
+def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
+    """Return a proposal for --json; what was written stands in it without its secrets."""
+    told = kept or proposal
+    return {"id": kept.id if kept else None, "title": told.title, "body": told.body, "tags": list(told.tags),
+            "from": list(proposal.from_ids), "reason": proposal.reason, "key": proposal.key, "score": proposal.score}
+
+
+def _said(found: Sequence[Proposal], kept: Sequence[Record | None], read: int, waiting: int, notes: Sequence[str]) -> list[str]:
+    lines = []
+    for proposal, record in zip(found, kept):
+        title, reason = (record or proposal).title, proposal.reason
+        lines += ["%s  %s" % ("candidate " + record.id if record else "would propose", terminal.one_line(title)),
+                  "  %s: %s" % (reason, ", ".join(map(terminal.one_line, proposal.from_ids)))]
+    if not found:
+        lines.append("nothing new in %s" % terminal.count(read, "checkpoint") if read else "no checkpoint to harvest")
+    lines += ["note: " + note for note in notes]
+    return lines + (["%s; %s" % (_wait(waiting), REVIEW)] if waiting else [])
+
+
+def _wait(number: int) -> str:
+    return "%s %s" % (terminal.count(number, "candidate"), "waits" if number == 1 else "wait")
+
+
+# ---- deciding
+
+def _candidates(store: Store) -> list[Record]:
+    """Return the candidates, oldest first."""
+    return sorted((r for r in store.each(("learning",)) if not r.accepted), key=lambda r: (r.created, r.id))
+
+
+def _list(call: Call, words: list[str]) -> int:
+    """Show the candidates that wait."""
+    if words:
+        raise UsageError("harvest list takes no more words, not '%s'" % shown(words[0]))
+    waiting = _candidates(call.store())
+    rows = [[terminal.one_line(r.id), terminal.age(call.now - r.created), terminal.one_line(r.title)] for r in waiting]
+    lines = [*terminal.table(rows, right=(1,)), "%s; %s" % (_wait(len(rows)), REVIEW)] if rows else ["no candidate waits"]
+    return call.answer([{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines)
+
+
+def _person(call: Call, typed: str) -> None:
+    """Refuse where nobody is at a terminal: raises UsageError."""
+    if call.env.get("CLAUDECODE") or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("only a person decides on a candidate: run `dayleaf harvest %s` in a terminal of your own" % typed)
+
+
+def _named(call: Call, store: Store, verb: str, words: list[str]) -> list[Record]:
+    """Find the candidates that are named, all of them before anything is done; raises UsageError, StoreError."""
+    if not words:
+        raise UsageError("harvest %s wants an ID%s; `dayleaf harvest list` names them" % (verb, " or `all`" * (verb == "accept")))
+    if verb == "accept" and words == ["all"]:
+        return _candidates(store)
+    found = list({record.id: record for record in map(store.find, words)}.values())
+    for record in found:
+        if record.kind != "learning" or record.accepted:
+            other = "; `dayleaf forget %s` archives it" % record.id if verb == "reject" else ""
+            raise UsageError("%s is %s, not a candidate%s" % (
+                record.id, "an accepted learning" if record.kind == "learning" else "a " + record.kind, other))
+    return found
+
+
+def _accept(call: Call, words: list[str]) -> int:
+    """Accept candidates: from now on prompts may get them."""
+    _person(call, "accept " + (" ".join(words)[:80] or "ID"))
+    store = call.store()
+    found = _named(call, store, "accept", words)
+    if words == ["all"] and found:
+        sys.stderr.write("\n".join(line for record in found for line in [*_content(record), ""]) + "\n")
+        if not confirmed("accept all %d? type yes: " % len(found)):
+            raise UsageError("the candidates stay as they were")
+    for record in found:
+        _decide(store, record, True)
+    return _decided(call, [(record, "accepted") for record in found])
+
+
+def _reject(call: Call, words: list[str]) -> int:
+    """Move candidates to the archive; they are not proposed again."""
+    _person(call, "reject " + (" ".join(words)[:80] or "ID"))
+    store = call.store()
+    found = _named(call, store, "reject", words)
+    for record in found:
+        _decide(store, record, False)
+    return _decided(call, [(record, "rejected") for record in found])
+
+
+def _decide(store: Store, record: Record, accept: bool) -> None:
+    """Accept or archive exactly what was read; raises StoreError where the file has changed since."""
+    if store.read(record.name).checksum != record.checksum:
+        raise StoreError("%s: changed meanwhile; review it again" % record.name)
+    if accept:
+        store.edit(record.name, {"accepted": True})
+    else:
+        store.archive(record.name, "rejected")
+
+
+def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
+    """Tell the index and the person."""
+    call.indexed()
+    return call.answer([{"id": record.id, "decision": decision} for record, decision in done],
+                       ["%s %s  %s" % (decision, record.id, terminal.one_line(record.title)) for record, decision in done]
+                       or ["no candidate was decided on"])
+
+
+def _content(record: Record) -> list[str]:
+    """Write a candidate out for the person, whatever hides in it made visible."""
+    links = ", ".join(link.target for link in record.links if link.relation == "derived_from")
+    return [terminal.visible(line) for line in [
+        "%s  %s" % (record.id, record.title), *(["tags: " + ", ".join(record.tags)] if record.tags else []),
+        *(["derived from " + links] if links else []), "", *record.body.rstrip("\n").split("\n")]]
+
+
+def _review(call: Call, words: list[str]) -> int:
+    """Go through the candidates one by one."""
+    if words:
+        raise UsageError("harvest review takes no more words; `dayleaf harvest accept %s` decides on one" % shown(words[0]))
+    _person(call, "review")
+    store = call.store()
+    waiting = _candidates(store)
+    done: list[tuple[Record, str]] = []
+    for number, record in enumerate(waiting, 1):
+        decision, record = _answered(call, store, record, "%d of %d" % (number, len(waiting)))
+        if decision == "quit":
+            break
+        if decision != "skipped":
+            done.append((record, decision))
+    return _decided(call, done)
+
+
+def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str, Record]:
+    """Ask about one candidate until it is decided, skipped or the person quits; returns what was said, and it."""
+    from memory.writing import edited
+
+    while True:
+        sys.stderr.write("\n%s  %s\n[a]ccept [e]dit [r]eject [s]kip [q]uit: " % (where, "\n".join(_content(record))))
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        letter = line.strip().lower()[:1] if line else "q"
+        try:
+            if letter in ("a", "r"):
+                _decide(store, record, letter == "a")
+                return "accepted" if letter == "a" else "rejected", record
+            if letter in ("s", "q"):
+                return "skipped" if letter == "s" else "quit", record
+            if letter == "e":
+                record = edited(call, record) or record
+        except (StoreError, UsageError) as error:
+            warn(str(error))
+            try:
+                record = store.read(record.name)
+            except StoreError:
+                return "skipped", record
+
+
+WORDS: dict[str, Callable[[Call, list[str]], int]] = {
+    "list": _list, "review": _review, "accept": _accept, "reject": _reject}
