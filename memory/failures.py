@@ -28,6 +28,7 @@ _NORMAL = (  # in this order
     (re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*"), "#"),
     (re.compile(r"\s+"), " "),
 )
+_LINE = 2000  # characters of a line that is read
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _EMPTY = frozenset("assert assertionerror assertion error errors exit code status failed fails failure failures process "
                    "completed returned command line file exception none true false test tests passed the and for with not"
@@ -56,7 +57,7 @@ def failures(checkpoints: Iterable[Record]) -> dict[tuple[str, str], list[Seen]]
         for mark, seen in _seen(record):
             here.setdefault(mark, []).append(seen)
         for mark, several in here.items():
-            found.setdefault(mark, []).extend([s for s in several if s.how] or several[:1])
+            found.setdefault(mark, []).extend([s for s in several if s.how] or several)
     return found
 
 
@@ -65,7 +66,8 @@ def _seen(record: Record) -> Iterable[tuple[tuple[str, str], Seen]]:
     for line in record.body.split("\n"):
         title = _SECTION.match(line)
         heading = title[1] if title else heading
-        match = (_FIXED if heading == "Fixed" else _FAILED).match(line) if heading in ("Fixed", "Commands") else None
+        pattern = {"Fixed": _FIXED, "Commands": _FAILED}.get(heading) if len(line) <= _LINE else None
+        match = pattern.match(line) if pattern else None
         if match and match["why"]:
             command = match["a"] or match["a2"]
             error = match["why"].partition(" ⏎ ")[0].strip()

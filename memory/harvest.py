@@ -26,6 +26,7 @@ LIMIT = 10
 TITLE = 80  # characters
 KEY = "harvest"  # of a candidate's frontmatter: what it was made of, so that what was rejected never comes back
 FACT_CHECKPOINTS, SESSIONS = 3, 2
+FACT = 0.4  # weight of a fact
 _BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
 MOST_TAGS, MOST_CITED = 3, 12
 FLOOR = 0.44  # score of a proposal
@@ -146,7 +147,7 @@ def _failure(mark: tuple[str, str], seen: Sequence[Seen], sessions: int) -> _Dra
     lines += ["- %s after %s (%s)" % (clock.day(one.record.created), one.how, one.record.id) for one in fixed[-6:]]
     told = "failed in %s of %s, %s" % (_count(len(sources), "checkpoint"), _count(sessions, "session"), _count(len(fixed), "fix"))
     again = 0.1 if max(steps.values()) > 1 else 0.0
-    score = min(0.6 + 0.05 * min(len(seen), 4) + again, 1.0)
+    score = min(0.6 + 0.05 * min(len(sources), 4) + again, 1.0)
     title = checkpoint.short("`%s` fails: %s" % (mark[0], last.error), TITLE)
     lines += ["", *_cited(sources)] if len(_distinct(one.record for one in fixed[-6:])) < len(sources) else []
     proposal = Proposal(title, "\n".join(lines) + "\n", _tags(sources), tuple(record.id for record in sources), told,
@@ -165,16 +166,19 @@ def _stated(every: Sequence[Statement]) -> list[_Draft]:
         technical = statements.names(newest.text) > 0
         if any(map(statements.decides, group)) and (technical or len(sources) > 1):
             kind = "a cause" if statements.explains(newest) else "a decision with its reason"
-            out.append(_statement(kind, newest, sources, sessions, max(map(statements.weight, group))))
+            weight = max(map(statements.weight, group))
+            out.append(_statement(kind, newest, sources, sessions, weight))
         elif len(sources) >= FACT_CHECKPOINTS and sessions >= SESSIONS and technical and statements.lasting(newest):
-            out.append(_statement("stated again and again", newest, sources, sessions, 0.3))
+            out.append(_statement("stated again and again", newest, sources, sessions, FACT))
     return out
 
 
 def _statement(kind: str, newest: Statement, sources: Sequence[Record], sessions: int, weight: float) -> _Draft:
     told = "%s, in %s of %s" % (kind, _count(len(sources), "checkpoint"), _count(sessions, "session"))
     score = min(weight + 0.1 * min(sessions - 1, 3) + 0.02 * min(len(sources) - 1, 3), 1.0)
-    body = "\n".join([newest.text, "", *_cited(sources)]) + "\n"
+    where = checkpoint.one_line(newest.record.title, TITLE) if kind == "a cause" else ""  # what it was the cause of
+    context = ["Context: %s" % where, ""] if where and where not in newest.text else []
+    body = "\n".join([newest.text, "", *context, *_cited(sources)]) + "\n"
     proposal = Proposal(_title(newest.text), body, _tags(sources), tuple(record.id for record in sources), told,
                         _key_of_text(newest.text), round(score, 3))
     return _Draft(proposal, newest.text)

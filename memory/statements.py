@@ -38,22 +38,24 @@ _CHANGE = re.compile(
     r"stays?|default\w*|defer\w*|revert\w*|pass(?:es|ed)?|wrap\w*|add(?:s|ed)?|chang\w+|ship\w*|"
     r"verwenden?|nutzen?|nehmen|setzen|ersetz\w+|bleibt|muss|immer|nie)\b"
     r"|사용|쓴다|쓰기|바꾸|바꿨|유지|使う|使用|変更|残す|やめ|保留|改为|改為|放弃|用")
+_ACT = (r"(?:use|keep|prefer|treat|store|pin|avoid|never|always|require|choose|pick|switch|replace|drop|disable|enable|limit|"
+        r"skip|go with|verwenden?|nutzen?|nehmen|behalten)\b")
 _ORDER = re.compile(  # a sentence that says what to do
-    r"(?i)(?:(?:we|wir|i|i'll|we'll)\s+)?(?:always |never |only )?(?:use|keep|prefer|treat|store|pin|avoid|never|always|require|"
-    r"default|do(?:n't| not)|make|set|run|put|pass|call|choose|pick|switch|replace|drop|remove|disable|enable|move|limit|"
-    r"skip|write|read|return|wrap|verwenden?|nutzen?|nehmen|setzen|behalten)\b")
+    r"(?i)(?:(?:we|wir|i|i'll|we'll|let's)\s+)?(?:always |never |only )?(?:" + _ACT
+    + r"|(?:default|do(?:n't| not)|make|set|run|put|pass|call|remove|move|write|read|return|wrap|setzen)\b)")
 _REASON = re.compile(
-    r"(?i)\b(?:because|instead of|rather than|so that|due to|to avoid|to prevent|to keep|otherwise|in favou?r of|"
-    r"the reason|reason:|since (?:the|it|a|an|we|each|every|both|\w+ (?:is|are|has|does))|trade-?off|"
-    r"weil|damit|wegen|anstatt|statt|sonst|denn|da (?:der|die|das))\b"
-    r"|때문|므로|위해|대신|이유|ため|ので|から、|理由|代わりに|因为|因為|由于|由於|为了|為了|避免|而不是|以便")
+    r"(?i)\b(?:because|so that|due to|to avoid|to prevent|to keep|otherwise|the reason|reason:|"
+    r"since (?:the|it|a|an|we|each|every|both|\w+ (?:is|are|has|does))|trade-?off|"
+    r"weil|damit|wegen|sonst|denn|da (?:der|die|das))\b"
+    r"|때문|므로|위해|이유|ため|ので|から、|理由|因为|因為|由于|由於|为了|為了|避免|以便")
+_INSTEAD = re.compile(r"(?i)\b(?:instead of|rather than|in favou?r of|anstatt|statt)\b|대신|代わりに|而不是")  # half a reason
 _CAUSE = re.compile(r"(?i)\b(?:root cause|turn(?:ed|s) out|(?<!not )caused by|gotcha|pitfall|ursache)\b|원인|原因")
 _FAILED = re.compile(r"(?i)\bfail\w*\b.*\b(?:because|due to)\b")
-_LOOKING = re.compile(
-    r"(?i)(?:\W*(?:now|first|next|so|ok(?:ay)?|then)\b\W*)*"
-    r"(?:(?:i|we)(?:'ll|’ll| will|'m| am| need to|'d| should| can| want to)\b|"
-    r"let(?:'s| me| us)\b|looking\b|checking\b|started?\b|starting\b|continu\w+\b|user (?:asked|requested|wanted)\b|you\b|"
-    r"ich (?:werde|schaue|prüfe)\b|lass(?: mich)?\b)")
+_LOOKING = re.compile(  # what someone is about to do, unless that is an act
+    r"(?i)\W*(?:(?:now|first|next|so|ok(?:ay)?|then)\b\W*)*"
+    r"(?:(?:(?:i|we)(?:'ll|’ll| will|'m| am| need to|'d| should| can| want to)\b|let(?:'s|’s| me| us)\b|"
+    r"ich (?:werde|schaue|prüfe)\b|lass(?: mich)?\b)(?!\s+(?:now |also |just )?" + _ACT
+    + r")|(?:looking|checking|started?|starting|continu\w+|you)\b)")
 _ASKED = re.compile(r"(?i)\b(?:you|user|they) (?:asked|requested|want\w*|said|told)\b|\?$|？$")
 _NEGATION = re.compile(r"(?i)\b(?:not|never|no|don't|doesn't|without|nicht|kein\w*|nie)\b|않|없|ない|ません|不|没")
 _FIELD = re.compile(r"(?i)(?:evidence|symbols|next|files|tags|commits?|context|impact|unknowns|alternatives|confidence|status): ")
@@ -64,7 +66,13 @@ _REPORT = re.compile(  # what was done, and how it went: of use to the next sess
     r"removed|renamed|moved|changed|wired|extracted|committed|merged|reviewed|registered|cleaned|refactored|documented|tested|"
     r"inspected|validated|built|wrote|hardened|adjusted|repaired|bumped|hinzugefügt|geändert)\b"
     r"|.*\b(?:pass(?:ed|es|ing)?|green|registered|completed?|finished|no regressions?)\b|.*✅")
-_LEAD = re.compile(r"^(?:[✅❌⚠️🎉🔧•→]+\s*)+|^\[[ xX]\]\s+|^[A-Z]{3,8}: ")
+_STATES = re.compile(  # a verb of state: what recurs without one is a heading, a file, an entry of a list
+    r"(?i)\b(?:is|are|was|were|has|have|needs?|must|can|cannot|can't|does|do|runs?|uses?|lives?|stands?|takes?|requires?|"
+    r"returns?|expects?|never|always|fails?|resets?|listens?|wants?|works?|goes|go|stays?|holds?|keeps?|means?|"
+    r"\w+ed (?:to|in|on|at|by|from|with)|ist|sind|hat|haben|braucht|muss|läuft|liegt)\b|[다요죠るたすだ]\W*$|是|在|有|需|用")
+_WORK = re.compile(  # an entry of a list of work
+    r"(?i)\W*(?:add|updat|creat|fix|mov|remov|renam|document|test|refactor|merg|implement|chang|clean|bump|revert)(?:e|s|ing)?\b")
+_LEAD = re.compile(r"^[✅❌⚠️🎉🔧•→\s]+|^\[[ xX]\]\s+|^[A-Z]{3,8}: ")
 _MARKUP = re.compile(r"</\w|<parameter\b")  # what a tool call left behind
 _PASSING = re.compile(  # of the moment
     r"(?i)\b(?:this (?:session|branch|task|commit|pass|slice|phase)|same (?:session|branch|commit)|for now|task \w?\d|"
@@ -133,9 +141,9 @@ def names(value: str) -> int:
 def decides(statement: Statement) -> bool:
     """Tell whether a statement is a decision with its reason, or names the cause of something."""
     said = statement.text
-    if _LOOKING.match(said) and not _CHOICE.search(said):
+    if _LOOKING.match(said):
         return False
-    reason, acts = bool(_REASON.search(said)), bool(_CHOICE.search(said) or _CHANGE.search(said))
+    reason, acts = bool(_REASON.search(said) or _INSTEAD.search(said)), bool(_CHOICE.search(said) or _CHANGE.search(said))
     return explains(statement) or (acts and (reason or statement.declared)) or (reason and statement.declared)
 
 
@@ -150,16 +158,17 @@ def weight(statement: Statement) -> float:
     less for a report of work, for what concerns the moment, and for what does not stand alone."""
     said = statement.text
     cause = bool(_CAUSE.search(said))
-    reason, choice = cause or bool(_REASON.search(said)), cause or bool(_CHOICE.search(said))
-    return (0.15 + 0.15 * statement.declared + 0.15 * reason + 0.1 * choice + 0.08 * bool(_ORDER.match(said))
+    reason = 0.15 if cause or _REASON.search(said) else 0.1 * bool(_INSTEAD.search(said))
+    choice = 0.07 if cause else 0.1 * bool(_CHOICE.search(said))
+    return (0.15 + 0.15 * statement.declared + reason + choice + 0.08 * bool(_ORDER.match(said))
             + 0.03 * min(names(said), 3) + 0.04 * (60 <= len(said.encode()) <= 320)
             - 0.15 * bool(_PASSING.search(said) or _LEANING.match(said)) - 0.1 * bool(_REPORT.match(said)))
 
 
 def lasting(statement: Statement) -> bool:
-    """Tell whether a statement may hold beyond its session: it reports no work and no result."""
+    """Tell whether a statement may hold beyond its session: it says how something is, and reports no work and no result."""
     said = statement.text
-    return not _REPORT.match(said) and not _LOOKING.match(said)
+    return bool(_STATES.search(said)) and not any(p.match(said) for p in (_REPORT, _WORK, _LOOKING))
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> bool:
