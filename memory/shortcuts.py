@@ -1,8 +1,8 @@
 """UserPromptExpansion: dayleaf's slash commands, answered by the command line in a child.
 
-What is for the user alone (`status`, `why`, `standup`, `harvest`, `on`, `off`) blocks the expansion: its text reaches the user, and no
-model is asked.  What the model is to work with (`recall`, `distill`, `learn`, `checkpoint`, `handoff`) becomes context beside
-the command's own text.  The arguments go to the child's stdin as they were typed, through no shell.
+What is for the user alone (`status`, `why`, `standup`, `harvest`, `on`, `off`) blocks the expansion: its text reaches the
+user, and no model is asked.  What the model is to work with (`recall`, `distill`, `learn`, `checkpoint`, `handoff`) becomes
+context beside the command's own text.  The arguments go to the child's stdin as they were typed, through no shell.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from memory import text
 from memory.digest import Source, clean
-from memory.extract import technical
+from memory.likely import technical
 from memory.records import Record
 from memory.units import units
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from memory import checkpoint, clock, failures, harvest, records, shortcuts
+from memory import checkpoint, clock, failures, harvest, records
 from memory.facts import Edit, Facts
 from memory.shell import Run
-from tests.test_shortcuts import PAYLOAD
+from tests.test_shortcuts import expand  # noqa: F401
 from tests.vault import put
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -333,7 +333,7 @@ def test_what_is_private_or_secret_reaches_no_candidate(ok, place):
 
 
 @pytest.mark.parametrize("words", [("accept", "all"), ("review",), ("reject", "ID")])
-def test_only_a_person_at_a_terminal_decides(run, ok, env, project, place, notes, words):
+def test_only_a_person_at_a_terminal_decides(run, ok, env, project, place, notes, words, expand):  # noqa: F811
     """A pipe, the model's shell, a slash command: each is refused with one line, and nothing changes."""
     first = next(iter(proposed(ok).values()))["id"]
     words = [first if word == "ID" else word for word in words]
@@ -342,9 +342,7 @@ def test_only_a_person_at_a_terminal_decides(run, ok, env, project, place, notes
     assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "in a terminal of your own" in done.stderr
     status, shown = on_terminal(["harvest", *words], {**env, "CLAUDECODE": "1"}, project, ["yes"])
     assert status == 2 and "only a person decides" in shown
-    event = {**PAYLOAD, "cwd": project, "command_name": "dayleaf:harvest", "command_args": " ".join(words)}
-    answer, _ = shortcuts.on_expansion(event, {**env, "CLAUDE_PROJECT_DIR": project}, 0.0)
-    assert "only a person decides" in answer["reason"]
+    assert "only a person decides" in expand("harvest", " ".join(words))["reason"]
     assert [path.read_bytes() for path in kept(place)] == before
 
 
@@ -439,14 +437,11 @@ def test_only_candidates_are_accepted_or_rejected(ok, env, project, place, notes
     assert len(kept(place)) == 4
 
 
-def test_the_slash_command_shows_the_candidates_without_a_model_request(env, project, place, notes):
+def test_the_slash_command_shows_the_candidates_without_a_model_request(place, notes, expand):  # noqa: F811
     """The hook answers it; its options are read; `list` is a word of it."""
-    event = {**PAYLOAD, "cwd": project, "command_name": "dayleaf:harvest"}
-    env = {**env, "CLAUDE_PROJECT_DIR": project, "CLAUDECODE": "1"}
-    answer, _ = shortcuts.on_expansion({**event, "command_args": "--since 2026-11-15"}, env, 0.0)
+    answer = expand("harvest", "--since 2026-11-15")
     assert answer["decision"] == "block" and "Keep the cache" in answer["reason"] and "argparse" not in answer["reason"]
-    answer, _ = shortcuts.on_expansion({**event, "command_args": "list"}, env, 0.0)
-    assert "1 candidate waits" in answer["reason"] and len(kept(place)) == 1
+    assert "1 candidate waits" in expand("harvest", "list")["reason"] and len(kept(place)) == 1
 
 
 # ---- with a model

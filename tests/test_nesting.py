@@ -59,7 +59,7 @@ print(json.dumps(dict(is_error=False, num_turns=1, result="- Uploads failed sinc
 GUARDS = ("variable", "flags", "marker", "caps")
 
 
-def nested(place, env, project, home, tmp_path, gone):
+def nested(place, env, project, home, tmp_path, gone, timeout="60"):
     """Ask once with guards gone; return the sessions there were and the records there are."""
     transcripts = Path(home, ".claude", "projects", "p")
     transcripts.mkdir(parents=True)
@@ -75,7 +75,7 @@ def nested(place, env, project, home, tmp_path, gone):
     (Path(place.home) / "runtime").symlink_to(sys.prefix)
     env["PATH"] = "%s:/usr/bin:/bin" % (tmp_path / "bin")
     done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), "distill", "why did the uploads fail?", "--json"],
-                          cwd=project, env={**env, "DAYLEAF_DISTILL_TIMEOUT": "60"}, capture_output=True, text=True, timeout=120)
+                          cwd=project, env={**env, "DAYLEAF_DISTILL_TIMEOUT": timeout}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     records = [path for path in Path(place.home).rglob("*.md") if "cache" not in path.parts]
     return json.loads(done.stdout), seen.read_text().splitlines(), records
@@ -92,6 +92,6 @@ def test_a_digest_starts_one_session_and_leaves_no_memory_of_its_prompt(place, e
 
 def test_the_play_bites_where_every_guard_is_gone(place, env, project, home, tmp_path):
     """Without any guard the same client recurses and is written down: what the other tests see is the guards' work."""
-    _, sessions, records = nested(place, env, project, home, tmp_path, GUARDS)
+    _, sessions, records = nested(place, env, project, home, tmp_path, GUARDS, "8")
     assert len(sessions) > 1
     assert len(records) > 1
