@@ -362,7 +362,7 @@ def test_installed_from_a_folder_with_a_space_in_its_path(lab):
 
 
 def test_the_recalling_skill_searches_in_a_context_of_its_own(lab):
-    """The model calls the skill; a forked agent runs the search, and its answer comes back."""
+    """The model calls the skill; a forked agent searches and distils: only its bullets reach the session, by no second process."""
     (private(lab) / "learnings").mkdir(parents=True)
     (private(lab) / "learnings" / "fix.md").write_text("---\ntitle: The fix for the parser\n---\nStrip the BOM first.\n")
     lab.api.set_script({
@@ -378,3 +378,5 @@ def test_the_recalling_skill_searches_in_a_context_of_its_own(lab):
     requests = main_requests(lab)
     assert any("The fix for the parser" in text and "ranked by lexical" in text for text in requests), requests[-1][-3000:]
     assert "The records say: strip the BOM first." in requests[-1]
+    assert "ranked by lexical" not in requests[-1]
+    assert not (lab.store / "spend.jsonl").exists()
