@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import clock, config, files, jsonio, paths, status, terminal, walk, why
+from memory import child, clock, config, files, jsonio, paths, status, terminal, walk, why
 from memory.errors import ProviderError
 from memory.store import Store
 
@@ -291,19 +291,15 @@ def _hooks(env: dict[str, str]) -> Iterator[Check]:
 
 
 def _models(env: dict[str, str]) -> Iterator[Check]:
-    from memory import providers
-
     for name, otherwise in (("claude", "distill asks gemini, or quotes the records"), ("gemini", "distill does without it")):
-        path = providers.which(name, env)
+        path = child.which(name, env)
         verdict = OK if path or name == "gemini" else WARN
         yield Check(verdict, "models", "%s: %s" % (name, path) if path else "%s is not on PATH: %s" % (name, otherwise))
 
 
 def _command(env: dict[str, str]) -> Iterator[Check]:
-    from memory import providers
-
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + "/bin/dayleaf"
-    path = providers.which("dayleaf", env)
+    path = child.which("dayleaf", env)
     if not path:
         yield Check(WARN, "command", "dayleaf is not on PATH", "run install.sh, or link '%s' into a directory of PATH" % own)
     elif os.path.realpath(path) != os.path.realpath(own):

@@ -7,20 +7,14 @@ Every answer is checked before a number of it counts; a provider that lies about
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
-import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-import threading
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Protocol, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Protocol, Sequence, Tuple
 
-from memory import files, hookio, paths
+from memory import child, files, hookio, paths
 from memory.errors import ProviderError, UsageError
 
 if TYPE_CHECKING:
@@ -128,117 +122,46 @@ def embed(provider: Provider, texts: Sequence[Tuple[str, str]], env: Mapping[str
     rows = [json.dumps({"id": ident, "text": text.encode("utf-8", "replace").decode("utf-8")}) for ident, text in texts]
     limit = SLACK + len(texts) * (MOST_DIMS * NUMBER_BYTES + SLACK // 16)
     seconds = max(0.0, min(provider.timeout, deadline))
-    folder = tempfile.mkdtemp(prefix="dayleaf-")
-    try:
-        out = _run(argv, ("\n".join(rows) + "\n").encode("ascii"), seconds, _environment(env), folder, limit)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    out = _run(argv, ("\n".join(rows) + "\n").encode("ascii"), seconds, _environment(env), limit)
     return _checked(out, [ident for ident, _ in texts])
 
 
 # --- The process ------------------------------------------------------------------------------------------------------
 
-def _absolute(path: str) -> str:
-    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
-
-
 def _program(command: str, env: Mapping[str, str]) -> str:
-    """Find a program by absolute path or on the absolute entries of PATH: nothing of the current directory is ever run."""
-    if os.path.dirname(command):
-        if os.path.isabs(command) and os.access(command, os.X_OK) and os.path.isfile(command):
-            return command
-        raise ProviderError("command not found: %s; set embeddings.provider.command to an absolute path" % said(command))
-    found = shutil.which(command, path=_absolute(env.get("PATH", "")) or os.devnull)
-    if not found or not os.path.isabs(found):
-        raise ProviderError("command not found: %s is not on PATH" % said(command))
+    """Find a program; nothing of the current directory is ever run."""
+    found = child.which(command, env)
+    if not found:
+        absolute = "; set embeddings.provider.command to an absolute path" if os.path.dirname(command) else " is not on PATH"
+        raise ProviderError("command not found: %s%s" % (said(command), absolute))
     return found
 
 
 def _environment(env: Mapping[str, str]) -> Dict[str, str]:
     if env.get(hookio.NESTED):
         raise ProviderError("no provider is started by a provider or a model of dayleaf's own")
-    child = {key: value for key, value in env.items() if key in PASSED or key.startswith("LC_")}
-    child["PATH"] = _absolute(env.get("PATH", ""))
-    child[hookio.NESTED] = "1"
-    return child
+    passed = {key: value for key, value in env.items() if key in PASSED or key.startswith("LC_")}
+    return {**passed, "PATH": child.absolute(env.get("PATH", "")), hookio.NESTED: "1"}
 
 
-class _Reader(threading.Thread):
-    """Reads a stream to its end and keeps `limit` bytes; with `over` it stops there and sets it."""
-
-    def __init__(self, stream: IO[bytes], limit: int, over: threading.Event | None = None):
-        super().__init__(daemon=True)
-        self.stream, self.limit, self.over, self.data, self.full = stream, limit, over, bytearray(), False
-        self.start()
-
-    def run(self) -> None:
-        """Read until the last holder of the other end is gone, or the limit is passed."""
-        with contextlib.suppress(OSError, ValueError):
-            while not (self.full and self.over):
-                piece = os.read(self.stream.fileno(), 1 << 16)
-                if not piece:
-                    return
-                self.full = self.full or len(self.data) + len(piece) > self.limit
-                self.data += piece[:self.limit - len(self.data)]
-            self.over.set()
-
-
-def _run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int) -> bytes:
-    """Run a command and return its stdout; whatever is left of its process group is killed.  Raises ProviderError."""
+def _run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], limit: int) -> bytes:
+    """Run a command and return its stdout.  Raises ProviderError."""
     try:
-        process = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   cwd=folder, env=dict(env), start_new_session=True)
+        done = child.run(argv, stdin, seconds, env, "", limit)
     except (OSError, ValueError) as error:
         raise ProviderError("%s does not start: %s" % (said(argv[0]), getattr(error, "strerror", None) or error)) from None
-    ended = threading.Event()
-    assert process.stdin and process.stdout and process.stderr
-    try:
-        out, err = _Reader(process.stdout, limit, ended), _Reader(process.stderr, SLACK)
-        threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
-        threading.Thread(target=_wait, args=(process, ended), daemon=True).start()
-        in_time = ended.wait(seconds)
-    finally:
-        _kill(process)
-    for reader in (out, err):
-        reader.join(2.0)  # a child that left the group may still hold the pipe: what has come by now is all there is
-        if not reader.is_alive():
-            reader.stream.close()
-    if out.full:
+    if done.full:
         raise ProviderError("over %d KB of output for %d bytes of text" % (limit >> 10, len(stdin)))
-    if not in_time:
+    if not done.in_time:
         raise ProviderError("timeout: no answer within %g s" % round(seconds, 2))
-    if process.returncode:
-        lines = [line for line in bytes(err.data).decode("utf-8", "replace").splitlines() if line.strip()]
-        raise ProviderError("%s: %s" % (_status(process.returncode), said(lines[0]) if lines else "nothing on stderr"))
-    return bytes(out.data)
+    if done.rc:
+        lines = [line for line in done.err.decode("utf-8", "replace").splitlines() if line.strip()]
+        raise ProviderError("%s: %s" % (_status(done.rc), said(lines[0]) if lines else "nothing on stderr"))
+    return done.out
 
 
 def _status(code: int) -> str:
     return "exit status %d" % code if code > 0 else "killed by signal %d" % -code
-
-
-def _feed(stream: IO[bytes], data: bytes) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        stream.write(data)
-        stream.flush()
-    with contextlib.suppress(OSError, ValueError):
-        stream.close()
-
-
-def _wait(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
-    process.wait()
-    ended.set()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group, which outlives a leader that has ended."""
-    with contextlib.suppress(OSError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5.0)
 
 
 def said(value: str) -> str:

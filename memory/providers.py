@@ -11,16 +11,11 @@ import contextlib
 import json
 import os
 import re
-import shutil
-import signal
-import subprocess
-import tempfile
 import threading
-import time
 from dataclasses import dataclass
-from typing import IO, Any, Mapping, Protocol, Sequence
+from typing import Any, Mapping, Protocol, Sequence
 
-from memory import errors, files, hookio, paths
+from memory import child, errors, files, hookio, paths
 from memory.digest import clean
 from memory.prompts import MARKER, NONE
 
@@ -86,19 +81,19 @@ class Claude:
 
     def available(self, env: Mapping[str, str]) -> str:
         """Return "" where claude is on PATH."""
-        return "" if which("claude", env) else "claude is not on PATH"
+        return "" if child.which("claude", env) else "claude is not on PATH"
 
     def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
                  stop: threading.Event | None = None) -> Answer:
         """Answer through the user's own login; `haiku` where no model is given."""
         program = _need("claude", env)
-        child = dict(clean_env(env), CLAUDE_CODE_MAX_RETRIES="0")  # one request, and no other
+        passed = dict(clean_env(env), CLAUDE_CODE_MAX_RETRIES="0")  # one request, and no other
         # --bare would be leaner, but never reads a subscription's login; clients before 2.1.169 lack --safe-mode.
-        known = run([program, "--help"], "", min(timeout, HELP_TIMEOUT), child).out
+        known = run([program, "--help"], "", min(timeout, HELP_TIMEOUT), passed).out
         isolation = ["--safe-mode"] if "--safe-mode" in known else ["--setting-sources", ""]
         done = run([program, "-p", *isolation, "--tools", "", "--strict-mcp-config", "--no-session-persistence",
                     "--system-prompt", system, "--model", model or "haiku", "--output-format", "json"],
-                   prompt, timeout, child, stop=stop)
+                   prompt, timeout, passed, stop=stop)
         return _checked(_claude_answer(done), prompt)
 
 
@@ -119,7 +114,7 @@ class Gemini:
 
     def available(self, env: Mapping[str, str]) -> str:
         """Return "" where gemini is on PATH."""
-        return "" if which("gemini", env) else "gemini is not on PATH"
+        return "" if child.which("gemini", env) else "gemini is not on PATH"
 
     def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
                  stop: threading.Event | None = None) -> Answer:
@@ -131,10 +126,10 @@ class Gemini:
             files.replace(stand + "/.gemini/system.md", system.encode())
         except OSError as error:
             raise CallFailed("no directory", "%s: %s" % (stand, error.strerror)) from None
-        child = dict(clean_env(env), GEMINI_CLI_TRUST_WORKSPACE="true", GEMINI_SYSTEM_MD=stand + "/.gemini/system.md")
+        passed = dict(clean_env(env), GEMINI_CLI_TRUST_WORKSPACE="true", GEMINI_SYSTEM_MD=stand + "/.gemini/system.md")
         chosen = ["-m", model] if model else []
         done = run([program, "-p", "Answer as told above.", "-o", "json", "--skip-trust", "-e", "none", *chosen],
-                   prompt, timeout, child, stand, stop)
+                   prompt, timeout, passed, stand, stop)
         return _checked(_gemini_answer(done), prompt)
 
 
@@ -145,7 +140,7 @@ class Ollama:
 
     def available(self, env: Mapping[str, str]) -> str:
         """Return "" where ollama is on PATH."""
-        return "" if which("ollama", env) else "ollama is not on PATH"
+        return "" if child.which("ollama", env) else "ollama is not on PATH"
 
     def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
                  stop: threading.Event | None = None) -> Answer:
@@ -153,11 +148,11 @@ class Ollama:
         program = _need("ollama", env)
         if not model or model.startswith("-"):
             raise CallFailed("no model", "set distill.model to one that `ollama list` shows")
-        child = clean_env(env)
+        passed = clean_env(env)
         # `ollama run` would download a model that is absent; `ollama show` only looks.
-        if run([program, "show", model], "", min(timeout, HELP_TIMEOUT), child).rc:
+        if run([program, "show", model], "", min(timeout, HELP_TIMEOUT), passed).rc:
             raise CallFailed("no model", "ollama has no '%s'; pull it or set distill.model" % model)
-        done = run([program, "run", model], system + "\n\n" + prompt, timeout, child, stop=stop)
+        done = run([program, "run", model], system + "\n\n" + prompt, timeout, passed, stop=stop)
         _succeeded(done)
         return _checked(Answer(_without_thoughts(done.out), model, cost=0.0), prompt)
 
@@ -174,7 +169,7 @@ class Command:
         """Return "" where distill.command names a program, by absolute path or on PATH."""
         if not self.argv or not all(isinstance(word, str) and "\0" not in word for word in self.argv):
             return "distill.command is no list of words; set it to the command's argv"
-        return "" if which(self.argv[0], env) else "'%s' is no absolute path and not on PATH" % self.argv[0]
+        return "" if child.which(self.argv[0], env) else "'%s' is no absolute path and not on PATH" % self.argv[0]
 
     def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
                  stop: threading.Event | None = None) -> Answer:
@@ -182,31 +177,16 @@ class Command:
         reason = self.available(env)
         if reason:
             raise CallFailed("absent", reason)
-        child = dict(clean_env(env), **({"DAYLEAF_MODEL": model} if model else {}))
-        done = run([_need(self.argv[0], env), *self.argv[1:]], system + "\n\n" + prompt, timeout, child, stop=stop)
+        passed = dict(clean_env(env), **({"DAYLEAF_MODEL": model} if model else {}))
+        done = run([_need(self.argv[0], env), *self.argv[1:]], system + "\n\n" + prompt, timeout, passed, stop=stop)
         _succeeded(done)
         return _checked(Answer(_without_thoughts(done.out), model or os.path.basename(self.argv[0])), prompt)
 
 
 # --- Programs and their environment -----------------------------------------------------------------------------------
 
-def which(program: str, env: Mapping[str, str]) -> str:
-    """Find a program and return its absolute path, or "".
-
-    Only absolute entries of PATH count: a `claude` in the current directory belongs to whoever wrote that directory.
-    """
-    if os.path.dirname(program):
-        return program if os.path.isabs(program) and os.access(program, os.X_OK) and os.path.isfile(program) else ""
-    found = shutil.which(program, path=_absolute(env.get("PATH", "")) or os.devnull)
-    return found if found and os.path.isabs(found) else ""
-
-
-def _absolute(path: str) -> str:
-    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
-
-
 def _need(program: str, env: Mapping[str, str]) -> str:
-    found = which(program, env)
+    found = child.which(program, env)
     if not found:
         raise CallFailed("absent", "%s is not on PATH" % program)
     return found
@@ -219,10 +199,8 @@ def clean_env(env: Mapping[str, str]) -> dict[str, str]:
     """
     if env.get(hookio.NESTED):
         raise CallFailed("nested", "this is a model call of dayleaf's own")
-    child = {key: value for key, value in env.items() if key not in DROPPED and not key.startswith(DROPPED_STARTS)}
-    child["PATH"] = _absolute(env.get("PATH", ""))
-    child[hookio.NESTED] = "1"
-    return child
+    passed = {key: value for key, value in env.items() if key not in DROPPED and not key.startswith(DROPPED_STARTS)}
+    return {**passed, "PATH": child.absolute(env.get("PATH", "")), hookio.NESTED: "1"}
 
 
 # --- Running ----------------------------------------------------------------------------------------------------------
@@ -236,30 +214,6 @@ class Finished:
     err: str
 
 
-class _Pipe(threading.Thread):
-    """Reads a stream to its end and keeps `limit` bytes; with `over` it stops there instead and sets it."""
-
-    def __init__(self, stream: IO[bytes], limit: int, over: threading.Event | None = None):
-        super().__init__(daemon=True)
-        self.stream, self.limit, self.over, self.data, self.full = stream, limit, over, bytearray(), False
-        self.start()
-
-    def run(self) -> None:
-        """Read until the last holder of the other end is gone, or the limit is passed."""
-        with contextlib.suppress(OSError, ValueError):
-            while not (self.full and self.over):
-                piece = os.read(self.stream.fileno(), 1 << 16)
-                if not piece:
-                    return
-                self.full = self.full or len(self.data) + len(piece) > self.limit
-                self.data += piece[:self.limit - len(self.data)]
-            self.over.set()
-
-    def text(self) -> str:
-        """Return what was read."""
-        return bytes(self.data).decode("utf-8", "replace")
-
-
 def run(argv: Sequence[str], stdin: str, timeout: float, env: Mapping[str, str], folder: str = "",
         stop: threading.Event | None = None) -> Finished:
     """Run a command, and end whatever is left of its process group afterwards.
@@ -270,74 +224,15 @@ def run(argv: Sequence[str], stdin: str, timeout: float, env: Mapping[str, str],
     """
     if not env.get(hookio.NESTED):
         raise CallFailed("unguarded", "a child without %s in its environment is not started" % hookio.NESTED)
-    own = "" if folder else tempfile.mkdtemp(prefix="dayleaf-")
     try:
-        return _run(argv, stdin.encode("utf-8", "replace"), timeout, env, folder or own, stop)
-    finally:
-        if own:
-            shutil.rmtree(own, ignore_errors=True)
-
-
-def _run(argv: Sequence[str], stdin: bytes, timeout: float, env: Mapping[str, str], folder: str,
-         stop: threading.Event | None) -> Finished:
-    windows_group = 0 if os.name == "posix" else 0x00000200
-    try:
-        process = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   cwd=folder, env=dict(env), start_new_session=True, creationflags=windows_group)
+        done = child.run(argv, stdin.encode("utf-8", "replace"), timeout, env, folder, OUTPUT_LIMIT, stop)
     except (OSError, ValueError) as error:
         raise CallFailed("no start", "%s: %s" % (argv[0], getattr(error, "strerror", None) or error)) from None
-    ended = threading.Event()
-    try:
-        assert process.stdin and process.stdout and process.stderr
-        out, err = _Pipe(process.stdout, OUTPUT_LIMIT, ended), _Pipe(process.stderr, 1 << 16)
-        threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
-        threading.Thread(target=_wait, args=(process, ended), daemon=True).start()
-        in_time = _ended(ended, timeout, stop)
-    finally:
-        _end(process)
-    # A child that left its group may still hold the pipes: what has come by now is all there is.
-    out.join(2.0)
-    err.join(2.0)
-    if out.full:
+    if done.full:
         raise CallFailed("output too long", "over %d MB" % (OUTPUT_LIMIT >> 20))
-    if not in_time:
+    if not done.in_time:
         raise CallFailed("timeout", "no answer within %g s" % timeout)
-    return Finished(process.returncode, out.text(), err.text())
-
-
-def _ended(ended: threading.Event, timeout: float, stop: threading.Event | None) -> bool:
-    """Wait for a child; tell whether it ended within its time and was not stopped."""
-    if stop is None:
-        return ended.wait(timeout)
-    end = time.monotonic() + timeout
-    while not stop.is_set() and time.monotonic() < end:
-        if ended.wait(min(0.2, max(end - time.monotonic(), 0.0))):
-            return True
-    return ended.is_set()
-
-
-def _feed(stream: IO[bytes], data: bytes) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        stream.write(data)
-        stream.flush()
-    with contextlib.suppress(OSError, ValueError):
-        stream.close()
-
-
-def _wait(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
-    process.wait()
-    ended.set()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process and its group, which outlives a leader that has ended."""
-    with contextlib.suppress(OSError):
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(5.0)
+    return Finished(done.rc, done.out.decode("utf-8", "replace"), done.err.decode("utf-8", "replace"))
 
 
 # --- Answers ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import pytest
 from harness.client import claude_bin  # noqa: F401  (a fixture)
 from harness.fake_anthropic import FakeAnthropic
 
-from memory import providers
+from memory import child, providers
 from memory.errors import ProviderError
 from memory.providers import CallFailed
 
@@ -90,9 +90,9 @@ def test_only_absolute_entries_of_path_count(entry, tmp_path, env, stub, monkeyp
     stub("claude", "print('owned')")
     monkeypatch.chdir(tmp_path if "bin" in entry else tmp_path / "bin")
     env["PATH"] = os.pathsep.join([entry, str(tmp_path / "empty")])
-    assert providers.which("claude", env) == ""
-    assert providers.which("./claude", env) == providers.which("bin/claude", env) == ""
-    assert providers.which(str(tmp_path / "bin" / "claude"), env) == str(tmp_path / "bin" / "claude")
+    assert child.which("claude", env) == ""
+    assert child.which("./claude", env) == child.which("bin/claude", env) == ""
+    assert child.which(str(tmp_path / "bin" / "claude"), env) == str(tmp_path / "bin" / "claude")
 
 
 def test_claude_gets_the_prompt_on_stdin_and_nothing_of_it_in_argv(env, stub):

@@ -1,0 +1,138 @@
+"""Children of ours: local commands with a deadline, a cap on what they print, and nothing left behind.
+
+A child stands in a session of its own; when it has ended, missed its deadline or said too much, its whole process group is
+killed.  What may be in its environment, and what its failure means, is its caller's to say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from typing import IO, Mapping, NamedTuple, Optional, Sequence
+
+ERRORS = 1 << 16  # bytes kept of stderr
+
+
+class Finished(NamedTuple):
+    """A child's end.
+
+    rc: its status, negative for a signal.  out, err: what it printed, up to the caps.  full: stdout passed its cap.  in_time:
+    it ended by itself before the deadline.
+    """
+
+    rc: int
+    out: bytes
+    err: bytes
+    full: bool
+    in_time: bool
+
+
+def absolute(path: str) -> str:
+    """Return the absolute entries of a PATH: a `claude` in the current directory belongs to whoever wrote that directory."""
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
+
+
+def which(program: str, env: Mapping[str, str]) -> str:
+    """Find a program, by absolute path or on the absolute entries of PATH, and return its absolute path, or ""."""
+    if os.path.dirname(program):
+        return program if os.path.isabs(program) and os.access(program, os.X_OK) and os.path.isfile(program) else ""
+    found = shutil.which(program, path=absolute(env.get("PATH", "")) or os.devnull)
+    return found if found and os.path.isabs(found) else ""
+
+
+def run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int,
+        stop: Optional[threading.Event] = None) -> Finished:
+    """Run a command, and end whatever is left of its process group afterwards.
+
+    argv: argv[0] absolute.  seconds: its deadline.  folder: where it stands; "" for an empty directory of its own, gone
+    afterwards.  limit: bytes of stdout.  stop: ends it, set by another thread.  Raises OSError and ValueError where it does
+    not start.
+    """
+    own = "" if folder else tempfile.mkdtemp(prefix="dayleaf-")
+    try:
+        return _run(argv, stdin, seconds, env, folder or own, limit, stop)
+    finally:
+        if own:
+            shutil.rmtree(own, ignore_errors=True)
+
+
+def _run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int,
+         stop: Optional[threading.Event]) -> Finished:
+    windows_group = 0 if os.name == "posix" else 0x00000200
+    process = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               cwd=folder, env=dict(env), start_new_session=True, creationflags=windows_group)
+    ended = threading.Event()
+    try:
+        assert process.stdin and process.stdout and process.stderr
+        out, err = _Pipe(process.stdout, limit, ended), _Pipe(process.stderr, ERRORS)
+        threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
+        threading.Thread(target=_wait, args=(process, ended), daemon=True).start()
+        in_time = _ended(ended, seconds, stop)
+    finally:
+        _end(process)
+    for pipe in (out, err):
+        pipe.join(2.0)  # a child that left the group may still hold the pipe: what has come by now is all there is
+        if not pipe.is_alive():
+            pipe.stream.close()
+    return Finished(process.returncode, bytes(out.data), bytes(err.data), out.full, in_time)
+
+
+class _Pipe(threading.Thread):
+    """Reads a stream to its end and keeps `limit` bytes; with `over` it stops there instead and sets it."""
+
+    def __init__(self, stream: IO[bytes], limit: int, over: Optional[threading.Event] = None):
+        super().__init__(daemon=True)
+        self.stream, self.limit, self.over, self.data, self.full = stream, limit, over, bytearray(), False
+        self.start()
+
+    def run(self) -> None:
+        """Read until the last holder of the other end is gone, or the limit is passed."""
+        with contextlib.suppress(OSError, ValueError):
+            while not (self.full and self.over):
+                piece = os.read(self.stream.fileno(), 1 << 16)
+                if not piece:
+                    return
+                self.full = self.full or len(self.data) + len(piece) > self.limit
+                self.data += piece[:self.limit - len(self.data)]
+            self.over.set()
+
+
+def _ended(ended: threading.Event, seconds: float, stop: Optional[threading.Event]) -> bool:
+    """Wait for a child; tell whether it ended within its time and was not stopped."""
+    if stop is None:
+        return ended.wait(seconds)
+    end = time.monotonic() + seconds
+    while not stop.is_set() and time.monotonic() < end:
+        if ended.wait(min(0.2, max(end - time.monotonic(), 0.0))):
+            return True
+    return ended.is_set()
+
+
+def _feed(stream: IO[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(data)
+        stream.flush()
+    with contextlib.suppress(OSError, ValueError):
+        stream.close()
+
+
+def _wait(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
+    process.wait()
+    ended.set()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its group, which outlives a leader that has ended."""
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5.0)
