@@ -27,8 +27,9 @@ from dataclasses import replace
 from typing import Sequence
 
 from memory import text
+from memory.cues import names
 from memory.digest import Bullet, Digest, Source, cite, clean, compose, count_sources
-from memory.likely import Likely, likely, names
+from memory.likely import Likely, likely
 from memory.units import BODY_LIMIT, Unit, fitted, quoted, units
 
 MOST, SHORT = 8, 60  # bullets, and more where each may have that many tokens

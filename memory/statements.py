@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memory import text
+from memory.cues import technical
 from memory.digest import Source, clean
-from memory.likely import technical
 from memory.records import Record
 from memory.units import units
 

@@ -173,6 +173,22 @@ def test_what_is_not_quoted_is_named_where_the_budget_allows():
     assert all(said.count(word) == 1 for word in named)
 
 
+@pytest.mark.parametrize(("question", "expected"), [
+    ("how many uploads failed", "The uploads failed 214 times."),
+    ("why did the uploads fail", "The uploads failed because the broker was gone."),
+    ("where did the uploads fail", "The uploads failed in src/queue.py."),
+    ("업로드가 왜 실패했지", "업로드가 브로커 때문에 실패했다."),
+    ("wie viele Uploads sind fehlgeschlagen", "Es sind 214 Uploads fehlgeschlagen."),
+])
+def test_a_question_of_a_kind_gets_an_answer_of_that_kind(question, expected):
+    """Of sentences with the same words the one with a number, a reason or a path is quoted."""
+    body = ("The uploads failed badly on some days. The uploads failed in src/queue.py. The uploads failed because the broker was gone. "
+            "The uploads failed 214 times. 업로드가 어제 오후에 실패했다. 업로드가 브로커 때문에 실패했다. Es sind viele Uploads fehlgeschlagen. "
+            "Es sind 214 Uploads fehlgeschlagen.")
+    room = text.count_tokens("- " + expected + " [k3m9] 2026-11-21") + 3
+    assert extract.extract(question, [source(body, title="")], room).bullets[0].text.startswith(expected)
+
+
 def test_scores_of_recall_say_which_record_to_quote():
     """Of two records with the same words the one that recall prefers by far gets the room."""
     pair = [source("The worker lost its lease after 30 s.", "aaaa"), source("The worker lost its lease after 90 s.", "bbbb")]

@@ -213,7 +213,8 @@ def test_the_digest_of_parts_keeps_its_budget(world):
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a runner in the background ignores it
 sys.path[:0] = [%r, %r]
 from memory import config, distill
 from test_parts import QUESTION, records

@@ -17,7 +17,7 @@ TIERS = {
     "CAPTURE": "shell transcript facts checkpoint outline progress capture recovery",
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims",
-    "SPEAK": "render terminal brief context shortcuts digest units likely extract account prompts proof providers"
+    "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
              " answer spend kept repeat parts distill status doctor why worker draft standup failures statements"
              " harvest",
     "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting",
