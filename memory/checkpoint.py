@@ -13,6 +13,7 @@ _NEXT = (
     "follow up", "not yet", "다음", "남은", "아직", "残り", "次に", "次は", "次の", "まだ",
     "下一步", "接下来", "還需", "还需", "待办", "nächste", "noch nicht", "noch offen", "als nächstes", "steht noch",
 )
+_AFTER = re.compile(r"(?i)(?:^|[;,.]\s*|\s)(?:next(?: steps?| up)?|todo|다음(?: 단계)?|次|下一步|als nächstes)\s*[:：]\s*(\S.+)")
 _LANGUAGES = {
     "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript", "rs": "rust",
     "go": "go", "java": "java", "kt": "kotlin", "rb": "ruby", "php": "php", "c": "c", "h": "c", "cpp": "cpp",
@@ -159,14 +160,22 @@ def _next(facts: Facts) -> list[str]:
 
 
 def next_steps(statement: str) -> list[str]:
-    """Find the sentences of a statement that say what comes next, up to four; a `Next steps:` line brings its list."""
+    """Find the sentences of a statement that say what comes next, up to four, from a `next:` in them on; a `Next steps:` line
+    brings its list."""
     lines = [line.strip() for line in CODE.sub("\n", statement).split("\n") if line.strip()]
     for number, line in enumerate(lines):
         if line.rstrip("*_").endswith((":", "：")) and any(w in line.lower() for w in _NEXT):
             listed = [x for x in lines[number + 1:number + 5] if re.match(r"(?:[-*+•]|\d+[.)])\s", x)]
             if listed:
                 return [s for x in listed for s in sentences_of(x)[:1]]
-    return [s for s in sentences_of(statement) if any(w in s.lower() for w in _NEXT)][:4]
+    found = [s for s in sentences_of(statement) if any(w in s.lower() for w in _NEXT)][:4]
+    return [match[1] if match else s for s in found for match in [_AFTER.search(s)]]
+
+
+def before_next(sentence: str) -> str:
+    """Return what a sentence says before its `next:`."""
+    match = _AFTER.search(sentence)
+    return sentence[:match.start()].rstrip(" ;,.") if match else sentence
 
 
 def one_line(value: str, most: int = 10000) -> str:

@@ -46,7 +46,7 @@ def outline(record: Record) -> Outline:
         tuple(found["request"]), tuple(commits), labels(record.meta.get("files")), tuple(found["decisions"]),
         tuple(_failing(found)), tuple(found["fixed"]), tuple(found["open"]),
         tuple(_AHEAD.sub("", line, count=1) if _AHEAD.match(line) else line for line in [*found["next"], *ahead]),
-        tuple([*(s for s in said if s not in ahead), *others][:MOST_SAID]))
+        tuple([*(s for s in map(checkpoint.before_next, said) if s and s not in ahead), *others][:MOST_SAID]))
 
 
 def steps(record: Record) -> tuple[str, ...]:

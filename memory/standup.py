@@ -157,7 +157,9 @@ def _told(work: Work, style: terminal.Style) -> List[str]:
     for name, label, most, rows in _PARTS:
         values = [", ".join(work.parts[name])] if name == "files" and work.parts[name] else list(work.parts[name])
         if name == "said":  # of a note, where the title does not say it already
-            values = [] if work.parts["commits"] else [value for value in values if value.rstrip(".。 ") != work.title]
+            values = [] if work.parts["commits"] else [
+                value for value in values if value.rstrip(".。 ") != work.title and not (
+                    work.title[-1:] == "…" and value.startswith(work.title[:-1]))]
         if name == "next":
             values = [value for value in values if not value.startswith(_LAST)] or values
         left = len(values) - most

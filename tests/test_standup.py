@@ -184,3 +184,11 @@ def test_json_has_every_line_in_full(run):
         "Called the vendor", ["Called the vendor."], ["mail them."], None)
     assert [one["title"] for one in space["learnings"]] == ["The vendor answers on Mondays"] and space["plans"] == []
     assert {"since", "workspaces"} == set(value) and "standup" in cli.VERBS
+
+
+def test_what_a_note_names_as_next_is_told_as_next(run):
+    """`…; next: x` is work and a step, each told once."""
+    run("checkpoint", "Moved the retries into the queue worker because the web process was killed at deploys; next: the dead letter queue")
+    told = run("standup").stdout
+    assert "next     the dead letter queue" in told
+    assert told.count("Moved the retries") == 1
