@@ -16,6 +16,8 @@ _TECHNICAL = re.compile(
     r"`?(?:--?[A-Za-z][\w-]*|\$?[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\w*(?:Error|Exception)|[A-Z]+-?\d+|v?\d+(?:\.\d+)+|"
     r"[0-9a-f]{7,40}|\d{2,}\w*%?|[\w.-]+\.[A-Za-z]\w{0,4}|[\w.-]+\(\)|\w+::[\w:]+)`?", re.ASCII)
 _NUMBER = re.compile(r"[\d.,:/%-]+[a-zA-Z]{0,3}")
+_TIME = re.compile(r"\[?\d{1,4}[:-]\d\d[:-]\d\d\S*|\d+(?:ms|s|m|h)")
+_ROUTINE = re.compile(r"\S{0,40}\s?\S{0,20}\s?\[?(?:TRACE|DEBUG|INFO|NOTICE)\b")
 _PROSE = re.compile(r"[A-Za-z]?[a-z]+(?:[/-][A-Za-z]?[a-z]+)|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
@@ -49,12 +51,12 @@ def names(value: str) -> List[str]:
     out: dict[str, None] = {}
     for at, said in enumerate(words):
         word = said.strip(_EDGES + "`")
-        if not 2 < len(word) <= 200 or "`" in word or not technical(word) or _PROSE.fullmatch(word):
+        if not 2 < len(word) <= 200 or "`" in word or not technical(word) or _PROSE.fullmatch(word) or _TIME.fullmatch(word):
             continue
         if _NUMBER.fullmatch(word):
             after = words[at + 1].strip(_EDGES) if at + 1 < len(words) and said[-1:] == word[-1] else ""
             before = words[at - 1] if at and words[at - 1][-1:].isalnum() and said[0] == word[0] else ""
-            if not _beside(after) and not _beside(before) and word.isdigit():
+            if not _beside(after) and not _beside(before) and word.count(".") < 2:
                 continue
             word = "%s %s" % (word, after) if _beside(after) else "%s %s" % (before, word) if _beside(before) else word
         out[word] = None
@@ -63,6 +65,11 @@ def names(value: str) -> List[str]:
 
 def _beside(word: str) -> bool:
     return word.isalpha() and word.lower() not in text.STOP
+
+
+def is_routine(value: str) -> bool:
+    """Tell whether a text is a line of a log at a level that reports nothing amiss."""
+    return _ROUTINE.match(value) is not None
 
 
 def telling(value: str) -> float:

@@ -8,14 +8,14 @@ p is from likely.py; likeness is the greatest cosine of its term set with one th
 Carbonell and Goldstein, SIGIR 1998), and from 0.8 on it says nothing new.  The bytes are those of the quote and, for a
 record's first, of its citation.  A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along.
 
-Part of the budget, 16 times the square of the share of the sources that fits it and at most three quarters, goes to
-technical words that are not said yet, the most per byte: by a quote that holds several (a word there counts 1.6), or named
-alone behind the quotes of its record.  At a twentieth of the length that is next to nothing, at a fifth most of it.
+Part of the budget goes to technical words that are not said yet, the most per byte: by a quote that holds several (a word
+there counts 1.6), or named alone behind the quotes of its record.  At a twentieth of the length that is next to nothing, at
+a fifth three quarters of it; where half fits, or the budget is below 150 tokens, the likeliest sentences come first again.
 
-A bullet holds one record's quotes in their order, verbatim up to white space: ` … ` stands where text between two quotes
-is left out, and before the words that are only named; ` · ` between two list items that follow one another; a final `…`
-where a unit alone was longer than the budget; a block is led in by the line that announces it.  Bullets on one topic
-stand together, the oldest first; topics by their best bullet.
+A bullet holds one record's quotes in their order, verbatim up to white space: ` … ` stands where text between two quotes is
+left out, and before the words that are only named; ` · ` between two list items or lines of a log that follow one another;
+a final `…` where a unit alone was longer than the budget; a block is led in by the line that announces it.  Bullets on one
+topic stand together, the oldest first; topics by their best bullet.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a unit says 
 COST, MARK = 0.8, 13  # exponent of a quote's bytes; bytes added to each, so that crumbs are not cheap
 FLOOR = 0.03  # share of the best likelihood below which a unit is not worth its place
 POOL = 400  # units that compete; the rest are less likely
-# Share of the budget for technical words, over the square of the share of the sources that fits it; its limit.
-NAMED, NAMED_MOST = 16.0, 0.75
+# Share of the budget for technical words, over the square of the share of the sources that fits it, which is at its highest
+# where about a fifth fits and falls again where more does; bytes of a budget below which it is less.
+NAMED, FIFTH, ROOMY = 16.0, 0.215, 600
+WEAK = 0.01  # weight of a record (see SPREAD) below which none of its words are collected
 SPREAD = 0.5  # exponent of a record's likelihood where words are collected
 READABLE = 1.6  # what a word in its sentence is worth, where a word alone is 1; more where more fits
 TOPIC = 0.25  # likeness of two bullets on one topic
@@ -98,7 +100,8 @@ class _Choice:
     def bullets(self) -> list[Bullet]:
         """Take what fits and return it as bullets."""
         fits = self.left / max(sum(self.size), 1)
-        self._quote(int(self.left * min(NAMED_MOST, NAMED * fits ** 2)))
+        share = NAMED * min(fits, FIFTH) ** 2 * min(1.0, FIFTH / max(fits, FIFTH)) ** 2 * min(1.0, self.left / ROOMY)
+        self._quote(int(self.left * share))
         self._cover(READABLE * max(1.0, NAMED * fits ** 2))
         self._quote(0)
         return [Bullet(_join(self.sources[s], [self.units[i] for i in self.taken[s]], self._unsaid(s)), (self.sources[s].id,))
@@ -150,11 +153,11 @@ class _Choice:
         readable: what a word in its sentence is worth, where one alone is 1.
         """
         top = max(self.weighed.records, default=1.0)
-        weight = [(share / top) ** SPREAD for share in self.weighed.records]
+        weight = [value if value >= WEAK else 0.0 for value in ((share / top) ** SPREAD for share in self.weighed.records)]
         holders = self._holders()
         new = Counter(i for found in holders.values() for i in found)
         alone = sorted((-weight[s] / (len(w.encode()) + 2), w, s) for w, found in holders.items()
-                       for s in {self.units[i].source for i in found})
+                       for s in {self.units[i].source for i in found} if weight[s])
         while holders:
             best, most = self._densest(new, [readable * w for w in weight])
             gain, word, source = next((row for row in alone if row[1] in holders and row[2] in self.taken), (0.0, "", -1))
@@ -187,7 +190,7 @@ class _Choice:
         best, most = -1, 0.0
         for i, count in new.items():
             source = self.units[i].source
-            if count and (source in self.taken or len(self.taken) < self.most):
+            if count and weight[source] and (source in self.taken or len(self.taken) < self.most):
                 bytes_ = self._bytes([i]) - MARK
                 gain = weight[source] * count / bytes_
                 if gain > most and bytes_ <= self.left:
@@ -225,7 +228,7 @@ def _join(source: Source, chosen: Sequence[Unit], named: Sequence[str] = ()) -> 
         said = quoted(unit)
         if before is not None:
             close = unit.order == before.order + 1 and unit.kind == before.kind
-            gap = (" · " if unit.kind == "item" else " ") if close else " … "
+            gap = (" · " if unit.kind in ("item", "line") else " ") if close else " … "
             out += "\n" if "\n" in said or (before.kind in ("code", "table") and "\n" in before.text) else gap
         out, before = out + said, unit
     block = before is not None and before.kind in ("code", "table") and "\n" in before.text

@@ -32,7 +32,7 @@ SHARPNESS, PEAK = 8.0, 2.0  # exponent of a record's score; factor of the releva
 MUTE = 0.1  # in its place for a record without a word of the question, where others have one
 RELEVANCE, NEIGHBOURS, LENGTH, ITEM, NUMBER, ASKED, OPENING, CONTENT = 3.5, 2.0, 0.6, 0.7, 0.25, 1.5, -1.5, 3.0
 HEADED = 0.3  # of a term's idf, where it stands in the title or heading alone
-SLIGHT = 0.2  # factor of a unit of one or two plain words
+SLIGHT = 0.2  # factor of a unit of one or two plain words, and of a line of a log that reports nothing amiss
 
 
 class Likely(NamedTuple):
@@ -103,6 +103,8 @@ def _relevance(question: str, sources: Sequence[Source], units: Sequence[Unit], 
 
 
 def _weight(value: str) -> float:
+    if cues.is_routine(value):
+        return SLIGHT
     words = len(value.split()) + sum(map(text.is_cjk, value)) / 4
     return 1.0 if words >= 3 or cues.technical(value) else SLIGHT
 

@@ -15,6 +15,11 @@ _HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*)")
 _UNDERLINE = re.compile(r"(?:=+|-+)\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
 _FIELD = re.compile(r"[A-Za-z][\w ./-]{0,30}: \S")
+# A line of a log or of a program's output stands alone: a time, a level, a mark of a test runner or of a trace in front.
+_LOGGED = re.compile(
+    r"\s*(?:\[?\d{4}-\d\d-\d\d[T \]]|\[?\d{1,2}:\d\d:\d\d|\[\s*\d+%?\]|E\s{2,}|>\s|\$\s|(?:PASS|FAIL)(?:ED)?\b|Traceback |"
+    r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|at [\w.$<>]+\(|[\w.]+(?:Error|Exception): |"
+    r"File \"|[=_-]{3,})")
 _STOP = re.compile(r"[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
                    r"(?<=[다요죠까]\.)(?=[가-힣A-Z\"'`])")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ca|approx|Dr|Mr|Mrs|Nr|No|Fig|bzw|usw|vgl|"
@@ -25,7 +30,8 @@ _CLAUSE = re.compile(r"[,;:—–]\s|[、，；：。！？]|\.\s|\s[-–—]\s"
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of a source: `order` counts within the source, `kind` is prose, item, code or table."""
+    """A piece of a source: `order` counts within the source, `kind` is prose, item, line (of a log),
+    code or table."""
 
     source: int
     order: int
@@ -43,7 +49,8 @@ def units(index: int, source: Source, block: int) -> list[Unit]:
             pieces = _pieces(kind, lines, max(block, 80))
         else:
             pieces = [piece for part in _paragraphs(kind, lines) for piece in sentences(part, kind)]
-        out += [Unit(index, len(out) + i, kind, piece, label, heading) for i, piece in enumerate(pieces)]
+        out += [Unit(index, len(out) + i, "line" if kind == "prose" and _LOGGED.match(piece) else kind, piece, label, heading)
+                for i, piece in enumerate(pieces)]
     return out
 
 
@@ -145,19 +152,22 @@ def _pieces(kind: str, lines: list[str], most: int) -> list[str]:
 def _paragraphs(kind: str, lines: list[str]) -> list[str]:
     """Join wrapped lines; a line such as `Cause: x` starts anew.  No space is put between two wide characters."""
     out: list[str] = []
+    logged = False
     for line in lines:
+        alone = kind == "prose" and (_LOGGED.match(line) or _FIELD.match(line.lstrip()))
         line = " ".join(line.split())
-        if not out or (kind == "prose" and _FIELD.match(line)):
+        if not out or alone or (logged and kind == "prose"):
             out.append(line)
         elif line:
             wide = out[-1] and ord(out[-1][-1]) >= 0x3000 and ord(line[0]) >= 0x3000 and not "가" <= line[0] <= "힣"
             out[-1] += ("" if wide else " ") + line
+        logged = len(out[-1]) < 400 and bool(_LOGGED.match(out[-1])) if out else False
     return [part for part in out if part]
 
 
 def sentences(part: str, kind: str = "prose") -> list[str]:
     """Split one line of prose at sentence ends (en, de, ko, ja, zh); a list item of up to 240 bytes stays whole."""
-    if kind == "item" and len(part.encode()) <= 240:
+    if (kind == "item" or _LOGGED.match(part)) and len(part.encode()) <= 240:
         return [part]
     out: list[str] = []
     start, last, ticks = 0, 0, 0

@@ -165,6 +165,7 @@ def test_what_is_not_quoted_is_named_where_the_budget_allows():
     """At a fifth of the length the words that a developer looks for stand there, each once and verbatim."""
     chat = " ".join("We talked about the weather, the food and the long way home on day number %s." % word
                     for word in ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"))
+    chat += " " + chat.replace("day", "week").replace("weather", "garden") + " " + chat.replace("day", "month").replace("food", "music")
     named = ["src/auth/jwt.py", "getUserToken", "proxy_read_timeout", "--no-cache", "3f9a1c2d", "E0382"]
     body = "The upload failed at night.\n\n" + chat.replace(" on day number six", " beside " + " and then ".join(named))
     digest = extract.extract("why did the upload fail", [source(body)], text.count_tokens(body) // 5)
@@ -187,6 +188,35 @@ def test_a_question_of_a_kind_gets_an_answer_of_that_kind(question, expected):
             "Es sind 214 Uploads fehlgeschlagen.")
     room = text.count_tokens("- " + expected + " [k3m9] 2026-11-21") + 3
     assert extract.extract(question, [source(body, title="")], room).bullets[0].text.startswith(expected)
+
+
+def log() -> str:
+    """A pasted log of 600 lines without a blank one; two of them report what went wrong."""
+    lines = ["2026-11-20 14:%02d:%02d INFO worker processed job id=%d in %dms" % (i // 60 % 60, i % 60, 1000 + i, 10 + i % 30)
+             for i in range(600)]
+    lines[411] = "2026-11-20 14:06:51 ERROR redis.exceptions.ConnectionError: Connection reset by peer at job 1411"
+    lines[500] = "2026-11-20 14:08:20 FATAL worker got OOMKilled"
+    return "CI run 8812 failed, the log:\n" + "\n".join(lines)
+
+
+@pytest.mark.parametrize(("question", "budget", "expected"), [
+    ("redis.exceptions.ConnectionError", 120, "ERROR redis.exceptions.ConnectionError: Connection reset by peer at job 1411"),
+    ("what error did CI run 8812 show", 50, "ERROR redis.exceptions.ConnectionError: Connection reset by peer at job 1411"),
+    ("worker OOMKilled in CI run 8812", 200, "FATAL worker got OOMKilled"),
+])
+def test_of_a_pasted_log_the_line_that_reports_is_quoted(question, budget, expected):
+    """A line of a log stands alone, and no bare time or number is named."""
+    digest = extract.extract(question, [source(log(), "log1", "CI run 8812")], budget)
+    assert expected in digest.bullets[0].text
+    named = digest.bullets[0].text.rpartition(" … ")[2]
+    assert not any(word.strip(",").endswith("ms") and "processed" not in named for word in named.split())
+
+
+def test_a_record_that_recall_hardly_found_fills_no_room():
+    """Where one record answers, a weak hit of thousands of tokens adds nothing."""
+    sources = [dataclasses.replace(source("The JWT issuer must match the tenant URL exactly.", "jwt1", "JWT issuer"), score=25.0),
+               dataclasses.replace(source(log(), "log1", "CI run 8812"), score=2.0)]
+    assert [b.ids[0] for b in extract.extract("JWT issuer", sources).bullets] == ["jwt1"]
 
 
 def test_scores_of_recall_say_which_record_to_quote():
