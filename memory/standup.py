@@ -14,6 +14,7 @@ from memory.errors import StoreError
 from memory.handoff import is_handoff
 from memory.paths import FOLDERS, GLOBAL, Place
 from memory.records import Record
+from memory.redact import strip_private
 from memory.store import Store
 from memory.terminal import one_line
 
@@ -75,7 +76,7 @@ def gather(place: Place, settings: Config, workspace: str, since: float, now: fl
     everyone = [("global", ())] if places[0].key == place.key else []  # what is true everywhere was not written there
     for key, work in [*((p.key, _work(p, settings, since, now, offset)) for p in places), *everyone]:
         records = written.get(key, [])
-        kinds = {kind: tuple((r.id, r.title) for r in records if r.kind == kind) for kind in KINDS}
+        kinds = {kind: tuple((r.id, strip_private(r.title)) for r in records if r.kind == kind) for kind in KINDS}
         if work or records:
             spaces.append(Space(key, work, kinds))
     return Told("all" if workspace == "all" else places[0].key, since, offset, tuple(spaces))
@@ -92,7 +93,10 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
 
 
 def _checkpoints(place: Place, settings: Config, since: float, now: float) -> List[Tuple[float, Record]]:
-    """Return (instant of the last thing told, checkpoint) from an instant on; handoffs that repeat checkpoints are none."""
+    """Return (instant of the last thing told, checkpoint) from an instant on; handoffs that repeat checkpoints are none.
+
+    Private parts are left out before anything takes the lines apart.
+    """
     store, found, seen = Store(place, settings, now), [], set()
     for name, _, mtime_ns, _ in walk.walk(place)[0]:
         parts = name.split("/")
@@ -109,7 +113,7 @@ def _checkpoints(place: Place, settings: Config, since: float, now: float) -> Li
         repeats = is_handoff(record) and any(link.relation == "derived_from" for link in record.links)
         if record.kind == "checkpoint" and at >= since and not repeats and record.id not in seen:
             seen.add(record.id)
-            found.append((at, record))
+            found.append((at, record.replaced(title=strip_private(record.title), body=strip_private(record.body))))
     return found
 
 

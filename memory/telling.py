@@ -78,11 +78,13 @@ def _checkpoints(call: Call, session: str) -> list[Record]:
 
 
 def _newest(call: Call, kind: str, session: str, most: int) -> list[Record]:
+    """Return the newest records of a kind without their private parts, before anything takes their lines apart."""
     from memory import recall
+    from memory.redact import strip_private
 
     query = recall.Query(kinds=(kind,), session=session, limit=most)
     found = recall.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
-    return [hit.record for hit in found.hits]
+    return [hit.record.replaced(title=strip_private(hit.record.title), body=strip_private(hit.record.body)) for hit in found.hits]
 
 
 def _show(call: Call) -> int:

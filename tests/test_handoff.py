@@ -477,3 +477,31 @@ def test_the_index_agrees_with_the_files_after_a_replacement(ok, place):
     finally:
         found.close()
     assert names == sorted("p/checkpoints/" + name for name in files_of(place)) and len(names) == 2
+
+
+PRIVATE = """## Request
+
+- fix the billing
+- why: <private>
+- the client Walrus pays
+- by Walrus card</private>
+
+## Decisions
+
+- <private>
+- a margin of Walrus
+- </private>
+
+## Next
+
+- call <private>Walrus</private> them"""
+
+
+def test_private_parts_are_left_out_before_lines_are_chosen(ok, place):
+    """The opening tag may be a line that is not chosen, or come after its own text where lines are turned round."""
+    vault.put(place, "p/checkpoints/2026-11-21/100000-billing.md", "Billing", PRIVATE, kind="checkpoint", session="s1",
+              created="2026-11-21T10:00:00Z")
+    ok("handoff", "--session", "s1")
+    body = handoff.current(place).body
+    assert "Walrus" not in body and "private" not in body
+    assert "fix the billing" in body and "- call them" in body and "[100000-billing]" in body

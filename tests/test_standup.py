@@ -192,3 +192,12 @@ def test_what_a_note_names_as_next_is_told_as_next(run):
     told = run("standup").stdout
     assert "next     the dead letter queue" in told
     assert told.count("Moved the retries") == 1
+
+
+def test_private_parts_are_told_to_nobody(place, tell):
+    """A passage over several lines is left out before the lines are taken apart, in titles too."""
+    captured(place, "a", "## Decisions\n\n- <private>\n- a margin of Walrus\n- </private>\n\n## Next\n\n- mail them",
+             "2026-11-20T10:00:00Z", session="s1", title="Bill <private>Walrus</private> them")
+    vault.put(place, "p/learnings/l1.md", "Pay <private>Walrus</private> late", "Late.", created="2026-11-20T10:00:00Z")
+    said = tell()
+    assert "Walrus" not in said and "private" not in said and "mail them" in said and "Pay" in said
