@@ -296,7 +296,7 @@ def _claude_answer(done: Finished) -> Answer:
     answer = Answer(said if isinstance(said, str) else "", next(iter(models), ""),
                     _count(usage.get("input_tokens"), usage.get("cache_read_input_tokens"),
                            usage.get("cache_creation_input_tokens")), _count(usage.get("output_tokens")),
-                    float(cost) if isinstance(cost, (int, float)) else None)
+                    float(cost) if isinstance(cost, (int, float)) and 0 <= cost < 1e15 else None)
     if done.rc or result.get("is_error") is not False:
         status = result.get("api_error_status")
         why = "api error %d" % status if isinstance(status, int) else "exit %d" % done.rc if done.rc else "is_error"

@@ -59,8 +59,8 @@ def record(home: str, now: float, provider: str, model: str, tokens_in: int | No
     now: seconds since the epoch.  why: "" for a success, else a word for the failure.  plan: tokens that it was given at the
     most.  Raises OSError.
     """
-    line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model, "in": tokens_in, "out": tokens_out, "plan": plan,
-            "cost": cost, "ok": not why, "why": why[:40]}
+    line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model[:80], "in": tokens_in, "out": tokens_out,
+            "plan": plan, "cost": cost, "ok": not why, "why": why[:40]}
     files.append(home + "/spend.jsonl", (jsonio.dump(line) + "\n").encode("ascii"))
 
 

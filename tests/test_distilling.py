@@ -307,3 +307,12 @@ def test_an_extract_in_a_models_place_is_no_answer_to_repeat(shell):
     assert shell.value()["provider"] == "extract"
     shell.stub("claude", CLAUDE % "\n".join(GOOD))
     assert shell.value()["provider"] == "claude"
+
+
+def test_a_price_beyond_all_numbers_is_unknown(shell):
+    """An integer that no float holds is broken output of a client, and no fault of the program's."""
+    shell.stub("claude", "import json\nprint(json.dumps(dict(is_error=False, num_turns=1, result=%r, total_cost_usd=10 ** 400, "
+               "usage={}, modelUsage={'m' * 9000: {}})))" % "\n".join(GOOD))
+    assert shell.value()["provider"] == "claude"
+    (line,) = Path(shell.place.home, "spend.jsonl").read_text().splitlines()
+    assert json.loads(line)["cost"] is None and len(line) < 400
