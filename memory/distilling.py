@@ -34,7 +34,9 @@ def distill(call: Call) -> int:
 
     chosen = call.options.provider or str(call.settings["distill.provider"])
     model.checked_call(question, chosen, call.settings, call.options.max_tokens)
+    before = repeat.state(call.place) if key else ""
     found = found_by(call, question, call.options.limit or HITS)
+    used = _marked(found) if key else []
     with call.spinner("distilling") as spinner:
         def told(line: str) -> None:
             spinner.step = line
@@ -44,7 +46,7 @@ def distill(call: Call) -> int:
     saved = _save(call, question, digest) if call.options.save and digest.bullets else None
     print(_said(call, digest, found, saved), flush=True)
     if key and not (digest.cached or digest.partial or digest.steps[1:] or _timed(call, question)):
-        repeat.keep(call.place, key, call.now, _said(call, model.again(digest), found, None), [hit.path for hit in found.hits])
+        _keep(call, key, _said(call, model.again(digest), found, None), before, used)
     freshen(call, found.stale)
     return 0
 
@@ -56,6 +58,22 @@ def _repeated(call: Call, question: str) -> str:
     if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
         return ""
     return repeat.key("%s %d" % (__version__, FORMAT), [question, call.place.project], vars(o), settings.values)
+
+
+def _marked(found: Any) -> list[list[Any]] | None:
+    """Return the marks of the records that were found, None where one is gone already."""
+    try:
+        return repeat.marks([hit.path for hit in found.hits])
+    except OSError:
+        return None
+
+
+def _keep(call: Call, key: str, said: str, before: str, used: list[list[Any]] | None) -> None:
+    """Keep what is printed, unless it holds a secret: titles and words of the question were never cleaned."""
+    from memory import cleaning
+
+    if used is not None and cleaning.clean(said, call.settings, call.place.key) == said:
+        repeat.keep(call.place, key, call.now, said, before, used)
 
 
 def _timed(call: Call, question: str) -> bool:

@@ -40,17 +40,21 @@ def find(place: Place, key: str, now: float) -> str:
             return ""
         row: Any = jsonio.parse(line)
         young = row["v"] == 1 and 0 <= now - row["t"] < clock.DAY
-        if young and row["used"] == _used([used[0] for used in row["used"]]) and row["files"] == _state(place):
+        if young and row["used"] == marks([used[0] for used in row["used"]]) and row["files"] == state(place):
             return str(row["said"])
     except (OSError, ValueError, TypeError, KeyError, IndexError):
         pass
     return ""
 
 
-def keep(place: Place, key: str, now: float, said: str, paths: Sequence[str]) -> None:
-    """Keep what is printed; where that cannot be, nothing is lost.  paths: of the records that were read."""
+def keep(place: Place, key: str, now: float, said: str, before: str, used: Sequence[Sequence[Any]]) -> None:
+    """Keep what is printed; where that cannot be, nothing is lost.
+
+    before: the state of the place from before it was searched.  used: the marks of the records, from when they had been read.
+    What was changed while the answer was made then differs, and the entry is absent.
+    """
     with contextlib.suppress(OSError):
-        line = jsonio.dump({"v": 1, "t": now, "said": said, "files": _state(place), "used": _used(paths)}).encode("ascii")
+        line = jsonio.dump({"v": 1, "t": now, "said": said, "files": before, "used": used}).encode("ascii")
         files.replace(_path(place, key), files.sha256(line).encode() + b"\n" + line)
 
 
@@ -58,11 +62,13 @@ def _path(place: Place, key: str) -> str:
     return "%s/digests/%s.json" % (place.cache, key)
 
 
-def _state(place: Place) -> str:
+def state(place: Place) -> str:
+    """Return what tells that a file of a place came, went or changed."""
     found = sorted((name, time, size) for name, _, time, size in walk.walk(place)[0])
     return files.sha256(repr(found).encode("utf-8", "replace"))
 
 
-def _used(paths: Sequence[str]) -> List[List[Any]]:
+def marks(paths: Sequence[str]) -> List[List[Any]]:
+    """Return what stat says of files that were read; raises OSError where one is gone."""
     stats = [(path, files.posix.stat(path)) for path in paths]
     return [[path, s.st_mtime_ns, s.st_ctime_ns, s.st_size, s.st_ino] for path, s in stats]

@@ -316,3 +316,25 @@ def test_a_price_beyond_all_numbers_is_unknown(shell):
     assert shell.value()["provider"] == "claude"
     (line,) = Path(shell.place.home, "spend.jsonl").read_text().splitlines()
     assert json.loads(line)["cost"] is None and len(line) < 400
+
+
+def test_an_edit_while_a_model_answers_is_seen(shell):
+    """What is kept for the same command belongs to the files from before the search, not to those of the answer's time."""
+    path = shell.place.path("p/learnings/up2.md")
+    shell.stub("claude", "import pathlib\np = pathlib.Path(%r)\nif 'days' in p.read_text():\n    p.write_text('Weeks.')\n" % path
+               + CLAUDE % "\n".join(GOOD))
+    shell.ok("distill", QUESTION)
+    assert "cached" not in shell.ok("distill", QUESTION)
+    assert "cached" in shell.ok("distill", QUESTION)
+    assert shell.calls() == 2
+
+
+def test_what_holds_a_secret_is_not_kept_for_the_same_command(shell):
+    """A title edited by hand and the words of the question reach the terminal as they are, and no file."""
+    secret = "gh" + "p_A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    vault.put(shell.place, "p/learnings/up3.md", "Uploads and nginx of " + secret, "Uploads failed under nginx.")
+    for words in ([QUESTION], ["uploads nginx " + secret]):
+        shell.ok("distill", *words, "--provider", "extract", "--explain")
+    shell.ok("distill", "uploads", "--provider", "extract")
+    kept = [path.read_text() for path in Path(shell.place.cache, "digests").iterdir()]
+    assert any('"said":"' in text for text in kept) and not any(secret in text for text in kept)
