@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from memory.digest import Digest
@@ -39,12 +39,14 @@ class Distilled(Digest):
 
     checked: of the answer that is shown; an extract quotes, and keeps all.  steps: the chain as far as it went.  calls:
     model calls that were made for it now, failed ones too.  partial: a part failed, and the extract answered for it.
+    made: seconds since the epoch, of one that was kept; 0 of one that was made now.
     """
 
     checked: Checked = Checked()
     steps: tuple[Step, ...] = ()
     calls: int = 0
     partial: bool = False
+    made: float = field(default=0.0, compare=False)
 
 
 def as_json(digest: Distilled) -> dict[str, Any]:

@@ -145,7 +145,7 @@ VERBS: dict[str, Verb] = {
         *FILTERS, VECTORS_BY, flag("--batch", help="JSONL queries on stdin"))),
     "show": Verb(show, "ID", "print one record", (opt("--section", metavar="S", help="only the section under this heading"),)),
     "distill": Verb(distill, "QUESTION", "answer from the records in a few bullets", (
-        *FILTERS, opt("--max-tokens", type=whole, metavar="N", help="tokens of the answer"),
+        *FILTERS, opt("--max-tokens", type=whole, metavar="N", help="tokens of the answer, 50 or more; 500 without it"),
         opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
         flag("--save", help="keep the answer as a learning"), flag("--no-cache", help="ask anew"))),
     "harvest": Verb(harvest, "[list|review|accept ID…|reject ID…]", "propose learnings from the checkpoints", (

@@ -9,6 +9,7 @@ from typing import Sequence
 from memory import clock, text
 from memory import render as rendering
 
+_ABSENT = re.compile(r"(\w+) skipped: \1 is not on PATH")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 
 
@@ -77,7 +78,12 @@ def cite(source: Source) -> str:
 def render(digest: Digest) -> str:
     """Return a digest as markdown: the bullets, the reduction, the notes."""
     lines = [compose(digest.bullets) if digest.bullets else "Nothing to say.", "", reduction(digest)]
-    return "\n".join(lines + ["note: " + clean(note) for note in digest.notes]) + "\n"
+    absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
+    notes = [note for note in digest.notes if not _ABSENT.fullmatch(note)]
+    if absent:
+        notes.insert(0, "no model was asked: %s not on PATH" % (
+            absent[0] + " is" if len(absent) == 1 else ", ".join(absent[:-1]) + " and " + absent[-1] + " are"))
+    return "\n".join(lines + ["note: " + clean(note) for note in notes]) + "\n"
 
 
 def reduction(digest: Digest) -> str:

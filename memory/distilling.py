@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from memory import __version__, clock, repeat, terminal
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
     from memory.digest import Source
     from memory.records import Record
 
-FORMAT = 3  # of prompts, checks and output: raised with prompts.TEMPLATE
+CLIENTS = ("claude", "gemini", "ollama")
+FORMAT = 4  # of prompts, checks and output: raised with prompts.TEMPLATE
 HITS = 20  # records that are distilled where --limit names no other number
 
 
@@ -43,10 +45,11 @@ def distill(call: Call) -> int:
 
         digest = model.distill(question, _sources(found), call.settings, call.env, call.place.home, call.place.cache, call.now,
                                call.options.provider, call.options.max_tokens, not call.options.no_cache, told)
-    saved = _save(call, question, digest) if call.options.save and digest.bullets else None
+    saved = _save(call, question, digest, found) if call.options.save and digest.bullets else None
     print(_said(call, digest, found, saved), flush=True)
-    if key and not (digest.cached or digest.partial or digest.steps[1:] or _timed(call, question)):
-        _keep(call, key, _said(call, model.again(digest), found, None), before, used)
+    skipped = [step for step in digest.steps[:-1] if not step.outcome.endswith(" is not on PATH")]  # _repeated looks at those
+    if key and not (digest.partial or skipped or _timed(call, question)):
+        _keep(call, key, digest.made or call.now, _said(call, model.again(digest), found, None), before, used)
     freshen(call, found.stale)
     return 0
 
@@ -57,7 +60,9 @@ def _repeated(call: Call, question: str) -> str:
     moving = (o.since, o.days, o.from_, o.to, o.workspace, o.semantic, settings["recall.semantic"])
     if any(moving) or o.save or o.no_cache or not settings["distill.cache"]:
         return ""
-    return repeat.key("%s %d" % (__version__, FORMAT), [question, call.place.project], vars(o), settings.values)
+    folders = [folder for folder in call.env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
+    clients = [name for name in CLIENTS if any(os.access(folder + "/" + name, os.X_OK) for folder in folders)]
+    return repeat.key("%s %d" % (__version__, FORMAT), [question, call.place.project, *clients], vars(o), settings.values)
 
 
 def _marked(found: Any) -> list[list[Any]] | None:
@@ -68,12 +73,12 @@ def _marked(found: Any) -> list[list[Any]] | None:
         return None
 
 
-def _keep(call: Call, key: str, said: str, before: str, used: list[list[Any]] | None) -> None:
+def _keep(call: Call, key: str, made: float, said: str, before: str, used: list[list[Any]] | None) -> None:
     """Keep what is printed, unless it holds a secret: titles and words of the question were never cleaned."""
     from memory import cleaning
 
     if used is not None and cleaning.clean(said, call.settings, call.place.key) == said:
-        repeat.keep(call.place, key, call.now, said, before, used)
+        repeat.keep(call.place, key, made, said, before, used)
 
 
 def _timed(call: Call, question: str) -> bool:
@@ -95,7 +100,8 @@ def _said(call: Call, digest: Distilled, found: Any, saved: Record | None) -> st
     if call.options.json:
         return to_json(_json(digest, found, saved))
     return "\n".join([terminal.plain(form.render(digest)).rstrip("\n"),
-                      *(_explained(digest, found) if call.options.explain else []), *terminal.contributions(found),
+                      *(_explained(digest, found) if call.options.explain else []),
+                      *([] if digest.bullets else terminal.contributions(found)),
                       *(["saved as %s" % saved.id] if saved else [])])
 
 
@@ -121,14 +127,23 @@ def _explained(digest: Distilled, found: Any) -> list[str]:
         "  %s  %.2f  %s" % (hit.record.id, hit.score, terminal.one_line(hit.record.title)) for hit in found.hits)]
 
 
-def _save(call: Call, question: str, digest: Distilled) -> Record:
-    """Keep a digest as a learning of the agent's, linked to what it was made of."""
+def _save(call: Call, question: str, digest: Distilled, found: Any) -> Record:
+    """Keep a digest as a learning of the agent's, linked to what it was made of; one of before goes to the archive."""
     from memory.digest import compose
 
+    store = call.store()
+    said, title = compose(digest.bullets) + "\n", first_clause(question)
+    before = [hit.record for hit in found.hits if hit.record.kind == "learning" and hit.record.title == title
+              and hit.record.source == "agent" and any(link.relation == "derived_from" for link in hit.record.links)]
+    same: Record | None = next((record for record in before if record.body.strip() == said.strip()), None)
+    if same:
+        return same
     cited = list(dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids))
-    kept = call.store().add("learning", first_clause(question), compose(digest.bullets) + "\n", source="agent",
+    kept = store.add("learning", title, said, source="agent",
                             session=session_of(call),
                             extra={"links": [{"relation": "derived_from", "target": id} for id in cited]})
+    for record in before:
+        store.archive(record.name, "answered anew by " + kept.id)
     call.indexed()
     return kept
 

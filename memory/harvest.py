@@ -1,7 +1,8 @@
 """Checkpoints to proposals: what a person may want to keep as a learning.  No model is asked.
 
     failure    the same failure in two sessions, or twice in one checkpoint with a fix each time; what made it pass
-    decision   a choice or change with its reason, or a cause; it names something technical, or two checkpoints say it
+    decision   a choice or change with its reason, or a cause; it names something technical, or two checkpoints say
+               it, or a person called it one in a note
     fact       what at least three checkpoints of at least two sessions state in nearly the same words
 
 A checkpoint without a session counts as one of its day's.  The newest wording stands for those that say the same.  Order: score,
@@ -164,7 +165,7 @@ def _stated(every: Sequence[Statement]) -> list[_Draft]:
         sessions = len({session(record) for record in sources})
         newest = group[-1]
         technical = statements.names(newest.text) > 0
-        if any(map(statements.decides, group)) and (technical or len(sources) > 1):
+        if any(map(statements.decides, group)) and (technical or len(sources) > 1 or any(one.resolved for one in group)):
             kind = "a cause" if statements.explains(newest) else "a decision with its reason"
             weight = max(map(statements.weight, group))
             out.append(_statement(kind, newest, sources, sessions, weight))

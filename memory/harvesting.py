@@ -72,7 +72,14 @@ def _checkpoints(call: Call, store: Store) -> list[Record]:
     since, session = call.options.since, call.options.session
     low = timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
     return [r.replaced(body=strip_private(r.body)) for r in store.each(("checkpoint",))
-            if r.created >= low and session in (None, r.meta.get("session"))]
+            if r.created >= low and session in (None, r.meta.get("session")) and not _repeats(r)]
+
+
+def _repeats(record: Record) -> bool:
+    """Tell whether a checkpoint only repeats others: a handoff that was made of them is no second witness."""
+    from memory.handoff import is_handoff
+
+    return is_handoff(record) and any(link.relation == "derived_from" for link in record.links)
 
 
 def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], limit: int,

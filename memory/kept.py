@@ -67,7 +67,8 @@ def find(folder: str, key: str, now: float) -> Distilled | None:
         bullets = tuple(Bullet(str(said), tuple(map(str, ids))) for said, ids in row["bullets"])
         notes = tuple(map(str, row["notes"]))
         checked = Checked(int(row["said"]), len(bullets), tuple(Cut(str(why), str(what)) for why, what in row["cut"]))
-        return Distilled(bullets, str(row["provider"]), int(row["in"]), int(row["out"]), True, notes, checked)
+        return Distilled(bullets, str(row["provider"]), int(row["in"]), int(row["out"]), True, notes, checked,
+                         made=float(row["t"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -42,8 +42,8 @@ _ORDER = re.compile(
 _HASH = re.compile(r"(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
 _NUMBER = re.compile(r"[+-]?(\d[\d.:-]*)([A-Za-z]{1,3})?%?")
 _IDENTIFIER = re.compile(r"--[A-Za-z].*|-[A-Za-z]{1,3}|.*[A-Za-z0-9]_.*|.*_[A-Za-z0-9].*|.*[a-z][A-Z].*|.*::.*|\$[A-Za-z].*|"
-                         r".*[A-Za-z]\d.*|.*\d[A-Za-z].*|.*[A-Za-z0-9)]\.[A-Za-z].*|\.[A-Za-z].*|.*\\[A-Za-z].*|[A-Z]{5,}",
-                         re.ASCII)
+                         r".*[A-Za-z]\d.*|.*\d[A-Za-z].*|.*[A-Za-z0-9)]\.[A-Za-z].*|\.[A-Za-z].*|.*\\[A-Za-z].*|[A-Z]{5,}|"
+                         r"E[A-Z]{2,}|SIG[A-Z]+|[A-Z][a-z]+file", re.ASCII)
 _DIGITS = re.compile(r"\d(?:[\d.]*\d)?")
 _WORDS = frozenset({"and/or", "i/o", "input/output", "read/write", "client/server", "ci/cd", "tcp/ip", "n/a", "yes/no",
                     "on/off", "und/oder", "request/response", "before/after", "e.g", "i.e", "z.b", "d.h", "u.a", "a.m",

@@ -71,7 +71,8 @@ def gather(place: Place, settings: Config, workspace: str, since: float, now: fl
     query = recall.Query(kinds=KINDS, since=since, limit=MOST_WRITTEN)
     written: Dict[str, List[Record]] = {}
     for hit in recall.recall(place, settings, query, now, offset, places).hits:
-        written.setdefault(hit.workspace, []).append(hit.record)
+        if hit.record.accepted:
+            written.setdefault(hit.workspace, []).append(hit.record)
     spaces = []
     everyone = [("global", ())] if places[0].key == place.key else []  # what is true everywhere was not written there
     for key, work in [*((p.key, _work(p, settings, since, now, offset)) for p in places), *everyone]:

@@ -25,6 +25,7 @@ _DECIDED = re.compile(
     r"(?i)(?:\W|\d|how\b)*(?:(?:key|main|design|architect\w+|technical|implementation|scope|project|team)\s+)*"
     r"(?:decisions?(?! (?:impact|logic))|decided|entscheidung(?:en)?|entschieden)\b|\W*(?:결정|決定|决定|决策)")
 _DECLARED = re.compile(r"(?i)(?:decision|decided|entscheidung|결정|決定|决定)\s*[:：]\s*")
+_RESOLVED = re.compile(r"(?i)(?:we (?:have )?)?decided (?:to|on|for|against)\b|(?:wir )?haben (?:uns )?(?:ent|be)schlossen\b")
 _PASSED_OVER = re.compile(  # headings of the checkpoints that capture writes, and what people write like them
     r"(?i)(?:requests?|done|commands?|tests?\b.*|fixed|open|next\b.*|files\b.*|commits?|verification\b.*|evidence|status|results?)$")
 _CHOICE = re.compile(
@@ -87,13 +88,14 @@ class Statement:
     """A sentence or list item of a checkpoint.
 
     terms: its words without numbers, which may differ where two say the same.  declared: a person called it a decision, in a
-    heading or before a colon.
+    heading, before a colon, or in so many words.  resolved: not by a heading alone, and in a note of a person's own.
     """
 
     record: Record
     text: str
     terms: frozenset[str]
     declared: bool
+    resolved: bool = False
 
 
 def statements(record: Record) -> list[Statement]:
@@ -117,7 +119,8 @@ def statements(record: Record) -> list[Statement]:
         terms = frozenset(term for term in terms_of(said) if term and not term[0].isdigit())
         if len(terms) >= FEWEST and _words(said) >= WORDS:
             by_heading = bool(_DECIDED.match(unit.heading)) and not captured
-            out.append(Statement(record, said, terms, bool(declared) or by_heading))
+            resolved = record.source == "human" and bool(declared or _RESOLVED.match(said))
+            out.append(Statement(record, said, terms, bool(declared) or by_heading or resolved, resolved))
     return out
 
 

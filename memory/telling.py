@@ -23,9 +23,16 @@ def handoff(call: Call) -> int:
         return _show(call)
     if call.options.clear:
         return _clear(call)
+    from memory import handoff as current
+
     said = call.text()
+    if call.words and not said.strip():
+        raise UsageError("an empty handoff; give the note, or no word at all to have one made of the session")
+    before = current.current(call.place)
     kept = _noted(call, said) if said.strip() else _drafted(call)
     call.indexed()
+    if before is not None and not (call.options.json or call.options.hook):
+        print("replaced %s  %s; it stays as a checkpoint" % (before.id, terminal.one_line(before.title)))
     return written(call, kept, "handed off")
 
 

@@ -338,3 +338,27 @@ def test_what_holds_a_secret_is_not_kept_for_the_same_command(shell):
     shell.ok("distill", "uploads", "--provider", "extract")
     kept = [path.read_text() for path in Path(shell.place.cache, "digests").iterdir()]
     assert any('"said":"' in text for text in kept) and not any(secret in text for text in kept)
+
+
+def test_a_digest_saved_again_takes_the_place_of_the_one_before(shell):
+    """The same answer is kept once; another one archives the old."""
+    ask = ("--provider", "extract", "--save")
+    first, second = (shell.value(*ask)["saved"] for _ in range(2))
+    assert first == second
+    vault.put(shell.place, "p/learnings/up3.md", "Uploads again", "The uploads failed again since the disk of the proxy was full.")
+    third = shell.value(*ask)["saved"]
+    assert third != first
+    assert shell.run("show", first).returncode == 1 and shell.run("restore", first).returncode == 0
+
+
+def test_where_no_client_is_there_the_same_command_is_answered_at_once(shell):
+    """One line says why no model was asked; another record makes it search again, and a client that appears is asked."""
+    said = shell.ok("distill", QUESTION)
+    assert said.count("note: ") == 1 and "note: no model was asked: claude and gemini are not on PATH" in said
+    entries = len(list(Path(shell.place.cache, "digests").iterdir()))
+    assert entries == 2  # the digest, and what was printed
+    shell.ok("learn", "Something else altogether.")
+    for _ in range(2):
+        assert shell.ok("distill", QUESTION) == said.replace("· extract", "· extract · cached")
+    shell.stub("claude", CLAUDE % "\n".join(GOOD))
+    assert "· claude" in shell.ok("distill", QUESTION)

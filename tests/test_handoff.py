@@ -505,3 +505,13 @@ def test_private_parts_are_left_out_before_lines_are_chosen(ok, place):
     body = handoff.current(place).body
     assert "Walrus" not in body and "private" not in body
     assert "fix the billing" in body and "- call them" in body and "[100000-billing]" in body
+
+
+def test_an_empty_note_replaces_nothing(ok, run):
+    """An unset variable is no wish to have a handoff made, and what is replaced is named."""
+    ok("handoff", "Do not deploy before the audit.")
+    for words in ((""), ("-",)):
+        done = run("handoff", *([words] if isinstance(words, str) else words))
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "an empty handoff" in done.stderr
+    assert "Do not deploy" in ok("handoff", "--show")
+    assert "Do not deploy before the audit; it stays as a checkpoint" in ok("handoff", "The audit is done.")

@@ -496,3 +496,27 @@ def test_a_cause_says_what_it_was_the_cause_of():
     """The title of its checkpoint is the context: a cause alone names no effect."""
     (one,) = harvest.harvest([record("c-1", "Root cause: the watcher compared `mtime` in whole seconds, so saves were lost.\n")], [])
     assert one.reason.startswith("a cause, ") and "\n\nContext: Work\n\nFrom c-1" in one.body
+
+
+@pytest.mark.parametrize("said", [
+    "Decided: use advisory locks for the queue because skipping locked rows starves the workers.",
+    "Decision: sessions live in memory because the disk was slow on that host.",
+    "We decided to use one broker because two of them disagreed about the order.",
+    "We decided against a second region because nobody would be awake for it.",
+    "Entscheidung: ein Broker statt zwei, weil sie sich über die Reihenfolge uneins waren.",
+    "결정: 순서가 서로 달랐기 때문에 브로커는 하나만 둔다.",
+])
+def test_what_a_person_calls_a_decision_is_proposed(ok, said):
+    """A note that says so with its reason needs no technical word and no second witness."""
+    ok("checkpoint", said)
+    found = list(proposed(ok).values())
+    assert len(found) == 1
+    assert ("against" in said) == ("against" in found[0]["title"])
+
+
+def test_a_handoff_made_of_checkpoints_is_no_second_witness(ok):
+    """It repeats what they say."""
+    ok("checkpoint", "Decision: keep money in integer cents, because floats lost a cent in `vat()`.")
+    ok("handoff")
+    ok("handoff")
+    assert [value["reason"] for value in proposed(ok).values()] == ["a decision with its reason, in 1 checkpoint of 1 session"]
