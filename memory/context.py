@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FILES_READ = 50  # files read where there is no index
 ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
 LEAST_UNITS = 200  # less room than this shows nothing of use
+PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
 READ_CHARS = 8000  # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a megabyte
 
 
@@ -141,22 +142,42 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
             break
         for record in reread(found, [doc]):
             if record.accepted and record.kind == "learning" and \
-                    budget.take(item(record, min(ITEM_UNITS, budget.left - 1))):
+                    budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt)):
                 chosen.append([record.id, round(relevance, 3), reason])
     return (render.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
 
-def item(record: Any, units: int) -> str:
-    """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units."""
+def item(record: Any, units: int, prompt: str = "") -> str:
+    """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units.
+
+    prompt: what a body that does not fit is shown for; see `passage`.
+    """
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
     id = render.line(record.id, 64)
     head = "## [%s] %s (%s, %s%s)" % (id, render.line(record.title, 160), record.kind, clock.day(record.created), origin)
     room = units - text.utf16(head) - 1
-    content = render.clean(record.body).strip()
+    content = passage(render.clean(record.body).strip(), prompt, room)
     if record.kind == "checkpoint":  # its own headings stand below the line that names it
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
     body = render.clip(content, room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")
+
+
+def passage(body: str, prompt: str, units: int) -> str:
+    """Return a body that is longer than `units` with its first line and then from where the prompt's rarest word stands.
+
+    The head of a pasted log says nothing of its line 411.  Whole words are no matter here, so this is a search of substrings.
+    """
+    low = body[:PASSAGE_CHARS].lower()
+    if len(body) <= units or len(low) != len(body[:PASSAGE_CHARS]):  # a letter whose small form has another length
+        return body
+    words = sorted({word.strip("\"'`.,:;!?()[]") for word in prompt.lower().split()}, key=lambda word: (-len(word), word))
+    found = [(low.count(word), -len(word), word) for word in words[:PASSAGE_WORDS] if len(word) > (3 if word.isascii() else 1)]
+    found = [row for row in found if row[0]]
+    at = low.find(min(found)[2]) if found else 0
+    if at < units * 2 // 3:
+        return body
+    return body[:min(body.find("\n") + 1 or 160, 160)].rstrip() + "\n…\n" + body[body.rfind("\n", 0, at) + 1 or at:]
 
 
 class Lean:

@@ -363,3 +363,16 @@ def test_load_explains_why_a_candidate_is_left_out(place, now):
     rows = why.load(place, vault.settings(load_top=2, load_relevance=0.6), "raft quorum election", "")["considered"]
     assert [row["leftOut"] for row in rows].count("") == 2
     assert {"load.top 2", "below 0.60"} <= {row["leftOut"] for row in rows}
+
+
+def test_a_long_learning_is_shown_from_where_the_prompt_s_words_stand():
+    """The head of a pasted log says nothing of the line that reports."""
+    lines = ["2026-11-20 14:%02d:%02d INFO worker processed job %d" % (i // 60, i % 60, i) for i in range(600)]
+    lines[411] = "2026-11-20 14:06:51 FATAL worker got OOMKilled"
+    body = "CI run 8812 failed:\n" + "\n".join(lines)
+    shown = context.passage(body, "the worker was OOMKilled, why?", 1000)
+    assert shown.startswith("CI run 8812 failed:\n…\n2026-11-20 14:06:51 FATAL worker got OOMKilled\n")
+    assert context.passage(body, "CI run 8812", 1000) == body
+    assert context.passage(body, "nothing of the kind", 1000) == body
+    assert context.passage("short", "short", 1000) == "short"
+    assert context.passage("İ" * 2000 + " oomkilled", "oomkilled", 1000).startswith("İİ")
