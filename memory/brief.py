@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memory.config import Config
     from memory.index import Index
     from memory.paths import Place
+    from memory.records import Record
 
     Event = Dict[str, Any]
     Chosen = List[List[Any]]
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 PLAN_UNITS, CHECKPOINT_UNITS, HANDOFF_UNITS = 1200, 1800, 1800
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
 MOST_HANDOFFS = 8  # checkpoints that are read for the newest one which is no handoff
+STALE_DAYS = 14  # days without a change after which a plan is asked about
 LEAST_UNITS = 400  # less room than this holds no title of any length
 MORE = "More: `dayleaf recall \"words\"` finds, `dayleaf show ID` prints one whole."
 
@@ -44,7 +46,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
     if wanted and (source != "resume" or settings["load.resume"]):
         note = None if event.get("agent_id") else handoff.current(place)
         found, (block, shown) = context.consult(place, event, env, "session_start index",
-                                                lambda found: brief(found, settings, note))
+                                                lambda found: brief(found, settings, note, now))
         name = loader.strategy(found.learnings, found.learning_tokens, settings)
         candidates, saved = found.learnings, max(0, found.learning_tokens - text.count_tokens(block))
     tag = block[block.find('tag="') + 5:][:8] if block else ""
@@ -60,10 +62,10 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
     return block
 
 
-def brief(found: Index, settings: Config, note: Any = None) -> Tuple[str, Chosen]:
+def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) -> Tuple[str, Chosen]:
     """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where there is nothing.
 
-    note: the handoff to show first, or None.
+    note: the handoff to show first, or None.  now: seconds since the epoch; 0 asks about no plan, however old.
     """
     units = settings["load.sessionChars"]
     budget = render.Budget(units - render.overhead("brief") - text.utf16(MORE) - 1)
@@ -72,6 +74,7 @@ def brief(found: Index, settings: Config, note: Any = None) -> Tuple[str, Chosen
     name = loader.strategy(found.learnings, found.learning_tokens, settings)
     budget.take(_headline(found))
     counted = _handoff(found, note, budget, chosen)
+    asked = _plan(found, now, budget, chosen)
     _work(found, note if counted else None, budget, chosen)
     if name == loader.LOAD_ALL:
         _all(found, learnings, budget, chosen)
@@ -81,7 +84,7 @@ def brief(found: Index, settings: Config, note: Any = None) -> Tuple[str, Chosen
         context.add_rules(found, frozenset(), {c[0] for c in chosen}, budget, chosen)
     if len(budget.lines) < 2:
         return "", []
-    return render.block("brief", [*budget.lines, MORE], budget.rules, counted), chosen
+    return render.block("brief", [*budget.lines, MORE], budget.rules, (counted, asked)), chosen
 
 
 def _handoff(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> str:
@@ -99,12 +102,43 @@ def _handoff(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> 
     return counted
 
 
-def _work(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> None:
-    """Add the active plan and the newest checkpoint, but none that the handoff shown was made of, and no other handoff."""
-    for record in context.reread(found, found.listed("plans")[:2], full=True):
-        if (record.kind != "plan" or record.active) and budget.take(context.item(record, PLAN_UNITS)):
+def _plan(found: Index, now: float, budget: render.Budget, chosen: Chosen) -> str:
+    """Add the active plan and return the line that asks about one untouched for long, "" where there is none."""
+    for record in context.reread(found, found.listed("plans")[:4], full=True):
+        if record.kind != "plan" or not record.active:
+            continue
+        days = int((now - _touched(found.place, record)) // clock.DAY)
+        asked = "The plan is untouched for %d days; `dayleaf plan done`, `plan drop` or `plan update`" % days
+        asked = asked if days >= STALE_DAYS and budget.left >= LEAST_UNITS and budget.take(asked) else ""
+        if budget.left >= LEAST_UNITS and budget.take(_plan_item(record, min(PLAN_UNITS, budget.left - 1))):
             chosen.append([record.id, 1.0, "active plan"])
-            break
+        return asked
+    return ""
+
+
+def _touched(place: Place, record: Record) -> float:
+    """Return when a record was last changed, as it says or as its file does: seconds since the epoch."""
+    try:
+        return max(record.updated, float(files.posix.stat(place.path(record.name)).st_mtime))
+    except OSError:
+        return record.updated
+
+
+def _plan_item(record: Record, units: int) -> str:
+    """Write a plan in at most `units` UTF-16 units; where that is too little, its open steps stand first."""
+    from memory import records
+
+    whole, steps = context.item(record, 1 << 30), records.steps(record.body)
+    todo = {line: "- [ ] " + said for line, ticked, said in steps if not ticked}
+    if text.utf16(whole) <= units or not todo:
+        return context.item(record, units)
+    first = "%d of %d steps done, open:\n%s" % (len(steps) - len(todo), len(steps), "\n".join(todo.values()))
+    rest = [line for number, line in enumerate(record.body.split("\n")) if number not in todo]
+    return context.item(record.replaced(body=first + "\n\n" + "\n".join(rest)), units)
+
+
+def _work(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> None:
+    """Add the newest checkpoint, but none that the handoff shown was made of, and no other handoff."""
     told = {link.target for link in note.links if link.relation == "derived_from"} if note else ()
     others = [doc for doc in found.listed("checkpoints") if doc.name != handoff.NAME]
     for record in context.reread(found, others[:MOST_HANDOFFS], full=True):

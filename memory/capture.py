@@ -22,6 +22,7 @@ from memory import (
     git,
     hookio,
     paths,
+    plans,
     progress,
     redact,
     shell,
@@ -223,7 +224,16 @@ class Capture:
         dead = trigger == "recovery"  # what is checked out now says nothing about a session of before
         return {"trigger": trigger, "branch": (facts.branch if dead else head.branch) or None,
                 "commit": (next((h for h, _ in reversed(facts.commits) if h), "") if dead else head.commit) or None,
-                "files": (changed + made)[:40] or None, "until": facts.until or None}
+                "files": (changed + made)[:40] or None, "plan": self._plan(dead) or None, "until": facts.until or None}
+
+    def _plan(self, dead: bool) -> str:
+        """Return the id of the plan that was active at some time of the stretch, or "".  dead: it ended with its last entry."""
+        facts = self.state.facts
+        stamps = [*(run.at for run in facts.runs), *(edit.at for edit in facts.edits)]
+        began = clock.parse(min(filter(None, stamps), default=facts.until))
+        ended = clock.parse(facts.until) if dead else None
+        return plans.served(store.Store(self.place, self.settings, self.now), self.now if began is None else began,
+                            self.now if ended is None else ended)
 
     def _add(self, trigger: str) -> str:
         state, instant, facts = self.state, self.now, self.state.facts
@@ -246,6 +256,7 @@ class Capture:
             return ""
         changes = {"title": checkpoint.title(state.facts), "updated": clock.iso(self.now),
                    "tags": checkpoint.tags(state.facts) or None}
+        meta["plan"] = meta["plan"] or page.meta.get("plan")  # the session served it, whatever became of it
         data = frontmatter.edit(old, {**changes, **meta})
         data = data[:frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
         keeper.replace(state.name, data, state.checksum)
@@ -354,7 +365,8 @@ def note(keeper: store.Store, place: paths.Place, words: str, labels: Iterable[s
         raise UsageError("an empty checkpoint: give the note as an argument or on stdin")
     head = git.head(place.git)
     first = re.split(r"(?<=[.!?;])\s|[。！？]|\n", words.lstrip("#-* "), maxsplit=1)[0].rstrip(".;")
-    extra = {"created": clock.iso(now), "trigger": "manual", "branch": head.branch, "commit": head.commit}
+    extra = {"created": clock.iso(now), "trigger": "manual", "branch": head.branch, "commit": head.commit,
+             "plan": plans.served(keeper, now, now)}
     title = checkpoint.one_line(first, checkpoint.TITLE)
     record = keeper.add("checkpoint", title, words + "\n", tags=tuple(labels), source="human",
                         session=paths.safe_id(session), extra={k: v for k, v in extra.items() if v})

@@ -19,6 +19,7 @@ from memory.call import Verb, nearest, shown, warn
 from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
+from memory.planning import plan
 from memory.reading import doctor, explain, load, recall, show, stats, status, workspace
 from memory.settings import PROVIDERS, settings
 from memory.telling import handoff, standup
@@ -169,6 +170,12 @@ VERBS: dict[str, Verb] = {
     "standup": Verb(standup, "[WHEN]", "tell what was done since a time", (
         opt("--since", metavar="WHEN", help="not before: 1d (the default), 2h, a date, `Friday`"),
         opt("--workspace", metavar="NAME", help="another workspace, or `all`"))),
+    "plan": Verb(plan, "[TEXT|-|list|show|update|step N|done|drop]", "say what is to be done, and tick it off", (
+        flag("--shared", help="new: in the repository"), flag("--replace", help="new: drop the plan that is active"),
+        opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),
+        flag("--append", help="update: add to the text"), flag("--undo", help="step N: open it again"),
+        opt("--reason", metavar="WHY", help="drop: why"), SESSION,
+        opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)), True),
     "load": Verb(load, "PROMPT", "show what a prompt would get", (
         flag("--explain", help="every candidate with its reason"),
         opt("--mode", default="", metavar="MODE", help="the permission mode"))),

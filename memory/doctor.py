@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import child, clock, config, files, jsonio, paths, status, terminal, walk, why
+from memory import child, clock, config, files, jsonio, paths, plans, status, terminal, walk, why
 from memory.errors import ProviderError
+from memory.records import Record
 from memory.store import Store
 
 OK, WARN, FAIL = "OK", "WARN", "FAIL"
@@ -151,9 +152,11 @@ def _config(place: paths.Place, settings: config.Config) -> Iterator[Check]:
 def _records(place: paths.Place, settings: config.Config, now: float) -> Iterator[Check]:
     store = Store(place, settings, now)
     number = 0
+    planned: list[Record] = []
     faulty: list[tuple[str, str]] = []
     for record in store.each():
         number += 1
+        planned += [record] if record.active else []
         if record.problems and len(faulty) < MOST_FILES:
             faulty.append((record.name, record.problems[0]))
     yield Check(OK if not store.skipped else WARN, "records",
@@ -166,6 +169,9 @@ def _records(place: paths.Place, settings: config.Config, now: float) -> Iterato
     for name, problem in faulty:
         said, _, remedy = problem.rpartition("; ")
         yield Check(WARN, "records", "%s: %s" % (_path(place, name), said or problem), remedy if said else "")
+    if len(planned) > 1:
+        yield Check(WARN, "records", "%d plans are active, the newest (%s) counts" % (
+            len(planned), plans.active(planned)[0].id), "`dayleaf plan done ID` ends one")
     for id, names in list(store.duplicates.items())[:MOST_FILES]:
         yield Check(WARN, "records", "the id %s stands in %s" % (id, " and ".join(_path(place, name) for name in names)),
                     "change or remove the line `id:` in one of them")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple, Optional, Sequence
 
 from memory.checkpoint import fitted, one_line
-from memory.outline import outline, steps
-from memory.records import Record
+from memory.outline import outline
+from memory.records import Record, steps
 
 BODY, TITLE = 1500, 80  # characters
 
@@ -46,7 +46,11 @@ def _lines(lines: Sequence[str], most: int) -> list[str]:
 
 
 def _plan(plan: Optional[Record]) -> list[str]:
-    return ["[%s] %s" % (plan.id, plan.title), *("open: " + step for step in steps(plan)[:5])] if plan else []
+    """Name a plan and its first open steps."""
+    if plan is None:
+        return []
+    todo = [text for _, ticked, text in steps(plan.body) if not ticked]
+    return ["[%s] %s" % (plan.id, plan.title), *("open: " + step for step in todo[:5])]
 
 
 def _sources(checkpoints: Sequence[Record]) -> str:

@@ -49,12 +49,6 @@ def outline(record: Record) -> Outline:
         tuple([*(s for s in map(checkpoint.before_next, said) if s and s not in ahead), *others][:MOST_SAID]))
 
 
-def steps(record: Record) -> tuple[str, ...]:
-    """Return the open steps of a plan: its unticked boxes."""
-    marks = ((line, _ITEM.match(line)) for line in record.body.split("\n"))
-    return tuple(line[mark.end():].strip() for line, mark in marks if mark and (mark[1] or "")[:3] == "[ ]")
-
-
 def _sections(body: str) -> dict[str, list[str]]:
     """Return the lines under each known heading, code blocks left out; those under none stand under `said`."""
     found: dict[str, list[str]] = {name: [] for name in (*_SECTIONS.values(), "said")}

@@ -11,7 +11,7 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
     source             human | agent | auto        confidence  low | medium | high        pinned  true | false
     rule: rationale (required)    learning: accepted (an automatic one counts as a candidate without it)
     plan: status (active | done | dropped)    resource: type, path, source_ref, refreshed    checkpoint: session,
-    branch, commit, files
+    branch, commit, files, plan (id of the one that was active)
 
 A plain class and not a dataclass: a hook reads a changed file through this module, and `dataclasses` takes 14 ms to
 import.
@@ -184,6 +184,23 @@ def wiki_links(body: str) -> Tuple[str, ...]:
                 found[target.strip()] = None
             at = line.find("[[", end + 2)
     return tuple(found)
+
+
+def steps(body: str) -> List[Tuple[int, bool, str]]:
+    """Return (line of the body, from 0; ticked; text) of each step, a task item `- [ ]` or `- [x]` outside fenced code."""
+    found: List[Tuple[int, bool, str]] = []
+    fence = ""
+    for number, line in enumerate(body.split("\n") if "[" in body else ()):
+        bare = line.lstrip()
+        if bare[:3] in ("```", "~~~") and fence in ("", bare[:3]):
+            fence = "" if fence else bare[:3]
+            continue
+        bullet, _, rest = bare.partition(" ")
+        rest = rest.lstrip()
+        listed = bullet in ("-", "*", "+", "•") or (bullet[:-1].isdigit() and bullet[-1:] in (".", ")"))
+        if listed and not fence and rest[:3] in ("[ ]", "[x]", "[X]") and not rest[3:4].strip():
+            found.append((number, rest[1] != " ", rest[3:].strip()))
+    return found
 
 
 def _text(value: Any) -> str:

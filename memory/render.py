@@ -76,14 +76,14 @@ def clip(text: str, units: int, more: str = " …") -> str:
     return cut.rstrip() + more
 
 
-def block(part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: str = "") -> str:
+def block(part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: Sequence[str] = ()) -> str:
     """Fence lines that are clean already: `<dayleaf-memory part="brief" tag="1a2b3c4d">` … `</dayleaf-memory>`.
 
-    rules: approved ones, which come first, in an element that no clean text can open or close.  passing: one of the lines,
-    which the tag leaves out, since it changes with every block.
+    rules: approved ones, which come first, in an element that no clean text can open or close.  passing: lines of these
+    that the tag leaves out, since they change with every block.
     """
     ruled = ['<%s approved="user">' % RULES, *rules, "</%s>" % RULES] if rules else []
-    lasting = "\n".join([*ruled, *(line for line in lines if line != passing)])
+    lasting = "\n".join([*ruled, *(line for line in lines if line not in passing)])
     tag = "%08x" % crc32(lasting.encode("utf-8", "replace"))
     body = "\n".join([*ruled, *lines])
     return '<%s part="%s" tag="%s">\n%s\n%s\n</%s>' % (FENCE, part, tag, NOTICE, body, FENCE)

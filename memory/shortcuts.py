@@ -1,6 +1,6 @@
 """UserPromptExpansion: dayleaf's slash commands, answered by the command line in a child.
 
-What is for the user alone (`status`, `why`, `standup`, `harvest`, `on`, `off`) blocks the expansion: its text reaches the
+What is for the user alone (`status`, `why`, `standup`, `harvest`, `plan`, `on`, `off`) blocks the expansion: its text reaches the
 user, and no model is asked.  What the model is to work with (`recall`, `distill`, `learn`, `checkpoint`, `handoff`) becomes
 context beside the command's own text.  The arguments go to the child's stdin as they were typed, through no shell.
 """
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Event = dict[str, Any]
 
-SHOWN = ("status", "why", "standup", "harvest", "on", "off")
+SHOWN = ("status", "why", "standup", "harvest", "plan", "on", "off")
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
-WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff")
+WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan")
 TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
 UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
@@ -74,7 +74,7 @@ def _options(verb: str, event: Event) -> list[str]:
     session = paths.safe_id(event.get("session_id"))
     options = ["--hook"] if verb in GIVEN else []
     options += ["--session", session] if session and verb in WITH_SESSION else []
-    if verb in ("learn", "handoff"):
+    if verb in ("learn", "handoff", "plan"):
         options += ["--source", "human"]  # the user typed it, although the client's environment says agent
     transcript = event.get("transcript_path")
     if verb in ("checkpoint", "handoff") and isinstance(transcript, str) and transcript:

@@ -1,0 +1,251 @@
+"""The verb plan: what is to be done here, step by step."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from memory import clock, files, paths, terminal
+from memory.call import Call, nearest, read_stdin, record_json, session_of, shown
+from memory.errors import StoreError, UsageError
+from memory.writing import author, first_clause, written
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.records import Record
+    from memory.store import Store
+
+ENDED = 5  # plans that are listed below the active one
+MARKS = {True: "x", False: " "}
+
+
+def plan(call: Call) -> int:
+    """Make a plan, list, show or change the active one, or end it."""
+    words = call.words
+    if call.options.args_from_stdin and words:  # a slash command gives them as one
+        words = words[0].split(None, 1) if words[0].split(None, 1)[0] in WORDS else words
+    if not words:
+        return _list(call, [])
+    word = words[0]
+    if word in WORDS:
+        run, allowed = WORDS[word]
+        _only(call, "plan " + word, allowed)
+        return run(call, words[1:])
+    _only(call, "a new plan", ("shared", "replace", "step"))
+    if len(words) == 1 and word.isalpha() and nearest(word, WORDS, ""):
+        raise UsageError("unknown word '%s' of plan; %s" % (shown(word), nearest(word, WORDS, "")))
+    title, body = parted(read_stdin() if words == ["-"] else " ".join(words), call.options.step or ())
+    return written(call, made(call, title, body, paths.SHARED if call.options.shared else paths.PRIVATE), "planned")
+
+
+def _only(call: Call, what: str, allowed: tuple[str, ...]) -> None:
+    """Refuse options that mean nothing here."""
+    given = [name for name in OPTIONS if getattr(call.options, name) and name not in allowed]
+    if given:
+        raise UsageError("%s takes no --%s; `dayleaf plan --help` lists what does" % (what, given[0]))
+
+
+# ---- making
+
+def parted(said: str, steps: Any = ()) -> tuple[str, str]:
+    """Return (title, body) of a plan's text: a short first line is the title alone; raises UsageError for an empty one.
+
+    steps: more of them, added as task items.
+    """
+    from memory.redact import strip_private
+
+    said = strip_private(said).strip()
+    if not said:
+        raise UsageError("an empty plan; give it as an argument or on stdin")
+    title = first_clause(said)
+    first, _, rest = said.partition("\n")
+    body = rest.strip("\n") if terminal.one_line(first.lstrip("#")).rstrip(".;。 ") == title else said
+    items = "\n".join("- [ ] " + terminal.one_line(step) for step in steps)
+    whole = "\n\n".join(part for part in (body, items) if part)
+    return title, whole + "\n" if whole else ""
+
+
+def made(call: Call, title: str, body: str, tier: str, extra: dict[str, Any] | None = None) -> Record:
+    """Write a new plan, which is the active one then; raises StoreError where another one is and --replace is not given."""
+    store = call.store()
+    before = standing(call, store)
+    kept = store.add("plan", title, body, tier=tier, source=call.options.source or author(call), session=session_of(call),
+                     extra={**(extra or {}), "status": "active"})
+    for old in before:
+        if old.name != kept.name:
+            _end(call, store, old, "dropped", "replaced by " + kept.id)
+    call.indexed()
+    return kept
+
+
+def standing(call: Call, store: Store) -> list[Record]:
+    """Return the active plans; raises StoreError where there is one and --replace is not given."""
+    found = _active(store)
+    if found and not call.options.replace:
+        raise StoreError("the plan %s '%s' is active; `dayleaf plan done %s` or `plan drop %s` ends it, --replace drops it" % (
+            found[0].id, shown(found[0].title), found[0].id, found[0].id))
+    return found
+
+
+def _active(store: Store) -> list[Record]:
+    from memory import plans
+
+    return plans.active(store.each(("plan",)))
+
+
+# ---- showing
+
+def _list(call: Call, words: list[str]) -> int:
+    """List the active plan with its steps, then those that ended last."""
+    _none_of(words, "list")
+    _only(call, "plan list", ())
+    from memory import plans
+
+    every = list(call.store().each(("plan",)))
+    found = plans.active(every)
+    ended = sorted((r for r in every if not r.active), key=lambda r: (-r.updated, r.name))
+    lines = []
+    for record in found:
+        lines += [_line(record), *("  %2d [%s] %s" % row for row in _steps(record))]
+    if len(found) > 1:
+        lines.append("%d plans are active, %s counts; `dayleaf plan done ID` ends one" % (len(found), found[0].id))
+    lines += [""] * bool(lines and ended) + [_line(record) for record in ended[:ENDED]]
+    if len(ended) > ENDED:
+        lines.append("and %d more; `dayleaf recall --kind plan` lists them" % (len(ended) - ENDED))
+    return call.answer([_json(record) for record in [*found, *ended]], lines or [_none(call)])
+
+
+def _line(record: Record) -> str:
+    """Write one plan: its id, status, progress and title."""
+    from memory import plans
+
+    done, of = plans.progress(record)
+    cells = [terminal.one_line(record.id), record.status, *(["%d of %s done" % (done, terminal.count(of, "step"))] if of else []),
+             terminal.one_line(record.title)]
+    return "  ".join(cells)
+
+
+def _steps(record: Record) -> list[tuple[int, str, str]]:
+    """Return (number, mark, text) of each step."""
+    from memory import records
+
+    return [(number, MARKS[ticked], terminal.one_line(text))
+            for number, (_, ticked, text) in enumerate(records.steps(record.body), 1)]
+
+
+def _json(record: Record) -> dict[str, Any]:
+    from memory import plans
+
+    done, of = plans.progress(record)
+    steps = [{"number": number, "done": mark == MARKS[True], "text": text} for number, mark, text in _steps(record)]
+    return {**record_json(record), "status": record.status, "done": done, "of": of, "steps": steps}
+
+
+def _show(call: Call, words: list[str]) -> int:
+    """Print a plan."""
+    found = _one(call, call.store(), words)
+    facts = [("status", found.status), ("file", call.place.path(found.name))]
+    head = terminal.record(found, call.now, call.style(), facts)
+    return call.answer({**_json(found), "path": call.place.path(found.name), "body": found.body},
+                       [*head, "", terminal.plain(found.body).rstrip("\n")])
+
+
+# ---- changing
+
+def _update(call: Call, words: list[str]) -> int:
+    """Replace the body of the active plan, or add to it."""
+    from memory import plans
+    from memory.redact import strip_private
+
+    said = strip_private(read_stdin() if words == ["-"] else " ".join(words)).strip()
+    if not said:
+        raise UsageError("an empty update; give the text as an argument, or `-` for stdin")
+    store = call.store()
+    found = _one(call, store, [])
+    before = store.raw(found.name)
+    return _changed(call, store, found, before, plans.rewritten(before, said, call.options.append))
+
+
+def _step(call: Call, words: list[str]) -> int:
+    """Tick a step of the active plan off, or open it again."""
+    from memory import plans
+
+    if len(words) != 1 or not words[0].strip().isdecimal():
+        raise UsageError("plan step wants one number; `dayleaf plan` lists them")
+    store = call.store()
+    found = _one(call, store, [])
+    before = store.raw(found.name)
+    after = plans.ticked(before, int(words[0]), not call.options.undo)
+    if after == before:
+        return call.answer(_json(found), ["step %d is %s already" % (int(words[0]), "open" if call.options.undo else "done")])
+    return _changed(call, store, found, before, after)
+
+
+def _changed(call: Call, store: Store, found: Record, before: bytes, after: bytes) -> int:
+    """Write a plan's file, with the instant where it has frontmatter, and show the plan."""
+    from memory import frontmatter
+
+    if frontmatter.parse(after).meta:
+        after = frontmatter.edit(after, {"updated": clock.iso(call.now)})
+    kept = store.replace(found.name, after, files.sha256(before))
+    call.indexed()
+    secret = ["  a secret was taken out of it"] if "[redacted:" in kept.body and "[redacted:" not in found.body else []
+    return call.answer(_json(kept), [_line(kept), *("  %2d [%s] %s" % row for row in _steps(kept)), *secret])
+
+
+def _done(call: Call, words: list[str]) -> int:
+    """End a plan as done."""
+    return _ended(call, words, "done", "")
+
+
+def _drop(call: Call, words: list[str]) -> int:
+    """End a plan that is not to be done."""
+    return _ended(call, words, "dropped", call.options.reason or "")
+
+
+def _ended(call: Call, words: list[str], status: str, reason: str) -> int:
+    from memory import plans
+
+    store = call.store()
+    found = _one(call, store, words)
+    if found.status == status:
+        return call.answer(_json(found), ["%s is %s already" % (found.id, status)])
+    kept = _end(call, store, found, status, reason)
+    call.indexed()
+    done, of = plans.progress(kept)
+    left = ["  %s still open" % terminal.count(of - done, "step")] if of > done else []
+    return call.answer(_json(kept), ["%s %s  %s" % (status, kept.id, terminal.one_line(kept.title)), *left])
+
+
+def _end(call: Call, store: Store, found: Record, status: str, reason: str) -> Record:
+    changes = {"status": status, "updated": clock.iso(call.now), "reason": reason}
+    return store.edit(found.name, {key: value for key, value in changes.items() if value})
+
+
+def _one(call: Call, store: Store, words: list[str]) -> Record:
+    """Return the plan of an id, without words the active one; raises UsageError or StoreError where there is none."""
+    if len(words) > 1:
+        raise UsageError("one ID, not %d words; quote a new plan as one argument" % len(words))
+    if words:
+        found = store.find(words[0])
+        if found.kind != "plan":
+            raise UsageError("%s is a %s, not a plan" % (found.id, found.kind))
+        return found
+    every = _active(store)
+    if not every:
+        raise StoreError(_none(call))
+    return every[0]
+
+
+def _none(call: Call) -> str:
+    return "no plan is active in %s; `dayleaf plan \"…\"` makes one" % terminal.one_line(call.place.key)
+
+
+def _none_of(words: list[str], word: str) -> None:
+    if words:
+        raise UsageError("plan %s takes no more words; quote a new plan as one argument" % word)
+
+
+OPTIONS = ("shared", "replace", "step", "append", "undo", "reason")
+WORDS: dict[str, tuple[Callable[[Call, list[str]], int], tuple[str, ...]]] = {
+    "list": (_list, ()), "show": (_show, ()), "update": (_update, ("append",)), "step": (_step, ("undo",)),
+    "done": (_done, ()), "drop": (_drop, ("reason",))}
