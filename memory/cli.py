@@ -15,12 +15,13 @@ from collections.abc import Sequence
 
 from memory import __version__, clock, files, paths, terminal
 from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call, real, whole
+from memory.authoring import new
 from memory.call import Verb, nearest, shown, warn
 from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
 from memory.planning import plan
-from memory.reading import doctor, explain, load, recall, show, stats, status, workspace
+from memory.reading import check, doctor, explain, load, recall, show, stats, status, workspace
 from memory.settings import PROVIDERS, settings
 from memory.telling import handoff, standup
 from memory.upkeep import INDEX, index, redact, rule
@@ -184,6 +185,7 @@ VERBS: dict[str, Verb] = {
     "off": Verb(switch, "", "push nothing more", (SESSION, flag("--project", help="for everyone in this project"))),
     "status": Verb(status, "", "show paths, counts, freshness, settings"),
     "doctor": Verb(doctor, "", "check everything, one verdict a line"),
+    "check": Verb(check, "[FILE…]", "say what is wrong in record files"),
     "stats": Verb(stats, "", "count records, pushes, model calls", (flag("--spend", help="what models cost"),)),
     "index": Verb(index, "|".join(INDEX), "build, refresh, verify, show or export the index", (
         *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
@@ -194,6 +196,11 @@ VERBS: dict[str, Verb] = {
         flag("--hard", help="remove it for good"), flag("--yes", help="without asking"),
         opt("--reason", metavar="WHY", help="for the archive's log"))),
     "restore": Verb(restore, "ID", "bring a record back"),
+    "new": Verb(new, "rule|learning|resource|plan [TITLE]", "write a record in $EDITOR", (
+        flag("--shared", help="in the repository"), flag("--global", dest="tier_global", help="for every project"),
+        flag("--replace", help="plan: drop the plan that is active"),
+        opt("--from", dest="from_file", metavar="FILE", help="begin with this text"), SESSION,
+        opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS))),
     "edit": Verb(edit, "ID", "open a record in $EDITOR"),
     "rule": Verb(rule, "list|approve ID|reject ID", "list rules, decide on one", (
         flag("--pending", help="only those that wait for a decision"),)),

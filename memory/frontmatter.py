@@ -49,6 +49,16 @@ def split(data: bytes) -> Tuple[bytes, int]:
     return data[start:end], offset
 
 
+def key_lines(data: bytes) -> Dict[str, int]:
+    """Return the line of the file, from 1, at which each top-level key of the head stands; of a key given twice the last."""
+    start, end, _ = _fences(data)
+    if end <= start:
+        return {}
+    above = data.count(b"\n", 0, start) + 1
+    lines = data[start:min(end, start + HEAD_LIMIT)].decode("utf-8", "replace").split("\n")
+    return {key: above + first for key, first, _ in _spans(lines) if key}
+
+
 def undecodable(data: bytes) -> bool:
     """Tell whether bytes are UTF-16 or binary rather than text."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):

@@ -1,4 +1,4 @@
-"""The verbs that read: recall, show, load, why, status, doctor, stats, workspace."""
+"""The verbs that read: recall, show, load, why, status, doctor, check, stats, workspace."""
 
 from __future__ import annotations
 
@@ -141,6 +141,19 @@ def doctor(call: Call) -> int:
         found = checks.examine(call.place, call.settings, call.env, call.now)
     call.answer([check._asdict() for check in found], checks.lines(found, call.style()))
     return 1 if any(check.verdict == checks.FAIL for check in found) else 0
+
+
+def check(call: Call) -> int:
+    """Say what is wrong in record files; 1 where something is an error."""
+    from memory import checks
+
+    with call.spinner("reading the records"):
+        looked, faults = checks.some(call.store(), call.words) if call.words else checks.everything(call.store())
+    errors = sum(fault.error for fault in faults)
+    value = {"checked": looked, "errors": errors, "warnings": len(faults) - errors,
+             "faults": [fault._asdict() for fault in faults]}
+    call.answer(value, checks.told(faults, looked, os.getcwd()))
+    return 1 if errors else 0
 
 
 def stats(call: Call) -> int:

@@ -202,20 +202,12 @@ def edited(call: Call, found: Record) -> Record | None:
 
     Raises UsageError where the editor does not start, StoreError where the file has changed meanwhile.
     """
-    import shlex
-    import subprocess
-
     store = call.store()
     before = store.raw(found.name)
-    argv = shlex.split(call.env.get("VISUAL") or call.env.get("EDITOR") or "vi")
     copy = "%s/edit-%s.md" % (call.place.cache, paths.slug(found.id))
     files.replace(copy, before)
-    try:
-        done = subprocess.call([*argv, copy])
-    except OSError as error:
-        raise UsageError("the editor '%s' did not start (%s); set EDITOR" % (argv[0], error.strerror)) from None
-    after = files.read(copy, 64 << 20)
-    if done or after == before:
+    after = in_editor(call, copy)
+    if after is None or after == before:
         files.remove(copy)
         return None
     try:
@@ -224,6 +216,22 @@ def edited(call: Call, found: Record) -> Record | None:
         raise StoreError("%s (your text is kept in %s)" % (error, copy)) from None
     files.remove(copy)
     return found
+
+
+def in_editor(call: Call, path: str) -> bytes | None:
+    """Open a file in $VISUAL or $EDITOR and return what stands in it then, None where the editor said that it failed.
+
+    Raises UsageError where it does not start.
+    """
+    import shlex
+    import subprocess
+
+    argv = shlex.split(call.env.get("VISUAL") or call.env.get("EDITOR") or "vi")
+    try:
+        done = subprocess.call([*argv, path])
+    except OSError as error:
+        raise UsageError("the editor '%s' did not start (%s); set EDITOR" % (argv[0], error.strerror)) from None
+    return None if done else files.read(path, 64 << 20)
 
 
 def switch(call: Call) -> int:
