@@ -195,8 +195,7 @@ def steps(body: str) -> List[Tuple[int, bool, str]]:
         if bare[:3] in ("```", "~~~") and fence in ("", bare[:3]):
             fence = "" if fence else bare[:3]
             continue
-        bullet, _, rest = bare.partition(" ")
-        rest = rest.lstrip()
+        bullet, rest, *_ = [*bare.split(None, 1), "", ""]
         listed = bullet in ("-", "*", "+", "•") or (bullet[:-1].isdigit() and bullet[-1:] in (".", ")"))
         if listed and not fence and rest[:3] in ("[ ]", "[x]", "[X]") and not rest[3:4].strip():
             found.append((number, rest[1] != " ", rest[3:].strip()))

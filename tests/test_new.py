@@ -62,8 +62,9 @@ def test_a_rule_is_written_in_the_editor(made, run, left):
                          ids=["unchanged", "editor failed", "emptied", "nothing said"])
 def test_nothing_is_written_where_nothing_was_said(run, left, edit):
     """And no file is left behind."""
-    done = run(edit, "new", "learning")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "nothing was written\n", "") and left() == ([], [])
+    for title in ([], ["A title"]) if edit in ("true", ": > \"$1\"") else ([],):
+        done = run(edit, "new", "learning", *title)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "nothing was written\n", "") and left() == ([], [])
 
 
 def test_a_text_with_a_fault_is_kept_with_a_way_back_in(run, made, left):

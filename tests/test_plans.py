@@ -264,6 +264,23 @@ def test_checkpoints_name_the_plan_that_they_served(made, ok, place, now, env, h
     assert meta(place.path(name))["plan"] == kept["id"]
 
 
+def test_a_checkpoint_keeps_its_plan_when_it_grows(made, place, now, env, home):
+    """The plan may be gone by then."""
+    kept = made("Serve it")
+    folder = Path(home, ".claude", "projects", "p")
+    folder.mkdir(parents=True)
+    path = folder / "s-1.jsonl"
+    lines = (ROOT / "tests/data/transcripts/tools-headless.jsonl").read_bytes().splitlines(keepends=True)
+    half, settings = len(lines) * 2 // 3, vault.settings(capture_stopAfter=1)
+    path.write_bytes(b"".join(lines[:half]))
+    name = capture.capture(place, settings, env, clock.now(), "s-1", str(path), "stop")
+    before = Path(place.path(name)).read_bytes()
+    os.unlink(kept["path"])
+    path.write_bytes(b"".join(lines))
+    assert capture.capture(place, settings, env, clock.now(), "s-1", str(path), "stop") == name
+    assert Path(place.path(name)).read_bytes() != before and meta(place.path(name))["plan"] == kept["id"]
+
+
 def test_a_session_serves_the_plan_that_it_finished(place, now):
     """A plan that ended before the stretch, or began after it, is not the one."""
     from memory.store import Store
@@ -295,6 +312,6 @@ def test_the_slash_command_answers_without_a_model(world, typed, said):
 
 def test_steps_are_task_items_outside_code():
     """Any bullet or number; a link, a checkbox in prose and fenced code are none."""
-    body = "- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n2) [ ] e\n- [link](x)\n[ ] f\n- [ ](x)\n~~~\n- [ ] g\n~~~\n  - [ ] h"
+    body = "- [ ] a\n* [x] b\n+ [X] c\n1. [ ] d\n2) [ ] e\n- [link](x)\n[ ] f\n- [ ](x)\n~~~\n- [ ] g\n~~~\n  -\t[ ]\th\n\n-"
     assert records.steps(body) == [(0, False, "a"), (1, True, "b"), (2, True, "c"), (3, False, "d"), (4, False, "e"),
                                    (11, False, "h")]
