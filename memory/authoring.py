@@ -21,7 +21,8 @@ def new(call: Call) -> int:
     """Open a template in $VISUAL or $EDITOR and keep what comes back; nothing where it is unchanged or empty."""
     kind = call.words[0] if call.words else ""
     if kind not in KINDS:
-        raise UsageError("new wants a kind, not '%s'; %s" % (shown(kind), nearest(kind, KINDS, "use one of " + ", ".join(KINDS))))
+        raise UsageError("new wants a kind%s; %s" % (
+            ", not '%s'" % shown(kind) if kind else "", nearest(kind, KINDS, "use one of " + ", ".join(KINDS))))
     tier = _tier(call, kind)
     if kind == "plan":
         planning.standing(call, call.store())

@@ -152,8 +152,8 @@ def _show(call: Call, words: list[str]) -> int:
 # ---- changing
 
 def _update(call: Call, words: list[str]) -> int:
-    """Replace the body of the active plan, or add to it."""
-    from memory import plans
+    """Replace the body of the active plan, or add to it; its title stays."""
+    from memory import frontmatter, plans, records
     from memory.redact import strip_private
 
     said = strip_private(read_stdin() if words == ["-"] else " ".join(words)).strip()
@@ -162,7 +162,10 @@ def _update(call: Call, words: list[str]) -> int:
     store = call.store()
     found = _one(call, store, [])
     before = store.raw(found.name)
-    return _changed(call, store, found, before, plans.rewritten(before, said, call.options.append))
+    after = plans.rewritten(before, said, call.options.append)
+    if records.from_bytes(found.name, after, call.now).title != found.title:  # it stood in the text that went
+        after = frontmatter.edit(after, {"title": found.title})
+    return _changed(call, store, found, before, after)
 
 
 def _step(call: Call, words: list[str]) -> int:

@@ -156,6 +156,16 @@ def test_an_update_replaces_the_text_or_adds_to_it(made, ok, refused):
     assert "an empty update" in refused(2, "plan", "update", " ")
 
 
+def test_an_update_keeps_a_title_that_stood_in_the_text(ok, place):
+    """Of a file by hand without frontmatter."""
+    path = Path(place.private, "plans", "bare.md")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"# Bare\n- [ ] a\n")
+    assert ok("plan", "update", "--append", "- [ ] b") and path.read_bytes() == b"# Bare\n- [ ] a\n- [ ] b\n"
+    assert ok("plan", "update", "- [ ] c").split("\n")[0].endswith("0 of 1 step done  Bare")
+    assert path.read_bytes().startswith(b"---\ntitle: Bare\n") and path.read_bytes().endswith(b"- [ ] c\n")
+
+
 def test_plans_end_done_or_dropped(made, ok, refused):
     """The active one, or that of an ID; what is still open is said."""
     kept = made("-", stdin=TEXT)
