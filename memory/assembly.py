@@ -250,8 +250,10 @@ def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
 
 def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[int]:
     number = segment.KINDS.index(kind)
-    chosen = sorted((-row.created, row.name, row.number) for row in rows if row.flags & 7 == number and row.flags & flag == flag)
-    return [n for _, _, n in chosen[:most]]
+    # Of rules the user's own come first: no repository may crowd them out of the list.
+    chosen = sorted((kind == "rule" and row.name[:2] == "s/", -row.created, row.name, row.number)
+                    for row in rows if row.flags & 7 == number and row.flags & flag == flag)
+    return [n for _, _, _, n in chosen[:most]]
 
 
 def _topics(rows: Sequence[Row], pushable: int) -> List[List[Any]]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     Chosen = List[List[Any]]
 
 PLAN_UNITS, CHECKPOINT_UNITS, HANDOFF_UNITS = 1200, 1800, 1800
+RULES_UNITS = 2500  # at most kept for approved rules that are linked with something
+ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
+MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
 MOST_HANDOFFS = 8  # checkpoints that are read for the newest one which is no handoff
 STALE_DAYS = 14  # days without a change after which a plan is asked about
@@ -33,7 +36,7 @@ def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Opt
     except Exception as error:
         block = ""
         hookio.note(env, "session_start", error)
-    return context.output("SessionStart", block, notices(place, settings)), True
+    return context.output("SessionStart", block, notices(place, settings, event)), True
 
 
 def _answer(event: Event, env: Dict[str, str], now: float, place: Place, settings: Config, path: str,
@@ -73,6 +76,10 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     learnings = found.listed("learnings")
     name = loader.strategy(found.learnings, found.learning_tokens, settings)
     budget.take(_headline(found))
+    rules = [r for r in context.approved_rules(found) if r.links] if settings["load.rules"] else []
+    held = min(RULES_UNITS, sum(text.utf16(context.item(r, context.ITEM_UNITS)) + 1 for r in rules) + context.LEAST_UNITS)
+    held = held if rules else 0
+    budget.left -= held
     counted = _handoff(found, note, budget, chosen)
     asked = _plan(found, now, budget, chosen)
     _work(found, note if counted else None, budget, chosen)
@@ -80,8 +87,8 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
         _all(found, learnings, budget, chosen)
     else:
         _overview(found, name, learnings, budget)
-    if settings["load.rules"]:
-        context.add_rules(found, frozenset(), {c[0] for c in chosen}, budget, chosen)
+    budget.left += held
+    context.add_rules(rules, frozenset(), {c[0] for c in chosen}, budget, chosen)
     if len(budget.lines) < 2:
         return "", []
     return render.block("brief", [*budget.lines, MORE], budget.rules, (counted, asked)), chosen
@@ -177,9 +184,14 @@ def _overview(found: Index, name: str, learnings: Sequence[Any], budget: render.
         budget.take("\n".join(["", "Newest of %d learnings:" % found.learnings, *recent]))
 
 
-def notices(place: Place, settings: Config) -> str:
-    """Return what the user must hear once at a session's start: failures since the last, settings that are off."""
+def notices(place: Place, settings: Config, event: Event) -> str:
+    """Return what the user must hear once at a session's start: failures since the last, settings that are off, records and
+    rules by others."""
     lines = list(settings.problems[:3])
+    try:
+        lines += announcement(place, event)
+    except (OSError, ValueError):
+        pass
     failures = unsaid(place.home)
     if failures:
         last = failures[-1]
@@ -202,3 +214,46 @@ def unsaid(home: str) -> List[Dict[str, Any]]:
     except OSError:
         return []
     return jsonio.rows(data[mark if mark <= len(data) else 0:])[-50:]
+
+
+def announcement(place: Place, event: Event) -> List[str]:
+    """Return the line that announces the shared tier, none where the user has heard it; the worker marks it as said.
+
+    review.py describes the mark.
+    """
+    if not files.is_folder(place.shared) or event.get("agent_id"):
+        return []
+    try:
+        version, said, records, rules = files.read(place.cache + "/" + place.scope + ".review", 64).split()[:4]
+    except OSError:
+        version, said, records, rules = b"1", b"0", *(b"%d" % count for count in _counted(place))
+    if (version, said) != (b"1", b"0") or not int(records):
+        return []
+    event[ANNOUNCED] = True
+    line = "%d record%s shared through this repository" % (int(records), "" if int(records) == 1 else "s")
+    if not int(rules):
+        return [line + ": notes to check, none of them waits for review"]
+    return ["%s; %d rule%s for review: `dayleaf review`" % (line, int(rules), " waits" if int(rules) == 1 else "s wait")]
+
+
+def _counted(place: Place) -> Tuple[int, int]:
+    """Count (records, rules without a decision) of a shared tier that no worker has read yet, by folder and file alone."""
+    from memory import trust
+    from memory.paths import FOLDERS
+    from memory.walk import is_record
+
+    decided = {key[2] for key in trust.decisions(place.home) if key[0] == place.key}
+    records = rules = seen = 0
+    folders = [place.shared + "/" + folder for folder in FOLDERS.values()]
+    while folders and seen < MOST_ENTRIES:
+        folder = folders.pop()
+        inside = files.is_folder(folder) and files.inside(folder, place.root)
+        for entry in files.posix.scandir(folder) if inside else ():
+            seen += 1
+            if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
+                folders.append(entry.path)
+            elif is_record(entry.name) and entry.is_file(follow_symlinks=False):
+                records += 1
+                rules += (entry.path.startswith(place.shared + "/rules/")
+                          and files.sha256(files.read(entry.path, RULE_BYTES, follow=False)) not in decided)
+    return records, rules

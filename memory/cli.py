@@ -22,9 +22,10 @@ from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
 from memory.planning import plan
 from memory.reading import check, doctor, explain, load, recall, show, stats, status, workspace
+from memory.ruling import go_through, rule
 from memory.settings import PROVIDERS, settings
 from memory.telling import handoff, standup
-from memory.upkeep import INDEX, index, redact, rule
+from memory.upkeep import INDEX, index, redact
 from memory.writing import checkpoint, edit, forget, learn, restore, switch
 
 MODELS = tuple(name for name in PROVIDERS if name != "extract")
@@ -202,8 +203,15 @@ VERBS: dict[str, Verb] = {
         opt("--from", dest="from_file", metavar="FILE", help="begin with this text"), SESSION,
         opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS))),
     "edit": Verb(edit, "ID", "open a record in $EDITOR"),
-    "rule": Verb(rule, "list|approve ID|reject ID", "list rules, decide on one", (
-        flag("--pending", help="only those that wait for a decision"),)),
+    "rule": Verb(rule, "suggest TITLE|list|review|approve ID…|reject ID…|edit ID", "suggest rules, list them, decide on them", (
+        opt("--rationale", metavar="WHY", help="suggest: why it holds (required)"),
+        opt("--body", metavar="TEXT", help="suggest: what it says at length, or `-` for stdin"),
+        opt("--title", metavar="T", help="suggest: its title, in place of words"), TAG,
+        opt("--link", action="append", metavar="ID", help="suggest: a record it belongs to (repeatable)"),
+        flag("--global", dest="tier_global", help="suggest: for every project"),
+        flag("--shared", help="suggest: in the repository"),
+        flag("--pending", help="list: only those that wait for a decision"))),
+    "review": Verb(go_through, "", "decide on every rule that waits"),
     "redact": Verb(redact, "-", "take secrets out of stdin", (flag("--batch", help="JSONL {id, text}"),)),
     "config": Verb(settings, "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
     "workspace": Verb(workspace, "", "name the workspace and its tiers"),

@@ -52,7 +52,7 @@ def _chosen(found: Index, event: Event, prompt: str, settings: Config,
             state: receipts.Session) -> Tuple[loader.Choice, str, Chosen]:
     mode = event.get("permission_mode")
     choice = loader.choose(found, prompt, mode if isinstance(mode, str) else "", settings, state.shown)
-    block, shown = with_prompt(found, choice, prompt, settings, state)
+    block, shown = with_prompt(found, choice, prompt, settings, state, mode if isinstance(mode, str) else "")
     return choice, block, shown
 
 
@@ -125,25 +125,29 @@ def _is_absent(place: Place, error: Exception) -> bool:
     return len(head) == segment.HEADER_SIZE and segment.HEADER.unpack_from(head)[3] != text.VERSION
 
 
-def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Config,
-                state: receipts.Session) -> Tuple[str, Chosen]:
-    """Return (the block for a prompt, what it shows); ("", []) where nothing reaches the threshold."""
+def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Config, state: receipts.Session,
+                mode: str = "") -> Tuple[str, Chosen]:
+    """Return (the block for a prompt, what it shows); ("", []) where nothing reaches the threshold.
+
+    mode: the host's permission mode.
+    """
     budget = render.Budget(settings["load.promptChars"] - render.overhead("prompt"))
     chosen: Chosen = []
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
     if not picks and not state.prompts and choice.strategy != loader.LOAD_ALL:
         recent = [d for d in found.listed("learnings") if d.id not in state.shown]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
+    picked = [(record, relevance, reason) for doc, relevance, reason in picks for record in reread(found, [doc])
+              if record.accepted and record.kind == "learning"]
     if settings["load.rules"]:
-        stems = frozenset(term for term, _ in text.terms(prompt))
-        add_rules(found, stems, {doc.id for doc, _, _ in picks}, budget, chosen, state.shown)
-    for doc, relevance, reason in picks:
+        rules = approved_rules(found, state.shown)
+        tags = context_tags(prompt, mode, settings) if rules else frozenset()
+        add_rules(rules, tags, {record.id for record, _, _ in picked}, budget, chosen)
+    for record, relevance, reason in picked:
         if budget.left < LEAST_UNITS:
             break
-        for record in reread(found, [doc]):
-            if record.accepted and record.kind == "learning" and \
-                    budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt)):
-                chosen.append([record.id, round(relevance, 3), reason])
+        if budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt)):
+            chosen.append([record.id, round(relevance, 3), reason])
     return (render.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
 
@@ -242,26 +246,51 @@ def reread(found: Index, docs: Iterable[Any], full: bool = False) -> Iterable[An
             yield record
 
 
-def add_rules(found: Index, stems: frozenset[str], shown_now: set[str], budget: render.Budget, chosen: Chosen,
-           before: Iterable[str] = ()) -> None:
-    """Add the approved rules whose tag meets the prompt's terms, or that a shown record is linked with."""
+def approved_rules(found: Index, before: Iterable[str] = ()) -> List[Any]:
+    """Return the rules whose exact content is approved, newest first, each content once.
+
+    before: ids that this session has seen.  A rule is read whole from its file; one behind a link counts for nothing.
+    """
     docs = found.listed("rules")
     if not docs:
-        return
+        return []
     from memory import trust
 
-    approved = trust.approved(found.place.home)
-    keys = {"g": "global"}
-    for record in reread(found, [d for d in docs if d.id not in before], full=True):
-        key = keys.get(record.tier, found.place.key)
-        if (key, record.id, record.checksum) not in approved:
+    place, approved = found.place, trust.approved(found.place.home)
+    kept: Dict[str, Any] = {}
+    for record in reread(found, [d for d in docs if d.id not in before] if approved else (), full=True):
+        if (trust.workspace_of(record.name, place.key), record.id, record.checksum) in approved and record.kind == "rule" \
+                and not files.is_link(place.path(record.name)):
+            kept.setdefault(record.checksum, record)
+    return list(kept.values())
+
+
+def context_tags(prompt: str, mode: str, settings: Config) -> frozenset[str]:
+    """Return the terms that a rule's tag may meet: those of the prompt, and of the category that the loader derives of it."""
+    stems = frozenset(term for term, _ in text.terms(prompt))
+    category = loader.category_of(stems, mode, loader.categories(settings["load.routes"]))
+    return stems.union(term for term, _ in text.terms(category))
+
+
+def is_met(tag: str, tags: frozenset[str]) -> bool:
+    """Tell whether a tag stands in a context: all its words, or, of a word without blanks in it, all its pairs of letters."""
+    words = {term for term, weight in text.terms(tag) if weight >= 1.0}
+    whole = [word for word in words if len(word) < 3 or not words.issuperset(word[i:i + 2] for i in range(len(word) - 1))]
+    return bool(whole) and tags.issuperset(whole)
+
+
+def add_rules(rules: Iterable[Any], tags: frozenset[str], shown: set[str], budget: render.Budget, chosen: Chosen) -> None:
+    """Add the rules of which a tag stands in the context, or that are linked with a shown record.
+
+    A rule without tags and links is in no context.  A linked one leaves room for its record.
+    """
+    for record in rules:
+        tagged = any(is_met(tag, tags) for tag in record.tags)
+        if not tagged and not any(link.target in shown for link in record.links):
             continue
-        tags = {term for tag in record.tags for term, _ in text.terms(tag)}
-        linked = any(link.target in shown_now for link in record.links)
-        if not linked and tags.isdisjoint(stems):
-            continue
-        if budget.take(item(record, ITEM_UNITS), rule=True):
-            chosen.append([record.id, 1.0, "rule: linked" if linked else "rule: tag"])
+        room = min(ITEM_UNITS, budget.left - (1 if tagged else LEAST_UNITS))
+        if room >= LEAST_UNITS and budget.take(item(record, room), rule=True):
+            chosen.append([record.id, 1.0, "rule: tag" if tagged else "rule: linked"])
 
 
 def opened_session(event: Event, env: Dict[str, str]) -> Tuple[Place, Config, str, receipts.Session]:

@@ -7,6 +7,9 @@ Schema, version 1, of `<home>/trust.jsonl`, one line a decision, the latest line
 
 The ledger stands in the user's own directory, so a cloned repository cannot approve itself, and it names the SHA-256 of
 the bytes that were shown, so an edit makes a record pending again.  What a file says of itself counts for nothing.
+
+`<home>/approved/<sha256>` keeps the bytes of what was approved, to show what an edit changed.  It approves nothing, is
+believed only where its hash is its name, and may be deleted: then the whole file is shown.
 """
 
 from __future__ import annotations
@@ -17,12 +20,13 @@ from memory.paths import GLOBAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, FrozenSet, Tuple
+    from typing import Dict, FrozenSet, Optional, Tuple
 
     Approval = Tuple[str, str, str]  # workspace, id, sha256
 
 LEDGER = "trust.jsonl"
 LIMIT = 64 << 20  # bytes of the ledger that are read: 300,000 decisions
+KEPT = "approved"  # folder of approved content
 EVERYWHERE = "global"  # the workspace of records of the global tier
 DECISIONS = ("approve", "reject")
 
@@ -38,7 +42,8 @@ def approved(home: str) -> FrozenSet[Approval]:
 
 
 def decisions(home: str) -> Dict[Approval, str]:
-    """Read the last decision on each (workspace, id, sha256); none where the ledger is absent or open to other writers.
+    """Read the last decision on each (workspace, id, sha256), oldest first; none where the ledger is absent or open to
+    other writers.
 
     home: dayleaf's directory.  A line that is torn or no decision is passed over.
     """
@@ -57,7 +62,9 @@ def decisions(home: str) -> Dict[Approval, str]:
         try:
             value = jsonio.parse(line) if line else None
             if isinstance(value, dict) and value["v"] == 1 and value["decision"] in DECISIONS:
-                last[str(value["workspace"]), str(value["id"]), str(value["sha256"])] = value["decision"]
+                key = str(value["workspace"]), str(value["id"]), str(value["sha256"])
+                last.pop(key, None)
+                last[key] = value["decision"]
         except (ValueError, KeyError, TypeError):
             continue
     return last
@@ -82,6 +89,29 @@ def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: s
     except OSError as error:
         raise StoreError("%s: not written, %s; check its permissions" % (path,
                                                                          (error.strerror or "").lower())) from error
+
+
+def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
+    """Return the SHA-256 of what was approved last under an id, or "".  decided: what `decisions` returned."""
+    found = ""
+    for key, decision in decided.items():
+        if decision == "approve" and key[:2] == (workspace, id):
+            found = key[2]
+    return found
+
+
+def keep(home: str, data: bytes) -> None:
+    """Keep approved bytes to compare an edit with; raises OSError."""
+    files.replace(home + "/" + KEPT + "/" + files.sha256(data), data)
+
+
+def kept(home: str, sha256: str) -> Optional[bytes]:
+    """Return the approved bytes of a SHA-256, or None where they are not there, or are others."""
+    try:
+        data = files.read(home + "/" + KEPT + "/" + sha256, follow=False)
+    except OSError:
+        return None
+    return data if files.sha256(data) == sha256 else None
 
 
 def _ours(fd: int) -> bool:

@@ -1,4 +1,4 @@
-"""The verbs that look after the memory: index, rule, redact."""
+"""The verbs that look after the memory: index, redact."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from typing import Any, Callable
 
 from memory import files, terminal
-from memory.call import Call, confirmed, nearest, shown, to_json
+from memory.call import Call, nearest, shown, to_json
 from memory.errors import StoreError, UsageError
 
 
@@ -110,58 +110,6 @@ def _export(call: Call) -> int:
 
 INDEX: dict[str, Callable[[Call], int]] = {
     "build": _build, "refresh": _refresh, "verify": _verify, "status": _index_status, "export": _export}
-
-
-def rule(call: Call) -> int:
-    """List rules, or approve or reject one on a terminal."""
-    from memory import trust
-
-    words = call.words or ["list"]
-    if words[0] not in ("list", "approve", "reject"):
-        raise UsageError("unknown word '%s' of rule; %s" % (
-            shown(words[0]), nearest(words[0], ("list", "approve", "reject"), "use list, approve or reject")))
-    if words[0] == "list":
-        decided = trust.decisions(call.place.home)
-        states = {"approve": "approved", "reject": "rejected"}
-        rows = [[r.id, states.get(decided.get((trust.workspace_of(r.name, call.place.key), r.id, r.checksum), ""), "pending"),
-                 terminal.one_line(r.title)] for r in call.store().each(("rule",))]
-        rows = [row for row in rows if row[1] == "pending" or not call.options.pending]
-        return call.answer([dict(zip(("id", "state", "title"), row)) for row in rows],
-                           terminal.table(rows) or ["no rule waits" if call.options.pending else "no rules here"])
-    if len(words) != 2:
-        raise UsageError("rule %s wants one ID" % words[0])
-    return _decide(call, words[0], words[1])
-
-
-def _decide(call: Call, decision: str, id: str) -> int:
-    """Ask the person at the terminal about the exact content; the model has none and cannot answer."""
-    from memory import trust
-
-    store = call.store()
-    try:
-        found = store.find(id)
-    except StoreError as error:
-        raise StoreError(str(error).replace("`dayleaf recall` lists them", "`dayleaf rule list` names the rules")) from None
-    if found.kind != "rule":
-        raise UsageError("%s is a %s, not a rule" % (found.id, found.kind))
-    if call.env.get("CLAUDECODE") or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("only a person decides on a rule: run `dayleaf rule %s %s` in a terminal of your own" % (
-            decision, found.id))
-    data = store.raw(found.name)
-    if decision == "approve" and found.problems:
-        raise UsageError("%s: %s" % (found.name, found.problems[0]))
-    digest = files.sha256(data)
-    content = terminal.visible(data.decode("utf-8", "replace"))
-    sys.stderr.write("%s\n\n%s\n\nsha256 %s\n" % (call.place.path(found.name), content, digest))
-    if not confirmed("%s exactly this? type yes: " % decision):
-        raise UsageError("%s stays as it was" % found.id)
-    import getpass
-
-    trust.decide(call.place.home, trust.workspace_of(found.name, call.place.key), found.id, digest, decision,
-                 getpass.getuser(), call.now)
-    done = "approved" if decision == "approve" else "rejected"
-    return call.answer({"id": found.id, "decision": decision, "sha256": digest},
-                       ["%s %s  %s" % (done, found.id, terminal.one_line(found.title))])
 
 
 def redact(call: Call) -> int:

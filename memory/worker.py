@@ -1,4 +1,5 @@
-"""Detached work behind the hooks: capture, the handoff's count, recovery of lost sessions, refresh, setting up the runtime."""
+"""Detached work behind the hooks: capture, the handoff's count, recovery of lost sessions, refresh, the mark of what
+was announced, setting up the runtime."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def after_start(event: Event, env: Dict[str, str], now: float) -> None:
     place = adoption.at(env, hookio.project_dir(event, env), now)
     settings = config.load(place.home, place.root, env)
     _mark_said(place.home)
-    for step in (_count, _recover, _refresh, _set_up):
+    for step in (_count, _recover, _refresh, _mark_announced, _set_up):
         try:
             step(place, settings, event, env, now)
         except Exception as error:
@@ -63,6 +64,12 @@ def _recover(place: paths.Place, settings: config.Config, event: Event, env: Dic
 def _refresh(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
     indexer.freshen(event, env, now)
     embed(place, settings, env, now)
+
+
+def _mark_announced(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
+    from memory import brief, review
+
+    review.note(place, settings, now, event.get(brief.ANNOUNCED) is True)
 
 
 def embed(place: paths.Place, settings: config.Config, env: Dict[str, str], now: float) -> None:

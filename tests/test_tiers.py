@@ -19,8 +19,8 @@ TIERS = {
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
              " answer spend kept repeat parts distill status doctor why worker draft standup failures statements"
-             " harvest checks templates",
-    "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting planning authoring",
+             " harvest checks templates review",
+    "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting planning authoring ruling",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}
