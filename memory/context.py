@@ -288,8 +288,10 @@ def add_rules(rules: Iterable[Any], tags: frozenset[str], shown: set[str], budge
         tagged = any(is_met(tag, tags) for tag in record.tags)
         if not tagged and not any(link.target in shown for link in record.links):
             continue
-        room = min(ITEM_UNITS, budget.left - (1 if tagged else LEAST_UNITS))
-        if room >= LEAST_UNITS and budget.take(item(record, room), rule=True):
+        room, said = budget.left - (1 if tagged else LEAST_UNITS), item(record, ITEM_UNITS)
+        if text.utf16(said) > room:
+            said = item(record, room) if room >= LEAST_UNITS else ""
+        if said and budget.take(said, rule=True):
             chosen.append([record.id, 1.0, "rule: tag" if tagged else "rule: linked"])
 
 

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness.hook import fire, harmless, payload
 
 from memory import brief, context, indexer, render, review, trust, worker
 from tests import vault
@@ -194,7 +195,8 @@ FAULTY = {
     "an anchor": RULE.replace("it deploys", "&a it deploys"), "a merge key": RULE.replace("tags: [git]", "<<: *a"),
     "a YAML tag": RULE.replace("it deploys", "!!str it deploys"), "bytes": RULE.encode() + b"\xff\n",
     "large": RULE + "word " * 220_000, "an id that is none": RULE.replace("r-1", "r\u200b1"),
-    "read in two ways": RULE.replace("Never push to main", "Never push\n  : to main"), "an open head": RULE.replace("---\nAsk", "Ask")}
+    "tags read in two ways": RULE.replace("[git]", "[[git, all], x]"),
+    "a title read in two ways": RULE.replace("Never push to main", '"Never\\\n  push"'), "an open head": RULE.replace("---\nAsk", "Ask")}
 
 
 @pytest.mark.parametrize("fault", FAULTY)
@@ -360,10 +362,11 @@ def test_a_link_counts_only_where_its_record_is_shown(session, place, now):
     assert "Count batches." not in session("prompt", prompt="kafka offsets", session_id="s2")[1]
 
 
-def test_long_learnings_leave_room_for_a_linked_rule(session, place, now):
+@pytest.mark.parametrize("size", range(850, 1000, 15))
+def test_long_learnings_leave_room_for_a_linked_rule(session, place, now, size):
     """The brief holds room back, and stays inside its budget."""
-    for i in range(9):
-        vault.put(place, f"p/learnings/l{i}.md", f"Title {i}", "long words " * 95)
+    for i in range(10):
+        vault.put(place, f"p/learnings/l{i}.md", f"Title {i}", "x" * size, created=f"2026-11-{20 - i:02d}")
     approve(place, vault.put(place, "p/rules/k.md", "Batches", "Count batches.", rationale="x", links="[l3]"), "k", now)
     indexer.build(place, now)
     block = session("start", source="startup")[1]
@@ -440,3 +443,14 @@ def test_a_damaged_mark_costs_the_line_alone(session, place, env, now, mark):
 def test_a_pending_rule_reads_the_same_to_both_readers(place):
     """What nothing hinders has no problem for either."""
     assert review.hindrance(place, "p/rules/x.md", RULE.encode()) == ""
+
+
+def test_the_hook_announces_a_clone_at_its_first_start_alone(env, place):
+    """As processes, with the work behind them: said once, and the user's home holds the mark."""
+    shared(place)
+    Path(place.home).mkdir(mode=0o700, exist_ok=True)
+    Path(place.home, "runtime").symlink_to(sys.prefix)
+    world = {"HOME": env["HOME"], "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": place.root}
+    told = [harmless(fire("session_start", payload("SessionStart", "startup", session_id="s%d" % i), world)).message
+            for i in range(3)]
+    assert told == ["dayleaf: 3 records shared through this repository; 1 rule waits for review: `dayleaf review`", "", ""]
