@@ -203,7 +203,7 @@ VERBS: dict[str, Verb] = {
         opt("--from", dest="from_file", metavar="FILE", help="begin with this text"), SESSION,
         opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS))),
     "edit": Verb(edit, "ID", "open a record in $EDITOR"),
-    "rule": Verb(rule, "suggest TITLE|list|review|approve ID…|reject ID…|edit ID", "suggest rules, list them, decide on them", (
+    "rule": Verb(rule, "suggest|list|review|approve|reject|edit", "suggest rules, list them, decide on them", (
         opt("--rationale", metavar="WHY", help="suggest: why it holds (required)"),
         opt("--body", metavar="TEXT", help="suggest: what it says at length, or `-` for stdin"),
         opt("--title", metavar="T", help="suggest: its title, in place of words"), TAG,
