@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Callable
 
-from memory import files, paths, review, terminal, trust
+from memory import files, paths, terminal, trust
 from memory.call import Call, confirmed, nearest, read_stdin, record_json, shown, warn
 from memory.errors import StoreError, UsageError
 from memory.writing import author, edited
@@ -39,6 +39,7 @@ def rule(call: Call) -> int:
 
 def _suggest(call: Call, words: list[str]) -> int:
     """Write a rule that waits: who suggests it is kept, and nobody but a person approves it."""
+    from memory import review
     from memory.redact import strip_private
 
     options = call.options
@@ -75,6 +76,8 @@ def _linked(store: Store, id: str) -> str:
 
 def _list(call: Call, words: list[str]) -> int:
     """Show rules with their state, and why they wait."""
+    from memory import review
+
     if words:
         raise UsageError("rule list takes no more words, not '%s'" % shown(words[0]))
     found = [one for one in review.standings(call.store().each(("rule",)), call.place)
@@ -88,6 +91,8 @@ def _list(call: Call, words: list[str]) -> int:
 
 def _edit(call: Call, words: list[str]) -> int:
     """Open a rule in $VISUAL or $EDITOR; what was changed waits again."""
+    from memory import review
+
     found = _named(call.store(), "edit", words[:1] if len(words) == 1 else [])[0]
     changed = edited(call, found)
     if changed is None:
@@ -163,6 +168,8 @@ def _whole(store: Store, name: str) -> tuple[Record, bytes]:
 
 
 def _check(call: Call, record: Record, data: bytes) -> None:
+    from memory import review
+
     hindrance = review.hindrance(call.place, record.name, data)
     if hindrance:
         raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
@@ -170,6 +177,7 @@ def _check(call: Call, record: Record, data: bytes) -> None:
 
 def _decide(call: Call, store: Store, record: Record, data: bytes, decision: str) -> dict[str, Any]:
     """Record a decision on exactly the bytes that were shown; raises StoreError where the file holds others by now."""
+
     import getpass
 
     home, digest = call.place.home, files.sha256(data)
@@ -196,6 +204,8 @@ def _told(call: Call, done: list[dict[str, Any]]) -> int:
 
 def _content(call: Call, record: Record, data: bytes) -> list[str]:
     """Write a rule's file out for the person: where it stands, all of it, what changed since it was approved, its hash."""
+    from memory import review
+
     place, text = call.place, terminal.visible(data.decode("utf-8", "replace"))
     digest = trust.latest(trust.decisions(place.home), trust.workspace_of(record.name, place.key), record.id)
     before = trust.kept(place.home, digest) if digest and digest != record.checksum else None
@@ -218,6 +228,8 @@ def go_through(call: Call) -> int:
 
 def _review(call: Call, words: list[str]) -> int:
     """Ask about every rule that waits."""
+    from memory import review
+
     if words:
         raise UsageError("rule review takes no more words; `dayleaf rule approve %s` decides on one" % shown(words[0]))
     _person(call, "review")
@@ -242,6 +254,8 @@ def _review(call: Call, words: list[str]) -> int:
 
 def _answered(call: Call, store: Store, name: str, where: str) -> list[dict[str, Any]] | None:
     """Ask about one rule until it is decided or skipped; returns the decision, [] for none, None where the person quits."""
+    from memory import review
+
     while True:
         try:
             record, data = _whole(store, name)
