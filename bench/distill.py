@@ -80,7 +80,7 @@ def main() -> None:
             path = Path(place.path("p/checkpoints/2026-11-20/%s.md" % source.id))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("---\nid: %s\ntitle: %s\n---\n\n%s" % (source.id, source.title, source.body))
-        repeat.keep(place, "k", NOW, "x" * 2000, [])
+        repeat.keep(place, "k", NOW, "x" * 2000, repeat.state(place), repeat.marks([]))
         print("kept digest, in the process: %.2f ms" % inside(ask, runs))
         print("kept answer of a command, in the process: %.2f ms" % inside(lambda: repeat.find(place, "k", NOW), runs))
         print("extract of 50 records: %.1f ms" % inside(lambda: extract.extract(QUESTION, sources), runs))
