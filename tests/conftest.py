@@ -8,10 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness.command import dayleaf
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from memory import paths
+from memory import brief, context, paths
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
 
@@ -69,3 +70,39 @@ def project(tmp_path, env) -> str:
 def place(env, project) -> paths.Place:
     """The workspace of `project`."""
     return paths.locate(env, project)
+
+
+@pytest.fixture
+def run(env, project):
+    """Run `dayleaf` in the project: run(*words, stdin=..., cwd=..., VARIABLE=...) -> CompletedProcess with text."""
+    return dayleaf(env, project)
+
+
+@pytest.fixture
+def ok(run):
+    """Run `dayleaf`, which must succeed, and return what it printed."""
+    def call(*words, **more):
+        done = run(*words, **more)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout
+    return call
+
+
+@pytest.fixture
+def world(env, project) -> dict:
+    """The environment of a hook and of a command in a project whose runtime stands."""
+    store = Path(env["HOME"], ".dayleaf")
+    store.mkdir(mode=0o700)
+    (store / "runtime").symlink_to(sys.prefix)
+    return {"HOME": env["HOME"], "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": project, "DAYLEAF_RUNTIME_AUTO": "0"}
+
+
+@pytest.fixture
+def handled(env, project, now):
+    """Give an event to its handler as a hook does: handled("start" or "prompt", **keys) -> (payload, answer)."""
+    def call(event, **keys):
+        payload = {"session_id": "s1", "cwd": project, "transcript_path": "/nowhere/s1.jsonl", "prompt_id": "p1", **keys}
+        handler = brief.on_session_start if event == "start" else context.on_prompt
+        answer, _ = handler(payload, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
+        return payload, answer or {}
+    return call

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import vault
-from harness.hook import ROOT
 
 from memory import checks, context
 from memory.store import Store
 
 KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 FORGE = "\x1b[2J"
-
-
-@pytest.fixture
-def run(env, project):
-    """Run `dayleaf` in the project: run(*words, **env) -> CompletedProcess with text."""
-    def call(*words, **more):
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input="", capture_output=True, cwd=project,
-                              env={**env, **more}, encoding="utf-8", timeout=60)
-    return call
 
 
 @pytest.fixture

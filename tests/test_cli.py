@@ -21,25 +21,6 @@ ROOT = Path(__file__).resolve().parents[1]
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 
 
-@pytest.fixture
-def run(env, project):
-    """Run `dayleaf` in the project: run(*words, stdin=..., env=..., cwd=...) -> CompletedProcess with text."""
-    def call(*words, stdin="", cwd=project, **more):
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input=stdin, capture_output=True,
-                              cwd=cwd, env={**env, **more}, encoding="utf-8", timeout=60)
-    return call
-
-
-@pytest.fixture
-def ok(run):
-    """Run `dayleaf`, which must succeed, and return what it printed."""
-    def call(*words, **more):
-        done = run(*words, **more)
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        return done.stdout
-    return call
-
-
 def one_line_error(done, status):
     """Return the only line on stderr of a command that must fail with a status."""
     assert done.returncode == status, (done.returncode, done.stderr)

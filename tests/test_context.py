@@ -13,13 +13,10 @@ from memory import brief, context, indexer, recall, receipts, records, render, s
 
 
 @pytest.fixture
-def session(env, project):
+def session(handled):
     """Send an event to the handlers as the host would; returns the block, or ""."""
     def send(event, **keys):
-        payload = {"session_id": "s1", "cwd": project, "transcript_path": "/nowhere/s1.jsonl", "prompt_id": "p1", **keys}
-        handler = brief.on_session_start if event == "start" else context.on_prompt
-        output, _ = handler(payload, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}, 1795271452.0)
-        return ((output or {}).get("hookSpecificOutput") or {}).get("additionalContext", "")
+        return (handled(event, **keys)[1].get("hookSpecificOutput") or {}).get("additionalContext", "")
     return send
 
 

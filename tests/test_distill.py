@@ -80,18 +80,6 @@ class World:
                                self.now if now is None else now, **over)
 
 
-def gone_soon(pid):
-    """Tell whether a process ends within two seconds (a zombie that nobody reaps counts as ended)."""
-    for _ in range(100):
-        try:
-            if "\nState:\tZ" in Path("/proc/%d/status" % pid).read_text():
-                return True
-        except OSError:
-            return True
-        time.sleep(0.02)
-    return False
-
-
 def said(digest):
     return [bullet.text for bullet in digest.bullets]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import vault
+from harness.command import dayleaf
 from test_distill import CLAUDE, STUB
 from test_parts import READER, SAY
 
@@ -43,9 +44,8 @@ class Shell:
         path = self.folder / "calls"
         return path.read_text().count("\n") if path.exists() else 0
 
-    def run(self, *words, stdin="", **more):
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input=stdin, capture_output=True,
-                              cwd=self.project, env={**self.env, **more}, encoding="utf-8", timeout=120)
+    def run(self, *words, **more):
+        return dayleaf(self.env, self.project, timeout=120)(*words, **more)
 
     def ok(self, *words, **more):
         done = self.run(*words, **more)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import vault
+from harness.command import dayleaf
 from harness.hook import ROOT, fire, harmless, payload
 
 from memory import brief, draft, handoff, index, outline, receipts, records, text
@@ -23,31 +24,9 @@ KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 
 
 @pytest.fixture
-def world(env, project) -> dict:
-    """The environment of a hook and of a command in a project whose runtime stands."""
-    store = Path(env["HOME"], ".dayleaf")
-    store.mkdir(mode=0o700)
-    (store / "runtime").symlink_to(sys.prefix)
-    return {"HOME": env["HOME"], "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": project, "DAYLEAF_RUNTIME_AUTO": "0"}
-
-
-@pytest.fixture
 def run(world, project):
-    """Run `dayleaf` in the project: run(*words, stdin=..., **env) -> CompletedProcess with text."""
-    def call(*words, stdin="", **more):
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input=stdin, capture_output=True,
-                              cwd=project, env={**world, **more}, encoding="utf-8", timeout=60)
-    return call
-
-
-@pytest.fixture
-def ok(run):
-    """Run `dayleaf`, which must succeed, and return what it printed."""
-    def call(*words, **more):
-        done = run(*words, **more)
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        return done.stdout
-    return call
+    """Run `dayleaf` in the environment of a hook."""
+    return dayleaf(world, project)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import os
 import pty
 import random
 import select
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -228,25 +227,6 @@ def test_the_order_is_the_same_however_the_checkpoints_come():
 
 
 # ---- the command
-
-@pytest.fixture
-def run(env, project):
-    """Run `dayleaf` in the project and return the finished process."""
-    def call(*words, **more):
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], stdin=subprocess.DEVNULL,
-                              capture_output=True, cwd=project, env={**env, **more}, encoding="utf-8", timeout=60)
-    return call
-
-
-@pytest.fixture
-def ok(run):
-    """Run `dayleaf`, which must succeed, and return what it printed."""
-    def call(*words, **more):
-        done = run(*words, **more)
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        return done.stdout
-    return call
-
 
 @pytest.fixture
 def notes(place):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from harness.hook import ROOT
+from harness.command import dayleaf
 
 from memory import checks, frontmatter, templates
 
@@ -23,8 +21,7 @@ def run(env, project, tmp_path):
         editor = tmp_path / "an editor"
         editor.write_text("#!/bin/sh\n%s\n" % edit)
         editor.chmod(0o755)
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input="", capture_output=True, cwd=project,
-                              env={**env, "EDITOR": "'%s'" % editor, **more}, encoding="utf-8", timeout=60)
+        return dayleaf(env, project)(*words, **{"EDITOR": "'%s'" % editor, **more})
     return call
 
 

@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from test_distill import CLAUDE, ROOT, World, gone_soon
+from harness.command import gone
+from test_distill import CLAUDE, ROOT, World
 
 from memory import extract, parts, spend, text
 from memory.digest import Source, count_sources
@@ -239,4 +240,4 @@ def test_an_interrupt_ends_the_calls_that_run(world):
     assert time.monotonic() - start < 8
     assert b"KeyboardInterrupt" in err
     assert len(pids.read_text().splitlines()) == 2
-    assert all(gone_soon(int(pid)) for pid in pids.read_text().split())
+    assert all(gone(int(pid)) for pid in pids.read_text().split())

@@ -13,6 +13,7 @@ from threading import Thread
 
 import pytest
 from harness.client import claude_bin  # noqa: F401  (a fixture)
+from harness.command import gone
 from harness.fake_anthropic import FakeAnthropic
 
 from memory import child, providers
@@ -60,18 +61,6 @@ def printing(value: object) -> str:
 
 def ask(provider, env, timeout=20.0, model="", prompt=PROMPT):
     return provider.complete(prompt, SYSTEM, timeout, env, model)
-
-
-def gone(pid: int) -> bool:
-    """Whether a process has ended (a zombie that nobody reaps in this container counts as ended)."""
-    for _ in range(100):
-        try:
-            if "\nState:\tZ" in Path("/proc/%d/status" % pid).read_text():
-                return True
-        except OSError:
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_a_command_that_is_absent_says_so(tmp_path, env):

@@ -6,29 +6,19 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from harness.hook import fire, harmless, payload
 
-from memory import brief, context, indexer, render, review, trust, worker
+from memory import context, indexer, render, review, trust, worker
 from tests import vault
 from tests.test_harvest import on_terminal
 
 ROOT = Path(__file__).resolve().parents[1]
 RULE = "---\nid: r-1\nkind: rule\ntitle: Never push to main\nrationale: it deploys\ntags: [git]\n---\nAsk first.\n"
 GIVEN = ("rule", "suggest", "Money is integer cents", "--rationale", "floats lose cents")
-
-
-@pytest.fixture
-def run(env, project):
-    """Run `dayleaf` in the project: run(*words, stdin=..., VARIABLE=...)."""
-    def call(*words, stdin="", **more):
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input=stdin, capture_output=True,
-                              cwd=project, env={**env, **more}, encoding="utf-8", timeout=60)
-    return call
 
 
 @pytest.fixture
@@ -314,13 +304,11 @@ def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now, e
 
 
 @pytest.fixture
-def session(env, project):
-    """Send an event to the handlers as the host would; returns the answer."""
+def session(handled):
+    """Send an event to the handlers as the host would; returns the payload, the block and what the user is told."""
     def send(event, **keys):
-        payload = {"session_id": "s1", "cwd": project, "transcript_path": "/nowhere/s1.jsonl", "prompt_id": "p1", **keys}
-        handler = brief.on_session_start if event == "start" else context.on_prompt
-        done, _ = handler(payload, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}, 1795271452.0)
-        return payload, ((done or {}).get("hookSpecificOutput") or {}).get("additionalContext", ""), (done or {}).get("systemMessage", "")
+        payload, answer = handled(event, **keys)
+        return payload, (answer.get("hookSpecificOutput") or {}).get("additionalContext", ""), answer.get("systemMessage", "")
     return send
 
 

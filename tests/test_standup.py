@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -151,15 +149,6 @@ def test_records_that_cannot_be_read_are_passed_over(place, tell):
 
 
 # ---- the command
-
-
-@pytest.fixture
-def run(env, project):
-    """Run `dayleaf` in the project."""
-    def call(*words):
-        return subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], capture_output=True, cwd=project, env=env,
-                              stdin=subprocess.DEVNULL, encoding="utf-8", timeout=60)
-    return call
 
 
 def test_the_command_takes_times_as_recall_does(run):
