@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
-import select
 import shutil
 import stat
 import subprocess
@@ -14,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from harness.command import on_terminal
 
 from memory import cli, paths, receipts, terminal
 
@@ -359,33 +358,8 @@ def test_colours_and_the_spinner_are_for_terminals(env, project, ok):
     """On a terminal headings are bold, unless NO_COLOR says no; a pipe gets plain text."""
     ok("learn", TEXT)
     assert "\x1b" not in ok("recall", "jwt")
-    assert "\x1b[1mLearnings" in on_terminal(["recall", "jwt"], env, project)[1]
-    assert "\x1b" not in on_terminal(["recall", "jwt"], {**env, "NO_COLOR": "1"}, project)[1]
-
-
-def on_terminal(words, env, cwd, answer=""):
-    """Run `dayleaf` on a terminal of its own, type an answer, and return (status, what it showed)."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(cwd)
-        os.execve(sys.executable, [sys.executable, "-I", str(ROOT / "memory"), *words], {**env, "TERM": "xterm"})
-    shown, typed, end = b"", False, time.monotonic() + 30
-    while time.monotonic() < end:
-        if not select.select([fd], [], [], 0.2)[0]:
-            continue
-        try:
-            piece = os.read(fd, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-        if answer and not typed and b"type yes: " in shown:
-            os.write(fd, answer.encode() + b"\n")
-            typed = True
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.close(fd)
-    return status, shown.decode("utf-8").replace("\r\n", "\n")
+    assert "\x1b[1mLearnings" in on_terminal(["recall", "jwt"], {**env, "TERM": "xterm"}, project)[1]
+    assert "\x1b" not in on_terminal(["recall", "jwt"], {**env, "TERM": "xterm", "NO_COLOR": "1"}, project)[1]
 
 
 # ---- rules, settings, switches
@@ -405,12 +379,12 @@ def rule(place):
 def test_only_a_person_at_a_terminal_approves_a_rule(run, ok, env, project, rule):
     """Without a terminal, or inside the client, there is no approval; with one, the content is shown and a yes is typed."""
     assert "only a person decides" in one_line_error(run("rule", "approve", "r-1", stdin="yes\n"), 2)
-    status, shown = on_terminal(["rule", "approve", "r-1"], {**env, "CLAUDECODE": "1"}, project, "yes")
+    status, shown = on_terminal(["rule", "approve", "r-1"], {**env, "CLAUDECODE": "1"}, project, ["yes"])
     assert status == 2 and "only a person decides" in shown
-    status, shown = on_terminal(["rule", "approve", "r-1"], env, project, "no")
+    status, shown = on_terminal(["rule", "approve", "r-1"], env, project, ["no"])
     assert status == 2 and "Ask first." in shown and "sha256 " in shown
     assert json.loads(ok("rule", "--json"))[0]["state"] == "pending"
-    status, _ = on_terminal(["rule", "approve", "r-1"], env, project, "yes")
+    status, _ = on_terminal(["rule", "approve", "r-1"], env, project, ["yes"])
     assert status == 0 and json.loads(ok("rule", "list", "--json"))[0]["state"] == "approved"
     assert "Rules (follow these)" in ok("recall", "push main")
     rule.write_text(RULE + "And never ask.\n")
@@ -421,7 +395,7 @@ def test_only_a_person_at_a_terminal_approves_a_rule(run, ok, env, project, rule
 def test_a_faulty_rule_cannot_be_approved(env, project, rule):
     """No rationale, no rule."""
     rule.write_text(RULE.replace("rationale: it deploys\n", ""))
-    status, shown = on_terminal(["rule", "approve", "r-1"], env, project, "yes")
+    status, shown = on_terminal(["rule", "approve", "r-1"], env, project, ["yes"])
     assert status == 2 and "rationale" in shown
 
 
@@ -742,11 +716,11 @@ def test_the_counts_of_a_small_index_are_true(ok):
 def test_a_rejected_rule_is_neither_approved_nor_pending(run, ok, env, project, rule):
     """The list has three states; --pending leaves only what waits; an unknown rule points to the list."""
     assert "r-1" in ok("rule", "list", "--pending")
-    status, shown = on_terminal(["rule", "reject", "r-1"], env, project, "yes")
+    status, shown = on_terminal(["rule", "reject", "r-1"], env, project, ["yes"])
     assert status == 0 and "rejected r-1  Never push to main" in shown
     assert [(row["id"], row["state"]) for row in json.loads(ok("rule", "list", "--json"))] == [("r-1", "rejected")]
     assert ok("rule", "list", "--pending") == "no rule waits\n" and "rejected" in ok("rule")
-    status, shown = on_terminal(["rule", "approve", "r-1"], env, project, "yes")
+    status, shown = on_terminal(["rule", "approve", "r-1"], env, project, ["yes"])
     assert "approved r-1  Never push to main" in shown and "approved" in ok("rule")
     rule.write_text(RULE + "Always.\n")
     assert "pending" in ok("rule")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import random
-import select
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from harness.command import on_terminal
 
 from memory import checkpoint, clock, failures, harvest, records
 from memory.facts import Edit, Facts
@@ -243,34 +240,6 @@ def kept(place):
 def proposed(ok, *words):
     """Return what `harvest --json` proposes, by the first words of the titles."""
     return {one["title"].split()[0]: one for one in json.loads(ok("harvest", *words, "--json"))["proposals"]}
-
-
-def on_terminal(words, env, cwd, answers=()):
-    """Run `dayleaf` on a terminal of its own, answer its questions in turn (a function gives its answer when it is asked),
-    and return (status, what it showed)."""
-    pid, fd = pty.fork()
-    if pid == 0:
-        os.chdir(cwd)
-        os.execve(sys.executable, [sys.executable, "-I", str(ROOT / "memory"), *words], {**env, "TERM": "dumb"})
-    shown, end, left, seen = b"", time.monotonic() + 40, list(answers), 0
-    while time.monotonic() < end:
-        if not select.select([fd], [], [], 0.2)[0]:
-            continue
-        try:
-            piece = os.read(fd, 65536)
-        except OSError:
-            break
-        if not piece:
-            break
-        shown += piece
-        asked = shown.count(b"[q]uit: ") + shown.count(b"type yes: ")
-        if left and asked > seen:
-            seen = asked
-            answer = left.pop(0)
-            os.write(fd, (answer() if callable(answer) else answer).encode() + b"\n")
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.close(fd)
-    return status, shown.decode("utf-8").replace("\r\n", "\n")
 
 
 def test_a_harvest_writes_candidates_that_no_prompt_gets(ok, place, notes):

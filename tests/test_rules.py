@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from harness.command import on_terminal
 from harness.hook import fire, harmless, payload
 
 from memory import context, indexer, render, review, trust, worker
 from tests import vault
-from tests.test_harvest import on_terminal
 
 ROOT = Path(__file__).resolve().parents[1]
 RULE = "---\nid: r-1\nkind: rule\ntitle: Never push to main\nrationale: it deploys\ntags: [git]\n---\nAsk first.\n"
