@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memory import __version__, clock, repeat, terminal
+from memory import clock, repeat, terminal
 from memory.call import Call, session_of, to_json
 from memory.errors import UsageError
 from memory.reading import found_by, freshen
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from memory.records import Record
 
 CLIENTS = ("claude", "gemini", "ollama")
-FORMAT = 4  # of prompts, checks and output: raised with prompts.TEMPLATE
 HITS = 20  # records that are distilled where --limit names no other number
 
 
@@ -62,7 +61,7 @@ def _repeated(call: Call, question: str) -> str:
         return ""
     folders = [folder for folder in call.env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
     clients = [name for name in CLIENTS if any(os.access(folder + "/" + name, os.X_OK) for folder in folders)]
-    return repeat.key("%s %d" % (__version__, FORMAT), [question, call.place.project, *clients], vars(o), settings.values)
+    return repeat.key([question, call.place.project, *clients], vars(o), settings.values)
 
 
 def _marked(found: Any) -> list[list[Any]] | None:
@@ -139,9 +138,8 @@ def _save(call: Call, question: str, digest: Distilled, found: Any) -> Record:
     if same:
         return same
     cited = list(dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids))
-    kept = store.add("learning", title, said, source="agent",
-                            session=session_of(call),
-                            extra={"links": [{"relation": "derived_from", "target": id} for id in cited]})
+    kept = store.add("learning", title, said, source="agent", session=session_of(call),
+                     extra={"links": [{"relation": "derived_from", "target": id} for id in cited]})
     for record in before:
         store.archive(record.name, "answered anew by " + kept.id)
     call.indexed()

@@ -1,6 +1,6 @@
 """Digests kept for a day, so that a second question alike asks no model.
 
-Schema, version 2: `<cache>/digests/<key>.json`, two lines, the SHA-256 of the second and
+Schema, version 2: `<cache>/digests/<key>.json`, sealed (sealed.py),
 
     {"v":2,"t":1795271452.0,"provider":"claude","in":4120,"out":163,"bullets":[["text [k3m9]",["k3m9"]]],"notes":[],"said":2,
      "cut":[["no record holds it","E0382"]]}
@@ -15,9 +15,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from typing import Any, Sequence
+from typing import Sequence
 
-from memory import clock, files, jsonio, prompts
+from memory import clock, files, sealed
 from memory.account import Checked, Cut, Distilled
 from memory.digest import Bullet, Source
 
@@ -36,7 +36,7 @@ def key(question: str, sources: Sequence[Source], config: spend.Caps, name: str,
     """
     rows = [[s.id, s.created, s.checksum or files.sha256((s.title + "\0" + s.body).encode("utf-8", "replace"))]
             for s in sources]
-    parts = [prompts.TEMPLATE, rows, question, name, model, budget, config["redact.enabled"], config["redact.allow"], what]
+    parts = [sealed.TEMPLATE, rows, question, name, model, budget, config["redact.enabled"], config["redact.allow"], what]
     if name == "command":
         parts.append(config["distill.command"])
     return files.sha256(json.dumps(parts).encode())
@@ -47,21 +47,17 @@ def keep(folder: str, key: str, now: float, digest: Distilled) -> None:
     row = {"v": 2, "t": now, "provider": digest.provider, "in": digest.tokens_in, "out": digest.tokens_out,
            "bullets": [[b.text, list(b.ids)] for b in digest.bullets], "notes": list(digest.notes),
            "said": digest.checked.bullets, "cut": [[cut.why, cut.what] for cut in digest.checked.cut]}
-    line = jsonio.dump(row).encode("ascii")
     path = "%s/%s.json" % (folder, key)
     with contextlib.suppress(OSError):
         prune(folder, now)
-        files.replace(path, files.sha256(line).encode() + b"\n" + line)
+        sealed.write(path, row)
         os.utime(path, (now, now))
 
 
 def find(folder: str, key: str, now: float) -> Distilled | None:
     """Return a kept digest that is whole and young, else None."""
     try:
-        seal, _, line = files.read("%s/%s.json" % (folder, key), 1 << 20).partition(b"\n")
-        if seal != files.sha256(line).encode():
-            return None
-        row: Any = jsonio.parse(line)
+        row = sealed.read("%s/%s.json" % (folder, key))
         if row["v"] != 2 or not 0 <= now - row["t"] < LIFETIME:
             return None
         bullets = tuple(Bullet(str(said), tuple(map(str, ids))) for said, ids in row["bullets"])

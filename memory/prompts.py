@@ -7,9 +7,9 @@ from typing import Sequence
 
 from memory import clock
 from memory.digest import Bullet, Source
+from memory.sealed import TEMPLATE
 
 MARKER = "dayleaf-distill-prompt"  # on the first line of every prompt: capture refuses what carries it
-TEMPLATE = 3  # stands in every key of a kept digest: raise it with any change of prompt, checks or extract
 PROMPT_CHARS = 120_000  # of the bodies in one prompt; more are asked about in parts
 NONE = "NONE"  # what a part answers that has nothing to say
 

@@ -1,6 +1,6 @@
 """What was printed for a question, so that the same command over the same files prints it again without a search.
 
-Schema, version 1: `<cache>/digests/<key>.json`, two lines, the SHA-256 of the second and
+Schema, version 1: `<cache>/digests/<key>.json`, sealed (sealed.py),
 
     {"v":1,"t":1795271452.0,"said":"- text [k3m9]\\n…","files":"<SHA-256>",
      "used":[["<path>",<mtime ns>,<ctime ns>,<size>,<inode>]]}
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import contextlib
 
-from memory import clock, files, jsonio, walk
+from memory import __version__, clock, files, sealed, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,22 +23,16 @@ if TYPE_CHECKING:
     from memory.paths import Place
 
 
-def key(version: str, words: Sequence[str], options: Dict[str, Any], settings: Dict[str, Any]) -> str:
-    """Return the name of a command's entry.
-
-    version: of the program and its template.  options, settings: by name.
-    """
-    parts = [version, list(words), sorted(options.items()), sorted(settings.items())]
+def key(words: Sequence[str], options: Dict[str, Any], settings: Dict[str, Any]) -> str:
+    """Return the name of a command's entry.  options, settings: by name."""
+    parts = [__version__, sealed.TEMPLATE, list(words), sorted(options.items()), sorted(settings.items())]
     return files.sha256(repr(parts).encode("utf-8", "replace"))
 
 
 def find(place: Place, key: str, now: float) -> str:
     """Return what was printed, or "" where nothing is kept or anything has changed since."""
     try:
-        seal, _, line = files.read(_path(place, key), 1 << 20).partition(b"\n")
-        if seal != files.sha256(line).encode():
-            return ""
-        row: Any = jsonio.parse(line)
+        row = sealed.read(_path(place, key))
         young = row["v"] == 1 and 0 <= now - row["t"] < clock.DAY
         if young and row["used"] == marks([used[0] for used in row["used"]]) and row["files"] == state(place):
             return str(row["said"])
@@ -54,8 +48,7 @@ def keep(place: Place, key: str, now: float, said: str, before: str, used: Seque
     What was changed while the answer was made then differs, and the entry is absent.
     """
     with contextlib.suppress(OSError):
-        line = jsonio.dump({"v": 1, "t": now, "said": said, "files": before, "used": used}).encode("ascii")
-        files.replace(_path(place, key), files.sha256(line).encode() + b"\n" + line)
+        sealed.write(_path(place, key), {"v": 1, "t": now, "said": said, "files": before, "used": used})
 
 
 def _path(place: Place, key: str) -> str:

@@ -18,7 +18,7 @@ TIERS = {
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
-             " answer spend kept repeat parts distill status doctor why worker draft standup failures statements"
+             " answer spend sealed kept repeat parts distill status doctor why worker draft standup failures statements"
              " harvest checks templates review",
     "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting planning authoring ruling",
 }
