@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from memory import clock, files, paths, planning, terminal
-from memory.call import Call, nearest, shown
+from memory.call import Call, nearest, shown, tier_of
 from memory.errors import StoreError, UsageError
 from memory.templates import KINDS, template
 from memory.writing import author, in_editor, written
@@ -44,12 +44,11 @@ def new(call: Call) -> int:
 
 
 def _tier(call: Call, kind: str) -> str:
-    if call.options.tier_global and (call.options.shared or kind == "plan"):
-        raise UsageError("a plan belongs to one workspace; leave --global out" if kind == "plan" else
-                         "--global and --shared exclude one another; use one")
+    if call.options.tier_global and kind == "plan":
+        raise UsageError("a plan belongs to one workspace; leave --global out")
     if call.options.replace and kind != "plan":
         raise UsageError("--replace is for a plan")
-    return paths.GLOBAL if call.options.tier_global else paths.SHARED if call.options.shared else paths.PRIVATE
+    return tier_of(call)
 
 
 def _opened(call: Call, kind: str, before: bytes) -> tuple[str, bytes | None]:

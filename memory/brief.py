@@ -146,7 +146,7 @@ def _plan_item(record: Record, units: int) -> str:
 
 def _work(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> None:
     """Add the newest checkpoint, but none that the handoff shown was made of, and no other handoff."""
-    told = {link.target for link in note.links if link.relation == "derived_from"} if note else ()
+    told = note.derived_from if note else ()
     others = [doc for doc in found.listed("checkpoints") if doc.name != handoff.NAME]
     for record in context.reread(found, others[:MOST_HANDOFFS], full=True):
         if record.id in told:

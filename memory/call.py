@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple
 
-from memory import adoption, clock, config, files, paths, terminal
+from memory import adoption, clock, config, files, hookio, paths, terminal
 from memory.errors import DayleafError, UsageError
 
 TYPE_CHECKING = False
@@ -136,6 +136,13 @@ def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     return "did you mean '%s'?" % found[0] if found else otherwise
 
 
+def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:
+    """Return the error for a word that a verb does not know.  otherwise: what to say where no known one is near."""
+    known = list(known)
+    return UsageError("unknown word '%s' of %s; %s" % (
+        shown(word), verb, nearest(word, known, otherwise or "use one of " + ", ".join(known))))
+
+
 def shown(word: str) -> str:
     """Clip what a person typed for a message."""
     return terminal.one_line(word)[:60]
@@ -172,6 +179,23 @@ def find(call: Call, id: str) -> Record:
 def session_of(call: Call) -> str:
     """Name the session the call is about, or ""."""
     return paths.safe_id(call.options.session or call.env.get("CLAUDE_CODE_SESSION_ID", ""))
+
+
+def tier_of(call: Call) -> str:
+    """Return the tier that --global and --shared name, else the private one; raises UsageError for both."""
+    if call.options.tier_global and call.options.shared:
+        raise UsageError("--global and --shared exclude one another; use one")
+    return paths.GLOBAL if call.options.tier_global else paths.SHARED if call.options.shared else paths.PRIVATE
+
+
+def need_person(call: Call, of: str, typed: str) -> None:
+    """Refuse where nobody is at a terminal, and in a session of the client or of a model: raises UsageError.
+
+    of: what is decided on, such as `a rule`.  typed: the words after `dayleaf` that a person types.
+    """
+    nested = call.env.get("CLAUDECODE") or call.env.get(hookio.NESTED)
+    if nested or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("only a person decides on %s: run `dayleaf %s` in a terminal of your own" % (of, typed))
 
 
 def confirmed(question: str) -> bool:

@@ -113,7 +113,7 @@ def _sources(found: Any) -> list[Source]:
 
     ids = {hit.record.id for hit in found.hits}
     kept = [(hit.record, hit.score) for hit in found.hits
-            if not any(link.relation == "derived_from" and link.target in ids for link in hit.record.links)]
+            if ids.isdisjoint(hit.record.derived_from)]
     return [Source(r.id, r.kind, r.title, r.created, r.body, r.tier, r.checksum, score) for r, score in kept]
 
 
@@ -129,17 +129,18 @@ def _explained(digest: Distilled, found: Any) -> list[str]:
 def _save(call: Call, question: str, digest: Distilled, found: Any) -> Record:
     """Keep a digest as a learning of the agent's, linked to what it was made of; one of before goes to the archive."""
     from memory.digest import compose
+    from memory.records import derived_links
 
     store = call.store()
     said, title = compose(digest.bullets) + "\n", first_clause(question)
     before = [hit.record for hit in found.hits if hit.record.kind == "learning" and hit.record.title == title
-              and hit.record.source == "agent" and any(link.relation == "derived_from" for link in hit.record.links)]
+              and hit.record.source == "agent" and hit.record.derived_from]
     same: Record | None = next((record for record in before if record.body.strip() == said.strip()), None)
     if same:
         return same
     cited = list(dict.fromkeys(id for bullet in digest.bullets for id in bullet.ids))
     kept = store.add("learning", title, said, source="agent", session=session_of(call),
-                     extra={"links": [{"relation": "derived_from", "target": id} for id in cited]})
+                     extra={"links": derived_links(cited)})
     for record in before:
         store.archive(record.name, "answered anew by " + kept.id)
     call.indexed()

@@ -48,6 +48,11 @@ def is_handoff(record: Any) -> bool:
     return bool(record.name == NAME or record.meta.get("trigger") == TRIGGER)
 
 
+def repeats(record: Any) -> bool:
+    """Tell whether a checkpoint only says again what others say: a handoff that was made of them."""
+    return is_handoff(record) and bool(record.derived_from)
+
+
 def starts(place: Place, id: str) -> int:
     """Return at how many starts of a session the handoff of an id was shown."""
     row = _counted(place)

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory import checkpoint, clock, failures, files, statements
+from memory import checkpoint, clock, failures, files, statements, terminal
 from memory.digest import Bullet, Source, clean
 from memory.failures import Seen
 from memory.records import Record
@@ -146,7 +146,8 @@ def _failure(mark: tuple[str, str], seen: Sequence[Seen], sessions: int) -> _Dra
     last, sources = seen[-1], _distinct(one.record for one in seen)
     lines = ["%s fails with" % _code(last.command), "", "    " + last.error, "", "What made it pass:", ""]
     lines += ["- %s after %s (%s)" % (clock.day(one.record.created), one.how, one.record.id) for one in fixed[-6:]]
-    told = "failed in %s of %s, %s" % (_count(len(sources), "checkpoint"), _count(sessions, "session"), _count(len(fixed), "fix"))
+    told = "failed in %s of %s, %s" % (terminal.count(len(sources), "checkpoint"), terminal.count(sessions, "session"),
+                                       terminal.count(len(fixed), "fix"))
     again = 0.1 if max(steps.values()) > 1 else 0.0
     score = min(0.6 + 0.05 * min(len(sources), 4) + again, 1.0)
     title = checkpoint.short("`%s` fails: %s" % (mark[0], last.error), TITLE)
@@ -175,7 +176,7 @@ def _stated(every: Sequence[Statement]) -> list[_Draft]:
 
 
 def _statement(kind: str, newest: Statement, sources: Sequence[Record], sessions: int, weight: float) -> _Draft:
-    told = "%s, in %s of %s" % (kind, _count(len(sources), "checkpoint"), _count(sessions, "session"))
+    told = "%s, in %s of %s" % (kind, terminal.count(len(sources), "checkpoint"), terminal.count(sessions, "session"))
     score = min(weight + 0.1 * min(sessions - 1, 3) + 0.02 * min(len(sources) - 1, 3), 1.0)
     where = checkpoint.one_line(newest.record.title, TITLE) if kind == "a cause" else ""  # what it was the cause of
     context = ["Context: %s" % where, ""] if where and where not in newest.text else []
@@ -198,7 +199,7 @@ def of_bullets(bullets: Sequence[Bullet], provider: str, checkpoints: Sequence[R
         said = _BRACKET.sub(lambda match: "" if set(match[1].split(", ")) <= set(by_id) else match[0], bullet.text).strip()
         if sources and said:
             body = "\n".join([said, "", *_cited(sources)]) + "\n"
-            told = "distilled by %s from %s" % (provider, _count(len(sources), "checkpoint"))
+            told = "distilled by %s from %s" % (provider, terminal.count(len(sources), "checkpoint"))
             drafts.append(_Draft(Proposal(_title(said), body, _tags(sources), tuple(r.id for r in sources), told,
                                           _key_of_text(said), round(1 - number / 100, 3)), said))
     return _fresh(drafts, known, limit)
@@ -227,16 +228,8 @@ def _tags(sources: Sequence[Record]) -> tuple[str, ...]:
 
 def _title(said: str) -> str:
     """Return the first clause of a statement that is long enough to stand alone."""
-    line = checkpoint.one_line(said).rstrip(".。 ")
-    if len(line) <= TITLE:
-        return line
-    cut = line[:TITLE - 1]
-    return (cut[:cut.rfind(" ")] if cut.rfind(" ") > TITLE // 2 else cut).rstrip(" ,:;") + "…"
+    return terminal.at_word(checkpoint.one_line(said).rstrip(".。 "), TITLE)
 
 
 def _code(command: str) -> str:
     return "`` %s ``" % command if "`" in command else "`%s`" % command
-
-
-def _count(number: int, noun: str) -> str:
-    return "%d %s" % (number, noun if number == 1 else noun + ("es" if noun == "fix" else "s"))

@@ -6,7 +6,7 @@ import sys
 from typing import Any, Callable
 
 from memory import clock, terminal
-from memory.call import Call, confirmed, nearest, record_json, shown, warn
+from memory.call import Call, confirmed, need_person, record_json, shown, unknown_word, warn
 from memory.errors import StoreError, UsageError
 
 TYPE_CHECKING = False
@@ -30,8 +30,7 @@ def harvest(call: Call) -> int:
     if not words:
         return _propose(call)
     if words[0] not in WORDS:
-        raise UsageError("unknown word '%s' of harvest; %s" % (
-            shown(words[0]), nearest(words[0], WORDS, "use none, or one of " + ", ".join(WORDS))))
+        raise unknown_word("harvest", words[0], WORDS, "use none, or one of " + ", ".join(WORDS))
     given = [name for name in OPTIONS if getattr(call.options, name)]
     if given:
         raise UsageError("harvest %s takes no --%s: that is for `dayleaf harvest` alone" % (words[0], given[0].replace("_", "-")))
@@ -67,19 +66,13 @@ def _propose(call: Call) -> int:
 def _checkpoints(call: Call, store: Store) -> list[Record]:
     """Read the checkpoints asked for, without their private parts; raises UsageError for a time that is none."""
     from memory import timewords
-    from memory.redact import strip_private
+    from memory.cleaning import without_private
+    from memory.handoff import repeats
 
     since, session = call.options.since, call.options.session
     low = timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
-    return [r.replaced(body=strip_private(r.body)) for r in store.each(("checkpoint",))
-            if r.created >= low and session in (None, r.meta.get("session")) and not _repeats(r)]
-
-
-def _repeats(record: Record) -> bool:
-    """Tell whether a checkpoint only repeats others: a handoff that was made of them is no second witness."""
-    from memory.handoff import is_handoff
-
-    return is_handoff(record) and any(link.relation == "derived_from" for link in record.links)
+    return [without_private(r) for r in store.each(("checkpoint",))
+            if r.created >= low and session in (None, r.meta.get("session")) and not repeats(r)]
 
 
 def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], limit: int,
@@ -112,8 +105,9 @@ def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], l
 
 def _written(store: Store, proposal: Proposal) -> Record:
     from memory.harvest import KEY
+    from memory.records import derived_links
 
-    links = [{"relation": "derived_from", "target": id} for id in proposal.from_ids]
+    links = derived_links(proposal.from_ids)
     return store.add("learning", proposal.title, proposal.body, tags=proposal.tags, source="auto",
                      extra={"confidence": "low", "links": links, KEY: proposal.key})
 
@@ -158,12 +152,6 @@ def _list(call: Call, words: list[str]) -> int:
     return call.answer([{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines)
 
 
-def _person(call: Call, typed: str) -> None:
-    """Refuse where nobody is at a terminal: raises UsageError."""
-    if call.env.get("CLAUDECODE") or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("only a person decides on a candidate: run `dayleaf harvest %s` in a terminal of your own" % typed)
-
-
 def _named(call: Call, store: Store, verb: str, words: list[str]) -> list[Record]:
     """Find the candidates that are named, all of them before anything is done; raises UsageError, StoreError."""
     if not words:
@@ -181,7 +169,7 @@ def _named(call: Call, store: Store, verb: str, words: list[str]) -> list[Record
 
 def _accept(call: Call, words: list[str]) -> int:
     """Accept candidates: from now on prompts may get them."""
-    _person(call, "accept " + (" ".join(words)[:80] or "ID"))
+    need_person(call, "a candidate", "harvest accept " + (" ".join(words)[:80] or "ID"))
     store = call.store()
     found = _named(call, store, "accept", words)
     if words == ["all"] and found:
@@ -195,7 +183,7 @@ def _accept(call: Call, words: list[str]) -> int:
 
 def _reject(call: Call, words: list[str]) -> int:
     """Move candidates to the archive; they are not proposed again."""
-    _person(call, "reject " + (" ".join(words)[:80] or "ID"))
+    need_person(call, "a candidate", "harvest reject " + (" ".join(words)[:80] or "ID"))
     store = call.store()
     found = _named(call, store, "reject", words)
     for record in found:
@@ -223,7 +211,7 @@ def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
 
 def _content(record: Record) -> list[str]:
     """Write a candidate out for the person, whatever hides in it made visible."""
-    links = ", ".join(link.target for link in record.links if link.relation == "derived_from")
+    links = ", ".join(record.derived_from)
     return [terminal.visible(line) for line in [
         "%s  %s" % (record.id, record.title), *(["tags: " + ", ".join(record.tags)] if record.tags else []),
         *(["derived from " + links] if links else []), "", *record.body.rstrip("\n").split("\n")]]
@@ -233,7 +221,7 @@ def _review(call: Call, words: list[str]) -> int:
     """Go through the candidates one by one."""
     if words:
         raise UsageError("harvest review takes no more words; `dayleaf harvest accept %s` decides on one" % shown(words[0]))
-    _person(call, "review")
+    need_person(call, "a candidate", "harvest review")
     store = call.store()
     waiting = _candidates(store)
     done: list[tuple[Record, str]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from memory import clock, files, paths, terminal
-from memory.call import Call, nearest, read_stdin, record_json, session_of, shown
+from memory.call import Call, nearest, read_stdin, record_json, session_of, shown, unknown_word
 from memory.errors import StoreError, UsageError
 from memory.writing import author, first_clause, written
 
@@ -32,7 +32,7 @@ def plan(call: Call) -> int:
         return run(call, words[1:])
     _only(call, "a new plan", ("shared", "replace", "step"))
     if len(words) == 1 and word.isalpha() and nearest(word, WORDS, ""):
-        raise UsageError("unknown word '%s' of plan; %s" % (shown(word), nearest(word, WORDS, "")))
+        raise unknown_word("plan", word, WORDS)
     title, body = parted(read_stdin() if words == ["-"] else " ".join(words), call.options.step or ())
     return written(call, made(call, title, body, paths.SHARED if call.options.shared else paths.PRIVATE), "planned")
 
@@ -105,7 +105,7 @@ def _list(call: Call, words: list[str]) -> int:
     ended = sorted((r for r in every if not r.active), key=lambda r: (-r.updated, r.name))
     lines = []
     for record in found:
-        lines += [_line(record), *("  %2d [%s] %s" % row for row in _steps(record))]
+        lines += [_line(record), *_step_lines(record)]
     if len(found) > 1:
         lines.append("%d plans are active, %s counts; `dayleaf plan done ID` ends one" % (len(found), found[0].id))
     lines += [""] * bool(lines and ended) + [_line(record) for record in ended[:ENDED]]
@@ -130,6 +130,10 @@ def _steps(record: Record) -> list[tuple[int, str, str]]:
 
     return [(number, MARKS[ticked], terminal.one_line(text))
             for number, (_, ticked, text) in enumerate(records.steps(record.body), 1)]
+
+
+def _step_lines(record: Record) -> list[str]:
+    return ["  %2d [%s] %s" % row for row in _steps(record)]
 
 
 def _json(record: Record) -> dict[str, Any]:
@@ -192,7 +196,7 @@ def _changed(call: Call, store: Store, found: Record, before: bytes, after: byte
     kept = store.replace(found.name, after, files.sha256(before))
     call.indexed()
     secret = ["  a secret was taken out of it"] if "[redacted:" in kept.body and "[redacted:" not in found.body else []
-    return call.answer(_json(kept), [_line(kept), *("  %2d [%s] %s" % row for row in _steps(kept)), *secret])
+    return call.answer(_json(kept), [_line(kept), *_step_lines(kept), *secret])
 
 
 def _done(call: Call, words: list[str]) -> int:

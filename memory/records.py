@@ -24,7 +24,7 @@ from memory.paths import FOLDERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Tuple
+    from typing import Any, Dict, Iterable, List, Optional, Tuple
 
 KINDS = tuple(FOLDERS)
 SOURCES = ("human", "agent", "auto")
@@ -99,6 +99,11 @@ class Record:
         return text.count_tokens(self.body)
 
     @property
+    def derived_from(self) -> Tuple[str, ...]:
+        """What this was made of: the targets of its links `derived_from`."""
+        return tuple(link.target for link in self.links if link.relation == "derived_from")
+
+    @property
     def status(self) -> str:
         """The status of a plan; "" for other kinds."""
         if self.kind != "plan":
@@ -134,6 +139,11 @@ def from_bytes(name: str, data: bytes, mtime: float, full: bool = True) -> Recor
         _links(meta.get("links"), page.body), source, confidence, is_true(meta.get("pinned")),
         kind != "learning" or source != "auto" or is_true(meta.get("accepted")),
         meta, files.sha256(data), len(data), name[:1], tuple(problems))
+
+
+def derived_links(ids: Iterable[str]) -> List[Dict[str, str]]:
+    """Return the links, as frontmatter has them, of what was made of records."""
+    return [{"relation": "derived_from", "target": id} for id in ids]
 
 
 def letter(kind: str) -> str:

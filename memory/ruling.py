@@ -6,7 +6,7 @@ import sys
 from typing import Callable
 
 from memory import files, paths, terminal, trust
-from memory.call import Call, confirmed, nearest, read_stdin, record_json, shown, warn
+from memory.call import Call, confirmed, need_person, read_stdin, record_json, shown, tier_of, unknown_word, warn
 from memory.errors import StoreError, UsageError
 from memory.writing import author, edited
 
@@ -26,7 +26,7 @@ def rule(call: Call) -> int:
     """Suggest, list or edit rules, or decide on them on a terminal."""
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
-        raise UsageError("unknown word '%s' of rule; %s" % (shown(word), nearest(word, WORDS, "use one of " + ", ".join(WORDS))))
+        raise unknown_word("rule", word, WORDS)
     given = [name for name in SUGGESTED if getattr(call.options, name)] if word != "suggest" else []
     if given:
         raise UsageError("rule %s takes no --%s: that is for `dayleaf rule suggest`" % (word, given[0].replace("tier_", "")))
@@ -46,11 +46,9 @@ def _suggest(call: Call, words: list[str]) -> int:
     title, rationale = (strip_private(said).strip() for said in (options.title or " ".join(words), options.rationale or ""))
     if not title or not rationale or (options.title and words):
         raise UsageError("rule suggest wants one title and a rationale: `dayleaf rule suggest \"TITLE\" --rationale WHY`")
-    if options.shared and options.tier_global:
-        raise UsageError("--global and --shared exclude one another; use one")
+    tier = tier_of(call)
     store, who = call.store(), author(call)
     links = [{"relation": "related_to", "target": _linked(store, id)} for id in options.link or ()]
-    tier = paths.GLOBAL if options.tier_global else paths.SHARED if options.shared else paths.PRIVATE
     body = (read_stdin() if options.body == "-" else options.body or "").strip()
     body = body + "\n" if body else ""
     there = store.same("rule", title, body, tier)
@@ -125,13 +123,6 @@ def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
 
 # ---- deciding
 
-def _person(call: Call, typed: str) -> None:
-    """Refuse where nobody is at a terminal: raises UsageError."""
-    nested = call.env.get("CLAUDECODE") or call.env.get("DAYLEAF_NESTED")
-    if nested or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("only a person decides on a rule: run `dayleaf %s` in a terminal of your own" % typed)
-
-
 def _approve(call: Call, words: list[str]) -> int:
     """Approve rules, each after it was shown."""
     return _each(call, "approve", words)
@@ -146,7 +137,7 @@ def _each(call: Call, decision: str, words: list[str]) -> int:
     """Ask about each rule that is named; raises UsageError where none is decided on."""
     store = call.store()
     found = _named(store, decision, words)
-    _person(call, "rule %s %s" % (decision, " ".join(terminal.one_line(record.id) for record in found)))
+    need_person(call, "a rule", "rule %s %s" % (decision, " ".join(terminal.one_line(record.id) for record in found)))
     done = []
     for record, data in (_whole(store, one.name) for one in found):
         if decision == "approve":
@@ -177,7 +168,6 @@ def _check(call: Call, record: Record, data: bytes) -> None:
 
 def _decide(call: Call, store: Store, record: Record, data: bytes, decision: str) -> dict[str, Any]:
     """Record a decision on exactly the bytes that were shown; raises StoreError where the file holds others by now."""
-
     import getpass
 
     home, digest = call.place.home, files.sha256(data)
@@ -232,7 +222,7 @@ def _review(call: Call, words: list[str]) -> int:
 
     if words:
         raise UsageError("rule review takes no more words; `dayleaf rule approve %s` decides on one" % shown(words[0]))
-    _person(call, "review")
+    need_person(call, "a rule", "review")
     store = call.store()
     waiting = [one for one in review.standings(store.each(("rule",)), call.place) if one.state == "pending"]
     done: list[dict[str, Any]] = []

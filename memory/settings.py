@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from memory import config, files, terminal
-from memory.call import Call, nearest, shown, to_json
+from memory.call import Call, nearest, shown, to_json, unknown_word
 from memory.errors import StoreError, UsageError
 
 PROVIDERS = ("auto", "claude", "gemini", "ollama", "command", "extract")
@@ -18,8 +18,7 @@ def settings(call: Call) -> int:
     words = call.words or ["list"]
     sizes = {"list": 1, "get": 2, "set": 3, "unset": 2}
     if words[0] not in sizes:
-        raise UsageError("unknown word '%s' of config; %s" % (
-            shown(words[0]), nearest(words[0], sizes, "use list, get, set or unset")))
+        raise unknown_word("config", words[0], sizes, "use list, get, set or unset")
     if len(words) != sizes[words[0]]:
         raise UsageError("use `dayleaf config list`, `config get KEY`, `config set KEY VALUE` or `config unset KEY`")
     if words[0] == "list":

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 from memory import clock, lookup, outline, recall, terminal, walk
+from memory.cleaning import without_private
 from memory.config import Config
 from memory.errors import StoreError
-from memory.handoff import is_handoff
+from memory.handoff import repeats
 from memory.paths import FOLDERS, GLOBAL, Place
 from memory.records import Record
 from memory.redact import strip_private
@@ -111,10 +112,9 @@ def _checkpoints(place: Place, settings: Config, since: float, now: float) -> Li
             continue
         told = [clock.parse(_text(record.meta.get(key))) for key in ("until", "updated")]
         at = max([record.created, *(instant for instant in told if instant)])
-        repeats = is_handoff(record) and any(link.relation == "derived_from" for link in record.links)
-        if record.kind == "checkpoint" and at >= since and not repeats and record.id not in seen:
+        if record.kind == "checkpoint" and at >= since and not repeats(record) and record.id not in seen:
             seen.add(record.id)
-            found.append((at, record.replaced(title=strip_private(record.title), body=strip_private(record.body))))
+            found.append((at, without_private(record)))
     return found
 
 

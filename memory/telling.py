@@ -54,6 +54,7 @@ def _drafted(call: Call) -> Record:
     """Make the handoff of a session's checkpoints, after capturing what no checkpoint tells yet."""
     from memory import handoff as current
     from memory.draft import draft
+    from memory.records import derived_links
 
     session = session_of(call)
     path = transcript_of(call, session) if session else ""
@@ -67,9 +68,8 @@ def _drafted(call: Call) -> Record:
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
     made = draft(sources, plan)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
-    links = [{"relation": "derived_from", "target": id} for id in made.sources]
     return current.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
-                       {**meta, "links": links})
+                       {**meta, "links": derived_links(made.sources)})
 
 
 def _checkpoints(call: Call, session: str) -> list[Record]:
@@ -87,11 +87,11 @@ def _checkpoints(call: Call, session: str) -> list[Record]:
 def _newest(call: Call, kind: str, session: str, most: int) -> list[Record]:
     """Return the newest records of a kind without their private parts, before anything takes their lines apart."""
     from memory import recall
-    from memory.redact import strip_private
+    from memory.cleaning import without_private
 
     query = recall.Query(kinds=(kind,), session=session, limit=most)
     found = recall.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
-    return [hit.record.replaced(title=strip_private(hit.record.title), body=strip_private(hit.record.body)) for hit in found.hits]
+    return [without_private(hit.record) for hit in found.hits]
 
 
 def _show(call: Call) -> int:
@@ -136,5 +136,6 @@ def standup(call: Call) -> int:
     since = timewords.instant(call.options.since or " ".join(call.words) or "1d", call.now, offset)
     with call.spinner("reading the checkpoints"):
         told = work.gather(call.place, call.settings, call.options.workspace or "", since, call.now, offset)
-    columns = call.style().columns if sys.stdout.isatty() else STANDUP_COLUMNS
-    return call.answer(work.to_json(told), work.lines(told, terminal.Style(columns, call.style().colour)))
+    style = call.style()
+    columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
+    return call.answer(work.to_json(told), work.lines(told, terminal.Style(columns, style.colour)))

@@ -103,8 +103,16 @@ def age(seconds: float) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Write `1 record`, `2 records`, `1,234 records`."""
-    return "{:,} {}{}".format(number, noun, "" if number == 1 else "s")
+    """Write `1 record`, `2 records`, `1,234 fixes`."""
+    return "{:,} {}{}".format(number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s")
+
+
+def at_word(line: str, most: int) -> str:
+    """Clip a line at `most` characters, at a word where one ends in its second half, with an ellipsis."""
+    if len(line) <= most:
+        return line
+    cut = line[:most - 1]
+    return (cut[:cut.rfind(" ")] if cut.rfind(" ") > most // 2 else cut).rstrip(" ,:;") + "…"
 
 
 class Style:

@@ -8,7 +8,7 @@ import sys
 from typing import Any, Callable
 
 from memory import files, terminal
-from memory.call import Call, nearest, shown, to_json
+from memory.call import Call, to_json, unknown_word
 from memory.errors import StoreError, UsageError
 
 
@@ -18,8 +18,7 @@ def index(call: Call) -> int:
     if len(asked) != 1:
         raise UsageError("index wants one of " + ", ".join(INDEX))
     if asked[0] not in INDEX:
-        raise UsageError("unknown word '%s' of index; %s" % (
-            shown(asked[0]), nearest(asked[0], INDEX, "use one of " + ", ".join(INDEX))))
+        raise unknown_word("index", asked[0], INDEX)
     return INDEX[asked[0]](call)
 
 

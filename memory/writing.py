@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from memory import clock, files, paths, terminal
-from memory.call import Call, confirmed, find, record_json, session_of
+from memory.call import Call, confirmed, find, record_json, session_of, tier_of
 from memory.errors import StoreError, UsageError
 from memory.settings import change_config
 
@@ -26,9 +26,7 @@ def learn(call: Call) -> int:
     said = call.text().strip()
     if not said:
         raise UsageError("an empty learning; give it as an argument or on stdin")
-    tier = paths.GLOBAL if call.options.tier_global else paths.SHARED if call.options.shared else paths.PRIVATE
-    if call.options.tier_global and call.options.shared:
-        raise UsageError("--global and --shared exclude one another; use one")
+    tier = tier_of(call)
     said = strip_private(said).strip()
     if not said:
         raise UsageError("nothing is left to keep: all of it is private")
@@ -117,10 +115,7 @@ def first_clause(said: str) -> str:
     """Return the first sentence of a text as a title of at most TITLE characters."""
     line = re.split(r"(?<=[.!?;])\s|[。！？]|\n", said.lstrip("#-*> \t\n"), maxsplit=1)[0]
     line = terminal.one_line(line).rstrip(".;。 ")
-    if len(line) <= TITLE:
-        return line
-    cut = line[:TITLE - 1]
-    return (cut[:cut.rfind(" ")] if cut.rfind(" ") > TITLE // 2 else cut).rstrip(" ,:") + "…"
+    return terminal.at_word(line, TITLE)
 
 
 def written(call: Call, kept: Record, done: str) -> int:
