@@ -42,7 +42,7 @@ def mmr(question: str, sources: list[Source], tokens: int, weight: float = 0.7) 
     """Sentences by BM25 against likeness to what is chosen (Carbonell and Goldstein, SIGIR 1998)."""
     found = pieces(sources)
     score = relevance(question, found)
-    bags = [frozenset(terms(unit.text)) for unit in found]
+    bags = [frozenset(text.tokens(unit.text)) for unit in found]
     left, near, out = sorted(range(len(found)), key=lambda i: -score[i])[:200], Counter(), []
     while left:
         best = max(left, key=lambda i: weight * score[i] - (1 - weight) * near[i])
@@ -58,7 +58,7 @@ def graph(question: str, sources: list[Source], tokens: int, bias: float = 0.7) 
     found = pieces(sources)
     score = relevance(question, found)
     chosen = sorted(range(len(found)), key=lambda i: -score[i])[:200]
-    bags = [frozenset(terms(found[i].text)) for i in chosen]
+    bags = [frozenset(text.tokens(found[i].text)) for i in chosen]
     edges = [[cosine(a, b) for b in bags] for a in bags]
     sums = [sum(row) or 1.0 for row in edges]
     total = sum(score[i] for i in chosen) or 1.0
@@ -94,14 +94,9 @@ def pieces(sources: list[Source]) -> list[units.Unit]:
     return [unit for i, source in enumerate(sources) for unit in units.units(i, source, 1000)]
 
 
-def terms(value: str) -> list[str]:
-    """Return the terms of a text as the index has them."""
-    return [term for raw in text.split(value) for term, _ in text.expand(raw)]
-
-
 def relevance(question: str, found: list[units.Unit]) -> list[float]:
     """Return BM25 of each unit, over the best."""
-    counts = [Counter(terms(unit.text)) for unit in found]
+    counts = [Counter(text.tokens(unit.text)) for unit in found]
     seen = Counter(term for count in counts for term in count)
     mean = sum(sum(count.values()) for count in counts) / max(len(found), 1) or 1.0
     query = [(term, weight * math.log(1 + (len(found) - seen[term] + 0.5) / (seen[term] + 0.5)))

@@ -56,9 +56,12 @@ def names(value: str) -> List[str]:
         if _NUMBER.fullmatch(word):
             after = words[at + 1].strip(_EDGES) if at + 1 < len(words) and said[-1:] == word[-1] else ""
             before = words[at - 1] if at and words[at - 1][-1:].isalnum() and said[0] == word[0] else ""
-            if not _beside(after) and not _beside(before) and word.count(".") < 2:
+            if _beside(after):
+                word = "%s %s" % (word, after)
+            elif _beside(before):
+                word = "%s %s" % (before, word)
+            elif word.count(".") < 2:
                 continue
-            word = "%s %s" % (word, after) if _beside(after) else "%s %s" % (before, word) if _beside(before) else word
         out[word] = None
     return list(out)
 

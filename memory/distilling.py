@@ -112,8 +112,7 @@ def _sources(found: Any) -> list[Source]:
     from memory.digest import Source
 
     ids = {hit.record.id for hit in found.hits}
-    kept = [(hit.record, hit.score) for hit in found.hits
-            if ids.isdisjoint(hit.record.derived_from)]
+    kept = [(hit.record, hit.score) for hit in found.hits if ids.isdisjoint(hit.record.derived_from)]
     return [Source(r.id, r.kind, r.title, r.created, r.body, r.tier, r.checksum, score) for r, score in kept]
 
 
@@ -133,8 +132,8 @@ def _save(call: Call, question: str, digest: Distilled, found: Any) -> Record:
 
     store = call.store()
     said, title = compose(digest.bullets) + "\n", first_clause(question)
-    before = [hit.record for hit in found.hits if hit.record.kind == "learning" and hit.record.title == title
-              and hit.record.source == "agent" and hit.record.derived_from]
+    before = [hit.record for hit in found.hits if hit.workspace == call.place.key and hit.record.kind == "learning"
+              and hit.record.title == title and hit.record.source == "agent" and hit.record.derived_from]
     same: Record | None = next((record for record in before if record.body.strip() == said.strip()), None)
     if same:
         return same

@@ -1,6 +1,6 @@
 """The digest made without a model: the units of the sources that most likely answer, quoted verbatim, packed into a budget.
 
-A unit is a sentence, a list item, a code block or a table.  One after the other is taken that adds most per byte:
+A unit is a sentence, a list item, a line of a log, a code block or a table.  That one is taken next that adds most per byte:
 
     p(unit) (1 - 0.7 likeness) / bytes^0.8
 
@@ -86,13 +86,12 @@ class _Choice:
         """candidates: units as they can be quoted.  whole: the same before any was cut to the budget.  room: bytes."""
         self.sources, self.units, self.whole, self.weighed, self.left = sources, candidates, whole, weighed, room
         self.most = max(MOST, room // 4 // SHORT)
-        self.best = max(weighed.chances, default=0.0)
         # At most 5 bytes join a quote to the one before; each of its lines is indented by 2.
         self.size = [len(said.encode()) + 5 + 2 * said.count("\n") for said in map(quoted, candidates)]
         self.cites = [len(cite(source).encode()) for source in sources]
         self.place = {(unit.source, unit.order): i for i, unit in enumerate(candidates)}
         order = sorted(range(len(candidates)), key=lambda i: (-weighed.chances[i], i))[:POOL]
-        self.open = dict.fromkeys(i for i in order if weighed.chances[i] >= FLOOR * self.best)
+        self.open = dict.fromkeys(i for i in order if weighed.chances[i] >= FLOOR * weighed.chances[order[0]])
         self.likeness = dict.fromkeys(self.open, 0.0)
         self.taken: dict[int, list[int]] = {}
         self.named: dict[int, list[str]] = {}
@@ -100,7 +99,7 @@ class _Choice:
     def bullets(self) -> list[Bullet]:
         """Take what fits and return it as bullets."""
         fits = self.left / max(sum(self.size), 1)
-        share = NAMED * min(fits, FIFTH) ** 2 * min(1.0, FIFTH / max(fits, FIFTH)) ** 2 * min(1.0, self.left / ROOMY)
+        share = NAMED * (min(fits, FIFTH) * FIFTH / max(fits, FIFTH)) ** 2 * min(1.0, self.left / ROOMY)
         self._quote(int(self.left * share))
         self._cover(READABLE * max(1.0, NAMED * fits ** 2))
         self._quote(0)
@@ -143,9 +142,7 @@ class _Choice:
         self.taken.setdefault(self.units[i].source, []).append(i)
         bags = self.weighed.bags
         for j in self.open:
-            shared = len(bags[i] & bags[j])
-            if shared:
-                self.likeness[j] = max(self.likeness[j], shared / math.sqrt(len(bags[i]) * len(bags[j])))
+            self.likeness[j] = max(self.likeness[j], _cosine(bags[i], bags[j]))
 
     def _cover(self, readable: float) -> None:
         """Take what adds most technical words per byte: a quote of several, or a word of a quoted record alone.
@@ -154,12 +151,13 @@ class _Choice:
         """
         top = max(self.weighed.records, default=1.0)
         weight = [value if value >= WEAK else 0.0 for value in ((share / top) ** SPREAD for share in self.weighed.records)]
+        inside = [readable * share for share in weight]
         holders = self._holders()
         new = Counter(i for found in holders.values() for i in found)
         alone = sorted((-weight[s] / (len(w.encode()) + 2), w, s) for w, found in holders.items()
                        for s in {self.units[i].source for i in found} if weight[s])
         while holders:
-            best, most = self._densest(new, [readable * w for w in weight])
+            best, most = self._densest(new, inside)
             gain, word, source = next((row for row in alone if row[1] in holders and row[2] in self.taken), (0.0, "", -1))
             if best >= 0 and most >= -gain:
                 self.left -= self._bytes([best]) - MARK

@@ -351,6 +351,17 @@ def test_a_digest_saved_again_takes_the_place_of_the_one_before(shell):
     assert shell.run("show", first).returncode == 1 and shell.run("restore", first).returncode == 0
 
 
+def test_a_digest_saved_from_every_workspace_leaves_those_of_others_alone(shell, tmp_path):
+    """The same question was answered in another workspace too: that answer is not this one's to replace."""
+    other = tmp_path / "other"
+    other.mkdir()
+    ask = ("distill", QUESTION, "--provider", "extract", "--save", "--workspace", "all", "--json")
+    kept = json.loads(dayleaf(shell.env, str(other))(*ask).stdout)["saved"]
+    vault.put(shell.place, "p/learnings/up3.md", "Uploads again", "The uploads failed again since the disk of the proxy was full.")
+    assert json.loads(shell.ok(*ask))["saved"] not in (None, kept)
+    assert shell.run("show", kept).returncode == 0
+
+
 def test_where_no_client_is_there_the_same_command_is_answered_at_once(shell):
     """One line says why no model was asked; another record makes it search again, and a client that appears is asked."""
     said = shell.ok("distill", QUESTION)
