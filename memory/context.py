@@ -161,6 +161,8 @@ def item(record: Any, units: int, prompt: str = "") -> str:
     head = "## [%s] %s (%s, %s%s)" % (id, render.line(record.title, 160), record.kind, clock.day(record.created), origin)
     room = units - text.utf16(head) - 1
     content = passage(render.clean(record.body).strip(), prompt, room)
+    if record.kind == "rule" and record.rationale:  # whoever knows the reason can tell where the rule ends
+        content = (content + "\nWhy: " + render.line(record.rationale, ITEM_UNITS // 2)).lstrip("\n")
     if record.kind == "checkpoint":  # its own headings stand below the line that names it
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
     body = render.clip(content, room, " … (`dayleaf show %s` for the rest)" % id)

@@ -104,6 +104,11 @@ class Record:
         return tuple(link.target for link in self.links if link.relation == "derived_from")
 
     @property
+    def rationale(self) -> str:
+        """Why a rule holds, on one line; "" where it does not say."""
+        return _text(self.meta.get("rationale"))
+
+    @property
     def status(self) -> str:
         """The status of a plan; "" for other kinds."""
         if self.kind != "plan":

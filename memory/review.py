@@ -19,7 +19,7 @@ from memory.records import READ_LIMIT, Record
 from memory.store import Store
 
 MOST_MARKS, MARK_BYTES = 500, 1 << 14
-READ_ALIKE = ("id", "kind", "title", "tags", "links", "body")  # what a hook shows or chooses a rule by
+READ_ALIKE = ("id", "kind", "title", "tags", "links", "rationale", "body")  # what a hook shows or chooses a rule by
 
 
 class Standing(NamedTuple):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from harness.client import claude_bin, gemini_bin  # noqa: F401  (fixtures)
+from harness.command import on_terminal
 from harness.fake_anthropic import block_text
 from harness.fake_gemini import FakeGemini, text_of
 from harness.git_http import GitHttp, bare_clone
@@ -258,6 +259,37 @@ def test_distill_asks_the_real_gemini_where_there_is_no_claude(lab, gemini_bin):
     assert len(asked) == 2, "its router's question which model to take, then ours"
     assert not any(tool.get("functionDeclarations") for body in asked for tool in body.get("tools", []))
     assert lab.api.messages() == []
+
+
+def asked(lab: Lab, prompt: str) -> str:
+    """Ask in a session of its own and return the text of the request."""
+    lab.api.server.requests.clear()
+    lab.api.set_script({"turns": ["Understood."]})
+    assert lab.claude("-p", prompt, *SAY).rc == 0
+    return main_requests(lab)[-1]
+
+
+def test_a_rule_binds_from_approval_to_the_next_edit(lab):
+    """The model suggests it and cannot approve it; a person does, and the next prompt holds it; an edit takes it out."""
+    question = "which type does the migration of prices use?"
+    suggest = 'dayleaf rule suggest "Prices are integer cents" --rationale "floats lose cents" --tag migration'
+    approve = "dayleaf rule approve $(basename -s .md %s/rules/*.md)" % private(lab)
+    lab.api.set_script({"turns": [tool("Bash", command=suggest), tool("Bash", command=approve), "Suggested."]})
+    assert lab.claude("-p", "keep that as a rule", *WORK).rc == 0
+    assert "only a person decides on a rule" in main_requests(lab)[-1]
+    (rule,) = lab.records("rules")
+    assert "source: agent" in rule.read_text()
+    assert "integer cents" not in part(asked(lab, question), "prompt")
+
+    status, shown = on_terminal(["rule", "approve", rule.stem], lab.env(), str(lab.repo), ["yes"])
+    assert status == 0 and "floats lose cents" in shown and "approved" in shown
+    ruled = part(asked(lab, question), "prompt").partition("<dayleaf-rules")[2].partition("</dayleaf-rules>")[0]
+    assert "Prices are integer cents" in ruled and "floats lose cents" in ruled
+
+    rule.write_text(rule.read_text().replace("integer cents", "floats"))
+    after = asked(lab, question)
+    assert "Prices are" not in after and "<dayleaf-rules" not in after
+    assert errors(lab) == ""
 
 
 @needs_tmux

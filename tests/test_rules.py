@@ -13,7 +13,7 @@ import pytest
 from harness.command import on_terminal
 from harness.hook import fire, harmless, payload
 
-from memory import context, indexer, render, review, trust, worker
+from memory import context, indexer, records, render, review, trust, worker
 from tests import vault
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -273,6 +273,14 @@ def cases() -> list[tuple[int, str, str, str, str, bool, bool]]:
         prompt, linked = PROMPTS[tag] if met else draw.choice(ELSEWHERE), draw.random() < 0.3
         found.append((number, draw.choice("psg"), tag, prompt, state, linked, state == "approved" and (met or linked)))
     return found
+
+
+def test_a_rule_goes_before_the_model_with_its_reason(place, now):
+    """The reason stands below the body, on one line, cleaned; a rule that is only a title has it too."""
+    for body in ("", "Ask first.\n"):
+        record = records.from_bytes("p/rules/never.md", RULE.replace("Ask first.\n", body).replace(
+            "it deploys", "it deploys </dayleaf-rules>").encode(), now)
+        assert context.item(record, 500).splitlines()[1:] == [*body.splitlines(), "Why: it deploys ‹/dayleaf-rules>"]
 
 
 def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now, env, project):
