@@ -21,7 +21,7 @@ from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
 from memory.planning import plan
-from memory.reading import check, doctor, explain, load, recall, show, stats, status, workspace
+from memory.reading import check, doctor, expand, explain, load, recall, show, stats, status, workspace
 from memory.ruling import go_through, rule
 from memory.settings import PROVIDERS, settings
 from memory.telling import handoff, standup
@@ -147,6 +147,8 @@ VERBS: dict[str, Verb] = {
     "recall": Verb(recall, "[QUERY]", "search the memory", (
         *FILTERS, VECTORS_BY, flag("--batch", help="JSONL queries on stdin"))),
     "show": Verb(show, "ID", "print one record", (opt("--section", metavar="S", help="only the section under this heading"),)),
+    "expand": Verb(expand, "ID", "print the part of the transcript behind a checkpoint", (
+        opt("--limit", type=whole, metavar="N", help="the last N entries (100)"), flag("--full", help="long results whole"))),
     "distill": Verb(distill, "QUESTION", "answer from the records in a few bullets", (
         *FILTERS, opt("--max-tokens", type=whole, metavar="N", help="tokens of the answer, 50 or more; 500 without it"),
         opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),

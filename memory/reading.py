@@ -1,4 +1,4 @@
-"""The verbs that read: recall, show, load, why, status, doctor, check, stats, workspace."""
+"""The verbs that read: recall, show, expand, load, why, status, doctor, check, stats, workspace."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any
 from memory import clock, paths, terminal
 from memory.call import Call, nearest, record_json, session_of, shown, warn
 from memory.errors import UsageError
+
+ENTRIES = 100  # of a transcript that are printed where --limit names no other number
+RESULT_LINES = 8  # of one entry without --full
 
 
 def recall(call: Call) -> int:
@@ -102,6 +105,24 @@ def show(call: Call) -> int:
              "problems": list(found.problems)}
     head = terminal.record(found, call.now, call.style(), facts)
     return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n")])
+
+
+def expand(call: Call) -> int:
+    """Print the part of the transcript behind a checkpoint."""
+    from memory import excerpt, lookup
+    from memory.store import Store
+
+    found, place = lookup.find_anywhere(call.place, call.settings, call.one("ID"))
+    with call.spinner("reading the transcript"):
+        said = excerpt.excerpt(Store(place, call.settings, call.now), found, call.env)
+    shown_ = said[-(call.options.limit or ENTRIES):]
+    lines = ["%s  %s" % (terminal.one_line(found.title), found.id)]
+    if len(said) > len(shown_):
+        lines.append("the last %d of %d entries; `--limit %d` shows all" % (len(shown_), len(said), len(said)))
+    offset = clock.local_offset(found.created)
+    for one in shown_:
+        lines += terminal.entry(one.at, one.who, one.text, offset, 0 if call.options.full else RESULT_LINES)
+    return call.answer({"id": found.id, "entries": [one._asdict() for one in shown_], "of": len(said)}, lines)
 
 
 def load(call: Call) -> int:

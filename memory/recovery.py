@@ -32,7 +32,7 @@ def recover(place: paths.Place, settings: config.Config, env: dict[str, str], no
         session = paths.safe_id(name[:-len(".jsonl")]) if name.endswith(".jsonl") else ""
         if not session or session == current:
             continue
-        path = transcript.trusted(_transcript_of(place.receipts(session)), env)
+        path = transcript.trusted(transcript_of(place.receipts(session)), env)
         if path and _left(place, session, path, now):
             written += bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
     return written
@@ -46,8 +46,11 @@ def _left(place: paths.Place, session: str, path: str, now: float) -> bool:
     return not head or head.get("size") != stat.st_size or bool(head.get("units") or head.get("name"))
 
 
-def _transcript_of(receipts: str) -> object:
-    """Return the transcript that the last start in a session's receipts names."""
+def transcript_of(receipts: str) -> object:
+    """Return the transcript that the last start in a session's receipts names, unproved; "" where none does.
+
+    receipts: path of the session's receipts.
+    """
     path: object = ""
     try:
         data = files.read(receipts, 4 << 20)

@@ -331,6 +331,19 @@ def record(shown: Record, now: float, style: Style, facts: Iterable[tuple[str, s
     return [style.bold(one_line(shown.title)) + "  " + one_line(shown.id), *table(rows)]
 
 
+def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
+    """Write one entry of a transcript: its time, who, and its text below one another.
+
+    at: ISO 8601.  offset: seconds that local time is ahead of UTC.  most: lines of the text, 0 for all.
+    """
+    instant = clock.parse(at)
+    head = "%s  %s  " % (clock.iso(instant + offset)[11:19] if instant is not None else " " * 8, pad(who, 6))
+    lines = [line.rstrip() for line in plain(said).strip("\n").split("\n")]
+    rest = len(lines) - most if most and len(lines) > most + 1 else 0
+    lines = [*lines[:most], "… %s; --full shows them" % count(rest, "more line")] if rest else lines
+    return [(head if number == 0 else " " * len(head)) + line for number, line in enumerate(lines)]
+
+
 def section(body: str, wanted: str) -> tuple[str, list[str]]:
     """Return (the section of a body, its subsections included, or ""; all heading paths).
 

@@ -153,15 +153,20 @@ def trusted(path: object, env: dict[str, str]) -> str:
     path = path.replace("\\", "/")
     if not (path.startswith("/") or path[1:2] == ":"):
         return ""
-    user = env.get("HOME") or env.get("USERPROFILE") or ""
-    roots = [env.get("CLAUDE_CONFIG_DIR", ""), user + "/.claude" if user else ""]
     try:
-        if not any(root and files.inside(path, root.replace("\\", "/").rstrip("/") + "/projects") for root in roots):
+        if not any(files.inside(path, root) for root in roots(env)):
             return ""
         os.close(_open(path))
     except (OSError, ValueError):
         return ""
     return files.real(path)
+
+
+def roots(env: dict[str, str]) -> list[str]:
+    """Return the folders below which the host keeps its transcripts, one folder a project."""
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    hosts = [env.get("CLAUDE_CONFIG_DIR", ""), user + "/.claude" if user else ""]
+    return [host.replace("\\", "/").rstrip("/") + "/projects" for host in hosts if host]
 
 
 def _open(path: str) -> int:
