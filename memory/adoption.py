@@ -26,9 +26,11 @@ def adopt(place: Place, now: float) -> Place:
         except OSError:
             continue  # derived, or a log: the memories themselves have moved
     try:
+        renamed = {place.key: new.key, trust.SCRIPT + place.key: trust.SCRIPT + new.key}
         for key, id_, sha256 in sorted(trust.approved(place.home)):
-            if key == place.key:
-                trust.decide(place.home, new.key, id_, sha256, "approve", "dayleaf: %s is now %s" % (key, new.key), now)
+            if key in renamed:
+                by = "dayleaf: %s is now %s" % (place.key, new.key)
+                trust.decide(place.home, renamed[key], id_, sha256, "approve", by, now)
     except (OSError, DayleafError):
         return new  # its rules wait for their approval again, which `dayleaf rule list` shows
     return new

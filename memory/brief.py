@@ -6,7 +6,7 @@ from memory import clock, context, files, handoff, hookio, jsonio, loader, rende
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Sequence, Tuple
+    from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
     from memory import receipts
     from memory.config import Config
@@ -224,26 +224,37 @@ def announcement(place: Place, event: Event) -> List[str]:
     if not files.is_folder(place.shared) or event.get("agent_id"):
         return []
     try:
-        version, said, records, rules = files.read(place.cache + "/" + place.scope + ".review", 64).split()[:4]
+        words = files.read(place.cache + "/" + place.scope + ".review", 96).split()[:5]
     except OSError:
-        version, said, records, rules = b"1", b"0", *(b"%d" % count for count in _counted(place))
-    if (version, said) != (b"1", b"0") or not int(records):
+        words = []
+    if len(words) == 5 and words[0] == b"2":
+        said, records, rules, scripts = (int(word) for word in words[1:])
+    else:
+        said, (records, rules, scripts) = 0, _counted(place)
+    if said or not records:
         return []
     event[ANNOUNCED] = True
-    line = "%d record%s shared through this repository" % (int(records), "" if int(records) == 1 else "s")
-    if not int(rules):
+    line = _many(records, "record") + " by others"
+    waiting = " and ".join(_many(count, what) for count, what in ((rules, "rule"), (scripts, "script")) if count)
+    if not waiting:
         return [line + ": notes to check, none of them waits for review"]
-    return ["%s; %d rule%s for review: `dayleaf review`" % (line, int(rules), " waits" if int(rules) == 1 else "s wait")]
+    return ["%s; %s %s for review: `dayleaf review`" % (line, waiting, "waits" if rules + scripts == 1 else "wait")]
 
 
-def _counted(place: Place) -> Tuple[int, int]:
-    """Count (records, rules without a decision) of a shared tier that no worker has read yet, by folder and file alone."""
+def _many(count: int, what: str) -> str:
+    return "%d %s%s" % (count, what, "" if count == 1 else "s")
+
+
+def _counted(place: Place) -> Tuple[int, int, int]:
+    """Count (records, rules, scripts without a decision) of a shared tier that no worker has read yet, file by file."""
     from memory import trust
     from memory.paths import FOLDERS
     from memory.walk import is_record
 
-    decided = {key[2] for key in trust.decisions(place.home) if key[0] == place.key}
-    records = rules = seen = 0
+    decisions = trust.decisions(place.home)
+    decided = {key[2] for key in decisions if key[0] == place.key}
+    named = {key[1] for key in decisions if key[0] == trust.SCRIPT + place.key}
+    records = rules = scripts = seen = 0
     folders = [place.shared + "/" + folder for folder in FOLDERS.values()]
     while folders and seen < MOST_ENTRIES:
         folder = folders.pop()
@@ -256,4 +267,13 @@ def _counted(place: Place) -> Tuple[int, int]:
                 records += 1
                 rules += (entry.path.startswith(place.shared + "/rules/")
                           and files.sha256(files.read(entry.path, RULE_BYTES, follow=False)) not in decided)
-    return records, rules
+                scripts += entry.path.startswith(place.shared + "/resources/") and _is_new_script(entry.path, named)
+    return records, rules, scripts
+
+
+def _is_new_script(path: str, decided: Set[str]) -> bool:
+    """Tell whether a record's file is of a script, and of one whose id is not among those that were decided on."""
+    from memory import records
+
+    record = records.from_bytes("s/resources/x.md", files.read(path, RULE_BYTES, follow=False), 0.0, False)
+    return str(record.meta.get("type", "")).strip().lower() == "script" and record.id not in decided

@@ -148,7 +148,8 @@ def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
     rows: list[Row] = []
     if "approved" in record.meta:
         rows.append((lines.get("approved", 1), False, "`approved` in a file means nothing",
-                     "remove it; `dayleaf rule approve %s` in a terminal approves a rule" % record.id))
+                     "remove it; `dayleaf %s approve %s` in a terminal approves a %s" % (
+                         ("resource", record.id, "script") if record.kind == "resource" else ("rule", record.id, "rule"))))
     if "accepted" in record.meta and (record.kind != "learning" or record.source != "auto"):
         rows.append((lines.get("accepted", 1), False, "`accepted` means nothing for a %s by %s" % (
             record.kind, {"auto": "dayleaf itself", "agent": "an agent"}.get(record.source, "a human")), "remove it"))
@@ -209,6 +210,10 @@ def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
         rows.append((lines.get("type", 1), True, "type '%s' is none of %s" % (kind[:40], ", ".join(TYPES)), "use one of these"))
     if not path:
         rows.append((lines.get("path", 1), True, "a resource needs a path", "add a line `path: ...`"))
+        return rows
+    if record.tier == paths.SHARED and os.path.isabs(path):
+        rows.append((lines.get("path", 1), True, "the path of a shared resource is not relative to its repository",
+                     "write it from %s on" % place.root))
         return rows
     root = place.root or place.project
     whole = path if os.path.isabs(path) else root + "/" + path if root and record.tier != paths.GLOBAL else ""

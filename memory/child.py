@@ -14,9 +14,11 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import IO, Mapping, NamedTuple, Optional, Sequence
+from typing import IO, Callable, Mapping, NamedTuple, Optional, Sequence
 
 ERRORS = 1 << 16  # bytes kept of stderr
+_GROUP = 0 if os.name == "posix" else 0x00000200  # a process group of its own, on Windows
+GRACE = 2.0  # seconds between asking a group to end and killing it
 
 
 class Finished(NamedTuple):
@@ -62,11 +64,55 @@ def run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str
             shutil.rmtree(own, ignore_errors=True)
 
 
+def stream(argv: Sequence[str], stdin: int, seconds: float, env: Mapping[str, str], folder: str,
+           tell: Callable[[int, bytes], None]) -> Finished:
+    """Run a command and hand on what it prints as it comes, then end whatever is left of its process group.
+
+    argv: argv[0] absolute.  stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at which the group is asked to
+    end, and killed GRACE seconds later.  folder: where it stands.  tell: told 1 (stdout) or 2 (stderr) and bytes, one call
+    after the other.  Raises OSError and ValueError where it does not start.
+    """
+    process = subprocess.Popen(list(argv), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=dict(env),
+                               start_new_session=True, creationflags=_GROUP)
+    ended, lock, in_time = threading.Event(), threading.Lock(), False
+    try:
+        assert process.stdout and process.stderr
+        readers = [threading.Thread(target=_hand_on, args=(stream, number, tell, lock), daemon=True)
+                   for number, stream in ((1, process.stdout), (2, process.stderr))]
+        for thread in [*readers, threading.Thread(target=_wait, args=(process, ended), daemon=True)]:
+            thread.start()
+        in_time = ended.wait(seconds)
+        if not in_time:
+            _ask(process)
+            ended.wait(GRACE)
+    finally:
+        _end(process)
+    for thread in readers:
+        thread.join(2.0)  # a child that left the group may still hold the pipe: what has come by now is all there is
+    return Finished(process.returncode, b"", b"", False, in_time)
+
+
+def _hand_on(stream: IO[bytes], number: int, tell: Callable[[int, bytes], None], lock: threading.Lock) -> None:
+    with contextlib.suppress(OSError, ValueError), stream:
+        while True:
+            piece = os.read(stream.fileno(), 1 << 16)
+            if not piece:
+                return
+            with lock:
+                tell(number, piece)
+
+
+def _ask(process: subprocess.Popen[bytes]) -> None:
+    """Ask a process and its group to end."""
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGTERM)
+
+
 def _run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int,
          stop: Optional[threading.Event]) -> Finished:
-    windows_group = 0 if os.name == "posix" else 0x00000200
     process = subprocess.Popen(list(argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               cwd=folder, env=dict(env), start_new_session=True, creationflags=windows_group)
+                               cwd=folder, env=dict(env), start_new_session=True, creationflags=_GROUP)
     ended = threading.Event()
     try:
         assert process.stdin and process.stdout and process.stderr

@@ -22,6 +22,8 @@ from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
 from memory.planning import plan
 from memory.reading import check, doctor, expand, explain, load, recall, show, stats, status, workspace
+from memory.resourcing import WORDS as RESOURCE
+from memory.resourcing import resource
 from memory.ruling import go_through, rule
 from memory.settings import PROVIDERS, settings
 from memory.telling import handoff, standup
@@ -143,10 +145,14 @@ FILTERS = (
     flag("--explain", help="print the parts of every score"),
 )
 VECTORS_BY = opt("--provider", dest="vectors_by", metavar="COMMAND", help="a local command that makes vectors, or `minilm`")
+SECTIONS = (
+    opt("--section", metavar="S", help="only the section under this heading, or of this number"),
+    flag("--outline", help="the numbered sections"),
+    flag("--next", help="the section after --section"), flag("--previous", help="the one before"))
 VERBS: dict[str, Verb] = {
     "recall": Verb(recall, "[QUERY]", "search the memory", (
         *FILTERS, VECTORS_BY, flag("--batch", help="JSONL queries on stdin"))),
-    "show": Verb(show, "ID", "print one record", (opt("--section", metavar="S", help="only the section under this heading"),)),
+    "show": Verb(show, "ID", "print one record", SECTIONS),
     "expand": Verb(expand, "ID", "print the part of the transcript behind a checkpoint", (
         opt("--limit", type=whole, metavar="N", help="the last N entries (100)"), flag("--full", help="long results whole"))),
     "distill": Verb(distill, "QUESTION", "answer from the records in a few bullets", (
@@ -213,7 +219,20 @@ VERBS: dict[str, Verb] = {
         flag("--global", dest="tier_global", help="suggest: for every project"),
         flag("--shared", help="suggest: in the repository"),
         flag("--pending", help="list: only those that wait for a decision"))),
-    "review": Verb(go_through, "", "decide on every rule that waits"),
+    "review": Verb(go_through, "", "decide on every rule and script that waits"),
+    "resource": Verb(resource, "|".join(RESOURCE), "keep documents and scripts, show and run them", (
+        opt("--path", metavar="PATH", help="add, update: the file"),
+        opt("--type", type=choice(("doc", "script")), help="add, list: doc or script; guessed where it is not given"),
+        opt("--title", metavar="T", help="add, update: its title"),
+        flag("--shared", help="add: in the repository"), flag("--global", dest="tier_global", help="add: for every project"),
+        flag("--text", help="add, update, refresh: take it as text whatever it holds"),
+        flag("--stale", help="list: only what has changed or is gone"), *SECTIONS,
+        flag("--all", help="refresh: every one"), flag("--force", help="refresh, update: replace a text edited by hand"),
+        opt("--reason", metavar="WHY", help="delete: for the archive's log"),
+        opt("--timeout", type=whole, metavar="S", help="run: seconds it may take (60)"),
+        opt("--cwd", metavar="DIR", help="run: where it stands; else the project's root"),
+        flag("--stdin", help="run: give it this stdin; else it reads nothing"),
+        flag("--dry-run", help="run: say what would run"), *FILTERS, VECTORS_BY)),
     "redact": Verb(redact, "-", "take secrets out of stdin", (flag("--batch", help="JSONL {id, text}"),)),
     "config": Verb(settings, "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
     "workspace": Verb(workspace, "", "name the workspace and its tiers"),

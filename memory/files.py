@@ -311,7 +311,7 @@ def collect_temps(folder: str, now: float, age: float = 3600.0) -> int:
         pid = entry.name[len(TEMP):].partition("-")[0]
         try:
             old = now - entry.stat(follow_symlinks=False).st_mtime > age
-            if old and not (pid.isdigit() and _alive(int(pid))):
+            if old and not (pid.isdigit() and alive(int(pid))):
                 posix.unlink(entry.path)
                 gone += 1
         except OSError:
@@ -319,7 +319,8 @@ def collect_temps(folder: str, now: float, age: float = 3600.0) -> int:
     return gone
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Tell whether a process with this number runs."""
     try:
         posix.kill(pid, 0)
     except PermissionError:

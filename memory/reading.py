@@ -8,7 +8,14 @@ from typing import Any
 
 from memory import clock, paths, terminal
 from memory.call import Call, nearest, record_json, session_of, shown, warn
-from memory.errors import UsageError
+from memory.errors import DayleafError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from memory.paths import Place
+    from memory.records import Record
 
 ENTRIES = 100  # of a transcript that are printed where --limit names no other number
 RESULT_LINES = 8  # of one entry without --full
@@ -33,6 +40,7 @@ def recall(call: Call) -> int:
         call.answer(_found_json(call, found, words),
                     terminal.hits(found, words, call.now, call.place.key, approved, call.style(), call.options.explain))
     freshen(call, found.stale)
+    reread(call, {hit.record.name: hit.record for hit in found.hits if hit.workspace == call.place.key}.values())
     return 0
 
 
@@ -87,24 +95,102 @@ def freshen(call: Call, stale: bool) -> None:
         warn("no refresh could be started (%s); `dayleaf index refresh` does" % error.strerror)
 
 
+def reread(call: Call, found: Iterable[Record]) -> list[Record]:
+    """Read the scripts among records of this workspace again where they have changed, and return the records as they are then."""
+    from memory import resources
+
+    store, out = None, []
+    for record in found:
+        if record.kind == "resource":
+            store = store or call.store()
+            try:
+                record = resources.renewed(store, record)
+            except DayleafError as error:
+                warn("%s was not read again: %s" % (record.id, error))
+        out.append(record)
+    call.indexed()
+    return out
+
+
 def show(call: Call) -> int:
-    """Print one record."""
+    """Print one record, its outline, or one section."""
     from memory import claims, lookup
 
     found, place = lookup.find_anywhere(call.place, call.settings, call.one("ID"))
+    if place.key == call.place.key:
+        found = reread(call, [found])[0]
+    if call.options.outline:
+        return _outline(call, found)
     state = claims.check(found, place.root, place.git)
     gone = ["%s is gone" % path for path, there in state.files if there is False]
-    body, facts = found.body, [("freshness", "; ".join([state.state, *gone])), ("file", place.path(found.name)),
-                               ("trouble", "; ".join(found.problems))]
-    if call.options.section:
-        body, headings = terminal.section(body, call.options.section)
-        if not body:
-            known = nearest(call.options.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings"))
-            raise UsageError("%s has no section '%s'; %s" % (found.id, shown(call.options.section), known))
+    facts = [("freshness", "; ".join([state.state, *gone])), ("file", place.path(found.name)), *_source(found, place),
+             ("trouble", "; ".join(found.problems))]
+    body, more, ways = _section(call, found)
     value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,
-             "problems": list(found.problems)}
+             "problems": list(found.problems), **more}
     head = terminal.record(found, call.now, call.style(), facts)
-    return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n")])
+    return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n"), *ways])
+
+
+def _source(found: Record, place: Place) -> list[tuple[str, str]]:
+    """Say of a resource where it is from, and how it stands to that."""
+    from memory import resources
+
+    if found.kind != "resource":
+        return []
+    state, now = resources.state(found, place), ""
+    then = found.meta.get("source_ref") or ""
+    if state.source and then:
+        now = resources.commit_of(state.source.path)
+    trouble = "%s: `dayleaf resource refresh %s`" % (state.why, found.id) if state.word == resources.STALE else state.why
+    head = "HEAD is %s" % now if now and now != then else ""
+    said = [resources.path_of(found), "at commit %s" % then if then else "", head, trouble]
+    return [("type", resources.type_of(found)), ("source", "; ".join(part for part in said if part))]
+
+
+def _outline(call: Call, found: Record) -> int:
+    """Print the numbered sections of a record."""
+    from memory import sections, text
+
+    rows = [(one, text.count_tokens(sections.text(found.body, one))) for one in sections.outline(found.body)]
+    value = [{"number": one.number, "level": one.level, "section": one.path, "tokens": tokens} for one, tokens in rows]
+    cells = [[str(one.number), "  " * max(one.level - 1, 0) + terminal.one_line(sections.name(one).rpartition(" > ")[2]),
+              "%s tokens" % format(tokens, ",")] for one, tokens in rows]
+    return call.answer({"id": found.id, "sections": value}, [
+        *terminal.table(cells, right=(0, 2)), "`dayleaf show %s --section N` prints one" % found.id])
+
+
+def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
+    """Return (the text asked for, what --json says of the section, lines that name the sections beside it).
+
+    Raises UsageError where there is no such section.
+    """
+    from memory import sections
+
+    o = call.options
+    if not o.section:
+        if o.next or o.previous:
+            raise UsageError("--next and --previous want --section, the section that you have read")
+        return found.body, {}, []
+    listed = sections.outline(found.body)
+    one = sections.find(listed, o.section)
+    if one is None:
+        headings = [each.path for each in listed if each.path]
+        known = nearest(o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings"))
+        raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
+    for wanted, at, word in ((o.next, 1, "after"), (o.previous, 0, "before")):
+        if wanted:
+            moved = sections.beside(listed, one)[at]
+            if moved is None:
+                raise UsageError("%s has no section %s %d; `dayleaf show %s --outline` lists them" % (
+                    found.id, word, one.number, found.id))
+            one = moved
+    beside = dict(zip(("previous", "next"), sections.beside(listed, one)))
+    ways = ["%s: %d %s  `dayleaf show %s --section %d`" % (
+        word, other.number, terminal.one_line(sections.name(other)), found.id, other.number)
+        for word, other in beside.items() if other]
+    value = {"section": one.path, "number": one.number, **{word: other and other.number for word, other in beside.items()}}
+    return sections.text(found.body, one), value, [""] * bool(ways) + ways
 
 
 def expand(call: Call) -> int:

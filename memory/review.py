@@ -1,10 +1,11 @@
-"""Rules that wait for a person: their state, what keeps one from being approved, and the mark of what was announced.
+"""Rules and scripts that wait for a person: their state, what keeps one from being approved, the mark of what was announced.
 
-Schema, version 1, of `<cache>/<scope>.review`, one line of words between blanks, derived by the worker after a session's start:
+Schema, version 2, of `<cache>/<scope>.review`, one line of words between blanks, derived by the worker after a session's start:
 
-    1 <1: the user has heard it, 0: not yet> <records of the shared tier> <rules of it that wait> <8 hex of each ...>
+    2 <1: the user has heard it, 0: not yet> <records of the shared tier> <its rules that wait> <its scripts> <8 hex of each ...>
 
-The hex digits are of the content of the rules that were announced or are to be; one that is not among them is announced.
+The hex digits are of the content of the rules and scripts that were announced or are to be; one that is not among them is
+announced.  The mark of an older version counts as none.
 """
 
 from __future__ import annotations
@@ -13,21 +14,23 @@ import contextlib
 import difflib
 from typing import Any, Dict, Iterable, Iterator, List, NamedTuple
 
-from memory import files, frontmatter, paths, records, terminal, trust
+from memory import files, frontmatter, paths, records, resources, running, terminal, trust
 from memory.errors import StoreError
 from memory.records import READ_LIMIT, Record
 from memory.store import Store
 
-MOST_MARKS, MARK_BYTES = 500, 1 << 14
+MARK, MOST_MARKS, MARK_BYTES = "2", 500, 1 << 14
 READ_ALIKE = ("id", "kind", "title", "tags", "links", "rationale", "body")  # what a hook shows or chooses a rule by
 
 
 class Standing(NamedTuple):
-    """A rule with its state (`approved`, `rejected`, `pending`) and, of a pending one, why it waits."""
+    """A rule or script with its state (`approved`, `rejected`, `pending`; `gone` for a script that cannot be read), why it
+    waits or is gone, and the SHA-256 of the content that is decided on."""
 
     record: Record
     state: str
     why: str
+    checksum: str = ""
 
 
 def standings(rules: Iterable[Record], place: paths.Place) -> List[Standing]:
@@ -38,13 +41,41 @@ def standings(rules: Iterable[Record], place: paths.Place) -> List[Standing]:
 
 def standing(record: Record, place: paths.Place, decided: Dict[trust.Approval, str]) -> Standing:
     """Return the standing of one rule.  decided: what trust.decisions returned."""
-    workspace = trust.workspace_of(record.name, place.key)
-    decision = decided.get((workspace, record.id, record.checksum), "")
+    return _standing(record, trust.workspace_of(record.name, place.key), record.checksum, decided)
+
+
+def _standing(record: Record, workspace: str, checksum: str, decided: Dict[trust.Approval, str]) -> Standing:
+    decision = decided.get((workspace, record.id, checksum), "")
     if decision:
-        return Standing(record, "approved" if decision == "approve" else "rejected", "")
+        return Standing(record, "approved" if decision == "approve" else "rejected", "", checksum)
     edited = trust.latest(decided, workspace, record.id)
     return Standing(record, "pending", "edited since approval" if edited else
-                    "by others" if record.tier == paths.SHARED else "new")
+                    "by others" if record.tier == paths.SHARED else "new", checksum)
+
+
+def script_standings(found: Iterable[Record], place: paths.Place) -> List[Standing]:
+    """Return the standing of the scripts among records, in their order: that of the bytes of each one's file."""
+    decided, out = trust.decisions(place.home), []
+    for record in found:
+        if record.kind == "resource" and resources.type_of(record) == "script":
+            try:
+                source = resources.source_of(record, place)
+            except StoreError as error:
+                out.append(Standing(record, "gone", str(error)))
+            else:
+                out.append(_standing(record, trust.script_workspace(record.name, place.key), source.checksum, decided))
+    return out
+
+
+def script_hindrance(source: resources.Source) -> str:
+    """Say what keeps a script from being approved and what mends it, or ""."""
+    if len(source.data) > READ_LIMIT:
+        return "it is larger than 1 MiB, which nobody reads; split it"
+    try:
+        running.program(source.data, source.runnable, {})
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 def hindrance(place: paths.Place, name: str, data: bytes) -> str:
@@ -86,23 +117,27 @@ def note(place: paths.Place, settings: Any, now: float, announced: bool) -> None
         return
     store, path = Store(place, settings, now), place.cache + "/" + place.scope + ".review"
     names = [name for name in store.names() if name[:1] == paths.SHARED]
-    waiting = [one.record.checksum[:8] for one in standings(_rules(store, names), place) if one.state == "pending"]
+    found = list(_decidable(store, names))
+    both = [[one.checksum[:8] for one in each if one.state == "pending"] for each in (
+        standings([record for record in found if record.kind == "rule"], place), script_standings(found, place))]
+    waiting = [*both[0], *both[1]]
     try:
         words = files.read(path, MARK_BYTES).decode("ascii", "replace").split()
     except OSError:
         words = []
+    words = words if words[:1] == [MARK] and len(words) > 4 else []
     said = announced or words[1:2] == ["1"]
     if words and said:
-        said = set(words[4:]).issuperset(waiting)
-    marks = list(dict.fromkeys([*waiting, *words[4:]]))[:MOST_MARKS]
-    line = " ".join(["1", "1" if said else "0", str(len(names)), str(len(waiting)), *marks])
+        said = set(words[5:]).issuperset(waiting)
+    marks = list(dict.fromkeys([*waiting, *words[5:]]))[:MOST_MARKS]
+    line = " ".join([MARK, "1" if said else "0", str(len(names)), *(str(len(each)) for each in both), *marks])
     if line.split() != words:
         files.replace(path, (line + "\n").encode("ascii"))
 
 
-def _rules(store: Store, names: Iterable[str]) -> Iterator[Record]:
+def _decidable(store: Store, names: Iterable[str]) -> Iterator[Record]:
     for name in names:
         with contextlib.suppress(StoreError):
             record = store.read(name)
-            if record.kind == "rule":
+            if record.kind in ("rule", "resource"):
                 yield record

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Callable
 
-from memory import files, paths, terminal, trust
-from memory.call import Call, confirmed, need_person, read_stdin, record_json, shown, tier_of, unknown_word, warn
+from memory import deciding, paths, terminal
+from memory.call import Call, read_stdin, record_json, shown, tier_of, unknown_word
 from memory.errors import StoreError, UsageError
 from memory.writing import author, edited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
-    from memory.records import Record
     from memory.store import Store
 
 SUGGESTED = ("title", "rationale", "body", "tag", "link", "shared", "tier_global")
 REVIEW = "`dayleaf review` in a terminal of your own decides"
-DONE = {"approve": "approved", "reject": "rejected"}
 
 
 def rule(call: Call) -> int:
@@ -80,7 +75,7 @@ def _list(call: Call, words: list[str]) -> int:
         raise UsageError("rule list takes no more words, not '%s'" % shown(words[0]))
     found = [one for one in review.standings(call.store().each(("rule",)), call.place)
              if one.state == "pending" or not call.options.pending]
-    rows = [[terminal.one_line(cell) for cell in (r.id, state, r.title, ", ".join(r.tags), why)] for r, state, why in found]
+    rows = [[terminal.one_line(cell) for cell in (r.id, state, r.title, ", ".join(r.tags), why)] for r, state, why, _ in found]
     return call.answer([{"id": one.record.id, "state": one.state, "why": one.why, "title": terminal.one_line(one.record.title),
                          "tags": list(one.record.tags), "tier": paths.TIER_NAMES[one.record.tier], "name": one.record.name}
                         for one in found],
@@ -91,7 +86,7 @@ def _edit(call: Call, words: list[str]) -> int:
     """Open a rule in $VISUAL or $EDITOR; what was changed waits again."""
     from memory import review
 
-    found = _named(call.store(), "edit", words[:1] if len(words) == 1 else [])[0]
+    found = deciding.named(call.store(), deciding.RULE, "edit", words, one=True)[0]
     changed = edited(call, found)
     if changed is None:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
@@ -102,174 +97,30 @@ def _edit(call: Call, words: list[str]) -> int:
         "  pending again: " + REVIEW if state == "pending" else "  this content is " + state])
 
 
-def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
-    """Find the rules that are named, all of them before anything is done; raises UsageError, StoreError."""
-    if not words:
-        raise UsageError("rule %s wants %s; `dayleaf rule list` names them" % (verb, "one ID" if verb == "edit" else "an ID"))
-    found: dict[str, Record] = {}
-    for word in words:
-        try:
-            record = store.find(word)
-        except StoreError as error:
-            raise StoreError(str(error).replace("`dayleaf recall` lists them", "`dayleaf rule list` names the rules")) from None
-        twins = [] if word == record.name else store.duplicates.get(record.id, [])
-        if twins:
-            raise UsageError("%s is the id of %d files; name the one you mean: %s" % (record.id, len(twins), ", ".join(twins)))
-        if record.kind != "rule":
-            raise UsageError("%s is a %s, not a rule" % (record.id, record.kind))
-        found[record.name] = record
-    return list(found.values())
-
-
 # ---- deciding
 
 def _approve(call: Call, words: list[str]) -> int:
     """Approve rules, each after it was shown."""
-    return _each(call, "approve", words)
+    return deciding.each(call, deciding.RULE, "approve", words)
 
 
 def _reject(call: Call, words: list[str]) -> int:
     """Reject rules, each after it was shown."""
-    return _each(call, "reject", words)
-
-
-def _each(call: Call, decision: str, words: list[str]) -> int:
-    """Ask about each rule that is named; raises UsageError where none is decided on."""
-    store = call.store()
-    found = _named(store, decision, words)
-    need_person(call, "a rule", "rule %s %s" % (decision, " ".join(terminal.one_line(record.id) for record in found)))
-    done = []
-    for record, data in (_whole(store, one.name) for one in found):
-        if decision == "approve":
-            _check(call, record, data)
-        sys.stderr.write("\n".join(_content(call, record, data)) + "\n")
-        if confirmed("%s exactly this? type yes: " % decision):
-            done.append(_decide(call, store, record, data, decision))
-        elif len(found) == 1:
-            raise UsageError("%s stays as it was" % record.id)
-    return _told(call, done)
-
-
-def _whole(store: Store, name: str) -> tuple[Record, bytes]:
-    """Read a rule and all bytes of its file, at one time; raises StoreError."""
-    from memory import records
-
-    data = store.raw(name)
-    return records.from_bytes(name, data, 0.0), data
-
-
-def _check(call: Call, record: Record, data: bytes) -> None:
-    from memory import review
-
-    hindrance = review.hindrance(call.place, record.name, data)
-    if hindrance:
-        raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
-
-
-def _decide(call: Call, store: Store, record: Record, data: bytes, decision: str) -> dict[str, Any]:
-    """Record a decision on exactly the bytes that were shown; raises StoreError where the file holds others by now."""
-    import getpass
-
-    home, digest = call.place.home, files.sha256(data)
-    workspace = trust.workspace_of(record.name, call.place.key)
-    if store.raw(record.name) != data:
-        raise StoreError("%s: changed while it was shown, so it stays pending; review it again" % record.name)
-    if decision == "approve":
-        _check(call, record, data)
-        try:
-            trust.keep(home, data)
-        except OSError as error:
-            warn("approved without a copy to compare edits with (%s)" % error.strerror)
-    trust.decide(home, workspace, record.id, digest, decision, getpass.getuser(), call.now)
-    if trust.decisions(home).get((workspace, record.id, digest)) != decision:
-        raise StoreError("%s/%s: others may write to it, so nothing in it counts; `chmod 600` it and decide again" % (
-            home, trust.LEDGER))
-    return {"id": record.id, "decision": decision, "sha256": digest, "title": terminal.one_line(record.title)}
-
-
-def _told(call: Call, done: list[dict[str, Any]]) -> int:
-    return call.answer(done, ["%s %s  %s" % (DONE[one["decision"]], one["id"], one["title"]) for one in done]
-                       or ["no rule was decided on"])
-
-
-def _content(call: Call, record: Record, data: bytes) -> list[str]:
-    """Write a rule's file out for the person: where it stands, all of it, what changed since it was approved, its hash."""
-    from memory import review
-
-    place, text = call.place, terminal.visible(data.decode("utf-8", "replace"))
-    digest = trust.latest(trust.decisions(place.home), trust.workspace_of(record.name, place.key), record.id)
-    before = trust.kept(place.home, digest) if digest and digest != record.checksum else None
-    lines = [terminal.one_line(place.path(record.name)), "", *text.rstrip("\n").split("\n"), ""]
-    if before is not None:
-        lines += ["changed since it was approved:", *review.difference(before, data), ""]
-    elif digest and digest != record.checksum:
-        lines += ["changed since it was approved; that content is not kept", ""]
-    if "approved" in record.meta:
-        lines.append("it says `approved` of itself: that counts for nothing")
-    return [*lines, "%s, sha256 %s" % (terminal.count(len(data), "byte"), files.sha256(data))]
+    return deciding.each(call, deciding.RULE, "reject", words)
 
 
 def go_through(call: Call) -> int:
-    """Go through the rules that wait, one by one, and say how many candidates wait."""
+    """Go through the rules and scripts that wait, one by one, and say how many candidates wait."""
     if call.words:
         raise UsageError("review takes no words; `dayleaf rule approve %s` decides on one" % shown(call.words[0]))
-    return _review(call, [])
+    return deciding.go_through(call, deciding.BOTH)
 
 
 def _review(call: Call, words: list[str]) -> int:
     """Ask about every rule that waits."""
-    from memory import review
-
     if words:
         raise UsageError("rule review takes no more words; `dayleaf rule approve %s` decides on one" % shown(words[0]))
-    need_person(call, "a rule", "review")
-    store = call.store()
-    waiting = [one for one in review.standings(store.each(("rule",)), call.place) if one.state == "pending"]
-    done: list[dict[str, Any]] = []
-    for number, one in enumerate(waiting, 1):
-        where = "%d of %d  %s  %s  (%s)" % (number, len(waiting), terminal.one_line(one.record.id),
-                                            terminal.one_line(one.record.title), one.why)
-        decided = _answered(call, store, one.record.name, where)
-        if decided is None:
-            break
-        done += decided
-    call.indexed()
-    candidates = sum(not record.accepted for record in store.each(("learning",)))
-    _told(call, done)
-    if candidates:
-        sys.stderr.write("%s %s: `dayleaf harvest review`\n" % (
-            terminal.count(candidates, "candidate"), "waits" if candidates == 1 else "wait"))
-    return 0
-
-
-def _answered(call: Call, store: Store, name: str, where: str) -> list[dict[str, Any]] | None:
-    """Ask about one rule until it is decided or skipped; returns the decision, [] for none, None where the person quits."""
-    from memory import review
-
-    while True:
-        try:
-            record, data = _whole(store, name)
-        except StoreError as error:
-            warn(str(error))
-            return []
-        hindrance = review.hindrance(call.place, name, data)
-        notes = ["cannot be approved: " + terminal.one_line(hindrance)] if hindrance else []
-        sys.stderr.write("\n".join(["", where, *_content(call, record, data), *notes,
-                                    "[a]pprove [r]eject [e]dit [s]kip [q]uit: "]))
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-        letter = line.strip().lower()[:1] if line else "q"
-        try:
-            if letter in ("a", "r"):
-                if letter == "a":
-                    _check(call, record, data)
-                return [_decide(call, store, record, data, "approve" if letter == "a" else "reject")]
-            if letter in ("s", "q"):
-                return [] if letter == "s" else None
-            if letter == "e":
-                edited(call, record)
-        except (StoreError, UsageError) as error:
-            warn(str(error))
+    return deciding.go_through(call, (deciding.RULE,))
 
 
 WORDS: dict[str, Callable[[Call, list[str]], int]] = {

@@ -360,7 +360,7 @@ class Store:
         """Read a record's file; raises Unreadable."""
         root, parts = self._parts(name)
         try:
-            fd = _open_beneath(root, parts)
+            fd = open_beneath(root, parts)
             try:
                 stat = os.fstat(fd)
                 if stat.st_nlink > 1 and hasattr(os, "geteuid") and stat.st_uid != os.geteuid():
@@ -529,10 +529,11 @@ class Store:
         return path
 
 
-def _open_beneath(root: str, parts: List[str]) -> int:
-    """Open a file below a directory, following no link on the way except one that ends inside; raises OSError.
+def open_beneath(root: str, parts: List[str]) -> int:
+    """Open a regular file below a directory, following no link on the way except one that ends inside; raises OSError.
 
-    Each part is opened relative to the one before: a path that was checked and then opened could be swapped in between.
+    root: a real path.  parts: of the path below it.  Each part is opened relative to the one before: a path that was
+    checked and then opened could be swapped in between.
     """
     if os.open not in os.supports_dir_fd:
         path = root + "/" + "/".join(parts)

@@ -342,26 +342,3 @@ def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
     rest = len(lines) - most if most and len(lines) > most + 1 else 0
     lines = [*lines[:most], "… %s; --full shows them" % count(rest, "more line")] if rest else lines
     return [(head if number == 0 else " " * len(head)) + line for number, line in enumerate(lines)]
-
-
-def section(body: str, wanted: str) -> tuple[str, list[str]]:
-    """Return (the section of a body, its subsections included, or ""; all heading paths).
-
-    wanted: a heading, or a path such as `Setup > Docker`; case does not matter.
-    """
-    lines, fenced = body.split("\n"), False
-    path: list[str] = []
-    marks: list[tuple[int, int, str]] = []
-    for at, line in enumerate(lines):
-        if line.startswith(("```", "~~~")):
-            fenced = not fenced
-        level = len(line) - len(line.lstrip("#"))
-        if not fenced and 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
-            path[level - 1:] = [""] * (level - 1 - len(path)) + [line[level:].strip().rstrip("#").strip()]
-            marks.append((at, level, " > ".join(part for part in path if part)))
-    asked = " > ".join(part.strip() for part in wanted.casefold().split(">"))
-    for at, level, name in marks:
-        if name.casefold() == asked or name.casefold().endswith(" > " + asked):
-            end = next((a for a, other, _ in marks if a > at and other <= level), len(lines))
-            return "\n".join(lines[at:end]).strip("\n") + "\n", []
-    return "", [name for _, _, name in marks]

@@ -5,6 +5,9 @@ Schema, version 1, of `<home>/trust.jsonl`, one line a decision, the latest line
     {"v":1,"t":"2026-11-21T14:30:52Z","workspace":"api-1a2b3c4d","id":"r-1a2b3c4d","sha256":"<64
     hex>","decision":"approve","by":"alex"}
 
+The approval of a script has `script:` before its workspace, and the SHA-256 of the script's bytes.  No workspace is named
+like that, so the approval of a rule lets no script run and that of a script binds nobody, whatever id the two share.
+
 The ledger stands in the user's own directory, so a cloned repository cannot approve itself, and it names the SHA-256 of
 the bytes that were shown, so an edit makes a record pending again.  What a file says of itself counts for nothing.
 
@@ -28,12 +31,18 @@ LEDGER = "trust.jsonl"
 LIMIT = 64 << 20  # bytes of the ledger that are read: 300,000 decisions
 KEPT = "approved"  # folder of approved content
 EVERYWHERE = "global"  # the workspace of records of the global tier
+SCRIPT = "script:"  # stands before the workspace of a script's approval
 DECISIONS = ("approve", "reject")
 
 
 def workspace_of(name: str, key: str) -> str:
     """Return the workspace under which a record is approved: `global` for the global tier, else the place's key."""
     return EVERYWHERE if name[:2] == GLOBAL + "/" else key
+
+
+def script_workspace(name: str, key: str) -> str:
+    """Return the workspace under which the script of a record is approved: that of the record, marked as a script's."""
+    return SCRIPT + workspace_of(name, key)
 
 
 def approved(home: str) -> FrozenSet[Approval]:

@@ -399,13 +399,13 @@ def test_a_clones_records_are_announced_once(session, place, env, now):
     """At the first start, before anything was read in the background; then only for a rule that is new."""
     assert started(session, place, env, now) == ""
     shared(place)
-    assert "3 records shared through this repository; 1 rule waits for review: `dayleaf review`" in started(session, place, env, now)
+    assert "3 records by others; 1 rule waits for review: `dayleaf review`" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
     vault.put(place, "s/learnings/c.md", "Gamma", "gamma")
     assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
     new = vault.put(place, "s/rules/n.md", "New", "Obey.", "[kafka]", rationale="x")
     assert started(session, place, env, now) == ""  # its worker finds the new rule
-    assert "5 records shared through this repository; 2 rules wait" in started(session, place, env, now)
+    assert "5 records by others; 2 rules wait" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
     kept = Path(new).read_bytes()
     for data in (None, kept):  # another branch, and back
@@ -421,19 +421,28 @@ def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
     approve(place, place.path("s/rules/r.md"), "r", now)
     started(session, place, env, now)
     shutil.rmtree(place.cache)
-    assert "3 records shared through this repository: notes to check" in started(session, place, env, now)
+    assert "3 records by others: notes to check" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
 
 
-@pytest.mark.parametrize("mark", [b"", b"x", b"1 0 x y", b"2 0 3 1", b"1 0", b"\xff" * 90])
-def test_a_damaged_mark_costs_the_line_alone(session, place, env, now, mark):
-    """The start is answered, and the worker writes a whole mark."""
+@pytest.mark.parametrize("mark", [b"", b"x", b"1 1 3 1 12345678", b"2 0 3 1", b"2 0", b"\xff" * 90])
+def test_a_damaged_or_older_mark_counts_as_none(session, place, env, now, mark):
+    """The line comes once more, and the worker writes a whole mark."""
     shared(place)
     path = Path(place.cache, place.scope + ".review")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(mark)
-    assert started(session, place, env, now) == "" and "Alpha" in session("start", source="startup")[1]
-    assert path.read_bytes().startswith(b"1 ") and path.read_bytes().count(b" ") == 4
+    assert "3 records by others" in started(session, place, env, now) and started(session, place, env, now) == ""
+    assert path.read_bytes().startswith(b"2 1 3 1 0 ") and path.read_bytes().count(b" ") == 5
+
+
+def test_a_mark_with_words_that_are_no_numbers_costs_the_line_alone(session, place, env, now):
+    """The start is answered."""
+    shared(place)
+    path = Path(place.cache, place.scope + ".review")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"2 0 x y z 12345678")
+    assert session("start", source="startup")[2] == "" and "Alpha" in session("start", source="startup")[1]
 
 
 def test_a_pending_rule_reads_the_same_to_both_readers(place):
@@ -449,4 +458,4 @@ def test_the_hook_announces_a_clone_at_its_first_start_alone(env, place):
     world = {"HOME": env["HOME"], "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": place.root}
     told = [harmless(fire("session_start", payload("SessionStart", "startup", session_id="s%d" % i), world)).message
             for i in range(3)]
-    assert told == ["dayleaf: 3 records shared through this repository; 1 rule waits for review: `dayleaf review`", "", ""]
+    assert told == ["dayleaf: 3 records by others; 1 rule waits for review: `dayleaf review`", "", ""]

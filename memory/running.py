@@ -1,0 +1,217 @@
+"""Running a script that a person approved: the approved bytes, from a private copy, with little around them.
+
+The bytes are read once; what was compared with the approval is what is written to the copy, and what runs.  So a file that is
+swapped between the check and the run changes nothing.  The copy is alone in a directory of its own: `$0` and what a script
+imports from beside itself lead there, DAYLEAF_SCRIPT names where it came from.
+"""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TextIO
+
+from memory import child, files, resources, terminal, trust
+from memory.errors import StoreError
+from memory.paths import Place
+from memory.records import Record
+
+# What a script is given of the environment.  CLAUDECODE and DAYLEAF_NESTED hold no secret, and keep a dayleaf below a script
+# from taking a model for a person.
+PASSED = frozenset(("PATH", "HOME", "LANG", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "CLAUDECODE", "DAYLEAF_NESTED",
+                    "SYSTEMROOT", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE"))
+OUTPUT = 1 << 20  # bytes of output that are shown
+PENDING = 1 << 12  # characters of a line that are held back until it ends
+SECONDS, MOST_SECONDS = 60, 86_400
+TIMED_OUT = 124  # the status of a script that missed its deadline, as of timeout(1)
+FOLDER = "run"  # of the copies, in the cache
+
+
+class Order(NamedTuple):
+    """What is to run: the script's bytes with their SHA-256, where they came from, what executes them, and around what.
+
+    program: the interpreter and its argument; empty where the script is executed itself.  approved: whether a person approved
+    exactly these bytes.
+    """
+
+    id: str
+    path: str
+    data: bytes
+    checksum: str
+    program: tuple[str, ...]
+    args: tuple[str, ...]
+    cwd: str
+    env: dict[str, str]
+    approved: bool
+
+    def argv(self, script: str) -> list[str]:
+        """Return the words that are executed, where the script stands at a path."""
+        return [*self.program, script, *self.args]
+
+
+def order(record: Record, place: Place, args: Sequence[str], env: Mapping[str, str], cwd: str = "") -> Order:
+    """Read a script once and say what running it means.
+
+    env: of this process.  cwd: where it is to stand, "" for the project's root.  Raises StoreError for what cannot run.
+    """
+    if record.kind != "resource" or resources.type_of(record) != "script":
+        raise StoreError("%s is no script; `dayleaf resource list --type script` lists them" % record.id)
+    source = resources.source_of(record, place)
+    decided = trust.decisions(place.home)
+    key = trust.script_workspace(record.name, place.key), record.id, source.checksum
+    passed = environment(env, source.path)
+    try:
+        runs = program(source.data, source.runnable, passed)
+    except StoreError as error:
+        raise StoreError("%s: %s cannot run: %s" % (record.id, source.path, error)) from None
+    return Order(record.id, source.path, source.data, source.checksum, runs, tuple(args), cwd or place.root, passed,
+                 decided.get(key) == "approve")
+
+
+def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
+    """Return what a script is given of an environment, and its own path in DAYLEAF_SCRIPT."""
+    kept = {key: value for key, value in env.items() if key.upper() in PASSED or key.startswith("LC_")}
+    return {**kept, "PATH": child.absolute(env.get("PATH", "")), "DAYLEAF_SCRIPT": path}
+
+
+def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the interpreter that a script's first line names, and its argument; () for a program of the machine's own form.
+
+    Raises StoreError, with the remedy, where neither is there.
+    """
+    if not data.startswith(b"#!"):
+        if runnable and b"\0" in data[:4096]:
+            return ()
+        raise StoreError("it has no first line `#!` that says what runs it; begin it with one, such as `#!/bin/sh`")
+    line = data[2:4096].split(b"\n")[0]
+    if line.endswith(b"\r"):
+        raise StoreError("its first line ends with a carriage return; save it with line ends of LF alone")
+    words = line.decode("utf-8", "surrogateescape").strip().split(None, 1)
+    if not words or not words[0].startswith("/"):
+        raise StoreError("its first line names no absolute path; write it as `#!/usr/bin/env python3`")
+    if os.name != "posix":
+        return _found(words, env)
+    if not os.path.isfile(words[0]) or not os.access(words[0], os.X_OK):
+        raise StoreError("its first line names %s, which cannot be executed here; correct it" % words[0])
+    return tuple(words)
+
+
+def _found(words: list[str], env: Mapping[str, str]) -> tuple[str, ...]:
+    """Find the program of a first line on PATH, where there are no such paths."""
+    names = (" ".join(words)).replace("/usr/bin/env ", "").split()
+    at = child.which(names[0].rpartition("/")[2], env)
+    if not at:
+        raise StoreError("its first line names %s, which is not on PATH; install it" % names[0])
+    return (at, *names[1:])
+
+
+# ---- the copy
+
+@contextlib.contextmanager
+def copied(cache: str, path: str, data: bytes) -> Iterator[str]:
+    """Write bytes to a new file that nobody else can read or name beforehand, give its path, and remove it afterwards.
+
+    cache: a directory.  path: the original, whose name it keeps.  Raises OSError.
+    """
+    _collect(files.make_folder(cache + "/" + FOLDER))
+    folder = tempfile.mkdtemp(prefix="%d-" % os.getpid(), dir=cache + "/" + FOLDER)
+    try:
+        name = "".join(c if c.isalnum() or c in "._-" else "_" for c in path.rpartition("/")[2]).lstrip(".")[-80:] or "script"
+        copy = folder + "/" + name
+        files.create(copy, data, 0o500)
+        yield copy
+    finally:
+        with contextlib.suppress(OSError):
+            os.chmod(folder, 0o700)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _collect(folder: str) -> None:
+    """Remove the copies of processes that were killed."""
+    for name in os.listdir(folder):
+        pid = name.partition("-")[0]
+        if pid.isdigit() and not files.alive(int(pid)):
+            shutil.rmtree(folder + "/" + name, ignore_errors=True)
+
+
+# ---- running
+
+def run(told: Order, cache: str, seconds: float, stdin: bool, printer: Printer) -> tuple[int, bool]:
+    """Run a script and return (its status, whether it ended in time).
+
+    cache: the directory below which the copy stands.  seconds: its deadline.  stdin: give it this process's.  Its own status,
+    128 and the number of a signal that ended it, TIMED_OUT for its deadline.  Raises StoreError where it is not approved or
+    does not start.
+    """
+    if not told.approved or files.sha256(told.data) != told.checksum:
+        raise StoreError("%s waits for approval: nobody approved this content; a person runs `dayleaf resource approve %s`" % (
+            told.id, told.id))
+    try:
+        with _ending(), copied(cache, told.path, told.data) as copy:
+            done = child.stream(told.argv(copy), 0 if stdin else subprocess.DEVNULL, seconds, told.env, told.cwd, printer.tell)
+    except (OSError, ValueError) as error:
+        why = (getattr(error, "strerror", "") or str(error)).lower()
+        raise StoreError("%s did not start, %s; `dayleaf resource run %s --dry-run` shows what would" % (
+            told.id, why, told.id)) from None
+    finally:
+        printer.end()
+    return (TIMED_OUT if not done.in_time else done.rc if done.rc >= 0 else 128 - done.rc), done.in_time
+
+
+@contextlib.contextmanager
+def _ending() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the script too, and remove its copy."""
+    def ended(number: int, frame: Any) -> None:
+        raise SystemExit(128 + number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.signal(number, ended) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class Printer:
+    """Prints what a script says, line by line, without what a terminal would obey, and at most OUTPUT bytes of it."""
+
+    def __init__(self, out: TextIO, err: TextIO):
+        self.left, self.dropped = OUTPUT, 0
+        self._streams = {1: out, 2: err}
+        self._decoders = {number: codecs.getincrementaldecoder("utf-8")("replace") for number in self._streams}
+        self._held = {1: "", 2: ""}
+
+    def tell(self, number: int, data: bytes) -> None:
+        """Take what came.  number: 1 for stdout, 2 for stderr."""
+        kept = data[:self.left]
+        self.left -= len(kept)
+        self.dropped += len(data) - len(kept)
+        held = self._held[number] + self._decoders[number].decode(kept)
+        at = len(held) if len(held) - held.rfind("\n") > PENDING else held.rfind("\n") + 1
+        self._held[number] = held[at:]
+        self._print(number, held[:at])
+
+    def end(self) -> None:
+        """Print what is held back, and say what was left out."""
+        for number, decoder in self._decoders.items():
+            self._print(number, self._held[number] + decoder.decode(b"", True))
+            self._held[number] = ""
+        if self.dropped:
+            self._print(2, "\ndayleaf: %s more of output are not shown\n" % terminal.count(self.dropped, "byte"))
+            self.dropped = 0
+
+    def _print(self, number: int, said: str) -> None:
+        if said:
+            with contextlib.suppress(OSError, ValueError):  # a closed pipe: the script goes on
+                self._streams[number].write(terminal.plain(said))
+                self._streams[number].flush()

@@ -1,0 +1,80 @@
+"""The sections of a body: what stands under each heading, by number, by name, and one after the other."""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Optional
+
+BEGINNING = "(beginning)"  # what is shown for the text above the first heading
+
+
+class Section(NamedTuple):
+    """A part of a body: its number, its level (0 above the first heading), its heading path, its lines from start to end.
+
+    The subsections belong to it.  A heading path reads `Setup > Docker`.
+    """
+
+    number: int
+    level: int
+    path: str
+    start: int
+    end: int
+
+
+def outline(body: str) -> List[Section]:
+    """Return the sections of a body in their order; the text above the first heading is number 0.
+
+    `#` inside a fenced code block is no heading.
+    """
+    lines = body.split("\n")
+    marks = _headings(lines)
+    first = marks[0][0] if marks else len(lines)
+    found = [Section(0, 0, "", 0, first)] if "".join(lines[:first]).strip() or not marks else []
+    for at, (line, level, path) in enumerate(marks):
+        end = next((other for other, above, _ in marks[at + 1:] if above <= level), len(lines))
+        found.append(Section(at + 1, level, path, line, end))
+    return found
+
+
+def _headings(lines: List[str]) -> List[tuple[int, int, str]]:
+    """Return (line, level, heading path) of each heading."""
+    found: List[tuple[int, int, str]] = []
+    path: List[str] = []
+    fence = ""
+    for at, line in enumerate(lines):
+        bare = line.strip()
+        if fence:
+            fence = "" if bare and not bare.strip(fence[0]) and len(bare) >= len(fence) else fence
+            continue
+        if bare[:3] in ("```", "~~~"):
+            fence = bare[:len(bare) - len(bare.lstrip(bare[0]))]
+            continue
+        level = len(line) - len(line.lstrip("#"))
+        if 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
+            path[level - 1:] = [""] * (level - 1 - len(path)) + [line[level:].strip().rstrip("#").strip()]
+            found.append((at, level, " > ".join(part for part in path if part)))
+    return found
+
+
+def find(found: List[Section], wanted: str) -> Optional[Section]:
+    """Return the section of a heading, of a path or its end such as `Setup > Docker` (case does not matter), or of a number."""
+    asked = " > ".join(part.strip() for part in wanted.casefold().split(">"))
+    for one in found:
+        if one.path and (one.path.casefold() == asked or one.path.casefold().endswith(" > " + asked)):
+            return one
+    return next((one for one in found if str(one.number) == asked), None)
+
+
+def text(body: str, one: Section) -> str:
+    """Return a section's text, its heading and subsections included."""
+    return "\n".join(body.split("\n")[one.start:one.end]).strip("\n") + "\n"
+
+
+def beside(found: List[Section], one: Section) -> tuple[Optional[Section], Optional[Section]]:
+    """Return (the section before, the first one after that is no part of it)."""
+    at = found.index(one)
+    return found[at - 1] if at else None, next((other for other in found[at + 1:] if other.start >= one.end), None)
+
+
+def name(one: Section) -> str:
+    """Return a section's heading path, or a word for the text above the first heading."""
+    return one.path or BEGINNING
