@@ -37,7 +37,7 @@ _SPECIAL = ((modes.S_ISDIR, "a directory"), (modes.S_ISFIFO, "a fifo"), (modes.S
 _DOCSTRING = re.compile(r"""[rRuU]{0,2}("{3}|'{3})(.*?)\1""", re.S)
 _BLOCK = re.compile(r"/\*+(.*?)\*/|<#(.*?)#>|=begin\n(.*?)\n=end|: <<'?(\w+)'?\n(.*?)\n\4\b", re.S)
 _COMMENT = re.compile(r"\s*(?:#|//|--|;|%|@?rem\b|'|::)+ ?(.*)", re.I)
-_USAGE = re.compile(r"\busage\s*[:=]", re.I)
+_USAGE = re.compile(r"\busage\s*[:=][^\"'\n]*", re.I)
 _LANGUAGES = {"py": "python", "sh": "sh", "bash": "bash", "zsh": "zsh", "js": "javascript", "mjs": "javascript",
               "ts": "typescript", "rb": "ruby",
               "pl": "perl", "ps1": "powershell", "bat": "bat", "cmd": "bat", "lua": "lua", "php": "php",
@@ -217,8 +217,7 @@ def described(text: str) -> str:
 
 
 def _usage(lines: List[str]) -> List[str]:
-    found = [re.sub(r"""^\W*(?:echo|print|printf|cat)\b\s*\(?\s*|["')\s;]+$""", "", line).strip("\"' ")
-             for line in lines if _USAGE.search(line)]
+    found = [match[0].strip() for match in map(_USAGE.search, lines) if match]
     return found[:USAGE_LINES]
 
 

@@ -125,7 +125,9 @@ def copied(cache: str, path: str, data: bytes) -> Iterator[str]:
     try:
         name = "".join(c if c.isalnum() or c in "._-" else "_" for c in path.rpartition("/")[2]).lstrip(".")[-80:] or "script"
         copy = folder + "/" + name
-        files.create(copy, data, 0o500)
+        with open(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o500), "wb") as file:
+            file.write(data)
+        os.chmod(copy, 0o500)
         yield copy
     finally:
         with contextlib.suppress(OSError):
