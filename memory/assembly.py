@@ -50,7 +50,7 @@ class _Reading:
         self.inverter = inverter
         self.rows: List[Row] = []
         self.table, self.strings = bytearray(), bytearray()
-        self.ids: List[bytes] = []
+        self.ids: List[List[bytes]] = []
         self.documents = self.pushable = 0
         self.skipped: List[str] = []
 
@@ -73,7 +73,8 @@ class _Reading:
             self.strings += strings
             if not doc.ordinal:
                 self.rows.append(Row(self.documents, doc.flags, doc.created, doc.tokens, doc.topics, doc.name))
-                self.ids.append(b"\x01" + doc.id.encode("utf-8", "replace").replace(b"\n", b" "))
+                self.ids.append([b"\x01" + doc.id.encode("utf-8", "replace").replace(b"\n", b" "),
+                                 *(key.encode("ascii") for key in entry.keys(record))])
             self.documents += 1
 
 
@@ -198,12 +199,13 @@ def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any
 
 
 def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, Any]:
-    """Return (terms, their entries, more document numbers): the words', then the records' ids as terms of impact 1."""
+    """Return (terms, their entries, more document numbers): the words', then the records' ids and keys as terms of impact 1."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
     holders: Dict[bytes, List[int]] = {}
-    for row, id_ in zip(reading.rows, reading.ids):
-        holders.setdefault(id_, []).append(row.number)
+    for row, held in zip(reading.rows, reading.ids):
+        for id_ in held:
+            holders.setdefault(id_, []).append(row.number)
     extra = array("I")
     for id_, numbers in holders.items():
         del numbers[segment.CHAMPIONS:]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from memory import clock, segment, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List, Tuple
+    from typing import Dict, Iterable, List, Tuple
 
     from memory.records import Record
 
@@ -14,6 +16,7 @@ SECTION_CHARS = 6000  # a longer body is indexed section by section
 SECTION_LEAST = 400  # a shorter section joins the one before it
 HEAD_WEIGHT = 3  # title, section, tags and topics count this often, the body once
 MOST_TOPICS = 3
+MOST_LINKS = 500  # of a record that are found from their other end
 TITLE_TOPICS = 3  # of a learning that names none
 
 
@@ -88,6 +91,39 @@ def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Do
     return [(segment.Doc(record.name, record.id, section, flags, created, tokens, size, mtime_ns, checksum, topics, i),
              indexed_text(record, section, body))
             for i, (section, body) in enumerate(sections(record.body))]
+
+
+def link_key(said: str) -> str:
+    """Return the form in which a link's target is compared with the names of records: lower case, single blanks."""
+    return " ".join(said.lower().split())
+
+
+def called(record: Record) -> Tuple[str, ...]:
+    """Return what a link may call a record, as keys: its id, its file's name without `.md`, its title."""
+    return tuple(dict.fromkeys(map(link_key, (record.id, record.name.rpartition("/")[2][:-3], record.title))))
+
+
+def aimed(target: str) -> Tuple[str, ...]:
+    """Return the keys that a link's target may mean: itself, and where it looks like a path its file's name without `.md`."""
+    key = link_key(target)
+    file = key.rpartition("/")[2]
+    return tuple(dict.fromkeys((key, file[:-3] if file.endswith(".md") else file)))
+
+
+def name_terms(keys: Iterable[str]) -> List[str]:
+    """Return the terms of the index under which the records that are called so stand."""
+    return ["\x03%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
+
+
+def link_terms(keys: Iterable[str]) -> List[str]:
+    """Return the terms of the index under which the records that link so stand."""
+    return ["\x02%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
+
+
+def keys(record: Record) -> List[str]:
+    """Return the terms of a record beside those of its text: what it is called, what it links to."""
+    links = dict.fromkeys(key for link in record.links[:MOST_LINKS] for key in aimed(link.target))
+    return name_terms(called(record)) + link_terms(links)
 
 
 def is_pushable(record: Record) -> bool:

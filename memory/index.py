@@ -118,6 +118,15 @@ class Index:
         number = self.segment.by_id(id) if self.segment else segment.ABSENT
         return None if number == segment.ABSENT or number in self.delta.gone else self.doc(number)
 
+    def holding(self, term: str) -> List[int]:
+        """Return the numbers of the documents that hold a term now, ascending: for names and links, of which there are few."""
+        found: List[int] = []
+        entry = self.entry(term)
+        if entry is not None and self.segment is not None:
+            found += [n for n in self.segment.postings(entry[0], entry[1], entry[1])[0] if n not in self.delta.gone]
+        base = self.segment.docs if self.segment else 0
+        return found + [base + place for place, _ in self.delta.search(term)]
+
     def listed(self, which: str) -> List[segment.Doc]:
         """Return the documents of a list of the brief (`learnings`, `checkpoints`, `plans`, `rules`), newest first.
 
@@ -168,7 +177,10 @@ def _log(place: Place, generation: str) -> bytes:
 
 def changed_frames(found: Index) -> List[bytes]:
     """Return delta frames for the watched files that differ from the index, at most MOST_INLINE."""
-    names = watched_changes(found)
+    try:
+        names = watched_changes(found)
+    except (ValueError, TypeError, IndexError, AttributeError):  # lists that a flipped bit gave another shape
+        raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
     if not names:
         return []
     from memory import entry, records
@@ -195,6 +207,8 @@ def frame(found: Index, name: str, entry: Any, records: Any) -> bytes:
     changes = []
     for doc, content in entry.documents(record, stat.st_mtime_ns, stat.st_size):
         counts, length = entry.frequencies(content)
+        if not doc.ordinal:
+            counts.update(dict.fromkeys(entry.keys(record), 1))
         changes.append((doc, counts, length))
     return delta.encode(name, found.segment, changes)
 

@@ -7,7 +7,8 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
     kind               rule | learning | plan | resource | checkpoint; else the folder says it
     created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else the file's time
     tags, topics, versions    lists, or one text with commas or `#` marks
-    links              list of {relation, target}, of `relation: target`, or of `[[target]]`
+    links              list of {relation, target}, of `relation: target`, or of `[[target]]`; `[[target]]` in the body is
+                       one too, but not in an automatic record: there it is brackets that a command printed
     source             human | agent | auto        confidence  low | medium | high        pinned  true | false
     rule: rationale (required)    learning: accepted (an automatic one counts as a candidate without it)
     plan: status (active | done | dropped)    resource: type, path, source_ref, refreshed    checkpoint: session,
@@ -109,6 +110,13 @@ class Record:
         return _text(self.meta.get("rationale"))
 
     @property
+    def end(self) -> str:
+        """What this is as an end of a link: its kind, of a resource its type, `script` or `doc`."""
+        if self.kind != "resource":
+            return self.kind
+        return "script" if _text(self.meta.get("type")).lower() == "script" else "doc"
+
+    @property
     def status(self) -> str:
         """The status of a plan; "" for other kinds."""
         if self.kind != "plan":
@@ -141,7 +149,7 @@ def from_bytes(name: str, data: bytes, mtime: float, full: bool = True) -> Recor
         name, _id(name, kind, meta, problems), kind, _title(name, meta, page.body), page.body,
         _created(name, meta, mtime, problems), _instant(meta, "updated", problems) or mtime,
         labels(meta.get("tags")), labels(meta.get("topics")), labels(meta.get("versions")),
-        _links(meta.get("links"), page.body), source, confidence, is_true(meta.get("pinned")),
+        _links(meta.get("links"), "" if source == "auto" else page.body), source, confidence, is_true(meta.get("pinned")),
         kind != "learning" or source != "auto" or is_true(meta.get("accepted")),
         meta, files.sha256(data), len(data), name[:1], tuple(problems))
 
@@ -336,14 +344,15 @@ def _from_name(name: str) -> Optional[float]:
 
 def _links(value: Any, body: str) -> Tuple[Link, ...]:
     found: Dict[Link, None] = {}
-    for link in _written_links(value):
+    for link in written_links(value):
         found[link] = None
     for target in wiki_links(body):
         found[Link("related_to", target)] = None
     return tuple(found)
 
 
-def _written_links(value: Any) -> List[Link]:
+def written_links(value: Any) -> List[Link]:
+    """Read the links of the key `links`, in any of its forms, in their order."""
     if isinstance(value, dict):
         if "target" in value:
             pairs = [(_text(value.get("relation")), value["target"])]
@@ -360,7 +369,7 @@ def _written_links(value: Any) -> List[Link]:
             if _target(target):
                 found.append(Link(_relation(relation), _target(target)))
         return found
-    return [link for item in value for link in _written_links(item)] if isinstance(value, list) else []
+    return [link for item in value for link in written_links(item)] if isinstance(value, list) else []
 
 
 def _relation(said: str) -> str:

@@ -1,6 +1,6 @@
 """The index on disk, part one: an immutable segment, read by position and never loaded whole.
 
-Format `DLSEG002`, little-endian:
+Format `DLSEG003`, little-endian:
 
     header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is left out of every checksum
     buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket crc32(term) mod nbuckets
@@ -20,7 +20,9 @@ A document is a record or a section of a long one; sections of a record are neig
 (not pushable, name, section), so that those a prompt may get (accepted learnings) are a prefix of every posting list.  An
 impact is BM25's term frequency part, quantised: 115 * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean length)), with
 k1 = 1.2 and b = 0.75 and tf weighted by field; the inverse document frequency is applied at query time.  The record's id
-stands in the directory too, as the term "\\x01" + id.
+stands in the directory too, as the term "\\x01" + id; so do, of a record's first document, what it is called by and what it
+links to, as "\\x03" and "\\x02" + the CRC-32 in hex of the name in the form of entry.link_key: whoever looks one up reads the
+file and compares, since two names may share a CRC.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Tuple
 
-MAGIC = b"DLSEG002"
+MAGIC = b"DLSEG003"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings, learning tokens, all tokens,
 # mean length, built, crc32 of the rest of the header, offsets of buckets, directory, ids, impacts, rows, strings, lists
 HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ")
