@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from memory import archive, context, files, frontmatter, paths, plans, records, redact
+from memory import archive, context, files, frontmatter, links, paths, plans, records, redact
 from memory.config import Config
 from memory.errors import StoreError, UsageError
 from memory.paths import FOLDERS, Place
@@ -18,7 +18,6 @@ from memory.records import READ_LIMIT, Record
 from memory.store import WHOLE_LIMIT, Store
 from memory.text import utf16
 
-RELATIONS = ("has_script", "has_doc", "related_to", "derived_from", "proves")
 TYPES = ("doc", "script")  # of a resource
 BODY_MOST = 16_000  # characters of a body that is not a document
 _KEY = re.compile(r"(?:the )?(kind|id|source|confidence|status|created|updated)\b|a rule needs a (rationale)|the key '([^']+)'")
@@ -39,23 +38,22 @@ class Fault(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a link may name (ids, names, files and titles, in lower case), ids in the archives, and the names that bear an id."""
+    """What a link may name, ids in the archives, and the names that bear an id."""
 
-    targets: frozenset[str]
+    targets: links.Names
     away: frozenset[str]
     names: dict[str, list[str]]
 
 
 def known(store: Store, found: Iterable[Record]) -> Known:
     """Gather what the records of a store may be linked by.  found: its records."""
-    targets: set[str] = set()
+    nodes: list[links.Node] = []
     names: dict[str, list[str]] = {}
     for record in found:
-        file = record.name.rpartition("/")[2]
-        targets.update(word.lower() for word in (record.id, record.name, file, file[:-3], record.title))
+        nodes.append(links.node(record))
         names.setdefault(record.id, []).append(record.name)
     away = {id for root in store.roots.values() for id in archive.standing(root)}
-    return Known(frozenset(targets), frozenset(away), names)
+    return Known(links.Names(nodes), frozenset(away), names)
 
 
 def everything(store: Store) -> tuple[int, list[Fault]]:
@@ -181,20 +179,24 @@ def _secrets(text: str, config: Config, salt: str) -> list[Row]:
 
 
 def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> list[Row]:
-    rows: list[Row] = []
+    rows, source = list[Row](), links.node(record)
     for link in record.links:
-        if record.source == "auto" and link.relation == "related_to":
-            continue  # brackets in what a command printed
         line = _line_of(link.target, text, lines.get("links", 1))
-        if link.relation not in RELATIONS:
-            rows.append((line, True, "the relation '%s' is none of %s" % (link.relation[:40], ", ".join(RELATIONS)),
-                         "use one of these"))
-        if link.target in linked.away and link.target.lower() not in linked.targets:
+        edge = links.edge(source, link.relation, link.target, linked.targets, linked.away)
+        if edge.wrong:
+            known = link.relation in links.RELATIONS
+            rows.append((line, True, edge.wrong, "use related_to, or link other records" if known else "use one of these"))
+        if edge.away:
             rows.append((line, False, "it links to %s, which is archived" % link.target,
                          "`dayleaf restore %s`, or remove the link" % link.target))
-        elif link.target.lower() not in linked.targets:
+        elif edge.dangling:
+            near = linked.targets.nearest(link.target, source)
             rows.append((line, False, "it links to '%s', which is no record here" % link.target[:80],
+                         "did you mean %s '%s'? else remove the link" % (near.id, near.title[:80]) if near else
                          "name an id, a file or a title, or remove the link"))
+        elif edge.also:
+            rows.append((line, False, "it links to '%s', which %d records are called; the newest is meant, %s" % (
+                link.target[:80], len(edge.also) + 1, edge.to.id if edge.to else ""), "name it by its id"))
     return rows
 
 

@@ -20,6 +20,7 @@ from memory.call import Verb, nearest, shown, warn
 from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
+from memory.linking import DEPTH, FORMATS, draw, link
 from memory.planning import plan
 from memory.reading import check, doctor, expand, explain, load, recall, show, stats, status, workspace
 from memory.resourcing import WORDS as RESOURCE
@@ -32,6 +33,7 @@ from memory.writing import checkpoint, edit, forget, learn, restore, switch
 
 MODELS = tuple(name for name in PROVIDERS if name != "extract")
 CONFIDENCES = ("low", "medium", "high")
+SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember": "learn", "links": "link"}
 # The machine's doing, not a fault of ours.
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO)
 
@@ -83,7 +85,8 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     name = argv[0]
     if name not in VERBS:
         words = [verb for verb in VERBS if verb != "forget"]  # never offered for a word that was something else
-        near = "did you mean 'index %s'?" % name if name in INDEX else nearest(name, words, "`dayleaf help` lists them")
+        meant = SAID_FOR.get(name) or ("index " + name if name in INDEX else "")
+        near = "did you mean '%s'?" % meant if meant else nearest(name, words, "`dayleaf help` lists them")
         raise UsageError("unknown command '%s'; %s" % (shown(name), near))
     if any(word in ("--help", "-h") for word in argv[1:argv.index("--") if "--" in argv else None]):
         print(parser(name, VERBS[name]).format_help(), end="")
@@ -151,7 +154,8 @@ SECTIONS = (
     flag("--next", help="the section after --section"), flag("--previous", help="the one before"))
 VERBS: dict[str, Verb] = {
     "recall": Verb(recall, "[QUERY]", "search the memory", (
-        *FILTERS, VECTORS_BY, flag("--batch", help="JSONL queries on stdin"))),
+        *FILTERS, VECTORS_BY, flag("--no-links", help="without what the hits are linked with"),
+        flag("--batch", help="JSONL queries on stdin"))),
     "show": Verb(show, "ID", "print one record", SECTIONS),
     "expand": Verb(expand, "ID", "print the part of the transcript behind a checkpoint", (
         opt("--limit", type=whole, metavar="N", help="the last N entries (100)"), flag("--full", help="long results whole"))),
@@ -233,6 +237,13 @@ VERBS: dict[str, Verb] = {
         opt("--cwd", metavar="DIR", help="run: where it stands; else the project's root"),
         flag("--stdin", help="run: give it this stdin; else it reads nothing"),
         flag("--dry-run", help="run: say what would run"), *FILTERS, VECTORS_BY)),
+    "link": Verb(link, "FROM [RELATION] TO, or ID", "link two records, or list a record's links", (
+        flag("--remove", help="take the link away"),)),
+    "graph": Verb(draw, "[ID]", "draw the links of a record, or of all", (
+        opt("--depth", type=whole, metavar="N", help="with an ID: at most N steps from it (%d)" % DEPTH),
+        opt("--format", type=choice(FORMATS), help=", ".join(FORMATS)),
+        flag("--dangling", help="only links that lead nowhere"),
+        opt("--workspace", metavar="NAME", help="another workspace, or `all`"))),
     "redact": Verb(redact, "-", "take secrets out of stdin", (flag("--batch", help="JSONL {id, text}"),)),
     "config": Verb(settings, "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
     "workspace": Verb(workspace, "", "name the workspace and its tiers"),

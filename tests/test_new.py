@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from harness.command import dayleaf
 
-from memory import checks, frontmatter, templates
+from memory import checks, frontmatter, links, templates
 
 KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 
@@ -129,5 +129,5 @@ def test_every_template_reads_as_its_kind(kind, place):
     page = frontmatter.parse(data, full=True)
     assert (page.meta["kind"], page.meta["title"], page.body.strip(), page.problems) == (kind, "A: title #1", "", [])
     found = checks.one("p/learnings/x.md", data, "x", place, {"redact.enabled": True, "redact.allow": []},
-                       checks.Known(frozenset(), frozenset(), {}))
+                       checks.Known(links.Names(()), frozenset(), {}))
     assert [fault.what[:16] for fault in found] == {"rule": ["a rule needs a r"], "resource": ["a resource needs"]}.get(kind, [])

@@ -15,12 +15,13 @@ TIERS = {
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive store trust adoption child"
               " receipts handoff walk plans sections resources",
     "CAPTURE": "shell transcript facts checkpoint outline progress capture recovery",
-    "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors",
+    "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors"
+             " links",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims excerpt",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
              " answer spend sealed kept repeat parts distill status doctor why worker draft standup failures statements"
-             " harvest checks templates review running",
-    "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting planning authoring ruling deciding resourcing",
+             " harvest checks templates review running graph",
+    "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting planning authoring ruling deciding resourcing linking",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}

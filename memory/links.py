@@ -1,0 +1,258 @@
+"""Links: what an edge between records is, what its target may name, and all edges of a set of records.
+
+A link goes from the record that holds it to its target, which is an id, a file (with or without folders and `.md`) or a
+title, compared without case.  An id counts before a file, a file before a title; of several records that are called the same
+the newest is meant.  Seen from its target a link has the inverse name of its relation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+
+from memory import entry, ids
+from memory.paths import GLOBAL
+from memory.records import Record, written_links
+
+ANY: Tuple[str, ...] = ()
+LIKE = 0.6  # of 1: how alike a name must be to be offered for one that leads nowhere
+COMPARED = 12  # names that share words with it are compared letter by letter
+COMMON = 500  # names that hold a word, beyond which the word tells nothing
+SLIP_CHARS = 24  # a longer name is no id, and is found by its words
+
+
+class Relation(NamedTuple):
+    """A kind of link: its name seen from the target, and the ends that it may go from and to (ANY, or words of Record.end)."""
+
+    inverse: str
+    source: Tuple[str, ...]
+    target: Tuple[str, ...]
+
+
+RELATIONS: Mapping[str, Relation] = {
+    "has_script": Relation("script_of", ("learning", "rule"), ("script",)),
+    "proves": Relation("proved_by", ("script",), ("learning",)),
+    "has_doc": Relation("doc_of", ("learning", "rule"), ("doc",)),
+    "related_to": Relation("related_to", ANY, ANY),
+    "derived_from": Relation("source_of", ANY, ANY),
+}
+
+
+class Node(NamedTuple):
+    """A record as an end of links.  end: its kind, of a resource its type.  created: seconds since the epoch."""
+
+    name: str
+    id: str
+    title: str
+    end: str
+    created: float
+    workspace: str = ""
+
+
+class Edge(NamedTuple):
+    """A link of a record: to is None where it leads nowhere; also: other records that are called the same.
+
+    target: as written.  wrong: what is wrong with its relation or ends, "" for nothing.  away: it leads to the archive.
+    """
+
+    source: Node
+    relation: str
+    target: str
+    to: Optional[Node]
+    also: Tuple[Node, ...] = ()
+    wrong: str = ""
+    away: bool = False
+
+    @property
+    def dangling(self) -> bool:
+        """Whether it leads to no record."""
+        return self.to is None
+
+
+class Web(NamedTuple):
+    """Records and all links among them, both in a fixed order: by workspace and name, links as they are written."""
+
+    nodes: Tuple[Node, ...]
+    edges: Tuple[Edge, ...]
+    names: Names
+
+
+def inverse(relation: str) -> str:
+    """Return what a relation is called from its target; that of an unknown one is told apart by `of`."""
+    return RELATIONS[relation].inverse if relation in RELATIONS else relation + " of"
+
+
+def wrong_ends(relation: str, source: str, target: str) -> str:
+    """Say what is wrong with a link between two ends, "" where it is allowed or its relation is unknown.
+
+    source, target: words of Record.end.
+    """
+    known = RELATIONS.get(relation)
+    if known is None or ((not known.source or source in known.source) and (not known.target or target in known.target)):
+        return ""
+    return "%s goes from a %s to a %s, not from a %s to a %s" % (
+        relation, " or ".join(known.source) or "record", " or ".join(known.target) or "record", source, target)
+
+
+def node(record: Record, workspace: str = "") -> Node:
+    """Return a record as an end of links.  workspace: a place's key, where there are several."""
+    return Node(record.name, record.id, record.title, record.end, record.created,
+                "global" if workspace and record.tier == GLOBAL else workspace)
+
+
+def closeness(target: str, name: str, id: str, title: str) -> int:
+    """Say how a link's target names a record: 4 by its id, 3 by its id in another case, 2 by its file, 1 by its title, 0 not."""
+    if target == id:
+        return 4
+    key, path = entry.link_key(target), entry.link_key(name)
+    if key == entry.link_key(id):
+        return 3
+    if ("/" + path).endswith(("/" + key, "/" + key + ".md")):
+        return 2
+    return int(key == entry.link_key(title))
+
+
+def meant(target: str, nodes: Iterable[Node]) -> List[Node]:
+    """Return which of some records a target means, the one that counts first: those nearest, of these the newest."""
+    rated = [(closeness(target, one.name, one.id, one.title), one) for one in nodes]
+    best = max((how for how, _ in rated), default=0)
+    return sorted((one for how, one in rated if how == best > 0), key=lambda one: (-one.created, one.name))
+
+
+class Names:
+    """Records by what a link may call them."""
+
+    def __init__(self, nodes: Iterable[Node]):
+        self._nodes: Dict[str, List[Node]] = {}
+        self._words: Dict[str, List[str]] = {}
+        self._shorter: Dict[str, List[str]] = {}
+        for one in nodes:
+            for key in dict.fromkeys(map(entry.link_key, (one.id, one.name.rpartition("/")[2][:-3], one.title))):
+                self._nodes.setdefault(key, []).append(one)
+
+    def find(self, target: str) -> List[Node]:
+        """Return the records that a target means, the one that counts first."""
+        there = {one.name: one for key in entry.aimed(target) for one in self._nodes.get(key, ())}
+        return meant(target, there.values())
+
+    def begun(self, text: str) -> List[Node]:
+        """Return the records whose id starts with a text."""
+        found = {one.name: one for key, held in self._nodes.items() if text and key.startswith(text.lower())
+                 for one in held if one.id.startswith(text)}
+        return sorted(found.values())
+
+    def nearest(self, target: str, source: Optional[Node] = None) -> Optional[Node]:
+        """Return the record whose id, file or title is most like a target that means none, or None where none is alike.
+
+        source: the record that names it, which it does not mean.
+        """
+        if not self._words:
+            self._learn()
+        key = entry.aimed(target)[-1]
+        slips = {other for short in _shorter(key) for other in self._shorter.get(short, ()) if ids.is_slip(key, other)}
+        rated = [(_likeness(key, other), one.created, one) for other in slips.union(self._sharing(key))
+                 for one in self._nodes[other] if source is None or one.name != source.name]
+        best = max(rated, default=None)
+        return best[2] if best and best[0] >= LIKE else None
+
+    def _learn(self) -> None:
+        """Note which names hold a word, and which become the same text without one character."""
+        for key in self._nodes:
+            for word in _words(key):
+                self._words.setdefault(word, []).append(key)
+            for short in _shorter(key):
+                self._shorter.setdefault(short, []).append(key)
+
+    def _sharing(self, key: str) -> List[str]:
+        """Return the names that share the most and rarest words with a key."""
+        shared: Dict[str, float] = {}
+        for held in (self._words.get(word, ()) for word in _words(key)):
+            for other in held if len(held) <= COMMON else ():
+                shared[other] = shared.get(other, 0.0) + 1.0 / len(held)
+        return sorted(shared, key=lambda other: (-shared[other], other))[:COMPARED]
+
+
+def _shorter(key: str) -> List[str]:
+    """Return a short name, and it without each of its characters: two names one slip apart share one of these."""
+    return [key, *(key[:at] + key[at + 1:] for at in range(len(key)))] if len(key) <= SLIP_CHARS else []
+
+
+def _words(key: str) -> List[str]:
+    return [word for word in "".join(c if c.isalnum() else " " for c in key).split() if len(word) > 1]
+
+
+def _likeness(one: str, other: str) -> float:
+    """Compare two names as text and as words, whichever says more: a file's name ends in digits that no title has."""
+    from difflib import SequenceMatcher
+
+    words, others = set(_words(one)), set(_words(other))
+    common = 2.0 * len(words & others) / max(1, len(words) + len(others))
+    return max(common, SequenceMatcher(None, one, other, autojunk=False).ratio())
+
+
+def web(found: Sequence[Record], away: Iterable[str] = (), workspace: str = "") -> Web:
+    """Resolve all links of all records.  away: ids in the archives.  workspace: a place's key, where there are several."""
+    nodes = {record.name: node(record, workspace) for record in found}
+    names, archived = Names(nodes.values()), frozenset(away)
+    edges = [edge(nodes[record.name], link.relation, link.target, names, archived)
+             for record in sorted(found, key=lambda r: r.name) for link in record.links]
+    return Web(tuple(nodes[name] for name in sorted(nodes)), tuple(edges), names)
+
+
+def edge(source: Node, relation: str, target: str, names: Names, away: frozenset[str] = frozenset()) -> Edge:
+    """Resolve one link; see `Edge` and `web`."""
+    found = names.find(target)
+    wrong = "" if relation in RELATIONS else "the relation '%s' is none of %s" % (relation[:40], ", ".join(RELATIONS))
+    if not found:
+        return Edge(source, relation, target, None, (), wrong, target in away)
+    return Edge(source, relation, target, found[0], tuple(found[1:]),
+                wrong or wrong_ends(relation, source.end, found[0].end))
+
+
+def joined(webs: Sequence[Web]) -> Web:
+    """Return the webs of several workspaces as one, what the global tier holds once."""
+    nodes = {one: None for each in webs for one in each.nodes}
+    edges = {one: None for each in webs for one in each.edges}
+    return Web(tuple(sorted(nodes, key=lambda one: (one.workspace, one.name))), tuple(edges), Names(nodes))
+
+
+# ---- in frontmatter
+
+def with_link(written: Any, relation: str, target: str) -> Any:
+    """Return the value of `links` with one more link; the others keep the form that they have.
+
+    written: the value as it was read, None for none.
+    """
+    if isinstance(written, dict) and written and "target" not in written:
+        there = written.get(relation)
+        held = [] if there is None else there if isinstance(there, list) else [there]
+        return {**written, relation: [*held, target] if held else target}
+    held = written if isinstance(written, list) else [written] if isinstance(written, dict) and written else \
+        [part.strip() for part in written.split(",") if part.strip()] if isinstance(written, str) else []
+    return [*held, {"relation": relation, "target": target}]
+
+
+def without_links(written: Any, gone: Set[Tuple[str, str]]) -> Any:
+    """Return the value of `links` without some of them, each (relation, key of its target); the rest keeps its form."""
+    if isinstance(written, str):
+        parts = [part.strip() for part in written.split(",") if part.strip()]
+        left = [part for part in parts if not _is_gone(part, gone)]
+        return written if left == parts else ", ".join(left)
+    if isinstance(written, dict):
+        if "target" in written:
+            return None if _is_gone(written, gone) else written
+        return {key: value for key, value in ((key, _thinned(key, value, gone)) for key, value in written.items()) if value}
+    if isinstance(written, list):
+        return [value for value in (without_links(item, gone) for item in written) if value]
+    return written
+
+
+def _thinned(relation: str, value: Any, gone: Set[Tuple[str, str]]) -> Any:
+    """Drop targets from what stands behind a relation in a map."""
+    if isinstance(value, list):
+        return [item for item in value if not _is_gone({relation: item}, gone)]
+    return None if _is_gone({relation: value}, gone) else value
+
+
+def _is_gone(written: Any, gone: Set[Tuple[str, str]]) -> bool:
+    found = written_links(written)
+    return bool(found) and all((one.relation, entry.link_key(one.target)) in gone for one in found)
