@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from memory import fuzzy, rank, shortforms, text, timewords
+from memory import claims, entry, fuzzy, rank, shortforms, text, timewords
 from memory import query as search
 from memory.errors import UsageError
+from memory.records import Record
 from memory.shelf import Shelf
 
 MOST_TERMS = 64
@@ -219,3 +220,24 @@ def _number(key: str, value: Any, least: float, most: float) -> float:
     if not least <= number <= most:
         raise UsageError("the option '%s' wants a number from %g to %g" % (key, least, most))
     return number
+
+
+def passes(query: Query, record: Record) -> bool:
+    """Tell whether a record, as its file is now, passes every filter of a query but that of its versions."""
+    if query.since is not None and record.created < query.since:
+        return False
+    if query.until is not None and record.created >= query.until:
+        return False
+    if query.kinds and record.kind not in query.kinds:
+        return False
+    held = {tag.lower() for tag in record.tags}
+    if any(tag.lstrip("#").lower() not in held for tag in query.tags):
+        return False
+    held |= {topic.lower() for topic in record.topics} | set(entry.topic_names(record))
+    if any(topic.lower() not in held for topic in query.topics):
+        return False
+    if query.branch and str(record.meta.get("branch", "")) != query.branch:
+        return False
+    if query.session and not str(record.meta.get("session", "")).startswith(query.session):
+        return False
+    return not query.file or claims.mentions(record, query.file)

@@ -109,7 +109,8 @@ class Hit:
 
     parts: every number that made the score, by name, in the order in which they apply.  why: one line for people.  section:
     heading path of the best section, "" for the whole.  tokens: of the record's body.  freshness: FRESH | STALE | UNKNOWN.
-    workspace: where it lives, `global` for the global tier.  path: its file.
+    workspace: where it lives, `global` for the global tier.  path: its file.  linked_from: of a record that comes beside the
+    hits, the id of the hit it is linked with.  relation: the link's name as seen from there.
     """
 
     record: Record
@@ -121,6 +122,8 @@ class Hit:
     freshness: str = "UNKNOWN"
     workspace: str = ""
     path: str = ""
+    linked_from: str = ""
+    relation: str = ""
 
 
 class Expansion(Dict[str, Tuple[str, ...]]):

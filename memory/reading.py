@@ -32,25 +32,30 @@ def recall(call: Call) -> int:
                                  semantic=_semantic(call)):
             print(line)
         return 0
-    found = found_by(call, words, call.options.limit)
+    found = found_by(call, words, call.options.limit, not call.options.no_links)
     approved = trust.approved(call.place.home)
     if call.options.hook:
-        print(terminal.for_model(found, words, call.place.key, approved))
+        print(terminal.for_model(found, words, call.place.key, approved, root=call.place.root))
     else:
-        call.answer(_found_json(call, found, words),
-                    terminal.hits(found, words, call.now, call.place.key, approved, call.style(), call.options.explain))
+        call.answer(_found_json(call, found, words, approved),
+                    terminal.hits(found, words, call.now, call.place.key, approved, call.style(), call.options.explain,
+                                  call.place.root))
     freshen(call, found.stale)
     reread(call, {hit.record.name: hit.record for hit in found.hits if hit.workspace == call.place.key}.values())
     return 0
 
 
-def found_by(call: Call, words: str, limit: int | None) -> Any:
-    """Return what a call's words and filters find (recall.Found), at most `limit` hits; None means the setting's number."""
+def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> Any:
+    """Return what a call's words and filters find (recall.Found), at most `limit` hits; None means the setting's number.
+
+    links: with what the hits are linked with.
+    """
     from memory import recall as search
 
     with call.spinner("searching"):
         query = _query(call, words, limit)
-        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call))
+        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call),
+                             links=links)
 
 
 def _semantic(call: Call) -> Any:
@@ -71,11 +76,16 @@ def _query(call: Call, words: str, limit: int | None) -> Any:
     return search.options(given, call.now, clock.local_offset(call.now))
 
 
-def _found_json(call: Call, found: Any, words: str) -> dict[str, Any]:
-    hits = [{**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, "score": round(hit.score, 6),
-             "section": hit.section, "freshness": hit.freshness, "why": hit.why,
-             **({"parts": dict(hit.parts)} if call.options.explain else {})} for hit in found.hits]
-    return {"query": words, "hits": hits, "backend": found.backend, "stale": found.stale, "leftOut": found.left_out,
+def _found_json(call: Call, found: Any, words: str, approved: frozenset[Any]) -> dict[str, Any]:
+    def value(hit: Any) -> dict[str, Any]:
+        beside = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
+        return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, **beside, "section": hit.section,
+                "freshness": hit.freshness, "why": hit.why,
+                "group": terminal.standing(hit, call.place.key, approved, call.place.root),
+                **({"parts": dict(hit.parts)} if call.options.explain else {})}
+
+    return {"query": words, "hits": [value(hit) for hit in found.hits], "linked": [value(hit) for hit in found.linked],
+            "backend": found.backend, "stale": found.stale, "leftOut": found.left_out,
             "notes": list(found.notes), "gaps": list(found.known_gaps)}
 
 

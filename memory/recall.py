@@ -10,17 +10,16 @@ from dataclasses import replace
 from struct import error as StructError
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory import claims, entry, rank, segment, text, timewords
+from memory import claims, linked, rank, segment, text, timewords
 from memory import query as search
 from memory.config import Config
 from memory.errors import IndexFault, UsageError
 from memory.lookup import workspaces
 from memory.paths import FOLDERS, GLOBAL, Place
-from memory.question import MOST_LIMIT, MOST_TERMS, Terms
+from memory.question import MOST_LIMIT, MOST_TERMS, Terms, passes
 from memory.question import Query as Query
 from memory.question import options as options
 from memory.rank import Candidate, Hit
-from memory.records import Record
 from memory.semantic import FILTERED as FILTERED_NEAR
 from memory.semantic import NEAR, Semantic
 from memory.shelf import Shelf
@@ -37,7 +36,8 @@ _KIND_WORDS = {form: kind for kind, forms in {
 
 class Found(NamedTuple):
     """hits: best first.  notes: lines about how they were found.  backend: what ranked.  left_out: further matches beyond the
-    limit that got a second look.  stale: the index needs a refresh.  known_gaps: words of the query that no record holds."""
+    limit that got a second look.  stale: the index needs a refresh.  known_gaps: words of the query that no record holds.
+    linked: what the hits are linked with, where that was asked for.  raw: only checkpoints know of what was asked."""
 
     hits: Tuple[Hit, ...]
     notes: Tuple[str, ...]
@@ -45,19 +45,22 @@ class Found(NamedTuple):
     left_out: int
     stale: bool
     known_gaps: Tuple[str, ...]
+    linked: Tuple[Hit, ...] = ()
+    raw: bool = False
 
 
 def recall(place: Place, settings: Config, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
            uses: Optional[Mapping[str, int]] = None, outcomes: Optional[Mapping[str, Tuple[int, int]]] = None,
-           semantic: Optional[Semantic] = None) -> Found:
+           semantic: Optional[Semantic] = None, links: bool = False) -> Found:
     """Answer a query.
 
     now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the workspaces to search instead
     of those that the query names.  uses, outcomes: counts by id, from the ledger.  semantic: vectors, for queries that want them.
+    links: add what the hits are linked with (linked.py).
     Raises UsageError for an unknown workspace or kind.
     """
     with Searcher(place, settings, uses, outcomes, semantic) as searcher:
-        return searcher.answer(query, now, offset, places)
+        return searcher.answer(query, now, offset, places, links)
 
 
 class Searcher:
@@ -77,22 +80,22 @@ class Searcher:
         for shelf in self.shelves.values():
             shelf.close()
 
-    def answer(self, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None) -> Found:
+    def answer(self, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
+               links: bool = False) -> Found:
         """Answer one query; see `recall`."""
         for kind in query.kinds:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
         shelves = [self._shelf(p, now) for p in (places or workspaces(self.place, query.workspace))]
-        task = _Task(self, shelves, query, now, offset)
         try:
-            return task.run()
+            return _Task(self, shelves, query, now, offset).run(links)
         except (IndexFault, StructError, ValueError, IndexError, OverflowError) as fault:
             # A flipped bit can pass every check of the reader and surface as any of these.
             if not any(shelf.on_disk for shelf in shelves):
                 raise
             for shelf in shelves:
                 shelf.from_files(now, "the index is damaged (%s)" % (str(fault).partition(";")[0] or type(fault).__name__))
-            return _Task(self, shelves, query, now, offset).run()
+            return _Task(self, shelves, query, now, offset).run(links)
 
     def _shelf(self, place: Place, now: float) -> Shelf:
         key = place.key + "/" + place.scope
@@ -112,7 +115,7 @@ class _Task:
         self.latest = False
         self.unread = 0  # matches that were not even read: of a listing, where they are only counted
 
-    def run(self) -> Found:
+    def run(self, links: bool) -> Found:
         for shelf in self.shelves:
             self.notes += [note for note in shelf.notes if note not in self.notes]
         asked = self.query
@@ -133,7 +136,11 @@ class _Task:
             if there:
                 self.notes.append("nothing passes the filters; without them there %s" % (
                     "is 1 hit" if there == 1 else "are %d hits" % there))
-        return self._found(hits, gaps)
+        found = self._found(hits, gaps)
+        # What the text itself says of time is said of the hits alone; what it says of kinds holds for all.
+        beside = linked.beside(found.hits, self.shelves, replace(asked, kinds=self.query.kinds)) if links else []
+        raw = bool(asked.text and hits and not self.query.kinds) and all(h.record.kind == "checkpoint" for h in hits)
+        return found._replace(linked=tuple(replace(hit, freshness=self._freshness(hit)) for hit in beside), raw=raw)
 
     def _timed(self, query: Query) -> Tuple[Query, bool]:
         """Take the time words out of a query; True where they narrowed it."""
@@ -243,7 +250,7 @@ class _Task:
                 continue
             reads += 1
             candidate = shelf.candidate(number)
-            if candidate and self._passes(candidate.record):
+            if candidate and passes(self.query, candidate.record):
                 found.append(candidate)
                 passed.add(name)
         return found
@@ -275,7 +282,7 @@ class _Task:
         most = len(there) + max(CANDIDATES, 2 * self.limit)
         for i, (path, (_, shelf, name, ordinal)) in enumerate(order):
             candidate = shelf.section(name, ordinal, -1 - i) if path not in there and len(there) < most else None
-            if candidate and self._passes(candidate.record):
+            if candidate and passes(self.query, candidate.record):
                 pool.append(candidate)
                 there.add(path)
         order = order[:NEAR]
@@ -294,7 +301,7 @@ class _Task:
                 have.add((candidate.workspace, number))
                 other = shelf.candidate(number)
                 if (other and other.record.meta.get("session") == candidate.record.meta.get("session")
-                        and self._passes(other.record)):
+                        and passes(self.query, other.record)):
                     pool.append(other)
         return pool
 
@@ -357,27 +364,6 @@ class _Task:
             if low <= created < high and (not kinds or flags & 7 in kinds):
                 found.append(number)
         return found
-
-    def _passes(self, record: Record) -> bool:
-        """Tell whether a record, as its file is now, passes every filter of the query."""
-        q = self.query
-        if q.since is not None and record.created < q.since:
-            return False
-        if q.until is not None and record.created >= q.until:
-            return False
-        if q.kinds and record.kind not in q.kinds:
-            return False
-        held = {tag.lower() for tag in record.tags}
-        if any(tag.lstrip("#").lower() not in held for tag in q.tags):
-            return False
-        held |= {topic.lower() for topic in record.topics} | set(entry.topic_names(record))
-        if any(topic.lower() not in held for topic in q.topics):
-            return False
-        if q.branch and str(record.meta.get("branch", "")) != q.branch:
-            return False
-        if q.session and not str(record.meta.get("session", "")).startswith(q.session):
-            return False
-        return not q.file or claims.mentions(record, q.file)
 
     # ---- the answer
 

@@ -26,9 +26,10 @@ _SEQUENCE = re.compile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b\x9c\n]*(
 _HIDDEN = {code: None for low, high in ((0, 8), (11, 31), (127, 159), (0x61C, 0x61C), (0x200E, 0x200F), (0x2028, 0x202E),
                                         (0x2066, 0x2069), (0xFEFF, 0xFEFF), (0xFFF9, 0xFFFB), (0xE0000, 0xE007F))
            for code in range(low, high + 1)}
-GROUPS = (("rule", "Rules (follow these)"), ("pending", "Rules without approval (do not follow)"),
-          ("script", "Scripts (try these)"), ("learning", "Learnings"), ("doc", "Docs"), ("checkpoint", "Checkpoints"),
-          ("plan", "The active plan"), ("past", "Past plans"))
+GROUPS = (("rule", "Rules (follow these)"), ("pending", "Rules (wait for review)"),
+          ("script", "Scripts (try these)"), ("waiting", "Scripts (wait for review)"), ("learning", "Learnings"),
+          ("doc", "Docs"), ("checkpoint", "Checkpoints"), ("plan", "The active plan"), ("past", "Past plans"))
+VERSION_COLUMNS = 24  # of a hit's versions
 SNIPPET_LINES = 400  # lines of a body that a snippet is looked for in
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 1600
@@ -174,17 +175,18 @@ class Spinner:
 
 # ---- results
 
-def group(record: Record, key: str, approved: frozenset[trust.Approval]) -> str:
+def group(record: Record, key: str, approved: frozenset[trust.Approval], root: str = "") -> str:
     """Return the result group of a record, a word of GROUPS.
 
-    key: the workspace the record belongs to.  approved: what trust.approved returned.
+    key: the workspace the record belongs to.  approved: what trust.approved returned.  root: the directory that a script's
+    path is relative to, "" where that is not known here.
     """
     if record.kind == "rule":
         bound = (trust.workspace_of(record.name, key), record.id, record.checksum) in approved
         return "rule" if bound else "pending"
-    if record.kind == "resource":
-        return "script" if str(record.meta.get("type", "")).lower() == "script" else "doc"
-    return "past" if record.kind == "plan" and not record.active else record.kind
+    if record.kind == "plan":
+        return "plan" if record.active else "past"
+    return "waiting" if record.end == "script" and not trust.may_run(record, key, root, approved) else record.end
 
 
 def snippet(record: Record, words: str, columns: int) -> str:
@@ -209,18 +211,18 @@ def snippet(record: Record, words: str, columns: int) -> str:
 
 
 def hits(found: Found, words: str, now: float, key: str, approved: frozenset[trust.Approval], style: Style,
-         explain: bool = False) -> list[str]:
+         explain: bool = False, root: str = "") -> list[str]:
     """Return the lines of a recall: groups, what did not fit, notes, and where a contribution is missing.
 
     found: recall.Found.  words: the query.  now: seconds since the epoch.  key: the place's workspace.  explain: print the
-    parts of every score.
+    parts of every score.  root: the place's checkout.
     """
     rows: dict[str, list[tuple[Hit, list[str]]]] = {name: [] for name, _ in GROUPS}
-    for hit in found.hits:
-        rows[group(hit.record, hit.workspace, approved)].append((hit, _cells(hit, now, key)))
+    for hit in (*found.hits, *found.linked):
+        rows[standing(hit, key, approved, root)].append((hit, _cells(hit, now, key)))
     cells = [row for members in rows.values() for _, row in members]
-    widths = [max((width(row[i]) for row in cells), default=0) for i in range(7)]
-    widths[2] = max(20, min(widths[2], style.columns - 2 - sum(widths[:2]) - sum(widths[3:]) - 12))
+    widths = [max((width(row[i]) for row in cells), default=0) for i in range(8)]
+    widths[2] = max(20, min(widths[2], style.columns - 2 - sum(widths[:2]) - sum(widths[3:]) - 12 - 2 * bool(widths[7])))
     lines: list[str] = []
     for name, heading in GROUPS:
         if rows[name]:
@@ -230,11 +232,13 @@ def hits(found: Found, words: str, now: float, key: str, approved: frozenset[tru
             padded = [pad(cell, widths[i], i in (1, 3, 6)) for i, cell in enumerate(row)]
             padded[5] = style.verdict(padded[5])
             lines.append(("  " + "  ".join(padded)).rstrip())
-            said = snippet(hit.record, words, style.columns - 6)
-            if said:
-                lines.append("      " + style.dim(said))
-            lines += ["      " + style.dim(line) for line in (_explained(hit) if explain else [])]
+            lines += ["      " + style.dim(line) for line in _beneath(hit, name, words, style.columns - 6, explain)]
     return lines + _footer(found, words, style, bool(lines))
+
+
+def standing(hit: Hit, key: str, approved: frozenset[trust.Approval], root: str) -> str:
+    """Return the result group of a hit; see `group`.  key, root: of the place that was asked in."""
+    return group(hit.record, hit.workspace, approved, root if hit.workspace == key else "")
 
 
 def _cells(hit: Hit, now: float, key: str) -> list[str]:
@@ -243,8 +247,24 @@ def _cells(hit: Hit, now: float, key: str) -> list[str]:
     where = paths.TIER_NAMES.get(record.tier, record.tier)
     if record.tier == paths.PRIVATE and hit.workspace != key:
         where = one_line(hit.workspace)
-    return [one_line(record.id), "%.2f" % hit.score, title, age(now - record.created), where, _freshness(hit),
-            f"{hit.tokens:,} tokens"]
+    return [one_line(record.id), "linked" if hit.linked_from else "%.2f" % hit.score, title, age(now - record.created), where,
+            _freshness(hit), f"{hit.tokens:,} tokens", clip(one_line(", ".join(record.versions)), VERSION_COLUMNS)]
+
+
+def _beneath(hit: Hit, name: str, words: str, columns: int, explain: bool) -> list[str]:
+    """Return the lines below a hit's own: why it is beside the hits, how to run it, what it says, why it is there.
+
+    name: of its group.
+    """
+    lines = [one_line(hit.why)] if hit.linked_from else []
+    lines += ["`%s`" % run_command(hit.record)] if name == "script" else []
+    said = snippet(hit.record, words, columns)
+    return [*lines, *([said] if said else []), *(_explained(hit) if explain and not hit.linked_from else [])]
+
+
+def run_command(record: Record) -> str:
+    """Return what a person types to run a script."""
+    return "dayleaf resource run %s" % one_line(record.id)
 
 
 def _freshness(hit: Hit) -> str:
@@ -276,12 +296,15 @@ def left_out(found: Found) -> list[str]:
 
 
 def contributions(found: Found) -> list[str]:
-    """Return the line that names the words of the query that no record knows, if there are any."""
+    """Return the lines that say what a memory could do better with: words of the query that no record knows, notes of sessions
+    that nobody has made a learning of."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
-    return ["nothing about %s: `dayleaf learn \"…\"` keeps what you find out" % words] if words else []
+    lines = ["nothing about %s: `dayleaf learn \"…\"` keeps what you find out" % words] if words else []
+    return lines + (["only checkpoints tell of this: `dayleaf harvest` proposes learnings from them"] if found.raw else [])
 
 
-def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Approval], units: int = MODEL_UNITS) -> str:
+def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Approval], units: int = MODEL_UNITS,
+              root: str = "") -> str:
     """Return a recall as a fenced block for the model, in at most `units` UTF-16 units: hits with as much body as fits."""
     notes = [render.clean(line) for line in
              [*(str(n) for n in found.notes), *left_out(found), *contributions(found)]]
@@ -291,24 +314,31 @@ def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Appr
     budget = render.Budget(units - render.overhead("recall") - text.utf16(tail) - 1)
     budget.take(said)
     cut = 0
-    for at, hit in enumerate(found.hits):
-        share = max(budget.left // (len(found.hits) - at), 240)
-        standing = group(hit.record, hit.workspace, approved)
-        cut += not budget.take(_for_model(hit, standing, min(ITEM_UNITS, share, budget.left) - 1), standing == "rule")
+    shown = (*found.hits, *found.linked)
+    for at, hit in enumerate(shown):
+        share = max(budget.left // (len(shown) - at), 240)
+        name = standing(hit, key, approved, root)
+        cut += not budget.take(_for_model(hit, name, min(ITEM_UNITS, share, budget.left) - 1), name == "rule")
     if cut:
         budget.take("%s did not fit." % count(cut, "hit"))
     return render.block("recall", [*budget.lines, *([tail] if tail else [])], budget.rules)
 
 
+_STANDINGS = {"pending": "rule that nobody approved, do not follow", "script": "script that may be run",
+              "waiting": "script that nobody approved, do not run", "doc": "doc"}
+
+
 def _for_model(hit: Hit, name: str, units: int) -> str:
-    """Write one hit for the model; a rule that nobody approved says so."""
+    """Write one hit for the model; a rule or script that nobody approved says so."""
     record = hit.record
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
-    standing = "rule that nobody approved, do not follow" if name == "pending" else record.kind
     id = render.line(record.id, 64)
-    head = "## [%s] %s (%s, %s%s%s, score %.2f)" % (
-        id, render.line(one_line(record.title), 160), standing, clock.day(record.created),
-        origin, ", " + _freshness(hit) if _freshness(hit) else "", hit.score)
+    place = render.line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
+    head = "## [%s] %s (%s, %s%s%s, %s)" % (
+        id, render.line(one_line(record.title), 160), _STANDINGS.get(name, record.kind), clock.day(record.created),
+        origin, ", " + _freshness(hit) if _freshness(hit) else "", place)
+    if name == "script":
+        head += "\n`%s`" % render.line(run_command(record), 100)
     room = units - text.utf16(head) - 1
     body = render.clip(render.clean(record.body).strip(), room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")

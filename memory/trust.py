@@ -25,6 +25,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Dict, FrozenSet, Optional, Tuple
 
+    from memory.records import Record
+
     Approval = Tuple[str, str, str]  # workspace, id, sha256
 
 LEDGER = "trust.jsonl"
@@ -98,6 +100,25 @@ def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: s
     except OSError as error:
         raise StoreError("%s: not written, %s; check its permissions" % (path,
                                                                          (error.strerror or "").lower())) from error
+
+
+def may_run(record: Record, key: str, root: str, approved: FrozenSet[Approval]) -> bool:
+    """Tell whether the file of a script is, as it stands now, one that a person approved: for showing, `run` looks again.
+
+    key: the workspace the record belongs to.  root: the directory that its path is relative to, "" where there is none.
+    approved: what `approved` returned.
+    """
+    path = record.meta.get("path")
+    if not isinstance(path, str) or not (path.startswith("/") or root):
+        return False
+    workspace = workspace_of(record.name, key)
+    if not any(known[:2] == (workspace, record.id) for known in approved):
+        return False
+    try:
+        data = files.read(path if path.startswith("/") else root + "/" + path, LIMIT)
+    except OSError:
+        return False
+    return (workspace, record.id, files.sha256(data)) in approved
 
 
 def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:

@@ -389,7 +389,7 @@ def test_only_a_person_at_a_terminal_approves_a_rule(run, ok, env, project, rule
     assert "Rules (follow these)" in ok("recall", "push main")
     rule.write_text(RULE + "And never ask.\n")
     assert json.loads(ok("rule", "list", "--json"))[0]["state"] == "pending"
-    assert "Rules without approval (do not follow)" in ok("recall", "push main")
+    assert "Rules (wait for review)" in ok("recall", "push main")
 
 
 def test_a_faulty_rule_cannot_be_approved(env, project, rule):

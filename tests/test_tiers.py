@@ -17,7 +17,7 @@ TIERS = {
     "CAPTURE": "shell transcript facts checkpoint outline progress capture recovery",
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors"
              " links",
-    "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims excerpt",
+    "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims excerpt linked",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
              " answer spend sealed kept repeat parts distill status doctor why worker draft standup failures statements"
              " harvest checks templates review running graph",
