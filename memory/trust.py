@@ -111,7 +111,7 @@ def may_run(record: Record, key: str, root: str, approved: FrozenSet[Approval]) 
     path = record.meta.get("path")
     if not isinstance(path, str) or not (path.startswith("/") or root):
         return False
-    workspace = workspace_of(record.name, key)
+    workspace = script_workspace(record.name, key)
     if not any(known[:2] == (workspace, record.id) for known in approved):
         return False
     try:

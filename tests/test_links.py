@@ -312,9 +312,9 @@ def test_links_stay_within_their_workspace(env, place, now, tmp_path):
 
 # ---- groups
 
-def approve(place, id, data, now):
+def approve(place, workspace, id, data, now):
     """Write down that a person approved exactly these bytes."""
-    trust.decide(place.home, place.key, id, files.sha256(data), "approve", "alex", now)
+    trust.decide(place.home, workspace, id, files.sha256(data), "approve", "alex", now)
 
 
 def test_rules_and_scripts_stand_by_what_was_approved(ok, shop, project, now):
@@ -324,8 +324,8 @@ def test_rules_and_scripts_stand_by_what_was_approved(ok, shop, project, now):
     script.write_bytes(b"#!/bin/sh\necho token\n")
     said = ok("recall", "ask makes token")
     assert "Rules (wait for review)\n  r-ask" in said and "Scripts (wait for review)\n  s-mint" in said
-    approve(shop, "s-mint", script.read_bytes(), now)
-    approve(shop, "r-ask", Path(shop.path("p/rules/ask.md")).read_bytes(), now)
+    approve(shop, trust.SCRIPT + shop.key, "s-mint", script.read_bytes(), now)
+    approve(shop, shop.key, "r-ask", Path(shop.path("p/rules/ask.md")).read_bytes(), now)
     said = ok("recall", "ask makes token")
     assert "Rules (follow these)\n  r-ask" in said and "Scripts (try these)\n  s-mint" in said
     assert "`dayleaf resource run s-mint`" in said and "wait for review" not in said
