@@ -157,8 +157,11 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE) -> None:
     _sync_folder(path)
 
 
-def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
-    """Write a file that must not exist yet, complete or not at all; raises FileExistsError or another OSError."""
+def create(path: str, data: bytes, mode: int = FILE_MODE, settled: bool = True) -> None:
+    """Write a file that must not exist yet, complete or not at all; raises FileExistsError or another OSError.
+
+    settled: False leaves its directory to the caller, who writes many and then calls `settle` once.
+    """
     temp = _temp(path, data, mode)
     try:
         try:
@@ -173,12 +176,18 @@ def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
     finally:
         if temp:
             posix.unlink(temp)
-    _sync_folder(path)
+    if settled:
+        _sync_folder(path)
 
 
 def _sync_folder(path: str) -> None:
+    settle(path.rpartition("/")[0] or ".")
+
+
+def settle(folder: str) -> None:
+    """Bring a directory's names to the disk, where the system can."""
     try:
-        fd = posix.open(path.rpartition("/")[0] or ".", posix.O_RDONLY)
+        fd = posix.open(folder, posix.O_RDONLY)
     except OSError:
         return
     try:

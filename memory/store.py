@@ -13,15 +13,15 @@ import contextlib
 import os
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from memory import archive, cleaning, clock, files, frontmatter, ids, paths, records
+from memory import archive, cleaning, composing, files, frontmatter, ids, records
 from memory.archive import Move
+from memory.composing import New
 from memory.errors import DayleafError, StoreError, UsageError
 from memory.paths import FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place
 from memory.records import READ_LIMIT, Record
 from memory.walk import is_record
 
 WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
-TITLE_LIMIT = 200
 DEPTH_LIMIT = 8  # folders below a kind's folder
 LISTING_LIMIT = 1 << 16  # bytes of a directory (about 1,000 files) searched for old temporary files at each write
 KINDS = records.KINDS
@@ -182,8 +182,8 @@ class Store:
         Only files that bear the title's slug are read.
         """
         title, body = self._cleaned([title, body])
-        title = _one_line(title)
-        stem = _slug(kind, title, body) + "-"
+        title = composing.one_line(title)
+        stem = composing.slug(kind, title, body) + "-"
         try:
             listed = sorted(os.listdir(self._root(tier) + "/" + FOLDERS[kind]))
         except OSError:
@@ -206,25 +206,33 @@ class Store:
         it perhaps `created`.  The same kind, title, body and time again returns the record that is there.  Raises
         UsageError for a wrong kind, source or tier, StoreError where it cannot be written.
         """
-        if kind not in FOLDERS:
-            raise UsageError("no kind '%s'; use one of %s" % (kind, ", ".join(KINDS)))
-        if source not in records.SOURCES:
-            raise UsageError("no source '%s'; use one of %s" % (source, ", ".join(records.SOURCES)))
-        root = self._root(tier)
-        more = {key: value for key, value in (extra or {}).items() if key not in ("id", "kind", "title", "source")}
-        title, body, given = self._cleaned([title, body, {"session": session, **more,
-                                                          "tags": list(tags) or more.get("tags")}])
-        title = _one_line(title)
-        if not title and not body.strip():
-            raise UsageError("nothing is left to keep: all of it is private")
-        created = _instant(given.pop("created", None), self.now)
-        stem, digest = _stem(kind, title, body, created), _digest(kind, title, body, created)
-        identity = records.letter(kind) + "-" + digest[:8]
-        meta = {"id": identity, "kind": kind, "title": title or None, "created": clock.iso(created),
-                "tags": given.pop("tags") or None, "source": source, "session": given.pop("session") or None, **given}
-        data = frontmatter.compose(meta, body)
-        name = self._publish(tier, root, FOLDERS[kind] + "/" + stem, digest, identity, data)
-        return self.read(name)
+        return self.read(self.publish(tier, composing.composed(
+            kind, title, body, self._cleaned, self.now, tags=tags, source=source, session=session, extra=extra)))
+
+    def publish(self, tier: str, made: New, settled: bool = True) -> str:
+        """Write a new file under the first free name, or find that it is there already; returns its name.
+
+        settled: bring its directory to the disk too; whoever writes many does that once for all (`files.settle`).  Raises
+        StoreError.
+        """
+        root, stem = self._root(tier), made.stem
+        for at in range(0, 64, 4):
+            name = "%s/%s-%s.md" % (tier, stem, made.digest[at:at + 4])
+            path = root + "/" + name[2:]
+            folder = path.rpartition("/")[0]
+            with self._writing(name):
+                self._make_folder(tier, root, folder)
+                if settled and (os.stat(folder).st_size <= LISTING_LIMIT or made.digest[0] == "0"):
+                    files.collect_temps(folder, self.now)
+                try:
+                    files.create(path, made.data, _mode(tier), settled)
+                except FileExistsError:
+                    if self._is(name, made.id):
+                        return name
+                    continue
+            self._tell(name)
+            return name
+        raise StoreError("%s/%s: no free name; rename the files that start like this" % (tier, stem))
 
     def replace(self, name: str, data: bytes, checksum_before: str) -> Record:
         """Change a record's file as a whole and return it as read back.
@@ -413,31 +421,11 @@ class Store:
     def _cleaned(self, value: Any) -> Any:
         return cleaning.clean(value, self.config, self.place.key)
 
-    def _publish(self, tier: str, root: str, stem: str, digest: str, identity: str, data: bytes) -> str:
-        """Write a new file under the first free name, or find that it is there already; returns its name."""
-        for at in range(0, 64, 4):
-            name = "%s/%s-%s.md" % (tier, stem, digest[at:at + 4])
-            path = root + "/" + name[2:]
-            folder = path.rpartition("/")[0]
-            with self._writing(name):
-                self._make_folder(tier, root, folder)
-                if os.stat(folder).st_size <= LISTING_LIMIT or digest[0] == "0":
-                    files.collect_temps(folder, self.now)
-                try:
-                    files.create(path, data, _mode(tier))
-                except FileExistsError:
-                    if self._is(name, identity):
-                        return name
-                    continue
-            self._tell(name)
-            return name
-        raise StoreError("%s/%s: no free name; rename the files that start like this" % (tier, stem))
-
     def _copy_aside(self, name: str) -> str:
         """Copy a record to the first free name that its title and time give it; returns that name, where a copy may stand."""
         record, data = self.read(name), self.raw(name)
         told = (record.kind, record.title, record.body, record.created)
-        stem, digest = name.rpartition("/")[0] + "/" + _stem(*told), _digest(*told)
+        stem, digest = name.rpartition("/")[0] + "/" + composing.stem(*told), composing.digest(*told)
         for at in range(0, 64, 4):
             aside = "%s-%s.md" % (stem, digest[at:at + 4])
             path = self._beneath(aside)
@@ -563,28 +551,3 @@ def open_beneath(root: str, parts: List[str]) -> int:
 
 def _mode(tier: str) -> int:
     return 0o644 if tier == SHARED else files.FILE_MODE
-
-
-def _slug(kind: str, title: str, body: str) -> str:
-    return paths.slug(title or body[:80]) or kind
-
-
-def _stem(kind: str, title: str, body: str, created: float) -> str:
-    """Return what the name of a record's file starts with: a checkpoint's begins with its day and time."""
-    slug = _slug(kind, title, body)
-    return slug if kind != "checkpoint" else "%s/%s-%s" % (
-        clock.day(created), clock.iso(created)[11:19].replace(":", ""), slug)
-
-
-def _digest(kind: str, title: str, body: str, created: float) -> str:
-    return files.sha256("\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace"))
-
-
-def _one_line(title: str) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in title).split())[:TITLE_LIMIT]
-
-
-def _instant(value: Any, now: float) -> float:
-    """Read a creation time given as seconds or as text; `now` where there is none."""
-    found = clock.parse(value) if isinstance(value, str) else value
-    return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else now

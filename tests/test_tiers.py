@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
-    "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive store trust adoption child"
+    "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing store trust adoption child"
               " receipts handoff walk plans sections resources",
     "CAPTURE": "shell transcript facts checkpoint outline progress capture recovery",
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors"
