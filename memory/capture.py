@@ -33,7 +33,7 @@ from memory.errors import StoreError, UsageError
 from memory.facts import Facts, absorb, say, worth
 from memory.progress import State
 from memory.records import Record
-from memory.transcript import Entry
+from memory.transcript import Entry, Stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,9 @@ class Capture:
     """One run of the worker for one session, under the session's lock."""
 
     def __init__(self, place: paths.Place, settings: config.Config, env: dict[str, str], now: float, session: str,
-                 path: str, on_change: OnChange = None):
+                 path: str, on_change: OnChange = None, stop: Stop | None = None):
+        """stop: where an earlier stretch ended, for one that is told afterwards."""
+        self.stop = stop
         self.place, self.settings, self.env, self.now = place, settings, env, now
         self.session, self.path, self.on_change = session, path, on_change
         self.folder = place.cache + "/sessions"
@@ -89,7 +91,9 @@ class Capture:
 
     def sources(self) -> list[tuple[str, str]]:
         """Return (key in the spans, path) of the transcript and of its subagents' transcripts."""
-        return [("", self.path), *((p.rpartition("/")[2], p) for p in transcript.agents(self.path, self.env))]
+        agents = [path for path in transcript.agents(self.path, self.env)
+                  if self.stop is None or transcript.began(path) <= self.stop.at]
+        return [("", self.path), *((path.rpartition("/")[2], path) for path in agents)]
 
     def advance(self) -> int:
         """Read on from the offsets and return the units of new work."""
@@ -97,7 +101,7 @@ class Capture:
         roots = (self.place.root, self.place.project)
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
-            reading = transcript.read(path, span[0])
+            reading = transcript.read(path, span[0], self.stop.offset - span[0] if self.stop and not key else transcript.MOST)
             current, fresh = "", True
             for entry in reading:
                 if entry.uuid != current:
@@ -180,10 +184,7 @@ class Capture:
 
     def _since(self) -> str:
         """Return up to which instant older checkpoints tell this session already, where the state was lost."""
-        reading = transcript.read(self.path, 0)
-        first = next(iter(reading), None)
-        reading.close()
-        began = clock.parse(first.at) if first else None
+        began = clock.parse(transcript.began(self.path))
         return "" if began is None else max((until for _, until in self.told(clock.day(began - clock.DAY))), default="")
 
     def write(self, trigger: str) -> str:

@@ -148,7 +148,8 @@ def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
         rows.append((lines.get("approved", 1), False, "`approved` in a file means nothing",
                      "remove it; `dayleaf %s approve %s` in a terminal approves a %s" % (
                          ("resource", record.id, "script") if record.kind == "resource" else ("rule", record.id, "rule"))))
-    if "accepted" in record.meta and (record.kind != "learning" or record.source != "auto"):
+    weighed = record.kind == "learning" and (record.source == "auto" or "origin" in record.meta or not record.accepted)
+    if "accepted" in record.meta and not weighed:
         rows.append((lines.get("accepted", 1), False, "`accepted` means nothing for a %s by %s" % (
             record.kind, {"auto": "dayleaf itself", "agent": "an agent"}.get(record.source, "a human")), "remove it"))
     return rows

@@ -21,6 +21,8 @@ from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
 from memory.linking import DEPTH, FORMATS, draw, link
+from memory.importing import KINDS as IMPORTS
+from memory.importing import take
 from memory.planning import plan
 from memory.reading import check, doctor, expand, explain, load, recall, show, stats, status, workspace
 from memory.resourcing import WORDS as RESOURCE
@@ -214,6 +216,15 @@ VERBS: dict[str, Verb] = {
         flag("--replace", help="plan: drop the plan that is active"),
         opt("--from", dest="from_file", metavar="FILE", help="begin with this text"), SESSION,
         opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS))),
+    "import": Verb(take, "%s [DIR]" % "|".join(IMPORTS), "bring in what others keep, and past sessions", (
+        flag("--dry-run", help="say what would be done, write nothing"),
+        flag("--shared", help="tree, dir: in the repository"),
+        flag("--global", dest="tier_global", help="tree, dir: for every project"),
+        opt("--kind", type=choice(KINDS), help="dir: of files that do not say theirs (learning)"),
+        flag("--project", help="claude-memory: without the user's own CLAUDE.md"),
+        flag("--all", help="claude-memory: of every project"),
+        opt("--since", metavar="WHEN", help="transcripts: sessions that ended later: 7d, a date"),
+        flag("--all-projects", help="transcripts: of every workspace"))),
     "edit": Verb(edit, "ID", "open a record in $EDITOR"),
     "rule": Verb(rule, "suggest|list|review|approve|reject|edit", "suggest rules, list them, decide on them", (
         opt("--rationale", metavar="WHY", help="suggest: why it holds (required)"),

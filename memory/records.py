@@ -10,7 +10,8 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
     links              list of {relation, target}, of `relation: target`, or of `[[target]]`; `[[target]]` in the body is
                        one too, but not in an automatic record: there it is brackets that a command printed
     source             human | agent | auto        confidence  low | medium | high        pinned  true | false
-    rule: rationale (required)    learning: accepted (an automatic one counts as a candidate without it)
+    rule: rationale (required)    learning: accepted (an automatic one counts as a candidate without it, any other with
+    `accepted: false`)    imported: origin (imports.py)
     plan: status (active | done | dropped)    resource: type, path, source_ref, refreshed    checkpoint: session,
     branch, commit, files, plan (id of the one that was active)
 
@@ -60,7 +61,7 @@ class Record:
     """One record; treat it as frozen, `replaced` makes a changed copy.
 
     name: its path in the index, such as `p/learnings/x.md`.  created, updated: seconds since the epoch, UTC.  accepted:
-    False for a candidate, an automatic learning that nobody accepted.  meta: all keys as written.  checksum: SHA-256
+    False for a candidate, a learning that nobody accepted.  meta: all keys as written.  checksum: SHA-256
     of the bytes given, at most READ_LIMIT of them.  size: bytes of the file.  tier: `p`, `s` or `g`.  problems: lines
     such as `line 3: ...; remedy`.
     """
@@ -150,8 +151,14 @@ def from_bytes(name: str, data: bytes, mtime: float, full: bool = True) -> Recor
         _created(name, meta, mtime, problems), _instant(meta, "updated", problems) or mtime,
         labels(meta.get("tags")), labels(meta.get("topics")), labels(meta.get("versions")),
         _links(meta.get("links"), "" if source == "auto" else page.body), source, confidence, is_true(meta.get("pinned")),
-        kind != "learning" or source != "auto" or is_true(meta.get("accepted")),
+        _accepted(kind, source, meta),
         meta, files.sha256(data), len(data), name[:1], tuple(problems))
+
+
+def _accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
+    """Tell whether a record is more than a candidate: an automatic learning says that it was accepted, others may deny it."""
+    said = meta.get("accepted")
+    return kind != "learning" or (is_true(said) if said or source == "auto" else True)
 
 
 def derived_links(ids: Iterable[str]) -> List[Dict[str, str]]:

@@ -42,8 +42,13 @@ def _left(place: paths.Place, session: str, path: str, now: float) -> bool:
     stat = os.stat(path)
     if not QUIET < now - stat.st_mtime < KEEP:
         return False
+    return not told(place, session, stat.st_size)
+
+
+def told(place: paths.Place, session: str, size: int) -> bool:
+    """Tell whether a transcript was read to its end, `size` bytes, and all of it is written down and closed."""
     head = progress.head(place.cache + "/sessions/" + session + ".json")
-    return not head or head.get("size") != stat.st_size or bool(head.get("units") or head.get("name"))
+    return bool(head) and head.get("size") == size and not (head.get("units") or head.get("name"))
 
 
 def transcript_of(receipts: str) -> object:

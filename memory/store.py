@@ -181,7 +181,7 @@ class Store:
 
         Only files that bear the title's slug are read.
         """
-        title, body = self._cleaned([title, body])
+        title, body = self.cleaned([title, body])
         title = composing.one_line(title)
         stem = composing.slug(kind, title, body) + "-"
         try:
@@ -207,7 +207,7 @@ class Store:
         UsageError for a wrong kind, source or tier, StoreError where it cannot be written.
         """
         return self.read(self.publish(tier, composing.composed(
-            kind, title, body, self._cleaned, self.now, tags=tags, source=source, session=session, extra=extra)))
+            kind, title, body, self.cleaned, self.now, tags=tags, source=source, session=session, extra=extra)))
 
     def publish(self, tier: str, made: New, settled: bool = True) -> str:
         """Write a new file under the first free name, or find that it is there already; returns its name.
@@ -257,7 +257,7 @@ class Store:
         with self._writing(name), self._lock():
             before = self.raw(name)
             try:
-                data = frontmatter.edit(before, self._cleaned(dict(changes)))
+                data = frontmatter.edit(before, self.cleaned(dict(changes)))
             except StoreError as error:
                 raise StoreError("%s: %s" % (name, error)) from None
             if data != before:
@@ -418,7 +418,8 @@ class Store:
 
     # ---- the steps of a write
 
-    def _cleaned(self, value: Any) -> Any:
+    def cleaned(self, value: Any) -> Any:
+        """Return texts as they may be written: without private parts and secrets."""
         return cleaning.clean(value, self.config, self.place.key)
 
     def _copy_aside(self, name: str) -> str:
@@ -487,7 +488,7 @@ class Store:
 
     def _log(self, tier: str, move: Move, reason: str) -> None:
         self._make_folder(tier, self.roots[tier], self.roots[tier] + "/" + archive.FOLDER)
-        archive.log(self.roots[tier], move, self._cleaned(reason), self.now, _mode(tier))
+        archive.log(self.roots[tier], move, self.cleaned(reason), self.now, _mode(tier))
 
     def _lock(self) -> files.Lock:
         return files.Lock(self.place.home + "/cache/store.lock", wait=True)

@@ -108,6 +108,13 @@ def count(number: int, noun: str) -> str:
     return "{:,} {}{}".format(number, noun, "" if number == 1 else "es" if noun.endswith("x") else "s")
 
 
+def bar(done: float, of: float) -> str:
+    """Return a bar of 20 cells with the share that is done, 0 to 100 %."""
+    share = min(max(done / of, 0.0), 1.0) if of > 0 else 1.0
+    full = int(20 * share)
+    return "%s%s %3d %%" % ("█" * full, "░" * (20 - full), 100 * share)
+
+
 def at_word(line: str, most: int) -> str:
     """Clip a line at `most` characters, at a word where one ends in its second half, with an ellipsis."""
     if len(line) <= most:

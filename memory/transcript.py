@@ -15,6 +15,8 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import partial
+from typing import NamedTuple
 
 from memory import files, redact
 
@@ -33,6 +35,7 @@ MOST = 512 << 20  # bytes of one reading; the rest comes with the next
 SHORT = 4096  # bytes of a line that is parsed sooner than searched
 _WANTED = (b'"user"', b'"assistant"', b'"system"')  # the types that count
 _WORDS = (b'"user"', b'"assistant"', b'"compact_boundary"')  # one of them stands in every line that counts
+_COMPACTED = b'"compact_boundary"'
 _FENCES = re.compile(r"<(dayleaf-memory|system-reminder|local-command-caveat|task-notification)\b[^>]*>"
                      r".*?(?:</\1\s*>|\Z)", re.S | re.I)
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]")
@@ -108,7 +111,7 @@ class Reading:
         start = at = self.offset
         tail = b""
         while at < self._stop or self.offset == start:
-            block = files.read_at(self._fd, BLOCK, at)
+            block = files.read_at(self._fd, min(BLOCK, self._stop - at) if at < self._stop else BLOCK, at)
             if not block:
                 return
             at += len(block)
@@ -181,10 +184,46 @@ def read(path: str, offset: int = 0, limit: int = MOST) -> Reading:
     """Open a transcript for one pass over its new entries.
 
     path: what `trusted` returned.  offset: bytes already read; past the file's end (it was rewritten) means from the
-    start.  limit: bytes to read at most, up to a whole line more.  Raises OSError.
+    start.  limit: bytes to read at most, up to the end of the first line.  Raises OSError.
     """
     fd = _open(path)
     return Reading(fd, offset if 0 <= offset <= os.fstat(fd).st_size else 0, limit)
+
+
+class Stop(NamedTuple):
+    """Where a stretch ends in a transcript: the offset of the line that ends it, and its instant."""
+
+    offset: int
+    at: str
+
+
+def compactions(path: str) -> list[Stop]:
+    """Return where a session's context was compacted, in their order; raises OSError."""
+    found: list[Stop] = []
+    fd = _open(path)
+    with os.fdopen(fd, "rb", BLOCK) as file:
+        offset = 0
+        for line in iter(partial(file.readline, LONGEST + 1), b""):
+            if _COMPACTED in line and len(line) <= LONGEST:
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    record = None
+                if isinstance(record, dict) and record.get("type") == "system" and record.get("subtype") == "compact_boundary":
+                    found.append(Stop(offset, _str(record.get("timestamp"))))
+            offset += len(line)
+    return found
+
+
+def began(path: str) -> str:
+    """Return the instant of a transcript's first entry, or ""."""
+    try:
+        reading = read(path, 0)
+    except OSError:
+        return ""
+    first = next(iter(reading), None)
+    reading.close()
+    return first.at if first else ""
 
 
 def agents(path: str, env: dict[str, str]) -> list[str]:

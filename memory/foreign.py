@@ -1,0 +1,122 @@
+"""Markdown that people and other tools keep: any layout of directories, frontmatter of any kind.
+
+    .memories/            a directory a day of checkpoints (`HHMMSS_xxxx.md`), plans in `plans/`
+    .prompts/learnings/   a learning a file
+
+Of the frontmatter everything is kept but what only dayleaf may say (who accepted or approved it, whose it is as a record's id).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from typing import Any, Dict, Iterator, List, NamedTuple, Union
+
+from memory import clock, files, frontmatter, records, sources
+from memory.imports import Draft, Piece
+from memory.paths import Place
+from memory.sources import Skip, Source
+
+FROM = "dir"
+STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
+_ENDS = (".md", ".markdown", ".mdx", ".txt")
+_HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
+_OWN = ("id", "kind", "title", "source", "accepted", "approved", "origin", "created", "timestamp", "date", "tags")
+_DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_-])")
+
+
+class Root(NamedTuple):
+    """A directory to be read: its absolute path, the store of another tool it is or "", how it is named."""
+
+    path: str
+    store: str
+    shown: str
+
+
+def roots(path: str) -> List[Root]:
+    """Return what an import of a directory reads: the stores of other tools in it, else the directory itself."""
+    found = [Root(path + "/" + store, store, store) for store in STORES if os.path.isdir(path + "/" + store)]
+    if found:
+        return found
+    store = next((store for store in STORES if (path + "/").endswith("/" + store + "/")), "")
+    return [Root(path, store, path)]
+
+
+def wanted(name: str) -> bool:
+    """Tell whether a file's name is one of text that people write."""
+    return name.lower().endswith(_ENDS)
+
+
+def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
+           author: str) -> Iterator[Union[Piece, Skip]]:
+    """Yield what each file says.
+
+    kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or agent, who imports.
+    """
+    for source in found:
+        file = source.name.rpartition("/")[2]
+        if file in _HOST:
+            yield Skip(source.name, "the client's own", "`dayleaf import claude-memory` takes it")
+            continue
+        data = sources.read(source)
+        if isinstance(data, Skip):
+            yield data
+            continue
+        key = (sources.known_as(source.path, place, tier), "")
+        yield Piece(key, source.name, files.sha256(data), partial(_draft, root, source, data, kind, author))
+
+
+def _draft(root: Root, source: Source, data: bytes, kind: str, author: str) -> Union[Draft, Skip]:
+    page = frontmatter.parse(data, full=True)
+    meta = page.meta
+    said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
+    kind = said if said in records.KINDS else kind or _kind(root, source)
+    if not page.body.strip():
+        return Skip(source.name, "no text below its frontmatter", "write something into it")
+    if kind == "rule" and not meta.get("rationale"):
+        return Skip(source.name, "a rule without a rationale", "add a line `rationale: ...`")
+    extra: Dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
+    if kind == "resource":
+        extra = {**extra, "type": meta["type"] if meta.get("type") in ("doc", "script") else "doc", "path": source.path,
+                 "checksum": files.sha256(data)}
+    if kind == "learning" and str(meta.get("accepted", "")).lower() in ("false", "no"):
+        extra["accepted"] = False
+    extra["created"] = _created(source, meta)
+    if isinstance(meta.get("id"), str):
+        extra["origin"] = {"id": meta["id"]}
+    read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
+    agents = author == "agent" or kind == "checkpoint" or str(meta.get("source")).lower() in records.SOURCES[1:]
+    return Draft(kind, _title(meta, page.body, source), page.body, read.tags, "agent" if agents else "human", extra)
+
+
+def _title(meta: Dict[str, Any], body: str, source: Source) -> str:
+    """Return the title that frontmatter, a heading or the first words give; of a plain file its name."""
+    if source.name.endswith(".txt") and not meta:
+        return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
+    said = meta.get("title") or meta.get("name")
+    return said if isinstance(said, str) and said else records.from_bytes("p/x/" + source.name, body.encode(), 0.0).title
+
+
+def _kind(root: Root, source: Source) -> str:
+    """Return the kind that a file's place in another tool's store gives, else learning."""
+    if root.store == ".memories":
+        if source.name.startswith("plans/"):
+            return "plan"
+        return "checkpoint" if _DAY.search(source.name) else "learning"
+    return "learning"
+
+
+def _created(source: Source, meta: Dict[str, Any]) -> float:
+    """Return the instant that frontmatter or path gives, else the file's time."""
+    for key in ("created", "timestamp", "date"):
+        found = clock.parse(meta[key]) if isinstance(meta.get(key), str) else None
+        if found is not None:
+            return found
+    said = _DAY.search(source.name)
+    day = clock.parse(said[1]) if said else None
+    if said is None or day is None:
+        return os.stat(source.path).st_mtime
+    digits = said[2] or "000000"
+    hour, minute, second = (int(digits[at:at + 2]) for at in (0, 2, 4))
+    return day + (hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0)

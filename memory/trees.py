@@ -1,0 +1,188 @@
+"""Trees of reference material: resources by version, in directories that say so.
+
+    docs/{version}/…     scripts/{version}/…     and in either, or beside them: shared/…  unversioned/…
+
+A record's `versions` follow from the directory: its name; `unversioned`; of `shared` every version that the tree has.  A
+file straight in `docs/` or `scripts/` says nothing of versions.  Beside `docs/` and `scripts/` a file is a script where its
+name or first line says so.  Several trees may stand side by side in one directory, one a project.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple, Union
+
+from memory import clock, files, frontmatter, records, sources
+from memory.errors import UsageError
+from memory.imports import Draft, Piece
+from memory.paths import Place
+from memory.sources import Skip, Source
+
+FROM = "tree"
+DOC, SCRIPT = "doc", "script"
+SHARED, UNVERSIONED = "shared", "unversioned"
+_TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
+LANGUAGES = {"sh": "sh", "bash": "bash", "zsh": "zsh", "py": "python", "js": "js", "ts": "ts", "rb": "ruby", "pl": "perl",
+             "ps1": "powershell", "lua": "lua", "sql": "sql", "php": "php", "fish": "fish", "awk": "awk"}
+_COMMENTS = ("#", "//", "--", ";")
+
+
+class Found(NamedTuple):
+    """A file of a tree: its source, doc or script, and its versions."""
+
+    source: Source
+    type: str
+    versions: Tuple[str, ...]
+
+
+class Tree(NamedTuple):
+    """The files of one or more trees below a directory, and what was skipped."""
+
+    root: str
+    found: List[Found]
+    skipped: List[Skip]
+
+
+def look(root: str) -> Tree:
+    """Find the files of the trees in a directory.
+
+    root: as `sources.folder` returns it.  Raises UsageError where no directory has one of the four names.
+    """
+    inner = [""] if _is_tree(root) else [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
+    if not inner:
+        raise UsageError("%s: no docs/, scripts/, shared/ or unversioned/ in it; give the directory that holds "
+                         "docs/{version}/… or scripts/{version}/…" % root)
+    tree = Tree(root, [], [])
+    for prefix in inner:
+        versions = _versions(root + "/" + prefix)
+        for top in _TYPES:
+            if os.path.isdir(root + "/" + prefix + top):
+                _take(tree, prefix + top, _TYPES[top], versions)
+    tree.found.sort(key=lambda found: found.source.name)
+    return tree
+
+
+def _is_tree(path: str) -> bool:
+    return any(os.path.isdir(path + "/" + name) for name in _TYPES)
+
+
+def _folders(path: str) -> List[str]:
+    try:
+        with os.scandir(path) as found:
+            return sorted(e.name for e in found if e.name[0] != "." and e.is_dir(follow_symlinks=False))
+    except OSError as error:
+        raise UsageError("%s: %s; mend its permissions" % (path, (error.strerror or "unreadable").lower())) from None
+
+
+def _versions(tree: str) -> Tuple[str, ...]:
+    """Return every version that a tree has, in the order of their names."""
+    named = {name for top in ("docs", "scripts") if os.path.isdir(tree + top) for name in _folders(tree + top)}
+    return tuple(sorted(name for name in named if name not in _TYPES and _is_version(name)))
+
+
+def _is_version(name: str) -> bool:
+    return not any(c.isspace() or c in ",#" for c in name)
+
+
+def _take(tree: Tree, top: str, kind: str, versions: Tuple[str, ...]) -> None:
+    """Add the files below one of the four directories of a tree."""
+    refused = set()
+    for one in sources.below(tree.root + "/" + top, lambda name: True):
+        inner, _, rest = (one.name if isinstance(one, Source) else one.path).partition("/")
+        if isinstance(one, Skip):
+            tree.skipped.append(one._replace(path=top + "/" + one.path))
+            continue
+        source = Source(one.path, top + "/" + one.name)
+        folder = inner if kind and rest else top.rpartition("/")[2] if not kind else ""
+        if not _is_version(folder):
+            if folder not in refused:
+                refused.add(folder)
+                tree.skipped.append(Skip(top + "/" + folder, "a version has no spaces, commas or '#'", "rename it to " + (
+                    "-".join(folder.replace(",", " ").replace("#", " ").split()) or "a version")))
+            continue
+        of = {SHARED: versions or (UNVERSIONED,), "": ()}.get(folder, (folder,))
+        tree.found.append(Found(source, kind or _type(source), of))
+
+
+def _type(source: Source) -> str:
+    """Tell a script from a doc where the directory does not."""
+    if source.name.rpartition(".")[2].lower() in LANGUAGES and "." in source.name:
+        return SCRIPT
+    try:
+        return SCRIPT if files.read(source.path, 2) == b"#!" else DOC
+    except OSError:
+        return DOC
+
+
+def pieces(tree: Tree, place: Place, tier: str, now: float, author: str = "human") -> Iterator[Union[Piece, Skip]]:
+    """Yield what each file of a tree says.
+
+    tier: of the records, which says how their paths are written.  now: seconds since the epoch.  author: human or agent.
+    """
+    yield from tree.skipped
+    ref = sources.commit_of(tree.root)
+    for found in tree.found:
+        data = sources.read(found.source)
+        if isinstance(data, Skip):
+            yield data
+            continue
+        path = sources.known_as(found.source.path, place, tier)
+        checksum = files.sha256(data)
+        extra: Dict[str, Any] = {"type": found.type, "path": path, "checksum": checksum, "source_ref": ref or None,
+                 "refreshed": clock.iso(now), "versions": [*found.versions] or None}
+        shared = SHARED in found.source.name.split("/")[:-1]
+        yield Piece((path, ""), found.source.name, checksum, partial(_draft, found, data, extra, author),
+                    found.versions if shared else ())
+
+
+def _draft(found: Found, data: bytes, extra: Dict[str, Any], author: str) -> Draft:
+    title, body, tags = text_of(found.type, found.source.name, data)
+    return Draft("resource", title, body, tags, author, extra)
+
+
+def text_of(kind: str, name: str, data: bytes) -> Tuple[str, str, Tuple[str, ...]]:
+    """Return (title, body, tags) of a resource.
+
+    kind: doc or script.  name: its path, for the title where no heading gives one.  data: UTF-8.  A doc's body is its text;
+    a script's its leading comment, and all of it in a fence.
+    """
+    file = name.rpartition("/")[2]
+    if kind == SCRIPT:
+        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        return file, _fenced(text, LANGUAGES.get(file.rpartition(".")[2].lower(), "")), ()
+    page = frontmatter.parse(data, full=True)
+    said = records.from_bytes("p/resources/" + file, data, 0.0)
+    titled = bool(page.meta.get("title")) or any(line.startswith("# ") for line in page.body.split("\n"))
+    return said.title if titled else file, page.body, said.tags
+
+
+def _fenced(text: str, language: str) -> str:
+    """Return a script's leading comment, and the whole of it in a fence that nothing in it closes."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    comment = _comment(text.split("\n", 60))
+    return "%s%s%s\n%s\n%s\n" % (comment + "\n\n" if comment else "", fence, language, text.rstrip("\n"), fence)
+
+
+def _comment(lines: List[str]) -> str:
+    """Return the comment at a script's top, its marks taken off; of a Python file the docstring too."""
+    lines = lines[1:] if lines[:1] and lines[0].startswith("#!") else lines
+    out: List[str] = []
+    quote = ""
+    for line in lines:
+        bare = line.strip()
+        mark = next((mark for mark in _COMMENTS if bare.startswith(mark)), "")
+        if quote or bare[:3] in ('"""', "'''") and not out:
+            start = quote or bare[:3]
+            inner = bare if quote else bare[3:]
+            quote = "" if start in inner else start
+            out.append(inner.partition(start)[0].strip())
+            if not quote:
+                break
+        elif mark:
+            out.append(bare.lstrip("#/-; "))
+        elif bare or out:
+            break
+    return "\n".join(out).strip()
