@@ -120,11 +120,11 @@ class Capture:
             state.first = entry.uuid
             self._find_kin()
         short = progress.short_id(entry.uuid)
-        if short in self.foreign or short in self.known or (state.since and entry.at <= state.since):
+        if short in self.foreign or short in self.known:
             return False
         self.known.add(short)
         state.seen.add(short)
-        return True
+        return not state.since or entry.at > state.since
 
     def _find_kin(self) -> None:
         """Find the sessions whose transcript begins with the same entry: a fork copies history into its own file."""

@@ -17,14 +17,14 @@ FEW = 16  # records up to which the index is told one by one
 
 
 class Batch(NamedTuple):
-    """One pass: the origin's `from`, the tier of new records, how many pieces there are at least, the pieces, and the path
-    whose sources are all among them (None for none)."""
+    """One pass: the origin's `from`, the tier of new records, how many pieces there are at least, the pieces, and which
+    paths' sources are all among them."""
 
     from_: str
     tier: str
     size: int
     pieces: Iterator[Piece | Skip]
-    below: str | None = None
+    covered: Callable[[str], bool]
 
 
 def take(call: Call) -> int:
@@ -53,13 +53,19 @@ def _tree(call: Call) -> int:
 
     tier = tier_of(call)
     tree = trees.look(sources.folder(call.words[1], call.place))
-    below = sources.known_as(tree.root, call.place, tier) if tree.root != call.place.root else ""
     result = _brought(call, [Batch(trees.FROM, tier, len(tree.found) + len(tree.skipped),
-                                   trees.pieces(tree, call.place, tier, call.now, author(call)), below)])
+                                   trees.pieces(tree, call.place, tier, call.now, author(call)),
+                                   _below(call, tree.root, tier))])
     notes = []
     if tier == paths.SHARED and not files.inside(tree.root, call.place.root):
         notes.append("the tree is outside the repository: the paths in the shared records hold on this machine alone")
     return _answer(call, "file", result, {"from": tree.root}, notes)
+
+
+def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
+    """Make what tells whether a path, as records of a tier name it, lies in a directory."""
+    base = "" if root == call.place.root else sources.known_as(root, call.place, tier) + "/"
+    return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
 
 def _dir(call: Call) -> int:
@@ -72,7 +78,7 @@ def _dir(call: Call) -> int:
         found, skipped = sources.split(sources.below(root.path, foreign.wanted))
         batches.append(Batch(foreign.FROM, tier, len(found) + len(skipped), _after(skipped, foreign.pieces(
             root, found, call.place, tier, call.options.kind or "", author(call))),
-            sources.known_as(root.path, call.place, tier)))
+            _below(call, root.path, tier)))
         if root.store:
             notes.append("%s: a store of another tool, %s" % (root.shown, terminal.count(len(found), "file")))
     return _answer(call, "file", _brought(call, batches), {"from": path}, notes)
@@ -91,14 +97,14 @@ def _claude_memory(call: Call) -> int:
         notes.append("%s: %s in its auto memory, %s" % (place.key, terminal.count(len(found), "file"),
                                                        terminal.count(len(rules), "CLAUDE.md file")))
         batches = [Batch(claude.MEMORY, paths.PRIVATE, len(found) + len(skipped),
-                         _after(skipped, claude.memory_pieces(found, place, paths.PRIVATE))),
+                         _after(skipped, claude.memory_pieces(found, place, paths.PRIVATE)), lambda path: True),
                    Batch(claude.RULES, paths.PRIVATE, len(rules) + len(more),
-                         _after(more, claude.rule_pieces(rules, place, paths.PRIVATE)))]
+                         _after(more, claude.rule_pieces(rules, place, paths.PRIVATE)), lambda path: path[:1] != "/")]
         if place.key == call.place.key and not call.options.project:
             own, more = claude.user_files(call.env)
             notes.append("the user's own: " + terminal.count(len(own), "CLAUDE.md file"))
             batches.append(Batch(claude.RULES, paths.GLOBAL, len(own) + len(more),
-                                 _after(more, claude.rule_pieces(own, place, paths.GLOBAL))))
+                                 _after(more, claude.rule_pieces(own, place, paths.GLOBAL)), lambda path: path[:1] == "/"))
         _add(results, _brought(call, batches, place))
     if results.new and not call.options.dry_run:
         notes.append("they are candidates, since the client loads its files by itself: found by recall, pushed only once "
@@ -143,7 +149,7 @@ def _brought(call: Call, batches: list[Batch], place: paths.Place | None = None)
                 def told(number: int, before: int = done) -> None:
                     spinner.step = "importing %s %d of %d" % (terminal.bar(before + number, of), before + number, of)
 
-                result = bring(store, batch.pieces, batch.from_, batch.tier, call.options.dry_run, told, batch.below)
+                result = bring(store, batch.pieces, batch.from_, batch.tier, call.options.dry_run, told, batch.covered)
                 done += result.done
                 _add(total, result)
         finally:

@@ -131,12 +131,12 @@ class Shelf:
 
 
 def bring(store: Store, pieces: Iterable[Union[Piece, Skip]], from_: str, tier: str, dry: bool = False,
-          told: Optional[Callable[[int], None]] = None, below: Optional[str] = None) -> Result:
+          told: Optional[Callable[[int], None]] = None, covered: Callable[[str], bool] = lambda path: False) -> Result:
     """Bring pieces into the store.
 
     from_: the origin's `from`.  tier: of new records.  dry: write nothing.  told: called with the number of pieces done.
-    below: the path whose sources are all among the pieces, so that the others there are gone; None for none.  What was
-    written stands even where the iteration is interrupted.  Raises StoreError where nothing can be written.
+    covered: tells whether all that a path gives is among the pieces, so that the rest is gone.  What was written stands
+    even where the iteration is interrupted.  Raises StoreError where nothing can be written.
     """
     result, shelf, folders = Result(), Shelf(store, from_), {""}
     try:
@@ -152,9 +152,8 @@ def bring(store: Store, pieces: Iterable[Union[Piece, Skip]], from_: str, tier: 
                 told(result.done)
     finally:
         _settle(folders)
-    if below is not None:
-        result.gone = [(found.id, key[0]) for key, found in sorted(shelf.by_key.items()) if key not in result.seen
-                       and (key[0] + "/").startswith(below and below.rstrip("/") + "/")]
+    result.gone = [(found.id, " § ".join(filter(None, key))) for key, found in sorted(shelf.by_key.items())
+                   if key not in result.seen and covered(key[0])]
     return result
 
 
