@@ -48,8 +48,8 @@ def transcripts(folder: Path, project: Path, sessions: int, size: int) -> int:
         with path.open("w", encoding="utf-8") as file:
             number, compacted = 0, False
             while file.tell() < size // sessions:
-                for row in turn(number):
-                    row.update(uuid=f"{session:08x}-{number:04x}-{row['uuid']}", timestamp=stamp, cwd=str(project))
+                for at_row, row in enumerate(turn(number)):
+                    row.update(uuid=f"{session:04x}{number:04x}-{at_row:04x}-4000", timestamp=stamp, cwd=str(project))
                     file.write(json.dumps(row, separators=(",", ":")) + "\n")
                 if session % 3:
                     file.write(SNAPSHOT + "\n")
@@ -64,7 +64,8 @@ def transcripts(folder: Path, project: Path, sessions: int, size: int) -> int:
 
 def run(*words: str, cwd: Path, home: Path) -> tuple[float, float, float, str]:
     """Run a command and return (seconds, CPU seconds, peak MB, its answer's first line)."""
-    script = ("import resource, sys; sys.path.insert(0, sys.argv.pop(1)); from memory import cli; status = cli.main(sys.argv[1:]);"
+    script = ("import resource, sys; sys.path.insert(0, sys.argv.pop(1)); from memory import cli; "
+              "status = cli.main(sys.argv[1:]); "
               "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(status)")
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run([sys.executable, "-c", script, str(ROOT), *words], cwd=cwd, capture_output=True, text=True, check=True,
@@ -76,10 +77,10 @@ def run(*words: str, cwd: Path, home: Path) -> tuple[float, float, float, str]:
 
 def twice(name: str, words: tuple[str, ...], amount: float, unit: str, cwd: Path, home: Path) -> None:
     first, again = run(*words, cwd=cwd, home=home), run(*words, cwd=cwd, home=home)
-    print(f"{name}: {amount / first[0]:.0f} {unit}/s on the wall, {amount / first[1]:.0f} of CPU ({first[0]:.2f} s, {first[1]:.2f} s), "
-          f"peak {first[2]:.0f} MB; {first[3]}")
-    print(f"  again: {100 * again[0] / first[0]:.0f} % of the wall, {100 * again[1] / first[1]:.0f} % of the CPU ({again[0]:.2f} s); "
-          f"{again[3]}")
+    print(f"{name}: {amount / first[0]:.0f} {unit}/s on the wall, {amount / first[1]:.0f} of CPU "
+          f"({first[0]:.2f} s, {first[1]:.2f} s), peak {first[2]:.0f} MB; {first[3]}")
+    print(f"  again: {100 * again[0] / first[0]:.0f} % of the wall, {100 * again[1] / first[1]:.0f} % of the CPU "
+          f"({again[0]:.2f} s); {again[3]}")
 
 
 def main() -> None:

@@ -119,10 +119,10 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[posix.write(fd, view):]
 
 
-def _temp(path: str, data: bytes, mode: int) -> str:
+def _temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool = True) -> str:
     folder = path.rpartition("/")[0] or "."
     make_folder(folder)
-    for attempt in range(100):
+    for attempt in range(first, first + 100):
         name = "%s/%s%d-%d" % (folder, TEMP, posix.getpid(), attempt)
         try:
             fd = posix.open(name, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY | _CLOEXEC, FILE_MODE)
@@ -135,7 +135,8 @@ def _temp(path: str, data: bytes, mode: int) -> str:
         if hasattr(posix, "fchmod"):
             posix.fchmod(fd, mode)
         _write_all(fd, data)
-        posix.fsync(fd)
+        if synced:
+            posix.fsync(fd)
         if posix.fstat(fd).st_size != len(data):
             raise OSError(28, "short write", path)
     except BaseException:
@@ -157,37 +158,47 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE) -> None:
     _sync_folder(path)
 
 
-def create(path: str, data: bytes, mode: int = FILE_MODE, settled: bool = True) -> None:
-    """Write a file that must not exist yet, complete or not at all; raises FileExistsError or another OSError.
-
-    settled: False leaves its directory to the caller, who writes many and then calls `settle` once.
-    """
+def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
+    """Write a file that must not exist yet, complete or not at all; raises FileExistsError or another OSError."""
     temp = _temp(path, data, mode)
     try:
-        try:
-            posix.link(temp, path)
-        except FileExistsError:
-            raise
-        except (OSError, AttributeError):
-            # exFAT and some FUSE mounts have no hard links: claim the name, then move the finished file over it.
-            posix.close(posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY, FILE_MODE))
-            posix.replace(temp, path)
-            temp = ""
-    finally:
-        if temp:
-            posix.unlink(temp)
-    if settled:
-        _sync_folder(path)
+        land(temp, path)
+    except BaseException:
+        posix.unlink(temp)
+        raise
+    _sync_folder(path)
+
+
+def stage(path: str, data: bytes, mode: int, number: int) -> str:
+    """Write a temporary file beside a path and return its own; it is on the disk only after `sync`.
+
+    number: how many this process has staged already.  Raises OSError.
+    """
+    return _temp(path, data, mode, number, False)
+
+
+def land(temp: str, path: str) -> None:
+    """Give a temporary file a path where nothing stands yet; raises FileExistsError or another OSError, and it stays."""
+    try:
+        posix.link(temp, path)
+    except FileExistsError:
+        raise
+    except (OSError, AttributeError):
+        # exFAT and some FUSE mounts have no hard links: claim the name, then move the finished file over it.
+        posix.close(posix.open(path, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL | _BINARY, FILE_MODE))
+        posix.replace(temp, path)
+    else:
+        posix.unlink(temp)
 
 
 def _sync_folder(path: str) -> None:
-    settle(path.rpartition("/")[0] or ".")
+    sync(path.rpartition("/")[0] or ".")
 
 
-def settle(folder: str) -> None:
-    """Bring a directory's names to the disk, where the system can."""
+def sync(path: str) -> None:
+    """Bring a file's bytes, or a directory's names, to the disk, where the system can."""
     try:
-        fd = posix.open(folder, posix.O_RDONLY)
+        fd = posix.open(path, posix.O_RDONLY)
     except OSError:
         return
     try:

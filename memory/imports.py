@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
 from memory import archive, clock, composing, files, frontmatter, paths
+from memory.bulk import Bulk
 from memory.errors import StoreError, UsageError
 from memory.sources import Skip
 from memory.store import Store
 
 ORIGIN = "origin"
-BATCH = 256  # records after which the directories are brought to the disk
 HEAD = 1 << 16  # bytes of an archived file that are searched for its origin
 Key = Tuple[str, str]  # path and part of an origin
 
@@ -138,31 +138,29 @@ def bring(store: Store, pieces: Iterable[Union[Piece, Skip]], from_: str, tier: 
     covered: tells whether all that a path gives is among the pieces, so that the rest is gone.  What was written stands
     even where the iteration is interrupted.  Raises StoreError where nothing can be written.
     """
-    result, shelf, folders = Result(), Shelf(store, from_), {""}
+    result, shelf, bulk = Result(), Shelf(store, from_), Bulk(store)
     try:
         for piece in pieces:
             if isinstance(piece, Skip):
                 result.skipped.append(piece)
             elif piece.key not in result.seen:
                 result.seen.add(piece.key)
-                _one(store, shelf, piece, from_, tier, dry, result, folders)
-            if len(folders) > 1 and len(result.new) % BATCH == 0:
-                _settle(folders)
+                _one(store, shelf, piece, from_, tier, None if dry else bulk, result)
             if told:
                 told(result.done)
     finally:
-        _settle(folders)
+        bulk.flush()
     result.gone = [(found.id, " § ".join(filter(None, key))) for key, found in sorted(shelf.by_key.items())
                    if key not in result.seen and covered(key[0])]
     return result
 
 
-def _one(store: Store, shelf: Shelf, piece: Piece, from_: str, tier: str, dry: bool, result: Result,
-         folders: Set[str]) -> None:
-    """Deal with one piece: it is new, as it was, changed, or skipped."""
+def _one(store: Store, shelf: Shelf, piece: Piece, from_: str, tier: str, bulk: Optional[Bulk],
+         result: Result) -> None:
+    """Deal with one piece: it is new, as it was, changed, or skipped.  bulk: None writes nothing."""
     found = shelf.by_key.get(piece.key) or (shelf.by_path.get(piece.key[0]) if from_ == "tree" else None)
     if found is not None:
-        return _again(store, found, piece, from_, dry, result)
+        return _again(store, found, piece, from_, bulk is None, result)
     if piece.key in shelf.forgotten:
         id = shelf.forgotten[piece.key]
         result.skipped.append(Skip(piece.shown, "forgotten before", "`dayleaf restore %s` brings it back" % id))
@@ -178,9 +176,8 @@ def _one(store: Store, shelf: Shelf, piece: Piece, from_: str, tier: str, dry: b
         result.skipped.append(Skip(piece.shown, "the same text stands in %s" % twin, "nothing is to be done"))
         return None
     shelf.by_text[text] = new.stem
-    if not dry:
-        name = store.publish(tier, new, settled=False)
-        folders.add(store.place.path(name).rpartition("/")[0])
+    if bulk is not None:
+        bulk.add(tier, new)
     result.new.append(new.id)
     return None
 
@@ -252,12 +249,6 @@ def _change(store: Store, found: Standing, piece: Piece, draft: Draft, from_: st
     data = frontmatter.edit(old, changes)
     data = data[:frontmatter.split(data)[1]] + b"\n" + body.lstrip("\n").encode("utf-8", "replace")
     store.replace(found.name, data, files.sha256(old))
-
-
-def _settle(folders: Set[str]) -> None:
-    for folder in sorted(folders - {""}):
-        files.settle(folder)
-    folders.intersection_update({""})
 
 
 def _hash(text: str, digits: int) -> str:

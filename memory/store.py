@@ -209,27 +209,39 @@ class Store:
         return self.read(self.publish(tier, composing.composed(
             kind, title, body, self.cleaned, self.now, tags=tags, source=source, session=session, extra=extra)))
 
-    def publish(self, tier: str, made: New, settled: bool = True) -> str:
+    def stage(self, tier: str, made: New, number: int) -> str:
+        """Write a record to a temporary file in its kind's folder and return the path; `publish` gives it its name.
+
+        number: how many this process has staged already.  Raises StoreError.
+        """
+        root = self._root(tier)
+        path = root + "/" + made.stem
+        with self._writing("%s/%s" % (tier, made.stem)):
+            self._make_folder(tier, root, path.rpartition("/")[0])
+            return files.stage(path, made.data, _mode(tier), number)
+
+    def publish(self, tier: str, made: New, staged: str = "") -> str:
         """Write a new file under the first free name, or find that it is there already; returns its name.
 
-        settled: bring its directory to the disk too; whoever writes many does that once for all (`files.settle`).  Raises
-        StoreError.
+        staged: what `stage` returned and is on the disk by now; its directory is left to the caller.  Raises StoreError.
         """
         root, stem = self._root(tier), made.stem
         for at in range(0, 64, 4):
             name = "%s/%s-%s.md" % (tier, stem, made.digest[at:at + 4])
             path = root + "/" + name[2:]
-            folder = path.rpartition("/")[0]
             with self._writing(name):
-                self._make_folder(tier, root, folder)
-                if settled and (os.stat(folder).st_size <= LISTING_LIMIT or made.digest[0] == "0"):
-                    files.collect_temps(folder, self.now)
                 try:
-                    files.create(path, made.data, _mode(tier), settled)
+                    if staged:
+                        files.land(staged, path)
+                    else:
+                        self._clear(tier, root, path.rpartition("/")[0], made)
+                        files.create(path, made.data, _mode(tier))
                 except FileExistsError:
-                    if self._is(name, made.id):
-                        return name
-                    continue
+                    if not self._is(name, made.id):
+                        continue
+                    if staged:
+                        os.unlink(staged)
+                    return name
             self._tell(name)
             return name
         raise StoreError("%s/%s: no free name; rename the files that start like this" % (tier, stem))
@@ -421,6 +433,12 @@ class Store:
     def cleaned(self, value: Any) -> Any:
         """Return texts as they may be written: without private parts and secrets."""
         return cleaning.clean(value, self.config, self.place.key)
+
+    def _clear(self, tier: str, root: str, folder: str, made: New) -> None:
+        """Make a folder, and now and then take old temporary files out of it."""
+        self._make_folder(tier, root, folder)
+        if os.stat(folder).st_size <= LISTING_LIMIT or made.digest[0] == "0":
+            files.collect_temps(folder, self.now)
 
     def _copy_aside(self, name: str) -> str:
         """Copy a record to the first free name that its title and time give it; returns that name, where a copy may stand."""

@@ -13,7 +13,7 @@ MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing store trust adoption child"
-              " receipts handoff walk plans sections resources sources imports trees foreign",
+              " receipts handoff walk plans sections resources bulk sources imports trees foreign",
     "CAPTURE": "shell transcript facts checkpoint outline progress capture recovery backfill claudememory",
     "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors"
              " links",
