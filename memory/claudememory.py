@@ -123,7 +123,7 @@ def sections(body: str) -> List[Section]:
         text = "\n".join(lines).strip("\n")
         own = "\n".join(line for line in lines if not line.startswith("#")).strip()
         if made and own and len(own) < SMALL and made[-1].path == tuple(path)[:len(made[-1].path)]:
-            made[-1] = Section(made[-1].path, made[-1].text + "\n\n" + text + "\n")
+            made[-1] = Section(made[-1].path, made[-1].text + "\n" + text + "\n")
         elif own:
             made.append(Section(tuple(part for part in path if part), text + "\n"))
 

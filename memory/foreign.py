@@ -49,10 +49,11 @@ def wanted(name: str) -> bool:
 
 
 def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
-           author: str) -> Iterator[Union[Piece, Skip]]:
+           author: str, plan: str) -> Iterator[Union[Piece, Skip]]:
     """Yield what each file says.
 
     kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or agent, who imports.
+    plan: id of the plan that is active, or "".
     """
     for source in found:
         file = source.name.rpartition("/")[2]
@@ -64,10 +65,10 @@ def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
             yield data
             continue
         key = (sources.known_as(source.path, place, tier), "")
-        yield Piece(key, source.name, files.sha256(data), partial(_draft, root, source, data, kind, author))
+        yield Piece(key, source.name, files.sha256(data), partial(_draft, root, source, data, kind, author, plan))
 
 
-def _draft(root: Root, source: Source, data: bytes, kind: str, author: str) -> Union[Draft, Skip]:
+def _draft(root: Root, source: Source, data: bytes, kind: str, author: str, plan: str) -> Union[Draft, Skip]:
     page = frontmatter.parse(data, full=True)
     meta = page.meta
     said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
@@ -76,6 +77,8 @@ def _draft(root: Root, source: Source, data: bytes, kind: str, author: str) -> U
         return Skip(source.name, "no text below its frontmatter", "write something into it")
     if kind == "rule" and not meta.get("rationale"):
         return Skip(source.name, "a rule without a rationale", "add a line `rationale: ...`")
+    if kind == "plan" and plan and str(meta.get("status") or "active").lower() == "active":
+        return Skip(source.name, "another plan is active, %s" % plan, "`dayleaf plan done` or `drop` first")
     extra: Dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
     if kind == "resource":
         extra = {**extra, "type": meta["type"] if meta.get("type") in ("doc", "script") else "doc", "path": source.path,

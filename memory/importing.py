@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import files, paths, sources, terminal
+from memory import files, paths, plans, sources, terminal
 from memory.call import Call, tier_of, unknown_word, warn
 from memory.errors import DayleafError, StoreError, UsageError
 from memory.imports import Piece, Result, bring
@@ -74,10 +74,12 @@ def _dir(call: Call) -> int:
     tier = tier_of(call)
     batches, notes = [], []
     path = sources.folder(call.words[1], call.place)
+    active = plans.active(call.store().each(("plan",)))
+    plan = active[0].id if active else ""
     for root in foreign.roots(path):
         found, skipped = sources.split(sources.below(root.path, foreign.wanted))
         batches.append(Batch(foreign.FROM, tier, len(found) + len(skipped), _after(skipped, foreign.pieces(
-            root, found, call.place, tier, call.options.kind or "", author(call))),
+            root, found, call.place, tier, call.options.kind or "", author(call), plan)),
             _below(call, root.path, tier)))
         if root.store:
             notes.append("%s: a store of another tool, %s" % (root.shown, terminal.count(len(found), "file")))
