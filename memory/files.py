@@ -147,15 +147,19 @@ def _temp(path: str, data: bytes, mode: int, first: int = 0, synced: bool = True
     return name
 
 
-def replace(path: str, data: bytes, mode: int = FILE_MODE) -> None:
-    """Write a file so that a reader sees the old bytes or the new ones: temp, fsync, rename; raises OSError."""
-    temp = _temp(path, data, mode)
+def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) -> None:
+    """Write a file so that a reader sees the old bytes or the new ones: temp, fsync, rename; raises OSError.
+
+    synced: False leaves the disk to the system, for what is derived: after a power cut it may be torn.
+    """
+    temp = _temp(path, data, mode, 0, synced)
     try:
         posix.replace(temp, path)
     except OSError:
         posix.unlink(temp)
         raise
-    _sync_folder(path)
+    if synced:
+        _sync_folder(path)
 
 
 def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:

@@ -82,11 +82,11 @@ def plain(facts: Facts) -> dict[str, Any]:
 
 
 def save(state: State) -> None:
-    """Write a state whole."""
+    """Write a state whole; it does not wait for the disk, since a torn one only makes the transcript tell again."""
     head = {"v": VERSION, **{key: getattr(state, key) for key in _HEAD}}
     rest = {"spans": state.spans, "facts": plain(state.facts), "bases": [plain(base) for base in state.bases],
             "seen": "".join(sorted(state.seen))}
-    files.replace(state.path, (jsonio.dump(head) + "\n" + jsonio.dump(rest) + "\n").encode("ascii"))
+    files.replace(state.path, (jsonio.dump(head) + "\n" + jsonio.dump(rest) + "\n").encode("ascii"), synced=False)
 
 
 def head(path: str) -> dict[str, Any]:
