@@ -128,7 +128,8 @@ def _told(session: Session, places: dict[str, tuple[paths.Place, config.Config]]
     if not files.is_folder(session.directory):
         return _skipped(session, None, "its directory %s is gone" % session.directory, "make it again, even empty")
     if session.directory not in places:
-        place = paths.locate(env, session.directory) if dry else adoption.at(env, session.directory, now)
+        place = paths.locate(env, session.directory)
+        place = place if dry else adoption.adopt(place, now)
         places[session.directory] = place, config.load(place.home, place.root, env)
     place, settings = places[session.directory]
     if recovery.told(place, session.id, session.size):

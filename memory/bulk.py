@@ -13,8 +13,8 @@ from memory import files
 from memory.composing import New
 from memory.store import Store
 
-BATCH = 1024
-WAITING = 64  # threads that wait for the disk at once
+BATCH = 256
+WAITING = 32  # threads that wait for the disk at once
 
 
 class Bulk:

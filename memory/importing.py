@@ -123,7 +123,8 @@ def _places(call: Call) -> list[paths.Place]:
         known = {one.directory for one in backfill.sessions(call.env) if isinstance(one, backfill.Session)}
         for directory in sorted(known):
             if files.is_folder(directory):
-                place = adoption.at(call.env, directory, call.now)
+                place = paths.locate(call.env, directory)
+                place = place if call.options.dry_run else adoption.adopt(place, call.now)
                 found.setdefault(place.key, place)
     return list(found.values())
 

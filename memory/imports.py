@@ -212,26 +212,40 @@ def _origin(piece: Piece, from_: str, title: str, body: str, draft: Draft, path:
 
 def _again(store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result) -> None:
     """Deal with a source whose record stands: leave it, or change it in place."""
-    versions = [*found.versions, *(one for one in piece.versions if one not in found.versions)]
-    more = {"versions": versions} if len(versions) > len(found.versions) else {}
+    wanted = [*found.versions, *(one for one in piece.versions if one not in found.versions)] if found.origin else []
+    more = {"versions": wanted} if len(wanted) > len(found.versions) else {}
+    if found.checksum == piece.checksum and not more:
+        result.same.append(found.id)
+        return
+    try:
+        skip = _renewed(store, found, piece, from_, dry, more)
+    except StoreError as error:
+        reason, _, remedy = str(error).partition("; ")
+        skip = Skip(piece.shown, reason, remedy)
+    if skip:
+        result.skipped.append(skip)
+    else:
+        result.changed.append(found.id)
+
+
+def _renewed(store: Store, found: Standing, piece: Piece, from_: str, dry: bool, more: Dict[str, Any]) -> Optional[Skip]:
+    """Change a record as its source says, or say why it stays.  more: keys that change whatever the text does."""
     if found.checksum == piece.checksum:
-        if not more:
-            result.same.append(found.id)
-            return
         if not dry:
             store.edit(found.name, more)
-    else:
-        if found.origin and not found.untouched:
-            result.skipped.append(Skip(piece.shown, "changed, and so is its record %s, by hand" % found.id,
-                                       "`dayleaf forget --hard %s` and import again takes the source's text" % found.id))
-            return
-        draft = piece.draft()
-        if isinstance(draft, Skip):
-            result.skipped.append(draft)
-            return
-        if not dry:
-            _change(store, found, piece, draft, from_, more)
-    result.changed.append(found.id)
+        return None
+    if not found.origin:
+        return Skip(piece.shown, "the resource %s stands for it, and no import wrote that" % found.id,
+                    "`dayleaf forget %s` and import again takes the source's text" % found.id)
+    if not found.untouched:
+        return Skip(piece.shown, "changed, and so is its record %s, by hand" % found.id,
+                    "`dayleaf forget --hard %s` and import again takes the source's text" % found.id)
+    draft = piece.draft()
+    if isinstance(draft, Skip):
+        return draft
+    if not dry:
+        _change(store, found, piece, draft, from_, more)
+    return None
 
 
 def _change(store: Store, found: Standing, piece: Piece, draft: Draft, from_: str, more: Dict[str, Any]) -> None:
@@ -244,7 +258,7 @@ def _change(store: Store, found: Standing, piece: Piece, draft: Draft, from_: st
     changes: Dict[str, Any] = {key: extra[key] for key in ("checksum", "source_ref", "refreshed") if key in extra}
     changes.update(more, updated=clock.iso(store.now), origin=_origin(piece, from_, title, body, draft,
                                                                         store.cleaned(piece.key[0])))
-    if not (own and found.origin):
+    if not own:
         changes["title"] = title
     data = frontmatter.edit(old, changes)
     data = data[:frontmatter.split(data)[1]] + b"\n" + body.lstrip("\n").encode("utf-8", "replace")

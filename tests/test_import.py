@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import bulk, claudememory, frontmatter, imports, sources, store, trees
+from memory import bulk, claudememory, frontmatter, imports, sources, store, terminal, trees
 
 ROOT = Path(__file__).parents[1]
 TOKEN = "gh" + "p_" + "x9Kd83jfLq02mZvB7tYw5RnC1sHa4UeGpXoI"
@@ -346,6 +346,44 @@ def test_a_model_that_imports_is_no_human(tree, run, place):
 def test_the_leading_comment_of_a_script_is_its_description(text, comment):
     """Up to the first line of code."""
     assert trees._comment(text.split("\n")) == comment
+
+
+def test_a_resource_that_a_person_wrote_stays_theirs(tree, took, place):
+    """It names the same path, and says something of its own."""
+    tree("docs/v1/a.md")
+    path = Path(place.private, "resources", "mine.md")
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nid: mine\ntype: doc\npath: my ref/docs/v1/a.md\n---\n\nMy own words on it.\n")
+    before = everything(place)
+    found = took("tree", tree.root)
+    assert counts(found) == (0, 0, 0, 1) and "mine stands for it" in found["skipped"][0]["reason"]
+    assert everything(place) == before
+
+
+def test_a_head_that_cannot_be_edited_is_skipped_and_the_rest_goes_on(tree, took, place):
+    """One record that a person broke does not stop an import."""
+    for name in ("a", "b"):
+        tree(f"docs/v1/{name}.md", f"# {name}\n")
+    took("tree", tree.root)
+    broken = next(path for path in Path(place.private, "resources").glob("*.md") if "title: a\n" in path.read_text())
+    broken.write_text(broken.read_text().replace("refreshed: ", "refreshed: &x "))
+    for name in ("a", "b"):
+        tree(f"docs/v1/{name}.md", f"# {name}\n\nMore.\n")
+    found = took("tree", tree.root)
+    assert found["changed"] >= 1 and found["changed"] + len(found["skipped"]) == 2
+
+
+def test_progress_is_told_up_to_the_last_piece(place, now):
+    """And a bar is never longer than its twenty cells."""
+    import vault
+
+    pieces = [imports.Piece((f"f{n}", ""), f"f{n}", str(n), lambda n=n: imports.Draft("learning", f"T{n}", f"words {n}\n"))
+              for n in range(5)]
+    told = []
+    imports.bring(store.Store(place, vault.settings(), now), pieces, "dir", "p", told=told.append)
+    assert told == [1, 2, 3, 4, 5]
+    assert [terminal.bar(*pair) for pair in ((0, 9), (1, 2), (9, 9), (12, 9), (0, 0))] == [
+        "░" * 20 + "   0 %", "█" * 10 + "░" * 10 + "  50 %", *["█" * 20 + " 100 %"] * 3]
 
 
 # --- directories
