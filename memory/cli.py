@@ -20,9 +20,9 @@ from memory.call import Verb, nearest, shown, warn
 from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
-from memory.linking import DEPTH, FORMATS, draw, link
 from memory.importing import KINDS as IMPORTS
 from memory.importing import take
+from memory.linking import DEPTH, FORMATS, draw, link
 from memory.planning import plan
 from memory.reading import check, doctor, expand, explain, load, recall, show, stats, status, workspace
 from memory.resourcing import WORDS as RESOURCE
