@@ -205,16 +205,20 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
     holders: Dict[bytes, List[int]] = {}
     for row, held in zip(reading.rows, reading.ids):
         for id_ in held:
-            holders.setdefault(id_, []).append(row.number)
+            if id_ in holders:
+                holders[id_].append(row.number)
+            else:
+                holders[id_] = [row.number]
     extra = array("I")
     for id_, numbers in holders.items():
-        del numbers[segment.CHAMPIONS:]
-        place = numbers[0] | 1 << 32
-        if len(numbers) > 1:
-            place = len(inverted.impacts) + len(extra)
-            extra.extend(numbers)
-        push = sum(1 for number in numbers if number < reading.pushable)
         terms.append(id_)
+        if len(numbers) == 1:
+            entries.append(pack(numbers[0], 1, 1, numbers[0] < reading.pushable, 1))
+            continue
+        del numbers[segment.CHAMPIONS:]
+        place = len(inverted.impacts) + len(extra)
+        extra.extend(numbers)
+        push = sum(1 for number in numbers if number < reading.pushable)
         entries.append(pack(place & 0xFFFFFFFF, place >> 32, len(numbers), push, 1))
     return terms, b"".join(entries), extra
 

@@ -98,16 +98,20 @@ def link_key(said: str) -> str:
     return " ".join(said.lower().split())
 
 
-def called(record: Record) -> Tuple[str, ...]:
+def called(id: str, name: str, title: str) -> Tuple[str, ...]:
     """Return what a link may call a record, as keys: its id, its file's name without `.md`, its title."""
-    return tuple(dict.fromkeys(map(link_key, (record.id, record.name.rpartition("/")[2][:-3], record.title))))
+    file = name[name.rfind("/") + 1:-3]
+    said = (id, title) if file == id else (id, file, title)
+    return tuple(dict.fromkeys(map(link_key, said)))
 
 
 def aimed(target: str) -> Tuple[str, ...]:
     """Return the keys that a link's target may mean: itself, and where it looks like a path its file's name without `.md`."""
     key = link_key(target)
+    if "/" not in key and key[-3:] != ".md":
+        return (key,)
     file = key.rpartition("/")[2]
-    return tuple(dict.fromkeys((key, file[:-3] if file.endswith(".md") else file)))
+    return key, file[:-3] if file.endswith(".md") else file
 
 
 def name_terms(keys: Iterable[str]) -> List[str]:
@@ -122,8 +126,10 @@ def link_terms(keys: Iterable[str]) -> List[str]:
 
 def keys(record: Record) -> List[str]:
     """Return the terms of a record beside those of its text: what it is called, what it links to."""
-    links = dict.fromkeys(key for link in record.links[:MOST_LINKS] for key in aimed(link.target))
-    return name_terms(called(record)) + link_terms(links)
+    found = name_terms(called(record.id, record.name, record.title))
+    if record.links:
+        found += link_terms(dict.fromkeys(key for link in record.links[:MOST_LINKS] for key in aimed(link[1])))
+    return found
 
 
 def is_pushable(record: Record) -> bool:

@@ -96,7 +96,7 @@ def resolved(shelf: Shelf, target: str) -> Optional[Record]:
 
 def sources(shelf: Shelf, record: Record) -> List[Record]:
     """Return the records that may link to a record by any of its names: resources first, then the newest, at most INTO."""
-    return _held(shelf, entry.link_terms(entry.called(record)))
+    return _held(shelf, entry.link_terms(entry.called(record.id, record.name, record.title)))
 
 
 def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:

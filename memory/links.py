@@ -126,7 +126,7 @@ class Names:
         self._words: Dict[str, List[str]] = {}
         self._shorter: Dict[str, List[str]] = {}
         for one in nodes:
-            for key in dict.fromkeys(map(entry.link_key, (one.id, one.name.rpartition("/")[2][:-3], one.title))):
+            for key in entry.called(one.id, one.name, one.title):
                 self._nodes.setdefault(key, []).append(one)
 
     def find(self, target: str) -> List[Node]:
