@@ -137,6 +137,8 @@ def _nowhere(edge: Edge, web: Web) -> str:
 
 def overview(web: Web) -> list[str]:
     """Describe all links: counts, connected groups, the most linked records, dangling links."""
+    if not web.nodes:
+        return ["no records here yet; `dayleaf learn \"…\"` writes one"]
     every = steps(web)
     found = groups(web)
     loose = sum(not listed for listed in every.values())

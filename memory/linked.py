@@ -8,13 +8,13 @@ the index and compared with the file; what a link may not mean by its ends is no
 
 from __future__ import annotations
 
-from typing import Iterator, List, NamedTuple, Optional, Sequence
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory import entry, links, rank
 from memory.paths import GLOBAL
 from memory.question import Query, passes
 from memory.rank import Hit
-from memory.records import Record
+from memory.records import Link, Record
 from memory.shelf import Shelf
 
 MOST = 5  # records that come beside the hits
@@ -67,11 +67,9 @@ def _leads(hit: Hit, shelf: Shelf) -> Iterator[Lead]:
         to = resolved(shelf, link.target)
         if to is not None and not links.wrong_ends(link.relation, hit.record.end, to.end):
             yield from _followed(hit, link.relation, shelf, to)
-    for source in sources(shelf, hit.record):
-        for link in source.links:
-            if _means(shelf, link.target, hit.record) and not links.wrong_ends(
-                    link.relation, source.end, hit.record.end):
-                yield from _followed(hit, links.inverse(link.relation), shelf, source)
+    for link, source in inward(shelf, hit.record):
+        if not links.wrong_ends(link.relation, source.end, hit.record.end):
+            yield from _followed(hit, links.inverse(link.relation), shelf, source)
 
 
 def _followed(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[Lead]:
@@ -83,6 +81,12 @@ def _followed(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[Lea
         yield Lead(RELATIONS.index(relation), hit, relation, shelf, to)
 
 
+def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
+    """Return the links that lead to a record, each with the record that holds it: of INTO of these at most."""
+    return [(link, source) for source in _held(shelf, entry.link_terms(entry.called(record.id, record.name, record.title)))
+            if source.name != record.name for link in source.links if _means(shelf, link.target, record)]
+
+
 def resolved(shelf: Shelf, target: str) -> Optional[Record]:
     """Return the record that a link's target means, as its file is now, or None."""
     number = shelf.index.by_id(target)
@@ -92,11 +96,6 @@ def resolved(shelf: Shelf, target: str) -> Optional[Record]:
     there = {r.name: r for r in _held(shelf, entry.name_terms(entry.aimed(target)))}
     found = links.meant(target, map(links.node, there.values()))
     return there[found[0].name] if found else None
-
-
-def sources(shelf: Shelf, record: Record) -> List[Record]:
-    """Return the records that may link to a record by any of its names: resources first, then the newest, at most INTO."""
-    return _held(shelf, entry.link_terms(entry.called(record.id, record.name, record.title)))
 
 
 def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:

@@ -177,13 +177,16 @@ def _shorter(key: str) -> List[str]:
 
 
 def _words(key: str) -> List[str]:
-    return [word for word in "".join(c if c.isalnum() else " " for c in key).split() if len(word) > 1]
+    """Return the words of a name; a single letter is one only where scripts write words with one."""
+    return [word for word in "".join(c if c.isalnum() else " " for c in key).split() if len(word) > 1 or not word.isascii()]
 
 
 def _likeness(one: str, other: str) -> float:
     """Compare two names as text and as words, whichever says more: a file's name ends in digits that no title has."""
     from difflib import SequenceMatcher
 
+    if len(one) >= ids.SHORTEST and other.startswith(one):
+        return 1.0
     words, others = set(_words(one)), set(_words(other))
     common = 2.0 * len(words & others) / max(1, len(words) + len(others))
     return max(common, SequenceMatcher(None, one, other, autojunk=False).ratio())

@@ -6,9 +6,9 @@ import os
 import sys
 from typing import Any
 
-from memory import clock, paths, terminal
+from memory import clock, files, paths, terminal
 from memory.call import Call, nearest, record_json, session_of, shown, warn
-from memory.errors import DayleafError, UsageError
+from memory.errors import DayleafError, IndexFault, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 ENTRIES = 100  # of a transcript that are printed where --limit names no other number
 RESULT_LINES = 8  # of one entry without --full
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.records import Record
 
 
 def recall(call: Call) -> int:
@@ -132,12 +136,14 @@ def show(call: Call) -> int:
     if call.options.outline:
         return _outline(call, found)
     state = claims.check(found, place.root, place.git)
+    inward = _inward(place, found, call.now)
     gone = ["%s is gone" % path for path, there in state.files if there is False]
-    facts = [("freshness", "; ".join([state.state, *gone])), ("file", place.path(found.name)), *_source(found, place),
+    facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)),
+                               ("freshness", "; ".join([state.state, *gone])), ("file", place.path(found.name)), *_source(found, place),
              ("trouble", "; ".join(found.problems))]
     body, more, ways = _section(call, found)
     value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,
-             "problems": list(found.problems), **more}
+             "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward], "problems": list(found.problems), **more}
     head = terminal.record(found, call.now, call.style(), facts)
     return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n"), *ways])
 
@@ -219,6 +225,22 @@ def expand(call: Call) -> int:
     for one in shown_:
         lines += terminal.entry(one.at, one.who, one.text, offset, 0 if call.options.full else RESULT_LINES)
     return call.answer({"id": found.id, "entries": [one._asdict() for one in shown_], "of": len(said)}, lines)
+
+
+def _inward(place: paths.Place, found: Record, now: float) -> list[tuple[str, str]]:
+    """Return (id, relation as seen from the record) of the links that lead to a record; none where there is no index."""
+    from contextlib import closing
+
+    from memory import index, linked, links
+    from memory.shelf import Shelf
+
+    if not files.exists(index.segment_path(place)):
+        return []
+    try:
+        with closing(Shelf(place, now)) as shelf:
+            return [(source.id, links.inverse(link.relation)) for link, source in linked.inward(shelf, found)]
+    except IndexFault:  # the next recall sets a damaged one aside
+        return []
 
 
 def load(call: Call) -> int:

@@ -60,6 +60,12 @@ def test_dangling_links_are_listed_alone(ok, chain):
                       "nearest": "l-b"}]}
 
 
+def test_an_empty_store_says_how_to_begin(ok):
+    """No table of nothing."""
+    assert ok("graph").startswith("no records here yet; `dayleaf learn")
+    assert json.loads(ok("graph", "--json")) == {"nodes": [], "edges": [], "dangling": []}
+
+
 def test_json_has_every_node_and_edge(ok, chain):
     """Of all, and of a record's surroundings."""
     found = json.loads(ok("graph", "--format", "json"))

@@ -70,6 +70,7 @@ def test_a_target_is_an_id_before_a_file_before_a_title_without_case(place, shop
 
 @pytest.mark.parametrize(("target", "id"), [
     ("l-jtw", "l-jwt"), ("jwt-issuer-1a2b", "l-jwt"), ("Key rotations", "l-keys"), ("발급자 안내서", "d-guide"),
+    ("발급자 안", "d-guide"),
     ("something else", None)])
 def test_what_a_broken_name_may_mean_is_found(place, shop, now, target, id):
     """A slip in an id, a file's name that was the title's, a title that changed a little; nothing where nothing is alike."""
@@ -109,6 +110,8 @@ def test_a_link_is_written_once_and_seen_from_both_ends(ok, shop):
     assert text(shop, "p/learnings/jwt.md") == before
     assert ok("link", "l-jwt", "발급자 안내") == "linked  l-jwt related_to d-guide\n"
     assert ok("link", "s-mint") == "s-mint  Mint a token\n  script_of  l-jwt  JWT issuer (learning)\n"
+    assert "linked from  l-jwt (script_of)" in ok("show", "s-mint")
+    assert json.loads(ok("show", "s-mint", "--json"))["linkedFrom"] == [{"id": "l-jwt", "relation": "script_of"}]
     listed = json.loads(ok("link", "l-jwt", "--json"))["links"]
     assert [(one["relation"], one["direction"], one["to"]["id"]) for one in listed] == [
         ("has_script", "out", "s-mint"), ("related_to", "out", "d-guide")]
