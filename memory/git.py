@@ -31,25 +31,10 @@ def head(git: str) -> Head:
     """
     if not git:
         return Head("", "")
-    text = _first_line(git + "/HEAD")
+    text = paths.first_line(git + "/HEAD")
     if _HASH.match(text):
         return Head("", text[:SHORT])
-    ref = _target(text)
-    branch = ref[11:] if ref.startswith("refs/heads/") and ref != "refs/heads/.invalid" else ""
-    return Head(branch, _resolve(git, ref)[:SHORT])
-
-
-def _first_line(path: str) -> str:
-    try:
-        return files.read(path, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
-    except (OSError, ValueError):
-        return ""
-
-
-def _target(text: str) -> str:
-    """Return the ref that `ref: refs/heads/main` names, "" for anything that could leave the git directory."""
-    ref = text[4:].strip() if text.startswith("ref:") else ""
-    return ref if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable() else ""
+    return Head(paths.branch_of(git, text), _resolve(git, paths.ref_of(text))[:SHORT])
 
 
 def _resolve(git: str, ref: str) -> str:
@@ -57,12 +42,12 @@ def _resolve(git: str, ref: str) -> str:
     for _ in range(_LINKS):
         if not ref:
             return ""
-        text = _first_line(git + "/" + ref) or _first_line(common + "/" + ref)
+        text = paths.first_line(git + "/" + ref) or paths.first_line(common + "/" + ref)
         if _HASH.match(text):
             return text
         if not text:
             return _packed(common, ref)
-        ref = _target(text)
+        ref = paths.ref_of(text)
     return ""
 
 

@@ -160,6 +160,29 @@ def common_git(git: str) -> str:
     return files.real(target if target.startswith("/") else git + "/" + target)
 
 
+def first_line(path: str) -> str:
+    """Return the first line of one of git's small files, "" where it cannot be read."""
+    try:
+        return files.read(path, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def ref_of(line: str) -> str:
+    """Return the ref that `ref: refs/heads/main` names, "" for anything that could leave the git directory."""
+    ref = line[4:].strip() if line.startswith("ref:") else ""
+    return ref if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable() else ""
+
+
+def branch_of(git: str, head: str = "") -> str:
+    """Return the branch that is checked out, "" where none is.
+
+    git: the checkout's git directory, or "".  head: what its HEAD says, where that was read already.
+    """
+    ref = ref_of(head or first_line(git + "/HEAD")) if git else ""
+    return ref[11:] if ref.startswith("refs/heads/") and ref != "refs/heads/.invalid" else ""
+
+
 def remote_of(git: str) -> str:
     """Return the normalised URL of `origin` (else of the first remote) from a git directory's config, or ""."""
     try:
