@@ -10,6 +10,7 @@ from typing import Any, Callable, NoReturn
 from memory import paths
 from memory.call import Call, Option, Verb, nearest, read_stdin, shown
 from memory.errors import UsageError
+from memory.records import has_blank
 
 KINDS = tuple(paths.FOLDERS)
 # Letters that other programs have for the same.
@@ -133,6 +134,15 @@ def choice(words: Sequence[str]) -> Callable[[str], str]:
 def kinds(words: str) -> str:
     """Check kinds between commas."""
     return ",".join(choice(KINDS)(word.strip()) for word in words.split(","))
+
+
+def versions(words: str) -> str:
+    """Check versions between commas."""
+    for word in words.split(","):
+        if has_blank(word):
+            raise argparse.ArgumentTypeError("the version '%s' holds a blank; write it without one, several with commas" % (
+                shown(word)))
+    return words
 
 
 def whole(word: str) -> int:

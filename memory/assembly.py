@@ -4,7 +4,8 @@ Lists in the segment, as JSON, so that the blocking path need not scan rows:
 
     watch  folders [[name, mtime in ns]]: the tiers' roots, the kinds' folders that exist, the FOLDERS_WATCHED others changed
            last; files [[name, mtime in ns, size]]: every file up to ALL_WATCHED records, else the HOT ones edited last;
-           rules: document numbers
+           rules: document numbers, newest first, the shared tier's last; ruled: by what a context must hold for these,
+           {words: {term: numbers}, phrases: [[terms, numbers]], labels: {label of a tag: numbers}, links: {target: numbers}}
     brief  learnings, checkpoints, plans: document numbers, newest first; topics [[name, learnings, records]]
 
 Documents get their numbers as they are read: first, by name, those that a prompt may get, then, by name, all others.
@@ -16,7 +17,7 @@ from array import array
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 from zlib import crc32
 
-from memory import entry, files, jsonio, records, segment, text
+from memory import contexttags, entry, files, jsonio, records, segment, text
 from memory.paths import Place
 from memory.postings import Inverted, Inverter, Loop, Vectorised, little
 from memory.walk import walk
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 VECTORISED_FROM = 2000  # files; below, importing NumPy costs more than it saves (5-8 bare starts)
 ALL_WATCHED, HOT, FOLDERS_WATCHED = 256, 64, 64
+MOST_RULES = 1024  # that a hook may choose from
 _PER_BUCKET = 8  # terms of a directory's bucket, at the most on average
 Progress = Optional[Callable[[int, int], None]]
 
@@ -41,6 +43,8 @@ class Row(NamedTuple):
     tokens: int
     topics: Tuple[str, ...]
     name: str
+    tags: Tuple[str, ...] = ()
+    targets: Tuple[str, ...] = ()
 
 
 class _Reading:
@@ -72,7 +76,10 @@ class _Reading:
             self.table += row
             self.strings += strings
             if not doc.ordinal:
-                self.rows.append(Row(self.documents, doc.flags, doc.created, doc.tokens, doc.topics, doc.name))
+                row_of = Row(self.documents, doc.flags, doc.created, doc.tokens, doc.topics, doc.name)
+                if record.kind == "rule":
+                    row_of = row_of._replace(tags=record.tags, targets=tuple(link.target for link in record.links))
+                self.rows.append(row_of)
                 self.ids.append([b"\x01" + doc.id.encode("utf-8", "replace").replace(b"\n", b" "),
                                  *(key.encode("ascii") for key in entry.keys(record))])
             self.documents += 1
@@ -178,7 +185,8 @@ def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any
     count = len(terms)
     del terms, entries  # as large as what is written
     rows = reading.rows
-    watch = jsonio.dump({**watched, "rules": _newest(rows, "rule", 256)}).encode("ascii")
+    rules = _newest(rows, "rule", MOST_RULES)
+    watch = jsonio.dump({**watched, "rules": rules, "ruled": _ruled(rows, set(rules))}).encode("ascii")
     brief = jsonio.dump(_brief(rows, reading.pushable)).encode("ascii")
     lists = segment.PAIR.pack(len(watch), len(brief)) + watch + brief
     sections = ((buckets,), (directory,), (inverted.ids, little(extra)), (inverted.impacts, b"\x01" * len(extra)),
@@ -260,6 +268,25 @@ def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[in
     chosen = sorted((kind == "rule" and row.name[:2] == "s/", -row.created, row.name, row.number)
                     for row in rows if row.flags & 7 == number and row.flags & flag == flag)
     return [n for _, _, _, n in chosen[:most]]
+
+
+def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
+    """Return by what a context must hold which of the rules may be in it, so that a hook reads the files of these alone."""
+    words: Dict[str, List[int]] = {}
+    phrases: Dict[Tuple[str, ...], List[int]] = {}
+    labels: Dict[str, List[int]] = {}
+    links: Dict[str, List[int]] = {}
+    for row in rows:
+        for tag in row.tags if row.number in rules else ():
+            needed = contexttags.needs(tag)
+            if len(needed) == 1:
+                words.setdefault(needed[0], []).append(row.number)
+            elif needed:
+                phrases.setdefault(needed, []).append(row.number)
+            labels.setdefault(contexttags.label(tag), []).append(row.number)
+        for target in row.targets if row.number in rules else ():
+            links.setdefault(target, []).append(row.number)
+    return {"words": words, "phrases": [[terms, numbers] for terms, numbers in phrases.items()], "labels": labels, "links": links}
 
 
 def _topics(rows: Sequence[Row], pushable: int) -> List[List[Any]]:

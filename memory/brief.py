@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Chosen = List[List[Any]]
 
 PLAN_UNITS, CHECKPOINT_UNITS, HANDOFF_UNITS = 1200, 1800, 1800
-RULES_UNITS = 2500  # at most kept for approved rules that are linked with something
+RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
 MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
@@ -76,7 +76,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     learnings = found.listed("learnings")
     name = loader.strategy(found.learnings, found.learning_tokens, settings)
     budget.take(_headline(found))
-    rules = [r for r in context.approved_rules(found) if r.links] if settings["load.rules"] else []
+    about, rules = _rules(found, settings, note, learnings if name == loader.LOAD_ALL else ())
     held = min(RULES_UNITS, sum(text.utf16(context.item(r, context.ITEM_UNITS)) + 1 for r in rules) + context.LEAST_UNITS)
     held = held if rules else 0
     budget.left -= held
@@ -88,10 +88,21 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     else:
         _overview(found, name, learnings, budget)
     budget.left += held
-    context.add_rules(rules, frozenset(), {c[0] for c in chosen}, budget, chosen)
+    context.add_rules(context.in_context(rules, about, {c[0] for c in chosen}) if about else (), budget, chosen)
     if len(budget.lines) < 2:
         return "", []
     return render.block("brief", [*budget.lines, MORE], budget.rules, (counted, asked)), chosen
+
+
+def _rules(found: Index, settings: Config, note: Any, learnings: Sequence[Any]) -> Tuple[Optional[context.Context], List[Any]]:
+    """Return (the context of a start, the approved rules that may be in it): by a tag of the place, or by a link to the
+    handoff or to what may be shown of the lists and `learnings`."""
+    if not settings["load.rules"] or not context.has_rules(found):
+        return None, []
+    about = context.context_of(found.place, "", "", settings)
+    likely = {doc.id for doc in (*learnings, *found.listed("plans"), *found.listed("checkpoints"))}
+    near = context.near_rules(found, about, likely | ({note.id} if note else set()))
+    return about, context.approved_rules(found, near)
 
 
 def _handoff(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> str:

@@ -99,7 +99,8 @@ def one(name: str, data: bytes, path: str, place: Place, config: Config, linked:
         return [Fault(path, 1, True, "not UTF-8 text", "save it as UTF-8")]
     record, lines = records.from_bytes(name, data[:READ_LIMIT], 0.0), frontmatter.key_lines(data)
     text = data.decode("utf-8-sig", "replace")
-    rows = [*_read(record, lines), *_size(record, data), *_keys(record, lines), *_hidden(text)]
+    rows = [*_read(record, lines), *_size(record, data), *_keys(record, lines), *_versions(record, lines),
+            *_hidden(text)]
     rows += _links(record, text, lines, linked)
     rows += _resource(record, lines, place) if record.kind == "resource" else []
     rows += _secrets(text, config, place.key) if secrets else []
@@ -153,6 +154,12 @@ def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
         rows.append((lines.get("accepted", 1), False, "`accepted` means nothing for a %s by %s" % (
             record.kind, {"auto": "dayleaf itself", "agent": "an agent"}.get(record.source, "a human")), "remove it"))
     return rows
+
+
+def _versions(record: Record, lines: dict[str, int]) -> list[Row]:
+    """Find versions that no other way of writing meets: `2 .1` is not 2.1."""
+    return [(lines.get("versions", 1), True, "the version '%s' holds a blank" % version[:40],
+             "write it without one, several with commas") for version in record.versions if records.has_blank(version)]
 
 
 def _hidden(text: str) -> list[Row]:

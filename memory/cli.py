@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from memory import __version__, clock, files, paths, terminal
-from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call, real, whole
+from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call, real, versions, whole
 from memory.authoring import new
 from memory.call import Verb, nearest, shown, warn
 from memory.distilling import distill
@@ -140,9 +140,9 @@ FILTERS = (
     opt("--file", metavar="PATH", help="that names this file"),
     opt("--branch", metavar="BRANCH", help="from this branch"),
     opt("--session", metavar="ID", help="from this session"),
-    opt("--version", action="append", metavar="V", help="for this version (repeatable), or `unversioned`"),
+    opt("--version", action="append", type=versions, metavar="V", help="for this version (repeatable), or `unversioned`"),
     opt("--workspace", metavar="NAME", help="another workspace, or `all`"),
-    opt("--context-tags", metavar="TAGS", help="\"reviewer,jira-api=1.5\": raises what carries them"),
+    opt("--context-tags", metavar="TAGS", help="\"reviewer,jira-api=1.5\" beside the project's; `none`: no other"),
     flag("--semantic", help="with vectors, where they are set up"),
     flag("--lexical", help="without vectors"),
     opt("--limit", type=whole, metavar="N", help="at most N hits"),
@@ -172,7 +172,7 @@ VERBS: dict[str, Verb] = {
         opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
         flag("--dry-run", help="show them, write nothing"))),
     "learn": Verb(learn, "TEXT|-", "keep a learning", (
-        TAG, opt("--version", action="append", metavar="V", help="a version it holds for (repeatable)"),
+        TAG, opt("--version", action="append", type=versions, metavar="V", help="a version it holds for (repeatable)"),
         opt("--title", metavar="T", help="its title; else its first sentence"),
         opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
         flag("--global", dest="tier_global", help="for every project"), flag("--shared", help="in the repository"),

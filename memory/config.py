@@ -39,6 +39,8 @@ DEFAULTS: Values = {
     "load.routes": [],  # "category: word word …": see loader.categories
     "load.relevance": 1.2,  # what a learning must score for a prompt (see loader.py)
     "load.recent": 3,  # learnings for a first prompt that matches nothing
+    "context.derive": True,  # context tags from the project's manifests and its branch
+    "context.tags": [],  # "name" or "name=weight": context tags that always count (contexttags.py)
     "recall.limit": 10,
     "recall.semantic": False,  # rank with vectors too, as `--semantic` does (semantic.py)
     "recall.without": [],  # parts of a score that are left out: recency frequency context outcomes version tags latest source
@@ -64,7 +66,7 @@ DEFAULTS: Values = {
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
     "capture.enabled", "load.enabled", "load.session", "load.prompt", "load.rules", "load.resume", "load.top",
-    "load.promptChars", "load.sessionChars", "load.recent", "recall.limit", "distill.maxTokens",
+    "load.promptChars", "load.sessionChars", "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
 )
 CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
 

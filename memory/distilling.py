@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memory import clock, repeat, terminal
+from memory import clock, manifests, paths, repeat, terminal
 from memory.call import Call, session_of, to_json
 from memory.errors import UsageError
 from memory.reading import found_by, freshen
@@ -61,7 +61,8 @@ def _repeated(call: Call, question: str) -> str:
         return ""
     folders = [folder for folder in call.env.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
     clients = [name for name in CLIENTS if any(os.access(folder + "/" + name, os.X_OK) for folder in folders)]
-    return repeat.key([question, call.place.project, *clients], vars(o), settings.values)
+    about = [paths.branch_of(call.place.git), *manifests.marks(call.place.root)] if settings["context.derive"] else []
+    return repeat.key([question, call.place.project, *clients, *map(str, about)], vars(o), settings.values)
 
 
 def _marked(found: Any) -> list[list[Any]] | None:

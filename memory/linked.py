@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory import entry, links, rank
+from memory import entry, links
 from memory.paths import GLOBAL
 from memory.question import Query, passes
 from memory.rank import Hit
@@ -46,8 +46,7 @@ def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[
         path = lead.shelf.place.path(lead.to.name)
         if len(found) == MOST:
             break
-        if path in seen or not passes(query, lead.to) or (
-                query.versions and not rank.version_fit(query.versions, lead.to.versions)):
+        if path in seen or not passes(query, lead.to):
             continue
         seen.add(path)
         workspace = "global" if lead.to.tier == GLOBAL else lead.shelf.place.key

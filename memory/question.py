@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from memory import claims, entry, fuzzy, rank, shortforms, text, timewords
+from memory import claims, contexttags, entry, fuzzy, rank, records, shortforms, text, timewords
 from memory import query as search
 from memory.errors import UsageError
 from memory.records import Record
@@ -30,8 +30,8 @@ class Query:
 
     since, until: seconds since the epoch, from `since` on and before `until`.  kinds: any of them.  tags, topics: all of
     them.  file: a path's end.  session: an id or its start.  versions: any of them counts, see rank.version_fit.  workspace:
-    "" for the present one, a name, or `all`.  context_tags: (tag, weight).  limit: 0 for `recall.limit`.  semantic: None
-    for the setting.
+    "" for the present one, a name, or `all`.  context_tags: (tag, weight).  context_alone: leave out those that
+    are pinned or derived.  limit: 0 for `recall.limit`.  semantic: None for the setting.
     """
 
     text: str = ""
@@ -46,6 +46,7 @@ class Query:
     versions: Tuple[str, ...] = ()
     workspace: str = ""
     context_tags: Tuple[Tuple[str, float], ...] = ()
+    context_alone: bool = False
     limit: int = 0
     min_score: Optional[float] = None
     semantic: Optional[bool] = None
@@ -182,12 +183,16 @@ def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[
     for key, field in (("kind", "kinds"), ("tag", "tags"), ("topic", "topics"), ("version", "versions")):
         if key in values or key + "s" in values:
             changes[field] = _several(key, values.get(key, values.get(key + "s")))
+    for version in changes.get("versions", ()):
+        if records.has_blank(version):
+            raise UsageError("the version '%s' holds a blank; write it without one, several with commas" % version[:40])
     times = {key: string(key, values[key]) for key in ("since", "days", "from", "to") if key in values}
     if times:
         changes["since"], changes["until"] = timewords.bounds(
             times.get("since", ""), times.get("days", ""), times.get("from", ""), times.get("to", ""), now, offset)
     if "context-tags" in values:
-        changes["context_tags"] = rank.context_tags(",".join(_several("context-tags", values["context-tags"])))
+        said = ",".join(_several("context-tags", values["context-tags"]))
+        changes["context_tags"], changes["context_alone"] = contexttags.weighted(said), contexttags.is_alone(said)
     if "limit" in values:
         changes["limit"] = int(_number("limit", values["limit"], 1, MOST_LIMIT))
     if "min-score" in values:
@@ -223,12 +228,14 @@ def _number(key: str, value: Any, least: float, most: float) -> float:
 
 
 def passes(query: Query, record: Record) -> bool:
-    """Tell whether a record, as its file is now, passes every filter of a query but that of its versions."""
+    """Tell whether a record, as its file is now, passes every filter of a query."""
     if query.since is not None and record.created < query.since:
         return False
     if query.until is not None and record.created >= query.until:
         return False
     if query.kinds and record.kind not in query.kinds:
+        return False
+    if query.versions and rank.version_fit(query.versions, record.versions) is None:
         return False
     held = {tag.lower() for tag in record.tags}
     if any(tag.lstrip("#").lower() not in held for tag in query.tags):

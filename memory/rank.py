@@ -26,9 +26,8 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory import entry, segment, text
+from memory import contexttags, entry, segment, text
 from memory.clock import DAY
-from memory.errors import UsageError
 from memory.records import Record
 
 WINDOW, WINDOW_TOKENS, PROXIMITY, REACH, TITLE = 1.0, 40, 0.6, 8, 0.3
@@ -41,7 +40,6 @@ SOURCE = {"human": 1.02, "agent": 1.01, "auto": 1.0}
 VERSIONS = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unversioned": 0.70}
 NEIGHBOUR, SESSION, AUTHOR, WHEN, ASKING = 0.5, 0.2, 2.0, 1.3, 0.85
 TALK_TOKENS = 80  # mean terms of a candidate below which notes of a session count as a conversation
-DEFAULT_TAG_WEIGHT = 1.5
 TEXT_LIMIT = 1 << 17  # characters of a section that are looked at
 Parts = Tuple[Tuple[str, float], ...]
 
@@ -378,8 +376,8 @@ def _version(said: str) -> str:
 
 def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> float:
     """Return 1 + sum of weight * 0.1 over the context tags that are a tag or topic of a record."""
-    held = {label.lower() for label in (*record.tags, *record.topics)}
-    return 1.0 + sum(weight * 0.1 for tag, weight in context_tags if tag.lower() in held)
+    held = set(map(contexttags.label, (*record.tags, *record.topics)))
+    return 1.0 + sum(weight * 0.1 for tag, weight in context_tags if contexttags.label(tag) in held)
 
 
 def outcome_factor(successes: int, failures: int) -> float:
@@ -389,6 +387,8 @@ def outcome_factor(successes: int, failures: int) -> float:
 
 def adjusted(candidates: Sequence[Candidate], relevance: Sequence[Parts], signals: Signals) -> List[Tuple[float, Parts]]:
     """Return (score, parts) of each candidate; a score below 0 says that its versions are disjoint."""
+    if all(tag_factor(c.record, signals.context_tags) == 1.0 for c in candidates):
+        signals = signals._replace(context_tags=())
     values = [total(parts) for parts in relevance]
     greatest = max(values, default=0.0) or 1.0
     most_used = max((signals.uses.get(c.record.id, 0) for c in candidates), default=0)
@@ -476,26 +476,3 @@ def why(look: Look, question: Question) -> str:
 def order(hits: Sequence[Hit]) -> List[Hit]:
     """Sort hits: score, then id, then name."""
     return sorted(hits, key=lambda hit: (-hit.score, hit.record.id, hit.record.name))
-
-
-def context_tags(said: str) -> Tuple[Tuple[str, float], ...]:
-    """Read `reviewer,jira-api=1.5` as ((tag, weight), ...); a tag without a weight takes the mean of the given ones, or 1.5.
-
-    Raises UsageError for a weight that is no number from 0 to 100.
-    """
-    given: List[Tuple[str, Optional[float]]] = []
-    for piece in said.split(","):
-        tag, equals, weight = piece.strip().partition("=")
-        if not tag.strip():
-            continue
-        try:
-            value = float(weight) if equals else None
-        except ValueError:
-            value = -1.0
-        if value is not None and not 0.0 <= value <= 100.0:
-            raise UsageError("the context tag '%s' wants a weight from 0 to 100, such as %s=1.5"
-                             % (piece.strip()[:60], tag.strip()[:40]))
-        given.append((tag.strip(), value))
-    known = [value for _, value in given if value is not None]
-    default = sum(known) / len(known) if known else DEFAULT_TAG_WEIGHT
-    return tuple((tag, default if value is None else value) for tag, value in given)

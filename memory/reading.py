@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
 
-from memory import clock, files, paths, terminal
+from memory import clock, contexttags, files, paths, terminal
 from memory.call import Call, nearest, record_json, session_of, shown, warn
 from memory.errors import DayleafError, IndexFault, UsageError
 
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 
 ENTRIES = 100  # of a transcript that are printed where --limit names no other number
 RESULT_LINES = 8  # of one entry without --full
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.records import Record
 
 
 def recall(call: Call) -> int:
@@ -90,7 +87,7 @@ def _found_json(call: Call, found: Any, words: str, approved: frozenset[Any]) ->
 
     return {"query": words, "hits": [value(hit) for hit in found.hits], "linked": [value(hit) for hit in found.linked],
             "backend": found.backend, "stale": found.stale, "leftOut": found.left_out,
-            "notes": list(found.notes), "gaps": list(found.known_gaps)}
+            "notes": list(found.notes), "gaps": list(found.known_gaps), "contextTags": contexttags.to_json(found.context)}
 
 
 def freshen(call: Call, stale: bool) -> None:
@@ -138,12 +135,12 @@ def show(call: Call) -> int:
     state = claims.check(found, place.root, place.git)
     inward = _inward(place, found, call.now)
     gone = ["%s is gone" % path for path, there in state.files if there is False]
-    facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)),
-                               ("freshness", "; ".join([state.state, *gone])), ("file", place.path(found.name)), *_source(found, place),
-             ("trouble", "; ".join(found.problems))]
+    facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), ("freshness", "; ".join([state.state, *gone])),
+             ("file", place.path(found.name)), *_source(found, place), ("trouble", "; ".join(found.problems))]
     body, more, ways = _section(call, found)
     value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,
-             "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward], "problems": list(found.problems), **more}
+             "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
+             "problems": list(found.problems), **more}
     head = terminal.record(found, call.now, call.style(), facts)
     return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n"), *ways])
 
@@ -245,8 +242,10 @@ def _inward(place: paths.Place, found: Record, now: float) -> list[tuple[str, st
 
 def load(call: Call) -> int:
     """Show what a prompt would get."""
-    from memory import why
+    from memory import manifests, why
 
+    with contextlib.suppress(OSError):  # as the start of that new session would
+        manifests.remember(call.place, call.settings)
     value = why.load(call.place, call.settings, call.text().strip(), call.options.mode)
     return call.answer(value, why.load_lines(value, call.options.explain))
 

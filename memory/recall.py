@@ -10,9 +10,10 @@ from dataclasses import replace
 from struct import error as StructError
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory import claims, linked, rank, segment, text, timewords
+from memory import claims, contexttags, linked, manifests, rank, segment, text, timewords
 from memory import query as search
 from memory.config import Config
+from memory.contexttags import Tag
 from memory.errors import IndexFault, UsageError
 from memory.lookup import workspaces
 from memory.paths import FOLDERS, GLOBAL, Place
@@ -37,7 +38,8 @@ _KIND_WORDS = {form: kind for kind, forms in {
 class Found(NamedTuple):
     """hits: best first.  notes: lines about how they were found.  backend: what ranked.  left_out: further matches beyond the
     limit that got a second look.  stale: the index needs a refresh.  known_gaps: words of the query that no record holds.
-    linked: what the hits are linked with, where that was asked for.  raw: only checkpoints know of what was asked."""
+    linked: what the hits are linked with, where that was asked for.  raw: only checkpoints know of what was asked.
+    context: the context tags that counted."""
 
     hits: Tuple[Hit, ...]
     notes: Tuple[str, ...]
@@ -47,6 +49,7 @@ class Found(NamedTuple):
     known_gaps: Tuple[str, ...]
     linked: Tuple[Hit, ...] = ()
     raw: bool = False
+    context: Tuple[Tag, ...] = ()
 
 
 def recall(place: Place, settings: Config, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
@@ -72,6 +75,7 @@ class Searcher:
         self.uses, self.outcomes = uses or {}, outcomes or {}
         self.shelves: Dict[str, Shelf] = {}
         self.expansion = rank.Expansion()
+        self._around: Optional[Tuple[Tag, ...]] = None
 
     def __enter__(self) -> Searcher:
         return self
@@ -97,6 +101,12 @@ class Searcher:
                 shelf.from_files(now, "the index is damaged (%s)" % (str(fault).partition(";")[0] or type(fault).__name__))
             return _Task(self, shelves, query, now, offset).run(links)
 
+    def context(self, query: Query) -> Tuple[Tag, ...]:
+        """Return the context tags that count for a query: those given with it, then those of the place, each label once."""
+        if self._around is None:
+            self._around = manifests.around(self.place, self.settings)
+        return contexttags.joined(query.context_tags, () if query.context_alone else self._around)
+
     def _shelf(self, place: Place, now: float) -> Shelf:
         key = place.key + "/" + place.scope
         if key not in self.shelves:
@@ -113,6 +123,7 @@ class _Task:
         self.limit = min(query.limit or int(searcher.settings["recall.limit"]), MOST_LIMIT)
         self.notes: List[str] = []
         self.latest = False
+        self.context = searcher.context(query) if query.text else ()
         self.unread = 0  # matches that were not even read: of a listing, where they are only counted
 
     def run(self, links: bool) -> Found:
@@ -208,7 +219,8 @@ class _Task:
     def _signals(self, pool: Sequence[Candidate], question: Optional[rank.Question]) -> rank.Signals:
         several = len({c.workspace for c in pool}) > 1
         words = frozenset(text.split(self.query.text.lower())) | {t.lower() for t in self.query.topics}
-        return rank.Signals(self.now, str(self.searcher.settings["recall.rerank"]), self.query.versions, self.query.context_tags,
+        tags = [(tag.name, tag.weight) for tag in self.context]
+        return rank.Signals(self.now, str(self.searcher.settings["recall.rerank"]), self.query.versions, tags,
                             self.searcher.uses, self.searcher.outcomes, self.searcher.place.key if several else "", words,
                             self.latest, frozenset(map(str, self.searcher.settings["recall.without"])))
 
@@ -314,7 +326,6 @@ class _Task:
             pool += taken
             if len(taken) == self.limit and not self._is_reading():
                 self.unread += len(numbers) - self.limit
-        pool = [c for c in pool if not self.query.versions or rank.version_fit(self.query.versions, c.record.versions)]
         pool.sort(key=lambda c: (-c.record.created, c.record.id, c.record.name))
         hits = []
         for c in pool:
@@ -375,7 +386,7 @@ class _Task:
         if any(name == "vector" for hit in shown for name, _ in hit.parts):
             backend += " + vectors (%s)" % (self.searcher.semantic.label if self.searcher.semantic else "")
         return Found(tuple(shown), tuple(self.notes), backend, max(0, len(hits) - self.limit) + self.unread,
-                     any(shelf.is_stale for shelf in self.shelves), gaps)
+                     any(shelf.is_stale for shelf in self.shelves), gaps, context=self.context)
 
     def _freshness(self, hit: Hit) -> str:
         place = self.searcher.place

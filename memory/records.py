@@ -192,6 +192,11 @@ def labels(value: Any) -> Tuple[str, ...]:
     return tuple(found)
 
 
+def has_blank(version: str) -> bool:
+    """Tell whether a version has a blank inside, so that nothing else that is written the same way would meet it."""
+    return len(version.split()) > 1
+
+
 def wiki_links(body: str) -> Tuple[str, ...]:
     """Return the targets of `[[target]]`, `[[target|label]]` and `[[target#section]]` outside code, in their order."""
     if "[[" not in body:

@@ -51,6 +51,10 @@ def checked(key: str, said: str) -> Any:
             "; write it as JSON: [\"a\",\"b\"]" if isinstance(config.DEFAULTS[key], list) else "")))
     if key == "load.routes" and any(not isinstance(route, str) or ":" not in route[1:] for route in value[key]):
         raise UsageError("load.routes wants a list like [\"payments: stripe invoice\"], not '%s'" % shown(said))
+    if key == "context.tags":
+        from memory.contexttags import weighted
+
+        weighted(",".join(map(str, value[key])))
     if key == "recall.without":
         from memory.rank import ADJUSTMENTS
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memory import clock, config, files, index, indexer, jsonio, paths, receipts, spend, terminal, text, vectors, why
+from memory import clock, config, contexttags, files, index, indexer, jsonio, paths, receipts, spend, terminal, text, vectors, why
 from memory.errors import IndexFault
+from memory.manifests import around
 from memory.store import Store
 
 BUILD, REFRESH, EMBED = "`dayleaf index build`", "`dayleaf index refresh`", "`dayleaf index build --embeddings`"
@@ -18,8 +19,9 @@ MOST_USED = 5
 def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str, Any]:
     """Return the state of a place as plain data.
 
-    records: counts by kind and tier.  index: `state` fresh | stale | missing | damaged, with the command that mends it in
-    `remedy`.  skipped: files that gave no record, with line, reason and remedy.
+    records: counts by kind and tier.  contextTags: with the weight and origin of each.  index: `state` fresh | stale |
+    missing | damaged, with the command that mends it in `remedy`.  skipped: files that gave no record, with line, reason and
+    remedy.
     """
     store = Store(place, settings, now)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in paths.FOLDERS}
@@ -39,6 +41,7 @@ def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str,
         "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
         "off": why.switched_off(place, settings),
+        "contextTags": contexttags.to_json(around(place, settings)),
         "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
         "problems": list(settings.problems)}
 
@@ -86,6 +89,9 @@ def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
                if row["value"] != config.DEFAULTS[key]]
     out = [*terminal.table(rows), *why.off_lines(value["off"]), "", style.bold("Records"), *_counts(value), "",
            style.bold("Index"), *index_lines(value)[1:]]
+    tags = [[terminal.one_line(tag["tag"]), "%g" % tag["weight"], terminal.one_line(tag["from"])] for tag in value["contextTags"]]
+    if tags:
+        out += ["", style.bold("Context tags"), *terminal.table(tags, "  ", (1,))]
     if changed:
         out += ["", style.bold("Settings that are not the default"), *terminal.table(changed, "  ")]
     return out + ["! " + terminal.one_line(problem) for problem in value["problems"]]

@@ -13,11 +13,12 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 
-from memory import clock, paths, render, text, trust
+from memory import clock, contexttags, paths, render, text, trust
 from memory.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memory.contexttags import Tag
     from memory.rank import Hit
     from memory.recall import Found
 
@@ -29,10 +30,10 @@ _HIDDEN = {code: None for low, high in ((0, 8), (11, 31), (127, 159), (0x61C, 0x
 GROUPS = (("rule", "Rules (follow these)"), ("pending", "Rules (wait for review)"),
           ("script", "Scripts (try these)"), ("waiting", "Scripts (wait for review)"), ("learning", "Learnings"),
           ("doc", "Docs"), ("checkpoint", "Checkpoints"), ("plan", "The active plan"), ("past", "Past plans"))
-VERSION_COLUMNS = 24  # of a hit's versions
 SNIPPET_LINES = 400  # lines of a body that a snippet is looked for in
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 1600
+MOST_VERSIONS = 3  # of a hit that its line names
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
 
@@ -229,7 +230,7 @@ def hits(found: Found, words: str, now: float, key: str, approved: frozenset[tru
         rows[standing(hit, key, approved, root)].append((hit, _cells(hit, now, key)))
     cells = [row for members in rows.values() for _, row in members]
     widths = [max((width(row[i]) for row in cells), default=0) for i in range(8)]
-    widths[2] = max(20, min(widths[2], style.columns - 2 - sum(widths[:2]) - sum(widths[3:]) - 12 - 2 * bool(widths[7])))
+    widths[2] = max(20, min(widths[2], style.columns - 2 - sum(widths[:2]) - sum(widths[3:]) - (14 if widths[7] else 12)))
     lines: list[str] = []
     for name, heading in GROUPS:
         if rows[name]:
@@ -239,8 +240,10 @@ def hits(found: Found, words: str, now: float, key: str, approved: frozenset[tru
             padded = [pad(cell, widths[i], i in (1, 3, 6)) for i, cell in enumerate(row)]
             padded[5] = style.verdict(padded[5])
             lines.append(("  " + "  ".join(padded)).rstrip())
-            lines += ["      " + style.dim(line) for line in _beneath(hit, name, words, style.columns - 6, explain)]
-    return lines + _footer(found, words, style, bool(lines))
+            lines += ["      " + style.dim(line) for line in _beneath(hit, name, words, style.columns - 6,
+                                                                          found.context if explain else None)]
+    told = ["", style.dim("context tags: " + context_line(found.context))] if explain and found.context else []
+    return lines + told[0 if lines else 1:] + _footer(found, words, style, bool(lines))
 
 
 def standing(hit: Hit, key: str, approved: frozenset[trust.Approval], root: str) -> str:
@@ -255,18 +258,19 @@ def _cells(hit: Hit, now: float, key: str) -> list[str]:
     if record.tier == paths.PRIVATE and hit.workspace != key:
         where = one_line(hit.workspace)
     return [one_line(record.id), "linked" if hit.linked_from else "%.2f" % hit.score, title, age(now - record.created), where,
-            _freshness(hit), f"{hit.tokens:,} tokens", clip(one_line(", ".join(record.versions)), VERSION_COLUMNS)]
+            _freshness(hit), f"{hit.tokens:,} tokens", _versions(record)]
 
 
-def _beneath(hit: Hit, name: str, words: str, columns: int, explain: bool) -> list[str]:
+def _beneath(hit: Hit, name: str, words: str, columns: int, context: Sequence[Tag] | None) -> list[str]:
     """Return the lines below a hit's own: why it is beside the hits, how to run it, what it says, why it is there.
 
-    name: of its group.
+    name: of its group.  context: the context tags that counted, None where nothing is to be explained.
     """
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += ["`%s`" % run_command(hit.record)] if name == "script" else []
     said = snippet(hit.record, words, columns)
-    return [*lines, *([said] if said else []), *(_explained(hit) if explain and not hit.linked_from else [])]
+    told = [] if context is None or hit.linked_from else _explained(hit, context)
+    return [*lines, *([said] if said else []), *told]
 
 
 def run_command(record: Record) -> str:
@@ -274,14 +278,28 @@ def run_command(record: Record) -> str:
     return "dayleaf resource run %s" % one_line(record.id)
 
 
+def _versions(record: Record) -> str:
+    """Return what versions a record holds for, such as `v2.1, v2.2`; "" for none."""
+    said = ["v" + version if version[:1].isdigit() else version for version in map(one_line, record.versions)]
+    return ", ".join(said[:MOST_VERSIONS]) + (" +%d" % (len(said) - MOST_VERSIONS) if len(said) > MOST_VERSIONS else "")
+
+
+def context_line(tags: Iterable[Tag]) -> str:
+    """Return context tags with their weights and origins: `python 1 (pyproject.toml)`."""
+    return ", ".join("%s %g (%s)" % (one_line(tag.name), tag.weight, one_line(tag.origin)) for tag in tags)
+
+
 def _freshness(hit: Hit) -> str:
     """Return FRESH or STALE; a record that names no file says nothing about it."""
     return "" if hit.freshness == "UNKNOWN" else hit.freshness
 
 
-def _explained(hit: Hit) -> list[str]:
-    """Write why a hit is there: its reason, and the parts of its score in their order."""
-    return [line for line in (one_line(hit.why), "  ".join("%s %.3f" % part for part in hit.parts)) if line]
+def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
+    """Write why a hit is there: its reason, the parts of its score in their order, and which context tags it carries."""
+    held = set(map(contexttags.label, (*hit.record.tags, *hit.record.topics)))
+    met = [one_line(tag.name) for tag in tags if contexttags.label(tag.name) in held]
+    parts = ["%s %.3f%s" % (name, value, " (%s)" % ", ".join(met) if name == "tags" and met else "") for name, value in hit.parts]
+    return [line for line in (one_line(hit.why), "  ".join(parts)) if line]
 
 
 def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
@@ -341,9 +359,10 @@ def _for_model(hit: Hit, name: str, units: int) -> str:
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
     id = render.line(record.id, 64)
     place = render.line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
-    head = "## [%s] %s (%s, %s%s%s, %s)" % (
+    head = "## [%s] %s (%s, %s%s%s%s, %s)" % (
         id, render.line(one_line(record.title), 160), _STANDINGS.get(name, record.kind), clock.day(record.created),
-        origin, ", " + _freshness(hit) if _freshness(hit) else "", place)
+        ", " + render.line(_versions(record), 64) if record.versions else "", origin,
+        ", " + _freshness(hit) if _freshness(hit) else "", place)
     if name == "script":
         head += "\n`%s`" % render.line(run_command(record), 100)
     room = units - text.utf16(head) - 1

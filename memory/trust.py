@@ -23,7 +23,7 @@ from memory.paths import GLOBAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, FrozenSet, Optional, Tuple
+    from typing import Dict, FrozenSet, Optional, Sequence, Tuple
 
     from memory.records import Record
 
@@ -35,6 +35,7 @@ KEPT = "approved"  # folder of approved content
 EVERYWHERE = "global"  # the workspace of records of the global tier
 SCRIPT = "script:"  # stands before the workspace of a script's approval
 DECISIONS = ("approve", "reject")
+_DIGEST = b'"sha256":"'  # stands before the 64 digits in a line of ours; any other line is read whole
 
 
 def workspace_of(name: str, key: str) -> str:
@@ -47,16 +48,17 @@ def script_workspace(name: str, key: str) -> str:
     return SCRIPT + workspace_of(name, key)
 
 
-def approved(home: str) -> FrozenSet[Approval]:
+def approved(home: str, of: Sequence[str] = ()) -> FrozenSet[Approval]:
     """Read what is approved as (workspace, id, sha256); see `decisions`."""
-    return frozenset(key for key, decision in decisions(home).items() if decision == "approve")
+    return frozenset(key for key, decision in decisions(home, of).items() if decision == "approve")
 
 
-def decisions(home: str) -> Dict[Approval, str]:
+def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
     """Read the last decision on each (workspace, id, sha256), oldest first; none where the ledger is absent or open to
     other writers.
 
-    home: dayleaf's directory.  A line that is torn or no decision is passed over.
+    home: dayleaf's directory.  of: read the decisions on these SHA-256 alone (a line is 5 us); () for all.  A line that is
+    torn or no decision is passed over.
     """
     try:
         fd = files.open_read(home + "/" + LEDGER)
@@ -69,7 +71,11 @@ def decisions(home: str) -> Dict[Approval, str]:
     finally:
         files.posix.close(fd)
     last: Dict[Approval, str] = {}
+    wanted = {sha256.encode("ascii") for sha256 in of}
     for line in data.split(b"\n"):
+        at = line.find(_DIGEST)
+        if wanted and at >= 0 and line[at + 10:at + 74] not in wanted and line.count(b"sha256") == 1 and b"\\" not in line:
+            continue
         try:
             value = jsonio.parse(line) if line else None
             if isinstance(value, dict) and value["v"] == 1 and value["decision"] in DECISIONS:

@@ -184,11 +184,14 @@ def load(place: paths.Place, settings: config.Config, prompt: str, mode: str) ->
     try:
         state, start = receipts.Session(), ""
         shown_before: list[list[Any]] = []
+        whole, at_start = brief.brief(found, settings, handoff.current(place))
         if loader.strategy(found.learnings, found.learning_tokens, settings) == loader.LOAD_ALL:
-            start, shown_before = brief.brief(found, settings, handoff.current(place))
-            state.shown.update(item[0] for item in shown_before)
+            start, shown_before = whole, at_start
+        else:
+            shown_before = [[*item[:2], item[2] + ", at the start"] for item in at_start if item[2].startswith("rule: ")]
+        state.shown.update(item[0] for item in shown_before)
         choice = loader.choose(found, prompt, mode, settings, state.shown)
-        block, shown = context.with_prompt(found, choice, prompt, settings, state)
+        block, shown = context.with_prompt(found, choice, prompt, settings, state, mode)
         block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
         candidates = [] if choice.strategy == loader.LOAD_ALL else _candidates(found, prompt, choice, settings)
         spent = text.count_tokens(block)

@@ -1,5 +1,5 @@
-"""Detached work behind the hooks: capture, the handoff's count, recovery of lost sessions, refresh, the mark of what
-was announced, setting up the runtime."""
+"""Detached work behind the hooks: capture, the handoff's count, context tags, recovery of lost sessions, refresh, the mark
+of what was announced, setting up the runtime."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def work(event: Event, env: Dict[str, str], now: float) -> None:
 
 
 def after_start(event: Event, env: Dict[str, str], now: float) -> None:
-    """Do what a session's start leaves for later: mark failures as said, count, recover, refresh, set up the runtime."""
+    """Do what a session's start leaves for later: mark failures as said, count, derive context tags, recover, refresh, set up
+    the runtime."""
     place = adoption.at(env, hookio.project_dir(event, env), now)
     settings = config.load(place.home, place.root, env)
     _mark_said(place.home)
-    for step in (_count, _recover, _refresh, _mark_announced, _set_up):
+    for step in (_count, _derive, _recover, _refresh, _mark_announced, _set_up):
         try:
             step(place, settings, event, env, now)
         except Exception as error:
@@ -54,6 +55,13 @@ def _count(place: paths.Place, settings: config.Config, event: Event, env: Dict[
     session = paths.safe_id(event.get("session_id"))
     if session:
         handoff.count(place, session)
+
+
+def _derive(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
+    """Keep what the project's manifests say, for the prompts and starts to come."""
+    from memory import manifests
+
+    manifests.remember(place, settings)
 
 
 def _recover(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:

@@ -564,7 +564,7 @@ def test_a_hook_that_hangs_ends_itself(world, plugin):
 # of re, json, os, pathlib, datetime or typing costs a good part of a bare start, on every prompt.
 FREE = set("__future__ _bisect _json _sha256 _sha2 _struct fcntl gc math zlib".split())
 OURS = {"memory", *(f"memory.{name}" for name in (
-    "brief clock config context delta entry errors files frontmatter handoff hookio index jsonio loader paths postings query receipts "
+    "brief clock config context contexttags delta entry errors files frontmatter handoff hookio index jsonio loader paths postings query receipts "
     "records render segment text trust walk").split())}
 
 

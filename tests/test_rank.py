@@ -7,7 +7,6 @@ from math import exp, log
 import pytest
 
 from memory import clock, rank, records, text
-from memory.errors import UsageError
 
 TABLE = text.Table()
 
@@ -86,21 +85,6 @@ def test_versions_multiply_the_score_and_disjoint_ones_do_not_match():
     base = plain[0][0]
     assert [round(score / base, 3) for score, _ in asked_for[:5]] == [1.0, 0.95, 0.85, 0.75, 0.7]
     assert asked_for[5][0] < 0
-
-
-@pytest.mark.parametrize(("said", "tags"), [
-    ("reviewer,jira-api=1.5", (("reviewer", 1.5), ("jira-api", 1.5))), ("a=1,b=2,c", (("a", 1.0), ("b", 2.0), ("c", 1.5))),
-    ("a=3,c", (("a", 3.0), ("c", 3.0))), ("a, b", (("a", 1.5), ("b", 1.5))), ("", ())])
-def test_context_tags_take_the_mean_of_the_given_weights(said, tags):
-    """A tag without a weight takes the mean of the given ones, or 1.5."""
-    assert rank.context_tags(said) == tags
-
-
-@pytest.mark.parametrize("said", ["a=x", "a=nan", "a=-1", "a=1e9"])
-def test_a_weight_that_is_no_number_is_refused(said):
-    """One line that names the tag."""
-    with pytest.raises(UsageError, match="a="):
-        rank.context_tags(said)
 
 
 def test_context_tags_multiply_by_a_tenth_of_their_weights():

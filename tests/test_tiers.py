@@ -15,7 +15,7 @@ TIERS = {
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing store trust adoption child"
               " receipts handoff walk plans sections resources bulk sources imports trees foreign",
     "CAPTURE": "shell transcript facts checkpoint outline progress capture recovery backfill claudememory",
-    "INDEX": "segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors"
+    "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar nearest queries vectors"
              " links",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims excerpt linked",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
