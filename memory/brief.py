@@ -88,21 +88,26 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     else:
         _overview(found, name, learnings, budget)
     budget.left += held
-    context.add_rules(context.in_context(rules, about, {c[0] for c in chosen}) if about else (), budget, chosen)
+    if rules:
+        from memory import inforce
+
+        context.add_rules(inforce.in_context(rules, about, {c[0] for c in chosen}), budget, chosen)
     if len(budget.lines) < 2:
         return "", []
     return render.block("brief", [*budget.lines, MORE], budget.rules, (counted, asked)), chosen
 
 
-def _rules(found: Index, settings: Config, note: Any, learnings: Sequence[Any]) -> Tuple[Optional[context.Context], List[Any]]:
+def _rules(found: Index, settings: Config, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List[Any]]:
     """Return (the context of a start, the approved rules that may be in it): by a tag of the place, or by a link to the
-    handoff or to what may be shown of the lists and `learnings`."""
-    if not settings["load.rules"] or not context.has_rules(found):
+    handoff or to what may be shown of the lists and `learnings`; (None, []) where there are none."""
+    if not settings["load.rules"] or not found.has_rules:
         return None, []
-    about = context.context_of(found.place, "", "", settings)
+    from memory import inforce
+
+    about = inforce.context_of(found.place, "", "", settings)
     likely = {doc.id for doc in (*learnings, *found.listed("plans"), *found.listed("checkpoints"))}
-    near = context.near_rules(found, about, likely | ({note.id} if note else set()))
-    return about, context.approved_rules(found, near)
+    likely |= {note.id} if note else set()
+    return about, inforce.approved_rules(found, inforce.near_rules(found, about, likely))
 
 
 def _handoff(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> str:

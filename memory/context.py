@@ -10,7 +10,7 @@ from memory.errors import IndexFault
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
+    from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
     from memory.config import Config
     from memory.index import Index
@@ -23,7 +23,6 @@ FILES_READ = 50  # files read where there is no index
 ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
 LEAST_UNITS = 200  # less room than this shows nothing of use
 PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
-PROMPT, CATEGORY = OF_PROMPT = ("prompt", "category")  # what of a context changes with every prompt
 READ_CHARS = 8000  # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a megabyte
 
 
@@ -140,28 +139,27 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
     picked = [(record, relevance, reason) for doc, relevance, reason in picks for record in reread(found, [doc])
               if record.accepted and record.kind == "learning"]
-    ruled = _ruled(found, prompt, mode, settings, state, {record.id for record, _, _ in picked})
-    add_rules([pair for pair in ruled if not is_of_place(pair[1])], budget, chosen)
+    asked, of_place = _ruled(found, prompt, mode, settings, state, {record.id for record, _, _ in picked})
+    add_rules(asked, budget, chosen)
     for record, relevance, reason in picked:
         if budget.left < LEAST_UNITS:
             break
         if budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt)):
             chosen.append([record.id, round(relevance, 3), reason])
-    add_rules([pair for pair in ruled if is_of_place(pair[1])], budget, chosen)
+    add_rules(of_place, budget, chosen)
     return (render.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
 
 def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session,
-           shown: set[str]) -> List[Tuple[Any, str]]:
-    """Return (rule, reason) of the approved rules in a prompt's context that this session has not seen.
+           shown: set[str]) -> Tuple[Sequence[Tuple[Any, str]], Sequence[Tuple[Any, str]]]:
+    """Return (rules that a prompt or a shown record brings, those that the place brings), each with the reason."""
+    if not settings["load.rules"] or not found.has_rules:
+        return (), ()
+    from memory import inforce
 
-    Those of the place stood in the brief; one that did not (it is new, or had no room) comes with the next prompt that says
-    what it is about.
-    """
-    if not settings["load.rules"] or not has_rules(found):
-        return []
-    about = context_of(found.place, prompt, mode, settings).of_prompt()
-    return in_context(approved_rules(found, near_rules(found, about, shown, state.shown)), about, shown)
+    ruled = inforce.with_prompt(found, prompt, mode, settings, state.shown, shown)
+    of_place = [pair for pair in ruled if inforce.is_of_place(pair[1])]
+    return [pair for pair in ruled if pair not in of_place], of_place
 
 
 def item(record: Any, units: int, prompt: str = "") -> str:
@@ -261,126 +259,8 @@ def reread(found: Index, docs: Iterable[Any], full: bool = False) -> Iterable[An
             yield record
 
 
-class Context:
-    """What a rule's tags may meet: `texts` by their names (the terms of the prompt, those of its category too, those of the
-    branch), and the `labels` of the place's context tags, each with its origin."""
-
-    __slots__ = ("labels", "texts")
-
-    def __init__(self, texts: Dict[str, frozenset[str]], labels: Dict[str, str]):
-        self.texts, self.labels = texts, labels
-
-    def of_prompt(self) -> Context:
-        """Return what of it holds where the prompt does not say what it is about: `yes`, `run the tests`."""
-        return self if not self.texts[PROMPT] <= text.COMMON else Context(
-            {name: terms for name, terms in self.texts.items() if name in OF_PROMPT}, {})
-
-
-def context_of(place: Place, prompt: str, mode: str, settings: Config) -> Context:
-    """Return the context of a prompt, or with "" of a session's start.
-
-    mode: the host's permission mode.  What the manifests say is read from what the worker kept of them, the branch from git's
-    own file.
-    """
-    from memory import contexttags
-
-    stems = frozenset(term for term, _ in text.terms(prompt))
-    category = loader.category_of(stems, mode, loader.categories(settings["load.routes"])) if prompt else ""
-    tags = contexttags.around(place, settings, contexttags.kept(place))
-    own = (contexttags.PINNED, contexttags.BRANCH)
-    on_branch = " ".join(tag.name for tag in tags if tag.origin == contexttags.BRANCH)
-    return Context({PROMPT: stems, CATEGORY: stems.union(term for term, _ in text.terms(category)),
-                    contexttags.BRANCH: frozenset(term for term, _ in text.terms(on_branch))},
-                   {contexttags.label(tag.name): tag.origin if tag.origin in own else "project" for tag in tags})
-
-
-def near_rules(found: Index, about: Context, ids: Iterable[str], before: Iterable[str] = ()) -> List[Any]:
-    """Return the documents of the rules that may be in a context, newest first.
-
-    ids: records that are shown, or may be.  before: ids that this session has seen.  The index knows the tags and links of
-    its rules (assembly.py); one that it has not read yet may be in any context.
-    """
-    table, numbers = found.lists("watch").get("ruled", {}), set()
-    for key, wanted in (*(("words", terms) for terms in about.texts.values()), ("labels", about.labels), ("links", ids)):
-        held = table.get(key, {})
-        for word in wanted if held else ():
-            numbers.update(held.get(word, ()))
-    for needed, held in table.get("phrases", ()):
-        if any(terms.issuperset(needed) for terms in about.texts.values()):
-            numbers.update(held)
-    docs = [found.doc(n) for n in numbers if n not in found.delta.gone]
-    docs += [doc for doc in found.delta.docs if doc.ordinal == 0 and doc.kind == "rule"]
-    return sorted((doc for doc in docs if doc.id not in before), key=lambda doc: (-doc.created, doc.name))
-
-
-def has_rules(found: Index) -> bool:
-    """Tell whether there is any rule to choose from."""
-    return bool(found.lists("watch").get("rules")) or any(doc.kind == "rule" for doc in found.delta.docs)
-
-
-def approved_rules(found: Index, docs: Iterable[Any]) -> List[Any]:
-    """Return the rules among documents whose exact content is approved, in their order, each content once.
-
-    A rule is read whole from its file; one behind a link counts for nothing.
-    """
-    read = [record for record in reread(found, docs, full=True) if record.kind == "rule"]
-    if not read:
-        return []
-    from memory import trust
-
-    place, approved = found.place, trust.approved(found.place.home, [record.checksum for record in read])
-    kept: Dict[str, Any] = {}
-    for record in read:
-        if (trust.workspace_of(record.name, place.key), record.id, record.checksum) in approved \
-                and not files.is_link(place.path(record.name)):
-            kept.setdefault(record.checksum, record)
-    return list(kept.values())
-
-
-def is_met(tag: str, terms: frozenset[str]) -> bool:
-    """Tell whether terms speak of a tag: all its words, or, of a word without blanks in it, all its pairs of letters."""
-    from memory import contexttags
-
-    whole = contexttags.needs(tag)
-    return bool(whole) and terms.issuperset(whole)
-
-
-def in_context(rules: Iterable[Any], about: Context, shown: Iterable[str]) -> List[Tuple[Any, str]]:
-    """Return (rule, why it is in context) of those that are: by a tag, or by a link to a record of `shown`.
-
-    A rule without tags and links is in no context.
-    """
-    found = []
-    for record in rules:
-        linked = [link.target for link in record.links if link.target in shown]
-        reason = _tag_reason(record, about) or ("rule: linked with " + render.line(linked[0], 64) if linked else "")
-        if reason:
-            found.append((record, reason))
-    return found
-
-
-def _tag_reason(record: Any, about: Context) -> str:
-    """Say which tag of a rule its context holds and where it comes from, the prompt first; "" for none."""
-    from memory import contexttags
-
-    for origin, terms in about.texts.items():
-        for tag in record.tags:
-            if is_met(tag, terms):
-                return "rule: tag %s (%s)" % (render.line(tag, 64), origin)
-    for tag in record.tags:
-        origin = about.labels.get(contexttags.label(tag), "")
-        if origin:
-            return "rule: tag %s (%s)" % (render.line(tag, 64), origin)
-    return ""
-
-
-def is_of_place(reason: str) -> bool:
-    """Tell whether a rule is in context by the place, and not by a prompt or a link."""
-    return reason.startswith("rule: tag ") and not reason.endswith(tuple("(%s)" % name for name in OF_PROMPT))
-
-
 def add_rules(ruled: Iterable[Tuple[Any, str]], budget: render.Budget, chosen: Chosen) -> None:
-    """Add rules that are in context, with the reason that `in_context` gave; a linked one leaves room for its record."""
+    """Add rules that are in context, with the reason that `inforce.in_context` gave; a linked one leaves room for its record."""
     for record, reason in ruled:
         room, said = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1), item(record, ITEM_UNITS)
         if text.utf16(said) > room:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import child, clock, config, files, jsonio, paths, plans, status, terminal, walk, why
-from memory.errors import ProviderError
+from memory import child, clock, config, contexttags, files, jsonio, paths, plans, status, terminal, walk, why
+from memory.errors import ProviderError, UsageError
 from memory.records import Record
 from memory.store import Store
 
@@ -140,6 +140,10 @@ def _config(place: paths.Place, settings: config.Config) -> Iterator[Check]:
     for problem in settings.problems:
         found, _, remedy = problem.rpartition("; ")
         yield Check(WARN, "config", found or problem, remedy if found else "mend it, or remove the line")
+    try:
+        contexttags.weighted(",".join(map(str, settings["context.tags"])))
+    except UsageError as error:
+        yield Check(WARN, "config", "context.tags pins nothing: %s" % error, "`dayleaf config set context.tags '[\"name=1.5\"]'`")
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
         yield Check(OK, "config", "%s not as by default" % terminal.count(changed, "setting") if changed else "all defaults")

@@ -69,6 +69,11 @@ class Index:
     def records(self) -> int:
         return (self.segment.records if self.segment else 0) + self.delta.records
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there is any rule to choose from, approved or not."""
+        return bool(self.lists("watch").get("rules")) or any(doc.kind == "rule" for doc in self.delta.docs)
+
     def entry(self, term: str) -> Optional[Tuple[int, int, int, int]]:
         """Return the segment's directory entry of a term (remembered: query and threshold both ask)."""
         if term not in self._entries:

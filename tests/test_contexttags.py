@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import vault
 
-from memory import config, context, contexttags, indexer, manifests, recall, trust, worker
+from memory import config, context, contexttags, indexer, inforce, manifests, recall, trust, worker
 from memory.errors import UsageError
 
 PYPROJECT = """[build-system]
@@ -339,6 +339,14 @@ def test_a_setting_that_is_no_weight_is_refused(run, value, said):
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr
 
 
+def test_a_weight_that_is_none_in_a_settings_file_is_told_by_doctor(run, place):
+    """And recall goes on without it."""
+    Path(place.home).mkdir(parents=True, exist_ok=True)
+    Path(place.home, "config.json").write_text('{"context.tags": ["a=x"]}')
+    assert "context.tags pins nothing: the context tag 'a=x' wants a weight" in run("doctor").stdout
+    assert json.loads(run("recall", "zebra", "--json").stdout)["contextTags"] == []
+
+
 def test_a_new_manifest_asks_the_same_question_anew(run, place, project, now, notes):
     """A kept answer of distill is one of the project as it was."""
     words = ("distill", "zebra stripes", "--provider", "extract")
@@ -360,5 +368,5 @@ def test_context_is_read_once_from_one_small_file(place, now, monkeypatch):
     opened = []
     real = context.files.read
     monkeypatch.setattr(context.files, "read", lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more))
-    assert context.context_of(place, "zebra", "", vault.settings()).labels["django"] == "project"
+    assert inforce.context_of(place, "zebra", "", vault.settings()).labels["django"] == "project"
     assert opened == [contexttags.path_of(place), place.git + "/HEAD"]

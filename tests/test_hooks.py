@@ -564,8 +564,8 @@ def test_a_hook_that_hangs_ends_itself(world, plugin):
 # of re, json, os, pathlib, datetime or typing costs a good part of a bare start, on every prompt.
 FREE = set("__future__ _bisect _json _sha256 _sha2 _struct fcntl gc math zlib".split())
 OURS = {"memory", *(f"memory.{name}" for name in (
-    "brief clock config context contexttags delta entry errors files frontmatter handoff hookio index jsonio loader paths postings query receipts "
-    "records render segment text trust walk").split())}
+    "brief clock config context contexttags delta entry errors files frontmatter handoff head hookio index inforce jsonio loader paths postings "
+    "query receipts records render segment text trust walk yamlhead").split())}
 
 
 @pytest.mark.parametrize("count", [3, 12, 60])
@@ -573,13 +573,16 @@ OURS = {"memory", *(f"memory.{name}" for name in (
     ("session_start", payload("SessionStart", "startup")),
     ("prompt", payload("UserPromptSubmit", prompt="why does the kafka rebalance fail?"))], ids=["session_start", "prompt"])
 def test_the_blocking_path_imports_only_what_is_free(hook, event, count, world):
-    """The modules of the prompt and session-start hooks are those of a written list."""
-    fill(world, count)
+    """The modules of the prompt and session-start hooks are those of a written list, with a rule in context too."""
+    rule = Path(fill(world, count).private, "rules", "r.md")
+    rule.parent.mkdir()
+    rule.write_text("---\ntags: [kafka, zebra]\nrationale: why\n---\n\nCount.\n")
+    Path(world["CLAUDE_PROJECT_DIR"], ".git", "HEAD").write_text("ref: refs/heads/zebra\n")
     start(world, session_id="warm")
     found = imported(sys.executable, world, str(ROOT / "hooks" / f"{hook}.py"), event)
     found -= imported(sys.executable, world, "-c", {}, "pass")
     assert found - OURS - FREE == set()
-    assert "memory.context" in found
+    assert {"memory.context", "memory.trust", "memory.contexttags"} <= found
 
 
 def imported(python: str, world: dict, script: str, event: dict, *words: str) -> set[str]:

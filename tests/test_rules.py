@@ -14,7 +14,7 @@ import pytest
 from harness.command import on_terminal
 from harness.hook import fire, harmless, payload
 
-from memory import context, contexttags, indexer, receipts, records, render, review, trust, worker
+from memory import context, contexttags, indexer, inforce, records, render, review, trust, worker
 from tests import vault
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -335,7 +335,7 @@ def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now):
     found, wrong = vault.built(place, now), []
     for case in cases():
         prompt, mode, shown, changes = arranged(place, case)
-        ruled = context._ruled(found, prompt, mode, vault.settings(**changes), receipts.Session(), shown)
+        ruled = inforce.with_prompt(found, prompt, mode, vault.settings(**changes), (), shown)
         reasons = [reason for record, reason in ruled if record.id == "r%d" % case.number]
         budget, chosen = render.Budget(90_000), []
         context.add_rules(ruled, budget, chosen)

@@ -19,7 +19,7 @@ TIERS = {
              " links",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims excerpt linked",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
-             " answer spend sealed kept repeat parts distill status doctor why worker draft standup failures statements"
+             " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures statements"
              " harvest checks templates review running graph",
     "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting planning authoring ruling deciding resourcing linking importing",
 }
