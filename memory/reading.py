@@ -191,13 +191,12 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
         headings = [each.path for each in listed if each.path]
         known = nearest(o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings"))
         raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
-    for wanted, at, word in ((o.next, 1, "after"), (o.previous, 0, "before")):
-        if wanted:
-            moved = sections.beside(listed, one)[at]
-            if moved is None:
-                raise UsageError("%s has no section %s %d; `dayleaf show %s --outline` lists them" % (
-                    found.id, word, one.number, found.id))
-            one = moved
+    for at, word in ((1, "after"),) * o.next + ((0, "before"),) * o.previous:
+        moved = sections.beside(listed, one)[at]
+        if moved is None:
+            raise UsageError("%s has no section %s %d; `dayleaf show %s --outline` lists them" % (
+                found.id, word, one.number, found.id))
+        one = moved
     beside = dict(zip(("previous", "next"), sections.beside(listed, one)))
     ways = ["%s: %d %s  `dayleaf show %s --section %d`" % (
         word, other.number, terminal.one_line(sections.name(other)), found.id, other.number)

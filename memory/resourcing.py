@@ -11,6 +11,7 @@ from typing import Any, Callable
 from memory import deciding, files, paths, reading, resources, terminal
 from memory.call import Call, record_json, shown, tier_of, unknown_word, warn
 from memory.errors import DayleafError, StoreError, UsageError
+from memory.records import READ_LIMIT
 from memory.writing import author, written
 
 TYPE_CHECKING = False
@@ -50,9 +51,12 @@ def _add(call: Call, words: list[str]) -> int:
         return _already(call, there)
     kind = o.type or resources.guessed(source)
     extra = {"versions": _versions(call)}
-    kept = resources.add(store, source, kind, tier, (o.title or "").strip(), bool(o.text), {
-        "tags": o.tag or (), "source": author(call), "extra": {key: value for key, value in extra.items() if value}})
-    call.indexed()
+    with call.spinner("keeping %s" % terminal.one_line(source.path)):
+        kept = resources.add(store, source, kind, tier, (o.title or "").strip(), bool(o.text), {
+            "tags": o.tag or (), "source": author(call), "extra": {key: value for key, value in extra.items() if value}})
+        call.indexed()
+    if kept.size > READ_LIMIT:
+        warn("%s: all of it is kept, but only its first 1 MiB is found and shown; split the file" % kept.id)
     return _said(call, kept, "kept")
 
 

@@ -144,6 +144,14 @@ def test_other_encodings_are_taken_when_asked(ok, run, project):
     assert ok("add", "mark.md")["title"] == "Mark"
 
 
+def test_a_long_document_is_kept_whole_and_says_what_is_found(run, project):
+    """The first 1 MiB."""
+    Path(project, "long.md").write_text("# Long\n\n" + "word word word\n" * 80_000 + "end\n")
+    done = run("resource", "add", "long.md")
+    assert done.returncode == 0 and "only its first 1 MiB" in done.stderr
+    assert Path(done.stdout.splitlines()[1].strip()).read_text().endswith("word\nend\n")
+
+
 def refused(kind: str, project: str, tmp_path: Path) -> str:
     """Make something that is no readable file of the project, and return the path that a person would type."""
     path = Path(project, "x")
