@@ -65,12 +65,12 @@ def run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str
 
 
 def stream(argv: Sequence[str], stdin: int, seconds: float, env: Mapping[str, str], folder: str,
-           tell: Callable[[int, bytes], None]) -> Finished:
+           tell: Callable[[int, bytes], None], stop: Optional[threading.Event] = None) -> Finished:
     """Run a command and hand on what it prints as it comes, then end whatever is left of its process group.
 
     argv: argv[0] absolute.  stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at which the group is asked to
     end, and killed GRACE seconds later.  folder: where it stands.  tell: told 1 (stdout) or 2 (stderr) and bytes, one call
-    after the other.  Raises OSError and ValueError where it does not start.
+    after the other.  stop: ends it as the deadline does.  Raises OSError and ValueError where it does not start.
     """
     process = subprocess.Popen(list(argv), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=dict(env),
                                start_new_session=True, creationflags=_GROUP)
@@ -81,7 +81,7 @@ def stream(argv: Sequence[str], stdin: int, seconds: float, env: Mapping[str, st
                    for number, stream in ((1, process.stdout), (2, process.stderr))]
         for thread in [*readers, threading.Thread(target=_wait, args=(process, ended), daemon=True)]:
             thread.start()
-        in_time = ended.wait(seconds)
+        in_time = _ended(ended, seconds, stop)
         if not in_time:
             _ask(process)
             ended.wait(GRACE)

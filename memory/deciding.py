@@ -25,7 +25,8 @@ class Matter(NamedTuple):
 
     verb: of the command line.  noun: `rule` or `script`.  kind: of its records.  workspace: of its approvals, by a record's name
     and the place's key.  read: by a place and a record's name, the record, the bytes that are decided on, their path, and what
-    keeps them from being approved, or ""; raises StoreError.  waiting: the standings of those that wait.
+    keeps them from being approved, or ""; raises StoreError.  waiting: the standings of those that wait.  editable: opens one in
+    an editor, None where a review offers no edit.
     """
 
     verb: str

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from memory.records import Record
     from memory.running import Order
 
-VERSION_WORDS = 1  # a version is one word
-
 
 def resource(call: Call) -> int:
     """Keep documents and scripts, list, show, refresh and search them, or run a script that a person approved."""
@@ -83,7 +81,7 @@ def _source(call: Call, said: str, tier: str) -> resources.Source:
 def _versions(call: Call) -> list[str]:
     """Return the versions that are given, each one word; raises UsageError."""
     given = [one.strip() for said in call.options.version or () for one in said.split(",")]
-    wrong = next((one for one in given if not one or len(one.split()) != VERSION_WORDS), None)
+    wrong = next((one for one in given if not one or len(one.split()) != 1), None)
     if wrong is not None:
         raise UsageError("a version is one word such as v2.1, or `unversioned`, not '%s'" % shown(wrong))
     if "unversioned" in given and len(set(given)) > 1:

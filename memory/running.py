@@ -84,6 +84,7 @@ def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
 def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the interpreter that a script's first line names, and its argument; () for a program of the machine's own form.
 
+    env: whose PATH is searched where no such paths exist, {} to ask for the form of the line alone.
     Raises StoreError, with the remedy, where neither is there.
     """
     if not data.startswith(b"#!"):
@@ -97,7 +98,7 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
     if not words or not words[0].startswith("/"):
         raise StoreError("its first line names no absolute path; write it as `#!/usr/bin/env python3`")
     if os.name != "posix":
-        return _found(words, env)
+        return _found(words, env) if env else tuple(words)
     if not os.path.isfile(words[0]) or not os.access(words[0], os.X_OK):
         raise StoreError("its first line names %s, which cannot be executed here; correct it" % words[0])
     return tuple(words)
@@ -156,29 +157,39 @@ def run(told: Order, cache: str, seconds: float, stdin: bool, printer: Printer) 
         raise StoreError("%s waits for approval: nobody approved this content; a person runs `dayleaf resource approve %s`" % (
             told.id, told.id))
     try:
-        with _ending(), copied(cache, told.path, told.data) as copy:
-            done = child.stream(told.argv(copy), 0 if stdin else subprocess.DEVNULL, seconds, told.env, told.cwd, printer.tell)
+        with _ending() as (stop, caught), copied(cache, told.path, told.data) as copy:
+            source = 0 if stdin else subprocess.DEVNULL
+            done = child.stream(told.argv(copy), source, seconds, told.env, told.cwd, printer.tell, stop)
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or str(error)).lower()
         raise StoreError("%s did not start, %s; `dayleaf resource run %s --dry-run` shows what would" % (
             told.id, why, told.id)) from None
     finally:
         printer.end()
+    if caught:
+        raise SystemExit(128 + caught[0])
     return (TIMED_OUT if not done.in_time else done.rc if done.rc >= 0 else 128 - done.rc), done.in_time
 
 
 @contextlib.contextmanager
-def _ending() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the script too, and remove its copy."""
-    def ended(number: int, frame: Any) -> None:
-        raise SystemExit(128 + number)
+def _ending() -> Iterator[tuple[threading.Event, list[int]]]:
+    """Give an event that SIGINT, SIGTERM and SIGHUP set, and the signals that came.
 
-    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    An exception out of a handler could come while the script is being started, and nobody would know of it.
+    """
+    stop, caught = threading.Event(), list[int]()
+
+    def ended(number: int, frame: Any) -> None:
+        caught.append(number)
+        stop.set()
+
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
         numbers = []
+    numbers = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]  # as nohup wants it
     before = {number: signal.signal(number, ended) for number in numbers}
     try:
-        yield
+        yield stop, caught
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
