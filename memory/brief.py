@@ -73,7 +73,8 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     units = settings["load.sessionChars"]
     budget = render.Budget(units - render.overhead("brief") - text.utf16(MORE) - 1)
     chosen: Chosen = []
-    learnings = found.listed("learnings")
+    misled = loader.misled(found.place)
+    learnings = sorted(found.listed("learnings"), key=lambda doc: doc.id in misled)
     name = loader.strategy(found.learnings, found.learning_tokens, settings)
     budget.take(_headline(found))
     about, rules = _rules(found, settings, note, learnings if name == loader.LOAD_ALL else ())
@@ -84,7 +85,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     asked = _plan(found, now, budget, chosen)
     _work(found, note if counted else None, budget, chosen)
     if name == loader.LOAD_ALL:
-        _all(found, learnings, budget, chosen)
+        _all(found, learnings, misled, budget, chosen)
     else:
         _overview(found, name, learnings, budget)
     budget.left += held
@@ -178,10 +179,10 @@ def _headline(found: Index) -> str:
         "" if found.records == 1 else "s")
 
 
-def _all(found: Index, learnings: Sequence[Any], budget: render.Budget, chosen: Chosen) -> None:
+def _all(found: Index, learnings: Sequence[Any], misled: frozenset[str], budget: render.Budget, chosen: Chosen) -> None:
     left_out = []
     for record in context.reread(found, learnings):
-        if record.accepted and budget.take(context.item(record, 1 << 30)):
+        if record.accepted and budget.take(context.item(record, 1 << 30, "", record.id in misled)):
             chosen.append([record.id, 1.0, "load_all"])
         elif record.accepted:
             left_out.append(record)

@@ -22,6 +22,7 @@ from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
 from memory.importing import KINDS as IMPORTS
 from memory.importing import take
+from memory.judging import feedback
 from memory.linking import DEPTH, FORMATS, draw, link
 from memory.planning import plan
 from memory.reading import check, doctor, expand, explain, load, recall, show, stats, status, workspace
@@ -207,6 +208,8 @@ VERBS: dict[str, Verb] = {
         flag("--embeddings", help="build: vectors too"), VECTORS_BY,
         opt("--workspace", metavar="NAME", help="build --embeddings: another workspace, or `all`"),
         opt("--out", metavar="FILE", help="where to export to"))),
+    "feedback": Verb(feedback, "ID up|down [WHY]", "say that a record helped or misled", (
+        opt("--why", metavar="WHY", help="kept in the record itself"), SESSION), True),
     "forget": Verb(forget, "ID", "move a record to the archive", (
         flag("--hard", help="remove it for good"), flag("--yes", help="without asking"),
         opt("--reason", metavar="WHY", help="for the archive's log"))),

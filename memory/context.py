@@ -135,7 +135,7 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     chosen: Chosen = []
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
     if not picks and not state.prompts and choice.strategy != loader.LOAD_ALL:
-        recent = [d for d in found.listed("learnings") if d.id not in state.shown]
+        recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in choice.misled]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
     picked = [(record, relevance, reason) for doc, relevance, reason in picks for record in reread(found, [doc])
               if record.accepted and record.kind == "learning"]
@@ -144,7 +144,7 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     for record, relevance, reason in picked:
         if budget.left < LEAST_UNITS:
             break
-        if budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt)):
+        if budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt, record.id in choice.misled)):
             chosen.append([record.id, round(relevance, 3), reason])
     add_rules(of_place, budget, chosen)
     return (render.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
@@ -162,12 +162,13 @@ def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receip
     return [pair for pair in ruled if pair not in of_place], of_place
 
 
-def item(record: Any, units: int, prompt: str = "") -> str:
+def item(record: Any, units: int, prompt: str = "", misled: bool = False) -> str:
     """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units.
 
-    prompt: what a body that does not fit is shown for; see `passage`.
+    prompt: what a body that does not fit is shown for; see `passage`.  misled: whether it did.
     """
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
+    origin += ", reported as misleading" if misled else ""
     id = render.line(record.id, 64)
     head = "## [%s] %s (%s, %s%s)" % (id, render.line(record.title, 160), record.kind, clock.day(record.created), origin)
     room = units - text.utf16(head) - 1

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import child, clock, config, contexttags, files, jsonio, paths, plans, status, terminal, walk, why
+from memory import child, clock, config, contexttags, files, jsonio, ledger, paths, plans, status, terminal, walk, why
 from memory.errors import ProviderError, UsageError
 from memory.records import Record
 from memory.store import Store
@@ -335,6 +335,25 @@ def _ledgers(place: paths.Place) -> Iterator[Check]:
                         "remove them by hand")
         else:
             yield Check(OK, "ledgers", "%s: %s" % (name, terminal.count(len(rows), "line")))
+    for each in ledger.ledgers(place):
+        yield from _outcomes(each)
+
+
+def _outcomes(each: ledger.Ledger) -> Iterator[Check]:
+    """What a ledger of uses and outcomes holds: silent where there is none yet."""
+    if not files.exists(each.path):
+        return
+    if not os.access(each.path, os.R_OK | os.W_OK):
+        yield Check(FAIL, "ledgers", "%s cannot be read and written: no use counts" % each.path, "chmod 600 '%s'" % each.path)
+        return
+    found = ledger.whole(each)
+    if found.passed:
+        yield Check(WARN, "ledgers", "%s has %s of a newer version, passed over" % (
+            each.path, terminal.count(found.passed, "line")), "update dayleaf; they are kept")
+    if found.torn:
+        yield Check(WARN, "ledgers", "%s has %s that cannot be read" % (each.path, terminal.count(found.torn, "line")),
+                    "remove them by hand")
+    yield Check(OK, "ledgers", "%s: uses and outcomes of %s" % (each.path, terminal.count(len(found.rows), "record")))
 
 
 def _temps(place: paths.Place, now: float) -> Iterator[Check]:

@@ -228,6 +228,30 @@ def append(path: str, data: bytes) -> None:
         posix.close(fd)
 
 
+def append_line(path: str, line: str) -> None:
+    """Add one line of ASCII to a ledger in one write, below what a killed writer left without its end; raises OSError."""
+    torn = _torn(path)
+    if torn:  # or another writer is in the middle of its line, which takes it microseconds
+        from time import sleep
+
+        sleep(0.001)
+        torn = _torn(path)
+    append(path, (("\n" if torn else "") + line + "\n").encode("ascii"))
+
+
+def _torn(path: str) -> bool:
+    """Tell whether a killed writer left a last line without its end."""
+    try:
+        fd = open_read(path)
+    except FileNotFoundError:
+        return False
+    try:
+        size = posix.fstat(fd).st_size
+        return size > 0 and read_at(fd, 1, size - 1) != b"\n"
+    finally:
+        posix.close(fd)
+
+
 def remove(path: str) -> bool:
     """Delete a file and tell whether it was there."""
     try:

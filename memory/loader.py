@@ -15,7 +15,8 @@ The stricter of count and tokens wins.  A prompt gets a learning only where its 
 A term which one record of N holds counts about 1 at 10 and at 10,000 records, and twice that in a title.  Coverage tells a
 prompt about the learning from one about something else that shares two of its words; a word that no record holds counts
 against all of them.  Words that say what to do and not what about (`fix`, `add`, `run`, `test` …) are damped; one weak word
-alone never pushes anything, and beside the most relevant learning only those come that are nearly as relevant.
+alone never pushes anything, and beside the most relevant learning only those come that are nearly as relevant.  A record that
+misled (ledger.py) stands below all others and says so; where there are more than fit, it is the first to stay away.
 evals/README.md has the measurements.
 """
 
@@ -23,7 +24,7 @@ from __future__ import annotations
 
 from math import log
 
-from memory import query, text
+from memory import files, query, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from memory.config import Config
     from memory.index import Index
+    from memory.paths import Place
 
 LOAD_ALL, INDEX_FILTER, TOPIC_FILTER = "load_all", "index_filter", "topic_filter"
 
@@ -71,12 +73,15 @@ class Pick:
 
 
 class Choice:
-    """What the loader decided: strategy, picks best first, how many candidates it scored, the category if one was used."""
+    """What the loader decided: strategy, picks best first, how many candidates it scored, the category if one was used, and
+    the ids that misled."""
 
-    __slots__ = ("candidates", "category", "picks", "strategy")
+    __slots__ = ("candidates", "category", "misled", "picks", "strategy")
 
-    def __init__(self, strategy: str, picks: List[Pick], candidates: int, category: str = ""):
+    def __init__(self, strategy: str, picks: List[Pick], candidates: int, category: str = "",
+                 misled: FrozenSet[str] = frozenset()):
         self.strategy, self.picks, self.candidates, self.category = strategy, picks, candidates, category
+        self.misled = misled
 
 
 def strategy(learnings: int, tokens: int, config: Config) -> str:
@@ -107,9 +112,21 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
             id = index.doc(pick.number).id
             if id not in best or pick.relevance > best[id].relevance:
                 best[id] = pick
-    order = sorted(best.values(), key=lambda pick: (-pick.relevance, pick.number))
+    below = misled(index.place)
+    order = [pick for _, pick in sorted(best.items(), key=lambda row: (row[0] in below, -row[1].relevance, row[1].number))]
     least = NEARLY * order[0].relevance if order else 0.0
-    return Choice(name, [pick for pick in order[:config["load.top"]] if pick.relevance >= least], candidates, category)
+    return Choice(name, [pick for pick in order[:config["load.top"]] if pick.relevance >= least], candidates, category, below)
+
+
+def misled(place: Place) -> FrozenSet[str]:
+    """Return the ids of a place's records whose failures outweigh their successes, as the ledgers were folded last."""
+    found: Set[str] = set()
+    for path in place.misled():
+        try:
+            found.update(files.read(path).decode("ascii", "replace").split())
+        except OSError:
+            continue
+    return frozenset(found)
 
 
 def pieces(prompt: str) -> List[str]:

@@ -84,6 +84,10 @@ class Place:
         """Return the path of a session's receipts."""
         return self.home + "/log/receipts/" + self.key + "/" + session + ".jsonl"
 
+    def misled(self) -> List[str]:
+        """Return the paths of the lists of ids that misled (ledger.py): the workspace's, and the global tier's."""
+        return [self.cache + "/misled", self.home + "/cache/global/misled"]
+
 
 def home(env: Dict[str, str]) -> str:
     """Return dayleaf's directory: DAYLEAF_HOME, else `.dayleaf` in the user's home; raises UsageError where none is known."""

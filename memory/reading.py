@@ -125,7 +125,7 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
 
 def show(call: Call) -> int:
     """Print one record, its outline, or one section."""
-    from memory import claims, lookup
+    from memory import claims, judging, ledger, lookup
 
     found, place = lookup.find_anywhere(call.place, call.settings, call.one("ID"))
     if place.key == call.place.key:
@@ -135,11 +135,15 @@ def show(call: Call) -> int:
     state = claims.check(found, place.root, place.git)
     inward = _inward(place, found, call.now)
     gone = ["%s is gone" % path for path, there in state.files if there is False]
-    facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), ("freshness", "; ".join([state.state, *gone])),
+    counts = ledger.read(ledger.holding(place, found.name)).counts(found.id)
+    reasons = judging.reasons(found)
+    outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
+    facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome, ("freshness", "; ".join([state.state, *gone])),
              ("file", place.path(found.name)), *_source(found, place), ("trouble", "; ".join(found.problems))]
     body, more, ways = _section(call, found)
     value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,
              "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
+             **judging.of(counts, call.now), "feedback": reasons,
              "problems": list(found.problems), **more}
     head = terminal.record(found, call.now, call.style(), facts)
     return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n"), *ways])

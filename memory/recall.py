@@ -10,7 +10,7 @@ from dataclasses import replace
 from struct import error as StructError
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory import claims, contexttags, linked, manifests, rank, segment, text, timewords
+from memory import claims, contexttags, ledger, linked, manifests, rank, segment, text, timewords
 from memory import query as search
 from memory.config import Config
 from memory.contexttags import Tag
@@ -58,8 +58,8 @@ def recall(place: Place, settings: Config, query: Query, now: float, offset: flo
     """Answer a query.
 
     now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the workspaces to search instead
-    of those that the query names.  uses, outcomes: counts by id, from the ledger.  semantic: vectors, for queries that want them.
-    links: add what the hits are linked with (linked.py).
+    of those that the query names.  uses, outcomes: counts by id in place of those of the ledgers.  semantic: vectors, for queries
+    that want them.  links: add what the hits are linked with (linked.py).
     Raises UsageError for an unknown workspace or kind.
     """
     with Searcher(place, settings, uses, outcomes, semantic) as searcher:
@@ -72,7 +72,7 @@ class Searcher:
     def __init__(self, place: Place, settings: Config, uses: Optional[Mapping[str, int]] = None,
                  outcomes: Optional[Mapping[str, Tuple[int, int]]] = None, semantic: Optional[Semantic] = None):
         self.place, self.settings, self.semantic = place, settings, semantic
-        self.uses, self.outcomes = uses or {}, outcomes or {}
+        self.given = None if uses is None and outcomes is None else (uses or {}, outcomes or {})
         self.shelves: Dict[str, Shelf] = {}
         self.expansion = rank.Expansion()
         self._around: Optional[Tuple[Tag, ...]] = None
@@ -218,10 +218,12 @@ class _Task:
 
     def _signals(self, pool: Sequence[Candidate], question: Optional[rank.Question]) -> rank.Signals:
         several = len({c.workspace for c in pool}) > 1
+        ids = {c.record.id for c in pool}
+        uses, outcomes = self.searcher.given or ledger.joined([shelf.tally for shelf in self.shelves], ids)
         words = frozenset(text.split(self.query.text.lower())) | {t.lower() for t in self.query.topics}
         tags = [(tag.name, tag.weight) for tag in self.context]
         return rank.Signals(self.now, str(self.searcher.settings["recall.rerank"]), self.query.versions, tags,
-                            self.searcher.uses, self.searcher.outcomes, self.searcher.place.key if several else "", words,
+                            uses, outcomes, self.searcher.place.key if several else "", words,
                             self.latest, frozenset(map(str, self.searcher.settings["recall.without"])))
 
     # ---- candidates

@@ -10,6 +10,7 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
     links              list of {relation, target}, of `relation: target`, or of `[[target]]`; `[[target]]` in the body is
                        one too, but not in an automatic record: there it is brackets that a command printed
     source             human | agent | auto        confidence  low | medium | high        pinned  true | false
+    feedback           list of `day up|down: reason`
     rule: rationale (required)    learning: accepted (an automatic one counts as a candidate without it, any other with
     `accepted: false`)    imported: origin (imports.py)
     plan: status (active | done | dropped)    resource: type, path, source_ref, refreshed    checkpoint: session,

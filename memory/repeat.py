@@ -6,15 +6,15 @@ Schema, version 1: `<cache>/digests/<key>.json`, sealed (sealed.py),
      "used":[["<path>",<mtime ns>,<ctime ns>,<size>,<inode>]]}
 
 (in one line).  The key is the SHA-256 of the command's words, options and settings; `files` of the name, time and size of
-every record of the place, `used` what stat says of the records that were read.  An entry lives for a day, and is absent
-where anything differs: an edit, a new record, another setting.
+every record of the place and the size of its ledgers, `used` what stat says of the records that were read.  An entry lives for
+a day, and is absent where anything differs: an edit, a new record, a use, another setting.
 """
 
 from __future__ import annotations
 
 import contextlib
 
-from memory import __version__, clock, files, sealed, walk
+from memory import __version__, clock, files, ledger, sealed, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,8 +56,10 @@ def _path(place: Place, key: str) -> str:
 
 
 def state(place: Place) -> str:
-    """Return what tells that a file of a place came, went or changed."""
+    """Return what tells that a file of a place came, went or changed, or that its ledgers tell more."""
     found = sorted((name, time, size) for name, _, time, size in walk.walk(place)[0])
+    paths = [each.path for each in ledger.ledgers(place)]
+    found += [(path, 0, files.posix.stat(path).st_size) for path in paths if files.exists(path)]
     return files.sha256(repr(found).encode("utf-8", "replace"))
 
 

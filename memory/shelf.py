@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Tuple
 
-from memory import delta, entry, files, index, indexer, rank, records, segment, text, walk
+from memory import delta, entry, files, index, indexer, ledger, rank, records, segment, text, walk
 from memory.errors import IndexFault
 from memory.paths import Place
 from memory.records import READ_LIMIT, Record
@@ -28,6 +28,7 @@ class Shelf:
         self._words: Dict[Tuple[str, int], Tuple[str, rank.Words, str]] = {}
         self._df: Dict[str, int] = {}
         self._facts: List[Tuple[int, int, int]] = []
+        self._tally: Optional[Dict[str, ledger.Fold]] = None
         try:
             self.index = index.open_index(place, watch=False)
             self._catch_up(now)
@@ -82,6 +83,13 @@ class Shelf:
     def is_stale(self) -> bool:
         """Whether the index on disk is behind the files, as far as this was noticed."""
         return self.index.stale or self._drifted or not (self.on_disk or self.is_foreign)
+
+    @property
+    def tally(self) -> Dict[str, ledger.Fold]:
+        """What became of the records: the folds of the place's ledgers by path, read once."""
+        if self._tally is None:
+            self._tally = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
+        return self._tally
 
     @property
     def is_foreign(self) -> bool:

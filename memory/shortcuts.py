@@ -1,8 +1,8 @@
 """UserPromptExpansion: dayleaf's slash commands, answered by the command line in a child.
 
-What is for the user alone (`status`, `why`, `standup`, `harvest`, `plan`, `on`, `off`) blocks the expansion: its text reaches the
-user, and no model is asked.  What the model is to work with (`recall`, `distill`, `learn`, `checkpoint`, `handoff`) becomes
-context beside the command's own text.  The arguments go to the child's stdin as they were typed, through no shell.
+What is for the user alone (`status`, `why`, `standup`, `harvest`, `plan`, `feedback`, `on`, `off`) blocks the expansion: its text
+reaches the user, and no model is asked.  What the model is to work with (`recall`, `distill`, `learn`, `checkpoint`, `handoff`)
+becomes context beside the command's own text.  The arguments go to the child's stdin as they were typed, through no shell.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     Event = dict[str, Any]
 
-SHOWN = ("status", "why", "standup", "harvest", "plan", "on", "off")
+SHOWN = ("status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
-WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan")
+WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
 TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
 UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 

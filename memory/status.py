@@ -5,7 +5,23 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memory import clock, config, contexttags, files, index, indexer, jsonio, paths, receipts, spend, terminal, text, vectors, why
+from memory import (
+    clock,
+    config,
+    contexttags,
+    files,
+    index,
+    indexer,
+    jsonio,
+    ledger,
+    paths,
+    receipts,
+    spend,
+    terminal,
+    text,
+    vectors,
+    why,
+)
 from memory.errors import IndexFault
 from memory.manifests import around
 from memory.store import Store
@@ -137,15 +153,38 @@ def index_lines(value: dict[str, Any]) -> list[str]:
 # ---- figures
 
 def figures(place: paths.Place, settings: config.Config, now: float) -> dict[str, Any]:
-    """Return counts by kind and topic, and what the receipts of this workspace say: pushes, times, tokens saved."""
+    """Return counts by kind and topic, what the receipts of this workspace say (pushes, times, tokens saved), and what the
+    ledgers say of records that are there: most and least used."""
     counts: dict[str, int] = {}
     topics: dict[str, int] = {}
+    learnings: dict[str, float] = {}
+    ids: set[str] = set()
     for record in Store(place, settings, now).each():
         counts[record.kind] = counts.get(record.kind, 0) + 1
         for topic in {*record.topics, *record.tags}:
             topics[topic] = topics.get(topic, 0) + 1
+        ids.add(record.id)
+        if record.kind == "learning" and record.accepted:
+            learnings[record.id] = record.created
+    pushes = _pushes(place)
+    pushed = pushes.pop("pushed")
     return {"records": counts, "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:20]),
-            **_pushes(place), "spend": spending(place, settings, now)["today"]}
+            **pushes, "mostPushed": _most(pushed), **_used(place, ids, learnings, pushed),
+            "spend": spending(place, settings, now)["today"]}
+
+
+def _most(counted: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:MOST_USED])
+
+
+def _used(place: paths.Place, ids: set[str], learnings: dict[str, float], pushed: dict[str, int]) -> dict[str, Any]:
+    """Return the records used most, and the learnings used least: of those with equal uses the ones pushed most, then the oldest.
+
+    ids: of the records that are there.  learnings: when each accepted one was made.  pushed: how often each was shown.
+    """
+    uses, _ = ledger.joined([{each.path: ledger.read(each) for each in ledger.ledgers(place)}], ids)
+    least = sorted(learnings, key=lambda id: (uses.get(id, 0), -pushed.get(id, 0), learnings[id], id))[:MOST_USED]
+    return {"mostUsed": _most(uses), "leastUsed": {id: {"uses": uses.get(id, 0), "pushed": pushed.get(id, 0)} for id in least}}
 
 
 def _pushes(place: paths.Place) -> dict[str, Any]:
@@ -172,9 +211,8 @@ def _pushes(place: paths.Place) -> dict[str, Any]:
             saved += _whole(row.get("saved"))
             for item in chosen or []:
                 used[str(item[0])] = used.get(str(item[0]), 0) + 1
-    most = sorted(used.items(), key=lambda item: (-item[1], item[0]))[:MOST_USED]
     return {"sessions": sessions, "prompts": prompts, "promptsGiven": given, "characters": chars,
-            "charactersPerSession": round(chars / sessions) if sessions else 0, "tokensSaved": saved, "mostPushed": dict(most),
+            "charactersPerSession": round(chars / sessions) if sessions else 0, "tokensSaved": saved, "pushed": used,
             "hooks": {event: {"runs": len(ms), "p50": percentile(ms, 50), "p95": percentile(ms, 95)}
                       for event, ms in sorted(times.items())}}
 
@@ -231,7 +269,10 @@ def figure_lines(value: dict[str, Any]) -> list[str]:
             ["saved", "{:,} tokens against loading every learning".format(value["tokensSaved"])],
             *(["hook " + event, "p50 %d ms, p95 %d ms over %s" % (row["p50"], row["p95"], terminal.count(row["runs"], "run"))]
               for event, row in value["hooks"].items()),
-            ["most pushed", ", ".join("%s (%d)" % item for item in value["mostPushed"].items()) or "nothing"], *money]
+            ["most pushed", ", ".join("%s (%d)" % item for item in value["mostPushed"].items()) or "nothing"],
+            ["most used", ", ".join("%s (%d)" % item for item in value["mostUsed"].items()) or "nothing"],
+            ["least used", ", ".join("%s (%d, pushed %d)" % (id, row["uses"], row["pushed"])
+                                     for id, row in value["leastUsed"].items()) or "nothing"], *money]
     return terminal.table(rows)
 
 

@@ -99,10 +99,10 @@ def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: s
     if len(sha256) != 64 or any(c not in "0123456789abcdef" for c in sha256):
         raise UsageError("'%s' is no SHA-256; give its 64 hexadecimal digits" % sha256[:80])
     line = jsonio.dump({"v": 1, "t": clock.iso(now), "workspace": workspace, "id": id, "sha256": sha256,
-                        "decision": decision, "by": by}) + "\n"
+                        "decision": decision, "by": by})
     path = home + "/" + LEDGER
     try:
-        files.append(path, (("\n" if _torn(path) else "") + line).encode("ascii"))
+        files.append_line(path, line)
     except OSError as error:
         raise StoreError("%s: not written, %s; check its permissions" % (path,
                                                                          (error.strerror or "").lower())) from error
@@ -156,16 +156,3 @@ def _ours(fd: int) -> bool:
         return True
     stat = files.posix.fstat(fd)
     return stat.st_uid in (0, files.posix.geteuid()) and not stat.st_mode & 0o022
-
-
-def _torn(path: str) -> bool:
-    """Tell whether a killed writer left a last line without its end."""
-    try:
-        fd = files.open_read(path)
-    except FileNotFoundError:
-        return False
-    try:
-        size = files.posix.fstat(fd).st_size
-        return size > 0 and files.read_at(fd, 1, size - 1) != b"\n"
-    finally:
-        files.posix.close(fd)
