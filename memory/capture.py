@@ -323,15 +323,22 @@ def on_event(event: dict[str, Any], env: dict[str, str], now: float, on_change: 
     a record that was written.  Raises OSError or StoreError, which the worker notes.
     """
     trigger = TRIGGERS.get(str(event.get("hook_event_name")))
-    session = paths.safe_id(event.get("session_id"))
-    path = transcript.trusted(event.get("transcript_path"), env)
-    if not trigger or not session or not path or event.get("agent_id") or env.get(hookio.NESTED):
+    session, path = subject(event, env)
+    if not trigger or not session:
         return
     place = paths.locate(env, hookio.project_dir(event, env))
     settings = config.load(place.home, place.root, env)
     if settings["capture.enabled"]:
         said = event.get("last_assistant_message")
         capture(place, settings, env, now, session, path, trigger, said if isinstance(said, str) else "", on_change)
+
+
+def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
+    """Return (session, path of its transcript) of a hook's event; ("", "") where it is no person's session."""
+    session = paths.safe_id(event.get("session_id"))
+    path = transcript.trusted(event.get("transcript_path"), env)
+    own = session and path and not event.get("agent_id") and not env.get(hookio.NESTED)
+    return (session, path) if own else ("", "")
 
 
 def capture(place: paths.Place, settings: config.Config, env: dict[str, str], now: float, session: str, path: str,

@@ -69,6 +69,11 @@ class Entry:
         return clean(_str(self._record.get("gitBranch")))
 
     @property
+    def prompt(self) -> str:
+        """The host's id of the prompt that a line of the user's belongs to; a hook gets it as `prompt_id`."""
+        return _str(self._record.get("promptId"))
+
+    @property
     def cwd(self) -> str:
         """The working directory, which drifts with the model's `cd`."""
         return _str(self._record.get("cwd"))

@@ -1,9 +1,9 @@
-"""Detached work behind the hooks: capture, the handoff's count, context tags, recovery of lost sessions, refresh, the mark
+"""Detached work behind the hooks: capture, uses, the handoff's count, context tags, recovery of lost sessions, refresh, the mark
 of what was announced, setting up the runtime."""
 
 from __future__ import annotations
 
-from memory import adoption, capture, config, files, handoff, hookio, indexer, paths, recovery
+from memory import adoption, capture, config, files, handoff, hookio, indexer, ledger, paths, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,16 +16,31 @@ SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
 
 
 def work(event: Event, env: Dict[str, str], now: float) -> None:
-    """Write the checkpoint that a PreCompact, Stop or SessionEnd event asks for, and tell the index.
+    """Write the checkpoint that a PreCompact, Stop or SessionEnd event asks for, tell the index, and note what was used.
 
     The folder of a new day is none that the index watches, and after a compaction the brief is asked for at once.
     """
     written: List[str] = []
     place = adoption.at(env, hookio.project_dir(event, env), now)
-    capture.on_event(event, env, now, written.append)
-    if written:
-        indexer.refresh(place, now, names=written)
-        embed(place, config.load(place.home, place.root, env), env, now)
+    settings = config.load(place.home, place.root, env)
+    try:
+        capture.on_event(event, env, now, written.append)
+        if written:
+            indexer.refresh(place, now, names=written)
+            embed(place, settings, env, now)
+    finally:
+        _note_uses(place, settings, event, env, now)
+
+
+def _note_uses(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
+    from memory import used
+
+    session, path = capture.subject(event, env)
+    try:
+        if session and settings["capture.enabled"]:
+            used.note(place, session, path, now)
+    except Exception as error:
+        hookio.note(env, "uses", error)
 
 
 def after_start(event: Event, env: Dict[str, str], now: float) -> None:
@@ -72,6 +87,8 @@ def _recover(place: paths.Place, settings: config.Config, event: Event, env: Dic
 def _refresh(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
     indexer.freshen(event, env, now)
     embed(place, settings, env, now)
+    for each in ledger.ledgers(place):  # what the hooks read of them may have been deleted
+        ledger.read(each)
 
 
 def _mark_announced(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:

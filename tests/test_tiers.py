@@ -20,7 +20,7 @@ TIERS = {
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims excerpt linked",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
              " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures statements"
-             " harvest checks templates review running graph",
+             " harvest checks templates review running graph used",
     "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting planning authoring ruling deciding resourcing linking importing judging",
 }
 ORDER = list(TIERS)
