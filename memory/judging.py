@@ -68,7 +68,8 @@ def _words(call: Call) -> tuple[str, str, str]:
     if word not in WORDS:
         raise unknown_word("feedback", word, WORDS)
     given = call.options.why if call.options.why is not None else rest
-    why = terminal.one_line(given.strip().removeprefix("--why").strip(" \"'"))
+    why = terminal.one_line(given.strip().removeprefix("--why").strip())
+    why = why[1:-1].strip() if len(why) > 1 and why[0] == why[-1] and why[0] in "'\"" else why
     if call.options.why is not None and not why:
         raise UsageError("an empty reason; leave --why out")
     return id, word, terminal.at_word(why, REASON)
