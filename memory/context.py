@@ -135,7 +135,8 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     chosen: Chosen = []
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
     if not picks and not state.prompts and choice.strategy != loader.LOAD_ALL:
-        recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in choice.misled]
+        below = loader.misled(found.place)
+        recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in below]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
     picked = [(record, relevance, reason) for doc, relevance, reason in picks for record in reread(found, [doc])
               if record.accepted and record.kind == "learning"]

@@ -112,7 +112,7 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
             id = index.doc(pick.number).id
             if id not in best or pick.relevance > best[id].relevance:
                 best[id] = pick
-    below = misled(index.place)
+    below = misled(index.place) if best else frozenset()
     order = [pick for _, pick in sorted(best.items(), key=lambda row: (row[0] in below, -row[1].relevance, row[1].number))]
     least = NEARLY * order[0].relevance if order else 0.0
     return Choice(name, [pick for pick in order[:config["load.top"]] if pick.relevance >= least], candidates, category, below)
