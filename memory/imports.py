@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
-from memory import archive, clock, composing, files, frontmatter, paths
+from memory import archive, clock, composing, files, frontmatter, paths, records
 from memory.bulk import Bulk
 from memory.errors import StoreError, UsageError
 from memory.sources import Skip
@@ -108,14 +108,15 @@ class Shelf:
         self.by_text.setdefault((kind, files.sha256(text)), name)
         if kind != paths.FOLDERS["resource"] and ORIGIN.encode() not in head:
             return
-        meta = _meta(data[:offset])
-        said, path = meta.get(ORIGIN), meta.get("path")
+        record = records.from_bytes(name, data[:offset], 0.0)
+        said, path = record.meta.get(ORIGIN), record.meta.get("path")
         ours = isinstance(said, dict) and said.get("from") == from_
-        origin: Dict[str, str] = said if isinstance(said, dict) and ours else {}
-        checksum = str(meta.get("checksum") or origin.get("checksum") or "")
+        origin = {key: str(value) for key, value in said.items()} if isinstance(said, dict) and ours else {}
+        checksum = str(record.meta.get("checksum") or origin.get("checksum") or "")
         # A resource that was refreshed since has the checksum of then: its body is no person's work.
-        untouched = origin.get("written", "")[:16] == files.sha256(text)[:16] or checksum != origin.get("checksum")
-        found = Standing(name, str(meta.get("id") or name), checksum, origin, untouched, _listed(meta.get("versions")))
+        refreshed = "" not in (checksum, origin.get("checksum", "")) and checksum != origin["checksum"]
+        untouched = refreshed or origin.get("written", "")[:16] == files.sha256(text)[:16]
+        found = Standing(name, record.id, checksum, origin, untouched, record.versions)
         if ours:
             self.by_key.setdefault((origin.get("path", ""), origin.get("part", "")), found)
         if kind == paths.FOLDERS["resource"] and isinstance(path, str):
@@ -127,7 +128,7 @@ class Shelf:
                 with suppress(StoreError):
                     origin = _meta(store.raw(letter + "/" + move.away)[:HEAD]).get(ORIGIN)
                     if isinstance(origin, dict) and origin.get("from") == from_:
-                        self.forgotten[origin.get("path", ""), origin.get("part", "")] = move.id
+                        self.forgotten[str(origin.get("path", "")), str(origin.get("part", ""))] = move.id
 
 
 def bring(store: Store, pieces: Iterable[Union[Piece, Skip]], from_: str, tier: str, dry: bool = False,
@@ -271,9 +272,3 @@ def _hash(text: str, digits: int) -> str:
 
 def _meta(head: bytes) -> Dict[str, Any]:
     return frontmatter.parse(head, full=True).meta
-
-
-def _listed(value: Any) -> Tuple[str, ...]:
-    from memory.records import labels
-
-    return labels(value)

@@ -373,6 +373,19 @@ def test_a_head_that_cannot_be_edited_is_skipped_and_the_rest_goes_on(tree, took
     assert found["changed"] >= 1 and found["changed"] + len(found["skipped"]) == 2
 
 
+@pytest.mark.parametrize("head", ["origin: tree", "origin: {from: tree, path: [a], checksum: {x: 1}}", "origin: {from: tree}",
+                                  "id: \"x; rm -rf /\"\norigin: {from: tree, path: my ref/docs/v1/a.md, written: [1]}"])
+def test_an_origin_that_somebody_made_up_does_no_harm(tree, run, place, head):
+    """A cloned repository may say what it likes of its records."""
+    tree("docs/v1/a.md")
+    path = Path(place.shared, "resources", "theirs.md")
+    path.parent.mkdir(parents=True)
+    path.write_text(f"---\ntype: doc\n{head}\n---\n\nTheirs.\n")
+    before = path.read_bytes()
+    done = run("import", "tree", str(tree.root))
+    assert (done.returncode, done.stderr) == (0, "") and "rm -rf" not in done.stdout and path.read_bytes() == before
+
+
 def test_progress_is_told_up_to_the_last_piece(place, now):
     """And a bar is never longer than its twenty cells."""
     import vault
