@@ -21,6 +21,7 @@ from memory import (
     frontmatter,
     git,
     hookio,
+    lessons,
     paths,
     plans,
     progress,
@@ -76,6 +77,7 @@ class Capture:
             self.read()
         if closing or state.units >= self.settings["capture.stopAfter"]:
             name = self.write(trigger)
+            self._learn()
         if closing:
             self.close()
         progress.save(state)
@@ -224,7 +226,7 @@ class Capture:
         made, changed = checkpoint.paths_of(facts)
         dead = trigger == "recovery"  # what is checked out now says nothing about a session of before
         return {"trigger": trigger, "branch": (facts.branch if dead else head.branch) or None,
-                "commit": (next((h for h, _ in reversed(facts.commits) if h), "") if dead else head.commit) or None,
+                "commit": (next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit) or None,
                 "files": (changed + made)[:40] or None, "plan": self._plan(dead) or None, "until": facts.until or None}
 
     def _plan(self, dead: bool) -> str:
@@ -272,6 +274,14 @@ class Capture:
         self.state.checksum = files.sha256(data)
         return name
 
+    def _learn(self) -> None:
+        """Note what the stretch teaches, beside the checkpoint that tells it; the worker makes candidates of it."""
+        state = self.state
+        for lesson in lessons.lessons(state.facts) if state.name and self.settings["capture.lessons"] else ():
+            if lesson.key not in state.learned and len(state.learned) < lessons.MOST:
+                state.learned.append(lesson.key)
+                state.lessons.append({**lesson._asdict(), "checkpoint": state.name})
+
     def close(self) -> None:
         """End the stretch: later work opens the next checkpoint."""
         state = self.state
@@ -285,12 +295,12 @@ class Capture:
 
 def _carry(facts: Facts) -> Facts:
     """Return what the next stretch must know of the one before: open calls, last request, failures without a fix."""
-    runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.at)
-    passed = {r.key: r.at for r in runs if r.outcome == shell.OK}
-    failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.at]
+    runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.last)
+    passed = {r.key: r.last for r in runs if r.outcome == shell.OK}
+    failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.last]
     return Facts(pending=dict(facts.pending), tasks=dict(facts.tasks), muted=facts.muted, bang=facts.bang,
                  branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier),
-                 failing=failing[-10:])
+                 failing=failing[-10:], touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
 
 
 def _walk(value: Any, visit: Callable[[str], Any]) -> Any:

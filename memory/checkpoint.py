@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from memory import shell, text
-from memory.facts import CODE, TRIVIAL, Facts, Fix, fixes, sentences_of, wide
+from memory.facts import CODE, TRIVIAL, Facts, sentences_of, wide
+from memory.fixes import Fix, fixes
 
 BODY, TITLE = 6000, 70  # characters
 _NEXT = (
@@ -107,11 +108,11 @@ def _requests(facts: Facts) -> list[str]:
 
 def _done(facts: Facts) -> list[str]:
     made, changed = paths_of(facts)
-    lines = [("commit " + h).rstrip() + ": " + one_line(s, 120) for h, s in facts.commits[-12:]]
+    lines = [("commit " + h).rstrip() + ": " + one_line(s, 120) for h, s, _ in facts.commits[-12:]]
     for word, names in (("created", made), ("edited", changed)):
         if names:
             extra = " and %d more" % (len(names) - 25) if len(names) > 25 else ""
-            lines.append(word + " " + ", ".join(_code(n, 120) for n in names[:25]) + extra)
+            lines.append(word + " " + ", ".join(code(n, 120) for n in names[:25]) + extra)
     told = ["subagent%s: %s" % (" (%s)" % facts.tasks[a] if a in facts.tasks else "", one_line(report, 300))
             for a, report in facts.reports.items()]
     return lines + list(dict.fromkeys(told))[-6:]
@@ -123,7 +124,7 @@ def _commands(facts: Facts) -> list[str]:
     good = [r for r in last.values() if not r.bad and not (r.is_test and r.summary)]
     lines = []
     for run in [*bad[-10:], *good[-10:]]:
-        line = ("✗ " if run.bad else "✓ " if run.outcome == shell.OK else "· ") + _code(run.command)
+        line = ("✗ " if run.bad else "✓ " if run.outcome == shell.OK else "· ") + code(run.command)
         if run.outcome != shell.OK:
             line += " → " + run.outcome
         if run.bad and run.detail:
@@ -134,22 +135,22 @@ def _commands(facts: Facts) -> list[str]:
 
 def _tests(facts: Facts) -> list[str]:
     last = list({r.command: r for r in facts.runs if r.is_test and r.summary}.values())[-6:]
-    return ["%s %s → %s" % ("✗" if r.bad else "✓", _code(r.command), one_line(r.summary, 160)) for r in last]
+    return ["%s %s → %s" % ("✗" if r.bad else "✓", code(r.command), one_line(r.summary, 160)) for r in last]
 
 
 def _fix(fix: Fix) -> str:
     why = one_line(fix.failure.detail.partition("\n")[0], 160)
-    by = ", ".join(_code(p, 120) for p in fix.files[:5]) or " and ".join(map(_code, fix.commands))
-    line = "%s → %s%s" % (_code(fix.failure.command), fix.failure.outcome, ": " + why if why else "")
-    again = "" if fix.success.command == fix.failure.command else " (%s)" % _code(fix.success.command)
+    by = ", ".join(code(p, 120) for p in fix.files[:5]) or " and ".join(map(code, fix.commands))
+    line = "%s → %s%s" % (code(fix.failure.command), fix.failure.outcome, ": " + why if why else "")
+    again = "" if fix.success.command == fix.failure.command else " (%s)" % code(fix.success.command)
     return "%s; passed%s after %s %s" % (line, again, "editing" if fix.files else "running", by)
 
 
 def _open(facts: Facts) -> list[str]:
-    last = {r.key: r for r in sorted(facts.runs, key=lambda r: r.at)}
+    last = {r.key: r for r in sorted(facts.runs, key=lambda r: r.last)}
     failing = [r for r in last.values() if r.bad and r.is_gate]
     reasons = [(r, r.summary or r.detail.partition("\n")[0] or r.outcome) for r in failing[-4:]]
-    lines = ["%s still fails: %s" % (_code(r.command), one_line(reason, 160)) for r, reason in reasons]
+    lines = ["%s still fails: %s" % (code(r.command), one_line(reason, 160)) for r, reason in reasons]
     return lines + [one_line(q, 280) for q in facts.questions]
 
 
@@ -188,7 +189,8 @@ def short(value: str, most: int) -> str:
     return value if len(value) <= most else value[:most - 1].rstrip() + "…"
 
 
-def _code(value: str, most: int = 200) -> str:
+def code(value: str, most: int = 200) -> str:
+    """Quote a command or a path: its first line, at most `most` characters of it, without the `cd` before it."""
     value = re.sub(r"^cd \S+ && ", "", value)
     first, newline, _ = value.strip().partition("\n")
     value = short(" ".join(first.split()) + (" …" if newline else ""), most)

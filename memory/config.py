@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DEFAULTS: Values = {
     "capture.enabled": True,  # write checkpoints from the hooks
     "capture.stopAfter": 8,  # Stop writes only after this many new edits, commands and prompts
+    "capture.lessons": True,  # make candidates of failures whose fix is likely known
     "capture.summarise": False,  # let a model reword a checkpoint; off: no hook ever calls a model
     "load.enabled": True,  # any push at all
     "load.session": True,  # the brief at session start
@@ -65,7 +66,7 @@ DEFAULTS: Values = {
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled", "load.enabled", "load.session", "load.prompt", "load.rules", "load.resume", "load.top",
+    "capture.enabled", "capture.lessons", "load.enabled", "load.session", "load.prompt", "load.rules", "load.resume", "load.top",
     "load.promptChars", "load.sessionChars", "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
 )
 CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}

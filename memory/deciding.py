@@ -107,8 +107,8 @@ def _decide(call: Call, store: Store, matter: Matter, record: Record, data: byte
 
 def told(call: Call, done: list[dict[str, Any]], noun: str) -> int:
     """Say what was decided."""
-    return call.answer(done, ["%s %s  %s" % (DONE[one["decision"]], one["id"], one["title"]) for one in done]
-                       or ["no %s was decided on" % noun])
+    return call.answer(done, ["%s %s  %s" % (DONE.get(one["decision"], one["decision"]), one["id"], one["title"])
+                              for one in done] or ["no %s was decided on" % noun])
 
 
 def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
@@ -129,10 +129,29 @@ def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str)
     return [*lines, "%s, sha256 %s" % (terminal.count(len(data), "byte"), now)]
 
 
-def go_through(call: Call, matters: Sequence[Matter]) -> int:
-    """Ask about all that waits, one by one, and say how many candidates wait."""
-    need_person(call, " or ".join("a " + matter.noun for matter in matters), call.verb)
+def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) -> int:
+    """Ask about all that waits, one by one, and say how many candidates are left.
+
+    candidates: go on with these, and not only count them.
+    """
+    from memory import harvesting
+
+    nouns = [*(matter.noun for matter in matters), *(["candidate"] if candidates else [])]
+    need_person(call, " or ".join("a " + noun for noun in nouns), " ".join([call.verb, *call.words]))
     store = call.store()
+    done, quitted = _through(call, store, matters)
+    learnt = harvesting.go_through(call, store) if candidates and not quitted else []
+    call.indexed()
+    done += [{"id": record.id, "decision": decision, "title": terminal.one_line(record.title)} for record, decision in learnt]
+    told(call, done, " and no ".join(nouns))
+    left = len(harvesting.candidates(store))
+    if left:
+        sys.stderr.write("%s: `dayleaf review`\n" % harvesting.wait(left))
+    return 0
+
+
+def _through(call: Call, store: Store, matters: Sequence[Matter]) -> tuple[list[dict[str, Any]], bool]:
+    """Ask about everything of some matters that waits; returns what was decided, and whether the person quit."""
     waiting = [(matter, one) for matter in matters for one in matter.waiting(store, call.place)]
     done: list[dict[str, Any]] = []
     for number, (matter, one) in enumerate(waiting, 1):
@@ -140,15 +159,9 @@ def go_through(call: Call, matters: Sequence[Matter]) -> int:
                                             terminal.one_line(one.record.title), one.why)
         decided = _answered(call, store, matter, one.record.name, where)
         if decided is None:
-            break
+            return done, True
         done += decided
-    call.indexed()
-    told(call, done, " and no ".join(matter.noun for matter in matters))
-    candidates = sum(not record.accepted for record in store.each(("learning",)))
-    if candidates:
-        sys.stderr.write("%s %s: `dayleaf harvest review`\n" % (
-            terminal.count(candidates, "candidate"), "waits" if candidates == 1 else "wait"))
-    return 0
+    return done, False
 
 
 def _answered(call: Call, store: Store, matter: Matter, name: str, where: str) -> list[dict[str, Any]] | None:

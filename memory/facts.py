@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 MARK = "dayleaf-distill-prompt"  # in the first line of every prompt that dayleaf itself gives to a model
 _NEAR = 60  # commands back in which a repeated one counts as repeated
 _SUBSTANCE = 20  # characters: "OK." says nothing about where the work stands
-_LONG = 20000  # characters of a command that is judged
+_LONG = 20000  # characters of a command that is judged, and of a patch
+_HUNK = 1000  # characters of what an edit changed
 _TOLD = {"Bash": "command", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
          "NotebookEdit": "notebook_path", "Agent": "description", "Task": "description"}  # what of the input is told
 _MOST = {"requests": 24, "decisions": 24, "runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24}
@@ -43,11 +44,13 @@ _WRITTEN = re.compile(r"(?:^|[;&|\n]\s*)cat\s*>>?\s*['\"]?([^\s'\"<>&|;]+)['\"]?
 
 @dataclass
 class Edit:
-    """A file made or changed: when it was last touched, its path (relative inside the project), whether it was made."""
+    """A file made or changed: when it was last touched, its path (relative inside the project), whether it was made, and the
+    lines that went and came (`-old`, `+new`)."""
 
     at: str
     path: str
     made: bool
+    hunk: str = ""
 
 
 @dataclass
@@ -55,10 +58,11 @@ class Facts:
     """What a stretch of a session did.
 
     requests, decisions, questions: sentences, oldest first.  runs: commands that mattered.  edits: files, oldest first.
-    commits: (hash or "", subject).  reports: last words of each subagent by its file; tasks: what each was for.
+    commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks: what each was for.
     said: the model's last statement of substance.  pending: tool calls without a result yet.  bang: the person's `!`
     command without its output yet.  muted: "" | "text" (the model may be quoting memories) | "all" (our own model
-    prompt).  earlier: the last request before this stretch.  failing: failures of before, for what fixes them now.
+    prompt).  earlier: the last request before this stretch.  failing: failures of before, for what fixes them now;
+    touched: files edited before.
     until: the latest instant.  branch, cwd: as the host noted them.
     """
 
@@ -72,6 +76,7 @@ class Facts:
     tasks: dict[str, str] = field(default_factory=dict)
     pending: dict[str, list[str]] = field(default_factory=dict)
     failing: list[Run] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
     said: str = ""
     earlier: str = ""
     muted: str = ""
@@ -79,16 +84,6 @@ class Facts:
     until: str = ""
     branch: str = ""
     cwd: str = ""
-
-
-@dataclass(frozen=True)
-class Fix:
-    """A failure and what made the same thing pass: the edits, else the commands, between the two."""
-
-    failure: Run
-    success: Run
-    files: tuple[str, ...]
-    commands: tuple[str, ...]
 
 
 def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
@@ -207,7 +202,7 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> int:
         done = _ran(facts, judged, entry.text)
         if not entry.failed:
             for path in _WRITTEN.findall(given):
-                done += _edited(facts, entry.at, path, False, roots)
+                done += _edited(facts, Edit(entry.at, path, False), roots)
         return done
     if name in ("Agent", "Task"):
         agent = entry.data.get("agentId") if isinstance(entry.data, dict) else None
@@ -217,8 +212,19 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> int:
     if name and not entry.failed:
         made = (entry.data.get("type") == "create" if isinstance(entry.data, dict) and "type" in entry.data
                 else entry.text.startswith("File created"))
-        return _edited(facts, entry.at, given, made, roots)
+        return _edited(facts, Edit(entry.at, given, made, _hunk(entry.data)), roots)
     return 0
+
+
+def _hunk(data: object) -> str:
+    """Return the lines that an edit took out and put in, of the host's structured result; none of a file with private parts."""
+    patch = data.get("structuredPatch") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or "<private" in str(data.get("originalFile") or "").lower():
+        return ""
+    lines = [line for part in patch if isinstance(part, dict) and isinstance(part.get("lines"), list)
+             for line in part["lines"] if isinstance(line, str)] if isinstance(patch, list) else []
+    whole = transcript.clean(clip("\n".join(lines), _LONG)) if lines else ""
+    return clip("\n".join(line for line in whole.split("\n") if line[:1] in ("-", "+") and line[1:].strip()), _HUNK)
 
 
 def _ran(facts: Facts, judged: Run | None, output: str) -> int:
@@ -226,10 +232,10 @@ def _ran(facts: Facts, judged: Run | None, output: str) -> int:
         return 0
     if judged.outcome in (shell.OK, shell.BY_HAND) and "git" in judged.command:
         output = transcript.clean(output)
-        known = {tuple(commit) for commit in facts.commits}
-        made = [[h, clip(s)] for h, s in git.commits(judged.command, output) if (h, clip(s)) not in known]
+        known = {tuple(commit[:2]) for commit in facts.commits}
+        made = [[h, clip(s), judged.at] for h, s in git.commits(judged.command, output) if (h, clip(s)) not in known]
         facts.commits.extend(made)
-        for name, subject in git.logged(output) if any(not h for h, _ in facts.commits) else ():
+        for name, subject in git.logged(output) if any(not h for h, *_ in facts.commits) else ():
             for commit in facts.commits:
                 if not commit[0] and commit[1] == subject:
                     commit[0] = name
@@ -237,11 +243,11 @@ def _ran(facts: Facts, judged: Run | None, output: str) -> int:
         if made:
             return 1  # the commit tells it
     judged.command, judged.detail, judged.summary = clip(judged.command), clip(judged.detail), clip(judged.summary)
-    last = next((r for r in reversed(facts.runs[-_NEAR:]) if r.command == judged.command), None)
-    if last is not None and last.outcome == judged.outcome and not last.bad:
-        last.at, last.summary, last.count = judged.at, judged.summary, last.count + 1
-    elif last is not None and last.outcome == judged.outcome:
-        last.detail, last.count = judged.detail or last.detail, last.count + 1
+    last = next((r for r in reversed(facts.runs[-_NEAR:]) if r.key == judged.key
+                 and (r.command == judged.command or (r.bad and not judged.bad))), None)
+    if last is not None and _repeats(judged, last):
+        last.last, last.count = judged.at, last.count + 1
+        last.detail, last.summary = judged.detail or last.detail, judged.summary
     else:
         facts.runs.append(judged)
     if len(facts.runs) > 2 * _MOST["runs"]:
@@ -250,16 +256,24 @@ def _ran(facts: Facts, judged: Run | None, output: str) -> int:
     return 1
 
 
-def _edited(facts: Facts, at: str, path: str, made: bool, roots: tuple[str, ...]) -> int:
-    path = path.replace("\n", " ")
+def _repeats(run: Run, before: Run) -> bool:
+    """Tell whether a run went as the one before: a success again, or a failure with the same error."""
+    if run.command != before.command or run.outcome != before.outcome or run.masked != before.masked:
+        return False
+    return not run.bad or shell.normal(run.detail) == shell.normal(before.detail)
+
+
+def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...]) -> int:
+    """Add an edit; to the one before it where that was of the same file and nothing ran between them."""
+    path = edit.path.replace("\n", " ")
     if not path:
         return 0
-    path = relative(path, (*roots, facts.cwd))
-    if facts.edits and facts.edits[-1].path == path:
-        facts.edits[-1].at = at
-        facts.edits[-1].made |= made
+    edit.path = clip(relative(path, (*roots, facts.cwd)))
+    last = facts.edits[-1] if facts.edits else None
+    if last is not None and last.path == edit.path and not any(run.last > last.at for run in facts.runs[-_NEAR:]):
+        last.at, last.made, last.hunk = edit.at, last.made or edit.made, clip((last.hunk + "\n" + edit.hunk).strip(), _HUNK)
     else:
-        facts.edits.append(Edit(at, clip(path), made))
+        facts.edits.append(edit)
     del facts.edits[:-_MOST["edits"]]
     return 1
 
@@ -283,35 +297,3 @@ def _trim(facts: Facts) -> None:
 def worth(facts: Facts) -> bool:
     """Tell whether anything is worth a checkpoint: work, a decision, or a subagent's report."""
     return bool(facts.edits or facts.commits or facts.runs or facts.decisions or facts.reports)
-
-
-def fixes(facts: Facts) -> list[Fix]:
-    """Find failures followed by their fix.
-
-    The success is the next run of the same command or of the same program and verb; else of the same program after an
-    edit of a file that the failure names.  Between the two stands an edit or another command that mattered: a plain
-    rerun fixes nothing.
-    """
-    runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.at)
-    found: dict[str, Fix] = {}
-    for at, failure in enumerate(runs):
-        later = [r for r in runs[at + 1:] if r.outcome == shell.OK and r.at > failure.at] if failure.bad else []
-        success = next((r for r in later if r.key == failure.key), None) or _kindred(failure, later, facts)
-        if success is None:
-            continue
-        between = tuple(dict.fromkeys(e.path for e in facts.edits if failure.at < e.at < success.at))
-        ran = [r.command for r in later if r.at < success.at and r.key != failure.key and not r.is_test]
-        if between or ran:
-            fix = Fix(failure, success, between, tuple(dict.fromkeys(ran))[-3:])
-            found.setdefault(failure.key + "\n" + failure.detail, fix)
-    return list(found.values())
-
-
-def _kindred(failure: Run, later: list[Run], facts: Facts) -> Run | None:
-    """Return the next success of the same program after an edit of a file that the failure names."""
-    program = failure.key.partition(" ")[0]
-    later = [r for r in later if r.key.partition(" ")[0] == program]
-    named = set(re.findall(r"\w{3,}", failure.command + "\n" + failure.detail)) if later else set()
-    stems = ((e.at, e.path.rpartition("/")[2].partition(".")[0]) for e in facts.edits if e.at > failure.at)
-    edited = next((at for at, stem in stems if stem in named), "") if named else ""
-    return next((r for r in later if r.at > edited), None) if edited else None

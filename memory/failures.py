@@ -1,8 +1,6 @@
 """Failures that come back, and what made them pass: read from the `Commands` and `Fixed` sections of checkpoints.
 
-Two failures are the same where program and verb are (`npm test`) and the first line of the error is, after numbers, hashes,
-quoted values and the folders of absolute paths are put aside; a quoted identifier stays, for it tells one KeyError from
-another.  A line such as `assert 1 == 2` tells nothing then, and counts as no failure.
+Two failures are the same where their signatures are (fixes.py).
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory import shell
+from memory.fixes import signature
 from memory.records import Record
 
 _SECTION = re.compile(r"#{1,6}\s+(\S.*?)\s*$")
@@ -20,19 +18,7 @@ _FIXED = re.compile(r"- " + _CODE % ("a", "a") + r" → [\w ]+?(?:: (?P<why>.*))
                     + r"\))? after (?P<how>(?:editing|running) `.*)$")
 _FAILED = re.compile(r"- ✗ " + _CODE % ("a", "a") + r" → [\w ]+: (?P<why>.*?)(?: \(×\d+\))?$")
 _STEP = re.compile(r"`` .+? ``|`[^`]+`")
-_NORMAL = (  # in this order
-    (re.compile(r"^E\s+"), ""),
-    (re.compile(r"(?:[A-Za-z]:|(?<![\w.]))(?:[\\/][\w.@+~ -]*[\w.@+~-])*[\\/](?=[\w.@+~-])"), "/"),
-    (re.compile(r"\b(?:0x[0-9a-fA-F]+|[0-9a-f]{8}-[0-9a-f-]{20,40}|(?=[0-9a-f]*\d)[0-9a-f]{7,64})\b"), "#"),
-    (re.compile(r"(?P<q>['\"])(?![A-Za-z_][\w.:/@-]*(?P=q))[^'\"]*(?P=q)"), "'#'"),
-    (re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*"), "#"),
-    (re.compile(r"\s+"), " "),
-)
 _LINE = 2000  # characters of a line that is read
-_WORD = re.compile(r"[^\W\d_]{3,}")
-_EMPTY = frozenset("assert assertionerror assertion error errors exit code status failed fails failure failures process "
-                   "completed returned command line file exception none true false test tests passed the and for with not"
-                   .split())
 
 
 @dataclass(frozen=True)
@@ -74,15 +60,6 @@ def _seen(record: Record) -> Iterable[tuple[tuple[str, str], Seen]]:
             mark = signature(command, error)
             if mark is not None:
                 yield mark, Seen(record, command, error, match.groupdict().get("how") or "")
-
-
-def signature(command: str, error: str) -> tuple[str, str] | None:
-    """Return what two runs of the same failure share, or None where the error's line tells nothing."""
-    judged = shell.run(command, "", "", None, True)
-    for pattern, plain in _NORMAL:
-        error = pattern.sub(plain, error)
-    words = {word for word in _WORD.findall(error.lower()) if word not in _EMPTY}
-    return (judged.key, error.strip().lower()) if judged is not None and len(words) >= 2 else None
 
 
 def steps(how: str) -> list[str]:

@@ -16,16 +16,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory import checkpoint, clock, failures, files, statements, terminal
+from memory import checkpoint, clock, failures, statements, terminal
 from memory.digest import Bullet, Source, clean
 from memory.failures import Seen
-from memory.records import Record
+from memory.fixes import key_of
+from memory.records import MADE_OF, Record
 from memory.statements import Shelf, Statement
 from memory.units import units
 
 LIMIT = 10
 TITLE = 80  # characters
-KEY = "harvest"  # of a candidate's frontmatter: what it was made of, so that what was rejected never comes back
 FACT_CHECKPOINTS, SESSIONS = 3, 2
 FACT = 0.4  # weight of a fact
 _BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
@@ -78,11 +78,6 @@ def session(record: Record) -> str:
     return said if isinstance(said, str) and said else clock.day(record.created)
 
 
-def key_of(kind: str, *parts: str) -> str:
-    """Return the key of what a proposal was made of."""
-    return files.sha256("\0".join((kind, *parts)).encode("utf-8", "replace"))[:16]
-
-
 def _key_of_text(said: str) -> str:
     return key_of("statement", *sorted(statements.terms_of(said)))
 
@@ -92,7 +87,7 @@ class _Known:
 
     def __init__(self, known: Iterable[Record], drafts: Sequence[_Draft] = ()):
         known = list(known)
-        self._keys = {str(record.meta.get(KEY) or "") for record in known}
+        self._keys = {str(record.meta.get(MADE_OF) or "") for record in known}
         said = [(text, statements.terms_of(text)) for record in known for text in _pieces(record)]
         self._shelf = Shelf(statements.frequency([*(terms for _, terms in said),
                                                   *(statements.terms_of(draft.said) for draft in drafts)]))
@@ -144,7 +139,7 @@ def _failure(mark: tuple[str, str], seen: Sequence[Seen], sessions: int) -> _Dra
     fixed = [one for one in seen if one.how]
     steps = Counter(step for one in fixed for step in set(failures.steps(one.how)))
     last, sources = seen[-1], _distinct(one.record for one in seen)
-    lines = ["%s fails with" % _code(last.command), "", "    " + last.error, "", "What made it pass:", ""]
+    lines = ["%s fails with" % checkpoint.code(last.command), "", "    " + last.error, "", "What made it pass:", ""]
     lines += ["- %s after %s (%s)" % (clock.day(one.record.created), one.how, one.record.id) for one in fixed[-6:]]
     told = "failed in %s of %s, %s" % (terminal.count(len(sources), "checkpoint"), terminal.count(sessions, "session"),
                                        terminal.count(len(fixed), "fix"))
@@ -229,7 +224,3 @@ def _tags(sources: Sequence[Record]) -> tuple[str, ...]:
 def _title(said: str) -> str:
     """Return the first clause of a statement that is long enough to stand alone."""
     return terminal.at_word(checkpoint.one_line(said).rstrip(".。 "), TITLE)
-
-
-def _code(command: str) -> str:
-    return "`` %s ``" % command if "`" in command else "`%s`" % command

@@ -21,7 +21,7 @@ QUESTION = ("Which lessons, decisions with their reasons, and fixes of recurring
             "later sessions?")
 SENT, SENT_CHARS = 40, 100_000  # newest checkpoints that a model gets, and characters of their bodies together
 OPTIONS = ("since", "session", "limit", "provider", "dry_run")
-REVIEW = "`dayleaf harvest review` in a terminal of your own decides on them"
+REVIEW = "`dayleaf review` in a terminal of your own decides on them"
 
 
 def harvest(call: Call) -> int:
@@ -104,12 +104,11 @@ def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], l
 
 
 def _written(store: Store, proposal: Proposal) -> Record:
-    from memory.harvest import KEY
-    from memory.records import derived_links
+    from memory.records import MADE_OF, derived_links
 
     links = derived_links(proposal.from_ids)
     return store.add("learning", proposal.title, proposal.body, tags=proposal.tags, source="auto",
-                     extra={"confidence": "low", "links": links, KEY: proposal.key})
+                     extra={"confidence": "low", "links": links, MADE_OF: proposal.key})
 
 
 def _json(proposal: Proposal, kept: Record | None) -> dict[str, Any]:
@@ -128,16 +127,16 @@ def _said(found: Sequence[Proposal], kept: Sequence[Record | None], read: int, w
     if not found:
         lines.append("nothing new in %s" % terminal.count(read, "checkpoint") if read else "no checkpoint to harvest")
     lines += ["note: " + note for note in notes]
-    return lines + (["%s; %s" % (_wait(waiting), REVIEW)] if waiting else [])
+    return lines + (["%s; %s" % (wait(waiting), REVIEW)] if waiting else [])
 
 
-def _wait(number: int) -> str:
+def wait(number: int) -> str:
     return "%s %s" % (terminal.count(number, "candidate"), "waits" if number == 1 else "wait")
 
 
 # ---- deciding
 
-def _candidates(store: Store) -> list[Record]:
+def candidates(store: Store) -> list[Record]:
     """Return the candidates, oldest first."""
     return sorted((r for r in store.each(("learning",)) if not r.accepted), key=lambda r: (r.created, r.id))
 
@@ -146,9 +145,9 @@ def _list(call: Call, words: list[str]) -> int:
     """Show the candidates that wait."""
     if words:
         raise UsageError("harvest list takes no more words, not '%s'" % shown(words[0]))
-    waiting = _candidates(call.store())
+    waiting = candidates(call.store())
     rows = [[terminal.one_line(r.id), terminal.age(call.now - r.created), terminal.one_line(r.title)] for r in waiting]
-    lines = [*terminal.table(rows, right=(1,)), "%s; %s" % (_wait(len(rows)), REVIEW)] if rows else ["no candidate waits"]
+    lines = [*terminal.table(rows, right=(1,)), "%s; %s" % (wait(len(rows)), REVIEW)] if rows else ["no candidate waits"]
     return call.answer([{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines)
 
 
@@ -157,7 +156,7 @@ def _named(call: Call, store: Store, verb: str, words: list[str]) -> list[Record
     if not words:
         raise UsageError("harvest %s wants an ID%s; `dayleaf harvest list` names them" % (verb, " or `all`" * (verb == "accept")))
     if verb == "accept" and words == ["all"]:
-        return _candidates(store)
+        return candidates(store)
     found = list({record.id: record for record in map(store.find, words)}.values())
     for record in found:
         if record.kind != "learning" or record.accepted:
@@ -222,8 +221,12 @@ def _review(call: Call, words: list[str]) -> int:
     if words:
         raise UsageError("harvest review takes no more words; `dayleaf harvest accept %s` decides on one" % shown(words[0]))
     need_person(call, "a candidate", "harvest review")
-    store = call.store()
-    waiting = _candidates(store)
+    return _decided(call, go_through(call, call.store()))
+
+
+def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
+    """Ask about every candidate; returns those that were decided on, with `accepted` or `rejected`."""
+    waiting = candidates(store)
     done: list[tuple[Record, str]] = []
     for number, record in enumerate(waiting, 1):
         decision, record = _answered(call, store, record, "%d of %d" % (number, len(waiting)))
@@ -231,7 +234,7 @@ def _review(call: Call, words: list[str]) -> int:
             break
         if decision != "skipped":
             done.append((record, decision))
-    return _decided(call, done)
+    return done
 
 
 def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str, Record]:

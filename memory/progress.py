@@ -1,11 +1,12 @@
 """Where the capture of one session stands, kept between its workers.
 
-State, version 1: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
+State, version 2: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 
-    {"v":1, "first": uuid of the session's first entry, "since": instant up to which older checkpoints already tell
+    {"v":2, "first": uuid of the session's first entry, "since": instant up to which older checkpoints already tell
      (after a lost state), "units": new work since the last write, "size": bytes of the transcript read, "name",
      "checksum": the open checkpoint, "secret": a secret was redacted in this stretch, "kin": sessions with the same
-     first entry (forks)}
+     first entry (forks), "lessons": what the session taught and no record tells yet (lessons.Lesson by name, and "checkpoint":
+     the record that tells it), "learned": keys of all that it taught}
     {"spans": {file: [offset read, offset of the stretch's start, offset of the last write]}, "facts": facts of the
      stretch, redacted, "bases": [facts carried into the stretch, facts carried over the last write],
      "seen": 12 hex digits of each entry's uuid, run together}
@@ -23,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
@@ -39,13 +40,15 @@ class State:
     checksum: str = ""
     secret: bool = False
     kin: list[str] = field(default_factory=list)
+    lessons: list[dict[str, Any]] = field(default_factory=list)
+    learned: list[str] = field(default_factory=list)
     spans: dict[str, list[int]] = field(default_factory=dict)
     facts: Facts = field(default_factory=Facts)
     bases: list[Facts] = field(default_factory=lambda: [Facts(), Facts()])
     seen: set[str] = field(default_factory=set)
 
 
-_HEAD = ("first", "since", "units", "size", "name", "checksum", "secret", "kin")
+_HEAD = ("first", "since", "units", "size", "name", "checksum", "secret", "kin", "lessons", "learned")
 
 
 def load(path: str) -> State | None:
@@ -76,8 +79,8 @@ def plain(facts: Facts) -> dict[str, Any]:
     """Turn facts into what JSON can hold."""
     value = dict(vars(facts))
     for key in ("runs", "failing"):
-        value[key] = [[r.at, r.command, r.key, r.outcome, r.detail, r.summary, r.count] for r in value[key]]
-    value["edits"] = [[e.at, e.path, e.made] for e in facts.edits]
+        value[key] = [[r.at, r.command, r.key, r.outcome, r.detail, r.summary, r.count, r.last, r.masked] for r in value[key]]
+    value["edits"] = [[e.at, e.path, e.made, e.hunk] for e in facts.edits]
     return value
 
 

@@ -138,8 +138,9 @@ def show(call: Call) -> int:
     counts = ledger.read(ledger.holding(place, found.name)).counts(found.id)
     reasons = judging.reasons(found)
     outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
-    facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome, ("freshness", "; ".join([state.state, *gone])),
-             ("file", place.path(found.name)), *_source(found, place), ("trouble", "; ".join(found.problems))]
+    facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,
+             ("freshness", "; ".join([state.state, *gone])), ("file", place.path(found.name)), *_source(found, place),
+             ("trouble", "; ".join(found.problems))]
     body, more, ways = _section(call, found)
     value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,
              "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],

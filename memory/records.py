@@ -12,7 +12,8 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
     source             human | agent | auto        confidence  low | medium | high        pinned  true | false
     feedback           list of `day up|down: reason`
     rule: rationale (required)    learning: accepted (an automatic one counts as a candidate without it, any other with
-    `accepted: false`)    imported: origin (imports.py)
+    `accepted: false`), accepted_by, harvest (a key of what a candidate was made of, so that what was rejected does not
+    come back), session, commit, files    imported: origin (imports.py)
     plan: status (active | done | dropped)    resource: type, path, source_ref, refreshed    checkpoint: session,
     branch, commit, files, plan (id of the one that was active)
 
@@ -33,6 +34,7 @@ KINDS = tuple(FOLDERS)
 SOURCES = ("human", "agent", "auto")
 CONFIDENCES = ("low", "medium", "high")
 STATUSES = ("active", "done", "dropped")
+MADE_OF = "harvest"  # key of a candidate's frontmatter
 TITLE_CHARS = 80  # of a title taken from the body
 READ_LIMIT = 1 << 20  # bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
 _TRUE = ("true", "yes", "on", "1", "y")

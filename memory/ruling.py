@@ -110,10 +110,10 @@ def _reject(call: Call, words: list[str]) -> int:
 
 
 def go_through(call: Call) -> int:
-    """Go through the rules and scripts that wait, one by one, and say how many candidates wait."""
+    """Go through the rules, scripts and candidates that wait, one by one."""
     if call.words:
         raise UsageError("review takes no words; `dayleaf rule approve %s` decides on one" % shown(call.words[0]))
-    return deciding.go_through(call, deciding.BOTH)
+    return deciding.go_through(call, deciding.BOTH, candidates=True)
 
 
 def _review(call: Call, words: list[str]) -> int:

@@ -55,6 +55,17 @@ _ERROR = re.compile(
     r"エラー|失敗|错误|失败|Fehler", re.I)
 _RAISED = re.compile(
     r"^(?:E\s+)?[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Warning|Failure)\b.*|^(?:E\s+)?assert .*")
+_MASKED = re.compile(
+    r"\|\|\s*(?:true|:|echo)\b|\|\s*(?:tail|head|grep|rg|tee|cat|less|sed|awk|sort|wc)\b|;\s*(?:echo|true|cat|ls)\b")
+_PLACED = re.compile(r"--- FAIL: |\s+[\w./-]+\.\w+:\d+: \S")  # `    a_test.go:31: got 1, want 2`
+_NORMAL = (  # in this order
+    (re.compile(r"^E\s+"), ""),
+    (re.compile(r"(?:[A-Za-z]:|(?<![\w.]))(?:[\\/][\w.@+~ -]*[\w.@+~-])*[\\/](?=[\w.@+~-])"), "/"),
+    (re.compile(r"\b(?:0x[0-9a-fA-F]+|[0-9a-f]{8}-[0-9a-f-]{20,40}|(?=[0-9a-f]*\d)[0-9a-f]{7,64})\b"), "#"),
+    (re.compile(r"(?P<q>['\"])(?![A-Za-z_][\w.:/@-]*(?P=q))[^'\"]*(?P=q)"), "'#'"),
+    (re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*"), "#"),
+    (re.compile(r"\s+"), " "),
+)
 _EXIT = re.compile(r"\A(?:Error: )?Exit code (\d+)\n?")
 
 
@@ -63,15 +74,17 @@ class Run:
 
     at: when it ended.  command: as typed.  key: program and verb (`pytest`, `npm test`, `git commit`).  outcome: OK,
     `exit N`, or one of the words above.  detail: the lines that say why it failed.  summary: what a test run says of
-    itself.  count: how often in a row.
+    itself.  count: how often in a row; last: when the latest of them ended.  masked: it speaks of errors, and its status is
+    that of what it was piped into.
     """
 
-    __slots__ = ("at", "command", "count", "detail", "key", "outcome", "summary")
+    __slots__ = ("at", "command", "count", "detail", "key", "last", "masked", "outcome", "summary")
 
     def __init__(self, at: str, command: str, key: str, outcome: str, detail: str = "", summary: str = "",
-                 count: int = 1):
+                 count: int = 1, last: str = "", masked: bool = False):
         self.at, self.command, self.key, self.outcome = at, command, key, outcome
         self.detail, self.summary, self.count = detail, summary, count
+        self.last, self.masked = last or at, masked
 
     @property
     def bad(self) -> bool:
@@ -110,7 +123,8 @@ def run(command: str, at: str, output: str, data: object = None, failed: bool = 
     summary = _summary(text, key) if others else ""
     if outcome == OK and _BAD.search(summary):
         outcome = FAILED
-    result = Run(at, command, key, outcome, "", summary)
+    masked = outcome == OK and not summary and bool(_MASKED.search(command) and _ERROR.search(text))
+    result = Run(at, command, key, outcome, "", summary, masked=masked)
     if not others and (not result.bad or (outcome == "exit 1" and key.partition(" ")[0] in _QUIET_FAILURES)):
         return None
     if result.bad and outcome != TIMED_OUT:
@@ -189,6 +203,8 @@ def _noise(key: str) -> bool:
 def _outcome(text: str, data: object, failed: bool) -> str:
     if isinstance(data, dict) and data.get("backgroundTaskId"):
         return BACKGROUND
+    if isinstance(data, dict) and data.get("interrupted") is True:
+        return DECLINED
     code = _EXIT.match(text)
     if code and "Command timed out" in text[:200]:
         return TIMED_OUT
@@ -215,14 +231,23 @@ def _summary(text: str, key: str) -> str:
     return last if _TESTERS.search(key) and 0 < len(last) <= 80 and not _ERROR.search(last) else ""
 
 
+def normal(error: str) -> str:
+    """Return what of an error does not vary: numbers, hashes, quoted values and the folders of absolute paths are put aside; a
+    quoted identifier stays, for it tells one KeyError from another."""
+    for pattern, plain in _NORMAL:
+        error = pattern.sub(plain, error)
+    return error.strip().lower()
+
+
 def error_lines(text: str, most: int = 3) -> list[str]:
     """Pick the lines that say why a command failed, the telling one first.
 
     text: what it printed.  Returns at most `most` lines: what was raised, then where; else the first lines that speak
     of an error; else the first lines.
     """
-    rules = ("Traceback (most", "===", "---")
-    lines = [line.rstrip() for line in text.split("\n") if line.strip() and not line.startswith(rules)]
+    rules = ("Traceback (most", "ImportError while importing test module", "===", "---")
+    lines = [line.rstrip() for line in text.split("\n")
+             if line.strip() and (not line.startswith(rules) or line.startswith("--- FAIL: "))]
     raised = [line for line in lines if _RAISED.match(line)]
     if raised:
         telling = raised[-1] if "Traceback (most" in text else raised[0]
@@ -230,5 +255,5 @@ def error_lines(text: str, most: int = 3) -> list[str]:
         named = [line for line in lines if line.startswith(("FAILED ", "ERROR ")) and line != telling][:1]
         chosen = [telling, *place, *named]
     else:
-        chosen = [line for line in lines if _ERROR.search(line)] or lines
+        chosen = [line for line in lines if _ERROR.search(line) or _PLACED.match(line)] or lines
     return [clip(line.strip()) for line in dict.fromkeys(chosen)][:most]

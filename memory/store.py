@@ -168,9 +168,15 @@ class Store:
         letter, move = self._find_move(text.strip())
         return self.read(letter + "/" + move.away)
 
-    def archived(self, kind: str) -> Iterator[Record]:
-        """Yield the readable records of a kind that stand in the archives; their names are those they have there."""
+    def archived(self, kind: str, title: str = "") -> Iterator[Record]:
+        """Yield the readable records of a kind that stand in the archives; their names are those they have there.
+
+        title: only those that were written under it (a file keeps the name that its first title gave it); "" for all.
+        """
+        stem = FOLDERS[kind] + "/" + composing.slug(kind, composing.one_line(title), "") + "-" if title else ""
         for letter, move in self._away().values():
+            if not move.home.startswith(stem):
+                continue
             with contextlib.suppress(StoreError):
                 record = self.read(letter + "/" + move.away)
                 if record.kind == kind:

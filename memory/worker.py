@@ -1,5 +1,5 @@
-"""Detached work behind the hooks: capture, uses, the handoff's count, context tags, recovery of lost sessions, refresh, the mark
-of what was announced, setting up the runtime."""
+"""Detached work behind the hooks: capture, what it taught and what was used; the handoff's count, context tags, recovery of
+lost sessions, refresh, the mark of what was announced, setting up the runtime."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
 
 
 def work(event: Event, env: Dict[str, str], now: float) -> None:
-    """Write the checkpoint that a PreCompact, Stop or SessionEnd event asks for, tell the index, and note what was used.
+    """Write the checkpoint that a PreCompact, Stop or SessionEnd event asks for and what it taught, tell the index, and note
+    what was used.
 
     The folder of a new day is none that the index watches, and after a compaction the brief is asked for at once.
     """
@@ -25,11 +26,25 @@ def work(event: Event, env: Dict[str, str], now: float) -> None:
     settings = config.load(place.home, place.root, env)
     try:
         capture.on_event(event, env, now, written.append)
+        session = paths.safe_id(event.get("session_id"))
+        if session:
+            _learn(place, settings, env, now, session, written)
         if written:
             indexer.refresh(place, now, names=written)
             embed(place, settings, env, now)
     finally:
         _note_uses(place, settings, event, env, now)
+
+
+def _learn(place: paths.Place, settings: config.Config, env: Dict[str, str], now: float, session: str,
+           written: List[str]) -> None:
+    """Make candidates of what captures taught, of one session or ("") of all; the index hears of them with the checkpoint."""
+    from memory import candidates
+
+    try:
+        candidates.settle(place, settings, now, session, written.append)
+    except Exception as error:
+        hookio.note(env, "lessons", error)
 
 
 def _note_uses(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
@@ -82,6 +97,7 @@ def _derive(place: paths.Place, settings: config.Config, event: Event, env: Dict
 def _recover(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
     if settings["capture.enabled"]:
         recovery.recover(place, settings, env, now, paths.safe_id(event.get("session_id")))
+        _learn(place, settings, env, now, "", [])
 
 
 def _refresh(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from memory import capture, checkpoint, clock, config, frontmatter, paths, recovery, shell, store
 from memory.errors import UsageError
-from memory.facts import fixes
+from memory.fixes import fixes
 
 DATA = Path(__file__).parent / "data" / "transcripts"
 ROOT = Path(__file__).parents[1]
@@ -935,7 +935,7 @@ def test_gather_reads_a_transcript_without_writing(session):
     session.copy("tools-headless")
     facts = capture.gather(str(session.path), session.env, (session.project,))
     assert [fix.files for fix in fixes(facts)] == [("calc.py", "test_calc.py")]
-    assert facts.commits == [["ecf522d", "Fix add"]]
+    assert [commit[:2] for commit in facts.commits] == [["ecf522d", "Fix add"]]
     assert [r.key for r in facts.runs] == ["python -c", "python test_calc.py", "sleep"]
     assert not Path(session.place.home).exists()
     assert shell.OK in {r.outcome for r in facts.runs}

@@ -251,7 +251,22 @@ def test_an_edited_rule_waits_again(ok, run, decide, place, tmp_path):
 def test_a_review_counts_the_candidates_that_wait(decide, place):
     """With the command that decides on them."""
     vault.put(place, "p/learnings/c.md", "Kafka", "Offsets.", source="auto")
-    assert "1 candidate waits: `dayleaf harvest review`" in decide("review")
+    assert "1 candidate waits: `dayleaf review`" in decide("rule", "review")
+
+
+def test_one_review_goes_through_rules_and_candidates(ok, decide, place):
+    """Rules first; who quits there is told of the candidates, and each decision is told once."""
+    put(place, RULE)
+    for name in ("kafka", "redis", "nginx"):
+        vault.put(place, "p/learnings/%s.md" % name, name.title(), "On %s." % name, source="auto")
+    shown = decide("review", answers=["q"])
+    assert "nothing was decided on" in shown and "3 candidates wait: `dayleaf review`" in shown and "On kafka." not in shown
+    shown = decide("review", answers=["a", "a", "r", "s"])
+    assert shown.index("[a]pprove") < shown.index("[a]ccept") and "3 of 3" in shown
+    assert "approved r-1" in shown and "accepted kafka  Kafka" in shown and "rejected redis  Redis" in shown
+    assert "1 candidate waits: `dayleaf review`" in shown and states(ok)["r-1"] == ("approved", "")
+    assert "accepted: true" in Path(place.path("p/learnings/kafka.md")).read_text()
+    assert not Path(place.path("p/learnings/redis.md")).exists()
 
 
 # ---- surfacing

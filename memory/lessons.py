@@ -1,0 +1,173 @@
+"""What a session's fixes teach: failures whose cause is likely known, worth a learning that waits for a person.
+
+Most failures of a session teach nothing.  Left out are those
+
+    without a word     the error's first line tells nothing (`assert 1 == 2`)
+    interrupted        a timeout, or a signal
+    mistyped           the command is unknown or misused, and what passed is another one
+    network            a connection to elsewhere failed; one to this machine counts, where a command started what was missing
+    unrelated          nothing that was changed has to do with the error
+    flaky              it fails with the same error later, and nothing that has to do with it was changed in between
+    unfinished work    the edits that mended it are of files that were edited before it failed, since it passed last
+    a test first       the test that fails was edited before it failed, and then the code
+    undone             what mended it takes back an edit of before
+
+Of several errors of one target on the way to its success only the last that teaches counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memory import checkpoint, fixes, shell
+from memory.checkpoint import one_line, short
+from memory.facts import Edit, Facts
+from memory.fixes import Fix
+
+MOST = 3  # lessons of a session
+TITLE = 80  # characters
+_ERROR_CHARS, _LINE_CHARS, _ERROR_LINES, _FILES, _HUNK_LINES = 48, 160, 3, 5, 4
+_SIGNALS = (shell.TIMED_OUT, "exit 130", "exit 137", "exit 143")
+_MISUSED = re.compile(
+    r"(?i)command not found|no such (?:command|option|subcommand)|missing script|unrecognized (?:argument|option|command)|"
+    r"unknown (?:option|flag|command|subcommand|argument|shorthand)|invalid option|unexpected argument|^usage:|did you mean|"
+    r"is not a \w+ command|can't open file", re.M)
+_NETWORK = re.compile(
+    r"(?i)\b(?:econnreset|econnrefused|etimedout|eai_again|enotfound)\b|could(?: not|n't) resolve host|name resolution|"
+    r"network is unreachable|"
+    r"(?:read|connection|connect|request) timed out|connection (?:reset|refused|aborted|failed)|socket hang up|tls handshake|"
+    r"\b(?:429|502|503|504)\b.{0,20}(?:too many|gateway|unavailable|timeout)|rate limit|temporary failure|remote end closed|"
+    r"(?:cannot|failed to|error) connect")
+_HERE = re.compile(r"(?i)localhost|127\.0\.0\.1|::1|0\.0\.0\.0|\.sock\b")
+_TEST = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$")
+_PLACE = re.compile(r"^(?:E\s+|error:\s+|Error:\s+|\S+[:(]\d+[\d:,]*\)?:\s*)+", re.I)
+
+
+class Lesson(NamedTuple):
+    """A failure with its fix, as a learning tells it.
+
+    body: markdown.  files: those that were edited.  commit: the first one that followed, or "".  key: 16 hex digits of the
+    failure, of which `harvest` makes the same.
+    """
+
+    title: str
+    body: str
+    tags: tuple[str, ...]
+    files: tuple[str, ...]
+    commit: str
+    key: str
+
+
+def lessons(facts: Facts) -> list[Lesson]:
+    """Return what a stretch's fixes teach, in the order in which things passed, each failure once."""
+    taught: dict[tuple[str, str], Fix] = {}
+    for fix in fixes.fixes(facts):
+        if not doubt(fix, facts):
+            taught[fix.success.key, fix.success.at] = fix  # a later error of the same target takes the earlier one's place
+    found = [_lesson(fix, facts) for fix in sorted(taught.values(), key=lambda fix: (fix.success.at, fix.failure.at))]
+    return list({lesson.key: lesson for lesson in reversed(found)}.values())[::-1]
+
+
+def doubt(fix: Fix, facts: Facts) -> str:
+    """Say why a fix teaches nothing, in the words of the module's docstring; "" where it does."""
+    failure, success = fix.failure, fix.success
+    said = failure.detail
+    if fixes.signature(failure.command, _first(said)) is None:
+        return "without a word"
+    if failure.outcome in _SIGNALS:
+        return "interrupted"
+    if _MISUSED.search(said) and failure.command != success.command:
+        return "mistyped"
+    if _NETWORK.search(said) and not (_HERE.search(said) and fix.ran):
+        return "network"
+    if not fix.likely:
+        return "unrelated"
+    return "flaky" if _again(fix, facts) else _own_doing(fix, facts)
+
+
+def _again(fix: Fix, facts: Facts) -> bool:
+    """Tell whether the failure comes back although nothing that has to do with it was changed."""
+    mark, since = shell.normal(fix.failure.detail), fix.success.at
+    back = next((r for r in facts.runs if r.bad and r.last > since and r.key == fix.failure.key
+                 and shell.normal(r.detail) == mark and (fixes.covers(r, fix.failure) or fixes.covers(fix.failure, r))), None)
+    return back is not None and not any(since < e.at < back.last and fixes.causes(e, fix.failure) for e in facts.edits)
+
+
+def _own_doing(fix: Fix, facts: Facts) -> str:
+    """Say whether the failure came of the session's own work, unfinished or on purpose; "" where it did not."""
+    if not fix.edits:
+        return ""
+    before = [edit for edit in facts.edits if fix.passed < edit.at < fix.began]
+    touched = {edit.path for edit in before} | set(facts.touched if fix.failure in facts.failing else ())
+    if _undone(fix.edits, before):
+        return "undone"
+    if all(path in touched for path in fix.files):
+        return "unfinished work"
+    tests = [path for path in touched if _TEST.search(path) and path.rpartition("/")[2] in _named(fix)]
+    code = [path for path in fix.files if not fixes.is_setting(path, fix.failure)]
+    return "a test first" if fix.failure.is_test and tests and code and not fix.ran else ""
+
+
+def _named(fix: Fix) -> str:
+    return fix.failure.command + "\n" + fix.failure.detail
+
+
+def _undone(edits: Sequence[Edit], before: Sequence[Edit]) -> bool:
+    """Tell whether edits take back what others did."""
+    turned = {(e.path, *sorted(_turned(e.hunk))) for e in edits if e.hunk}
+    return bool(turned) and turned <= {(e.path, *sorted(e.hunk.split("\n"))) for e in before}
+
+
+def _turned(hunk: str) -> list[str]:
+    return [("+" if line[0] == "-" else "-") + line[1:] for line in hunk.split("\n") if line]
+
+
+# --- what is told
+
+def _lesson(fix: Fix, facts: Facts) -> Lesson:
+    failure = fix.failure
+    mark = fixes.signature(failure.command, _first(failure.detail)) or (failure.key, "")
+    landed = next(((h, s) for h, s, at in facts.commits if at > fix.success.at), ("", ""))
+    told = ["%s failed:" % checkpoint.code(failure.command), "",
+            *("    " + one_line(line, _LINE_CHARS) for line in list(fixes.lines(failure.detail))[:_ERROR_LINES]), "",
+            "What made it pass%s:" % _other(fix), "", *_steps(fix)]
+    told += ["", ("Commit %s: %s" % (landed[0], one_line(landed[1], 120))).replace("Commit :", "Commit:")] if any(landed) else []
+    return Lesson(_title(fix), "\n".join(told) + "\n", tuple(checkpoint.tags(facts)[:3]), fix.files, landed[0],
+                  fixes.key_of("failure", *mark))
+
+
+def _first(detail: str) -> str:
+    """Return the line of an error that a checkpoint tells."""
+    return one_line(detail.partition("\n")[0], _LINE_CHARS)
+
+
+def _other(fix: Fix) -> str:
+    """Name what passed where it is another command."""
+    return "" if fix.success.command == fix.failure.command else " (%s)" % checkpoint.code(fix.success.command)
+
+
+def _steps(fix: Fix) -> list[str]:
+    """Tell each change on a line: the command, or the file with the first lines that went and came."""
+    lines = ["- ran %s" % checkpoint.code(command) for command in fix.commands]
+    for path in fix.files[:_FILES]:
+        hunk = "\n".join(edit.hunk for edit in fix.edits if edit.path == path and edit.hunk).split("\n")
+        gone, come = ([line[1:].strip() for line in hunk if line[:1] == sign] for sign in "-+")
+        made = any(edit.made for edit in fix.edits if edit.path == path)
+        lines.append("- %s %s" % ("made" if made else "edited", checkpoint.code(path)))
+        shown = [("-", line) for line in gone if line not in come][:_HUNK_LINES // 2]
+        shown += [("+", line) for line in come if line not in gone][:_HUNK_LINES - len(shown)]
+        lines += ["  %s %s" % (sign, checkpoint.code(line, _LINE_CHARS)) for sign, line in shown]
+    return lines
+
+
+def _title(fix: Fix) -> str:
+    """Say what was fixed how: the error, and the command or the file."""
+    if fix.ran and not fix.edits:
+        how = "run " + checkpoint.code(fix.commands[-1], 40)
+    else:
+        names = [path.rpartition("/")[2] for path in fix.files]
+        how = "edit " + checkpoint.code(names[0], 40) + (" +%d" % (len(names) - 1) if len(names) > 1 else "")
+    error = _PLACE.sub("", _first(fix.failure.detail)) or fix.failure.key
+    return "%s: %s" % (short(error, max(_ERROR_CHARS, TITLE - len(how) - 2)), how)
