@@ -6,7 +6,8 @@ nothing.  A change is *likely* the cause where it has to do with the error:
 
     an edit      its file is named by the command or the error, or is a setting of the program that failed, or the edit
                  changes a word that stands in the error
-    a command    it installs what the error names, or generates, migrates, starts, cleans or permits something
+    a command    it installs what the error names, or generates, migrates, starts, cleans or permits something; or it is the
+                 same command with a variable or an option more
 
 Two failures are the same where program and verb are (`npm test`) and the first line of the error is, as `shell.normal` leaves
 it.  A line such as `assert 1 == 2` tells nothing then, and counts as no failure.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory import files, shell
 from memory.facts import Edit, Facts
@@ -30,6 +32,8 @@ _ENDING = re.compile(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _TELLING = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|[A-Za-z]\d")
 _QUOTED = re.compile(r"[`'\"‘“]([A-Za-z_@][\w./@:-]{2,60})[`'\"’”]")
+_TALK = frozenset(
+    "-v -vv -q -s --verbose --quiet --debug --fix --write -u --update --trace --dry-run -n --version --help -h".split())
 _NUMBER = re.compile(r"[\d.]+\Z")
 _FILTERS = frozenset(
     "-k -m -t -p --package --filter --workspace -w --project --testNamePattern --tests -run --test --bin".split())
@@ -47,12 +51,14 @@ _SETTINGS = tuple((re.compile(program), re.compile(file)) for program, file in (
     (r"gradlew?|mvn", r".*\.gradle(?:\.kts)?|gradle\.properties|pom\.xml"),
     (r"bundle|rspec|rake|rails|ruby", r"Gemfile|Rakefile|\.rspec|(?:spec|rails)_helper\.rb"),
     (r"terraform|kubectl|helm", r".*\.tf|.*\.tfvars|.*\.ya?ml")))
+_STARTERS = frozenset("make just task tox nox pre-commit".split())
 _INSTALLS = re.compile(
     r"(?:pip3?|uv(?: pip)?|poetry|pdm|npm|pnpm|yarn|bun|cargo|go|gem|bundle|apt|apt-get|apk|dnf|brew|conda|composer|rustup|nvm|"
-    r"mise|asdf|playwright|dotnet) (?:install|i|add|sync|get|mod|update|upgrade|ci|use|lock|restore|target|component)\b")
+    r"mise|asdf|playwright|dotnet) (?:install|i|add|sync|get|mod|update|upgrade|ci|lock|restore|target|component)\b")
 _CHANGES = re.compile(
     r"(?:^|[\s:/_-])(?:generate|gen|codegen|proto|protoc|migrate|migration|migrations|makemigrations|upgrade|seed|setup|init|bootstrap|"
     r"compile|createdb|create|start|up|restart|reset|clean|login|rebuild|prune|rm|chmod|chown|ln|cp|mv|submodule|lfs|pkill|"
+    r"(?:nvm|fnm|volta|pyenv|rbenv|asdf|mise|rustup|sdk)(?: \w+)? (?:use|local|global|shell|default|override|pin)|"
     r"systemctl|service|initdb|redis-server|postgres|mongod|corepack|sysctl|ulimit|dos2unix)\b|^(?:sed|perl) -i")
 _MISSING = re.compile(
     r"(?i)cannot find (?:module|package)|no module named|not (?:found|installed)|missing|in sync|no required module|"
@@ -113,24 +119,25 @@ def passes(run: Run, failure: Run) -> bool:
 
 def covers(run: Run, failure: Run) -> bool:
     """Tell whether a run tries what another one, of the same program and verb, tried."""
-    (folder, wide), (other, narrow) = _target(run), _target(failure)
+    (folder, wide), (other, narrow) = _target(run.command, run.key), _target(failure.command, failure.key)
     if folder and other and folder != other:
         return False
-    if all(any(_within(one, all_) for all_ in wide) for one in narrow) and (narrow or not wide):
+    if all(any(_within(one, whole) for whole in wide) for one in narrow) and (narrow or not wide):
         return True
-    return not wide or (not narrow and all(_names(failure.detail, one) for one in wide))
+    return not wide or (not narrow and all(_tells(failure.detail, one) for one in wide))
 
 
-def _target(run: Run) -> tuple[str, tuple[str, ...]]:
+@lru_cache(512)
+def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
     """Return the folder that a command changes to and what it is asked to do: its words apart from options and numbers."""
     folder, chosen = "", ""
-    for part in shell.parts(run.command):
+    for part in shell.parts(command):
         if part.startswith("cd ") and not chosen:
             folder = part[3:].strip().strip("'\"").rstrip("/")
-        elif not chosen and shell.key_of(part) == run.key:
+        elif not chosen and shell.key_of(part) == key:
             chosen = re.sub(r"\s+\d?>.*", "", part)
     words = [word.strip("'\"") for word in chosen.split()]
-    known = set(run.key.split())
+    known = set(key.split())
     wanted = [w.rpartition("=")[2] for i, w in enumerate(words)
               if (not w.startswith("-") or w.partition("=")[0] in _FILTERS and "=" in w)
               and not re.match(r"\w+=", w) and not _NUMBER.match(w)
@@ -144,7 +151,7 @@ def _within(one: str, other: str) -> bool:
     return one == other or one.startswith((whole + "/", whole + "::"))
 
 
-def _names(detail: str, target: str) -> bool:
+def _tells(detail: str, target: str) -> bool:
     """Tell whether an error names a target, or something below it."""
     return target.partition("::")[0].rstrip("/") in detail
 
@@ -154,7 +161,7 @@ def _kindred(failure: Run, later: Sequence[Run], facts: Facts) -> Run | None:
     program = failure.key.partition(" ")[0]
     kin = [r for r in later if r.outcome == shell.OK and not r.masked and r.at > failure.at and r.key != failure.key
            and r.key.partition(" ")[0] == program and (program in ("cargo", "go", "python") or r.is_test == failure.is_test)]
-    edited = next((e.at for e in facts.edits if e.at > failure.at and _named(e.path, failure)), "") if kin else ""
+    edited = next((e.at for e in facts.edits if e.at > failure.at and names(e.path, failure)), "") if kin else ""
     return next((r for r in kin if r.at > edited), None) if edited else None
 
 
@@ -167,14 +174,22 @@ def _fix(failure: Run, success: Run, runs: Sequence[Run], facts: Facts) -> Fix |
     edits = tuple(e for e in facts.edits if since < e.at < success.at)
     ran = tuple(r for r in runs if since < r.at < success.at and r.outcome == shell.OK and not r.is_test
                 and not (r.key == failure.key and (covers(r, failure) or covers(failure, r))))
-    if not edits and not ran:
-        return None
     began = min(r.at for r in [*tries, failure] if r.at > passed)
+    if not edits and not ran:
+        return Fix(failure, success, began, passed, (), (success,), True) if _called_otherwise(failure, success) else None
     edited = tuple(e for e in edits if causes(e, failure))
     helped = tuple(r for r in ran if mends(r, failure))
     if edited or helped:
         return Fix(failure, success, began, passed, edited, helped, True)
     return Fix(failure, success, began, passed, edits, () if edits else ran, False)
+
+
+def _called_otherwise(failure: Run, success: Run) -> bool:
+    """Tell whether the same command passed with a variable or an option more, and not a test, which may pass by itself."""
+    before, after = (run.command.split() for run in (failure, success))
+    added = [word for word in after if word not in before]
+    return (not failure.is_test and bool(added) and not [word for word in before if word not in after]
+            and all(re.match(r"-|\w+=", word) and word not in _TALK for word in added))
 
 
 # --- what has to do with an error
@@ -183,7 +198,7 @@ def _text(failure: Run) -> str:
     return failure.command + "\n" + failure.detail
 
 
-def _named(path: str, failure: Run) -> bool:
+def names(path: str, failure: Run) -> bool:
     """Tell whether a failure names a file, or the test of it."""
     name = path.rpartition("/")[2]
     said = _text(failure)
@@ -195,15 +210,20 @@ def _named(path: str, failure: Run) -> bool:
 
 
 def is_setting(path: str, failure: Run) -> bool:
-    """Tell whether a file holds settings of the program that failed."""
+    """Tell whether a file holds settings of the program that failed, or of any that a runner (`make`) may have started."""
     program, name = failure.key.partition(" ")[0], path.rpartition("/")[2]
-    return any(programs.fullmatch(program) and names.fullmatch(name) for programs, names in _SETTINGS)
+    return any((program in _STARTERS or programs.fullmatch(program)) and known.fullmatch(name) for programs, known in _SETTINGS)
 
 
 def causes(edit: Edit, failure: Run) -> bool:
     """Tell whether an edit has to do with a failure."""
-    if _named(edit.path, failure) or is_setting(edit.path, failure):
+    if names(edit.path, failure) or is_setting(edit.path, failure):
         return True
+    return shares(edit, failure)
+
+
+def shares(edit: Edit, failure: Run) -> bool:
+    """Tell whether a word that names something in an error stands in the lines that an edit changed."""
     return bool(telling(failure.detail) & set(_WORD.findall(edit.hunk)))
 
 

@@ -8,8 +8,10 @@ Most failures of a session teach nothing.  Left out are those
     network            a connection to elsewhere failed; one to this machine counts, where a command started what was missing
     unrelated          nothing that was changed has to do with the error
     flaky              it fails with the same error later, and nothing that has to do with it was changed in between
-    unfinished work    the edits that mended it are of files that were edited before it failed, since it passed last
+    unfinished work    since it passed last, the files that mended it were edited, or lines that hold a word of the error, before
+                       it failed
     a test first       the test that fails was edited before it failed, and then the code
+    a test bent        the edits that mended it are of tests alone
     undone             what mended it takes back an edit of before
 
 Of several errors of one target on the way to its success only the last that teaches counts.
@@ -33,7 +35,7 @@ _SIGNALS = (shell.TIMED_OUT, "exit 130", "exit 137", "exit 143")
 _MISUSED = re.compile(
     r"(?i)command not found|no such (?:command|option|subcommand)|missing script|unrecognized (?:argument|option|command)|"
     r"unknown (?:option|flag|command|subcommand|argument|shorthand)|invalid option|unexpected argument|^usage:|did you mean|"
-    r"is not a \w+ command|can't open file", re.M)
+    r"is not a \w+ command|can't open file|flag provided but not defined|parse command-line", re.M)
 _NETWORK = re.compile(
     r"(?i)\b(?:econnreset|econnrefused|etimedout|eai_again|enotfound)\b|could(?: not|n't) resolve host|name resolution|"
     r"network is unreachable|"
@@ -97,21 +99,20 @@ def _again(fix: Fix, facts: Facts) -> bool:
 
 def _own_doing(fix: Fix, facts: Facts) -> str:
     """Say whether the failure came of the session's own work, unfinished or on purpose; "" where it did not."""
-    if not fix.edits:
-        return ""
     before = [edit for edit in facts.edits if fix.passed < edit.at < fix.began]
+    if not fix.edits:
+        called = fix.success in fix.ran and any(fixes.causes(edit, fix.failure) for edit in before)
+        return "unfinished work" if called else ""
     touched = {edit.path for edit in before} | set(facts.touched if fix.failure in facts.failing else ())
     if _undone(fix.edits, before):
         return "undone"
-    if all(path in touched for path in fix.files):
+    if all(path in touched for path in fix.files) or any(fixes.shares(edit, fix.failure) for edit in before):
         return "unfinished work"
-    tests = [path for path in touched if _TEST.search(path) and path.rpartition("/")[2] in _named(fix)]
     code = [path for path in fix.files if not fixes.is_setting(path, fix.failure)]
-    return "a test first" if fix.failure.is_test and tests and code and not fix.ran else ""
-
-
-def _named(fix: Fix) -> str:
-    return fix.failure.command + "\n" + fix.failure.detail
+    if not fix.failure.is_test or not code or fix.ran:
+        return ""
+    tests = [path for path in touched if _TEST.search(path) and fixes.names(path, fix.failure)]
+    return "a test first" if tests else "a test bent" if all(map(_TEST.search, code)) else ""
 
 
 def _undone(edits: Sequence[Edit], before: Sequence[Edit]) -> bool:

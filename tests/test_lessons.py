@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "evals" / "lessons"))
 import sequence  # noqa: E402
 
 CASES = [json.loads(line) for line in (ROOT / "evals/lessons/cases.jsonl").open(encoding="utf-8")]
+FRESH = [json.loads(line) for line in (ROOT / "evals/lessons/fresh.jsonl").open(encoding="utf-8")]
 MISSING = "ModuleNotFoundError: No module named 'openpyxl'"
 INSTALL = "pip install openpyxl"
 TESTS = "pytest -q tests/test_export.py"
@@ -69,6 +70,15 @@ def test_a_labelled_sequence_teaches_what_its_label_says(case, tmp_path):
     assert all(word in found[0].body for word in case.get("expect", ()))
 
 
+@pytest.mark.parametrize("case", FRESH, ids=[case["id"] + " " + case["kind"] for case in FRESH])
+def test_a_sequence_that_no_rule_was_made_for_teaches_nothing_wrong(case, tmp_path):
+    """The lesson of its label or none; a trap, none."""
+    path = sequence.write(case["steps"], tmp_path, "s-1")
+    found = lessons.lessons(capture.gather(str(path), {"CLAUDE_CONFIG_DIR": str(tmp_path)}, (sequence.PROJECT,)))
+    assert len(found) <= (case["label"] == "lesson"), found
+    assert all(word in one.body for one in found for word in case["expect"])
+
+
 def _facts(*events):
     """Facts of events in their order: (path, hunk) of an edit, or (command, key, outcome, detail) of a run."""
     facts = Facts()
@@ -92,6 +102,14 @@ def test_a_success_counts_for_the_same_target(failing, passing, same):
     one, other = (fixes.shell.run(command, "1", "x", None, False) for command in (failing, passing))
     one.detail = "tests/test_named.py:3: KeyError"
     assert fixes.covers(other, one) is same
+
+
+@pytest.mark.parametrize(("passing", "teaches"), [
+    ("PYTHONPATH=. python run.py", True), ("python run.py --verbose", False), ("python run.py", False)])
+def test_a_variable_or_option_more_may_be_what_was_missing(session, passing, teaches):
+    """The same command with it is the fix; a rerun, and one that only says more, is none."""
+    session.ask("x").bash("python run.py", "Traceback (most recent call last):\nModuleNotFoundError: No module named 'app'", 1)
+    assert [record.title.endswith("run `%s`" % passing) for record in session.bash(passing, "1 row").end()] == [True] * teaches
 
 
 @pytest.mark.parametrize("passing", ["npm run build || true", "npm run build 2>&1 | tail -3", "npm run build; echo done"])
