@@ -6,13 +6,13 @@ Most failures of a session teach nothing.  Left out are those
     interrupted        a timeout, or a signal
     mistyped           the command is unknown or misused, and what passed is another one
     network            a connection to elsewhere failed; one to this machine counts, where a command started what was missing
+    another target     what passed is only akin: another verb or script of the same program
     unrelated          nothing that was changed has to do with the error
     flaky              it fails with the same error later, and nothing that has to do with it was changed in between
     unfinished work    since it passed last, the files that mended it were edited, or lines that hold a word of the error, before
                        it failed
     a test first       the test that fails was edited before it failed, and then the code
     a test bent        the edits that mended it are of tests alone
-    undone             what mended it takes back an edit of before
 
 Of several errors of one target on the way to its success only the last that teaches counts.
 """
@@ -20,12 +20,11 @@ Of several errors of one target on the way to its success only the last that tea
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from memory import checkpoint, fixes, shell
 from memory.checkpoint import one_line, short
-from memory.facts import Edit, Facts
+from memory.facts import Facts
 from memory.fixes import Fix
 
 MOST = 3  # lessons of a session
@@ -84,6 +83,8 @@ def doubt(fix: Fix, facts: Facts) -> str:
         return "mistyped"
     if _NETWORK.search(said) and not (_HERE.search(said) and fix.ran):
         return "network"
+    if success.key != failure.key:
+        return "another target"
     if not fix.likely:
         return "unrelated"
     return "flaky" if _again(fix, facts) else _own_doing(fix, facts)
@@ -104,8 +105,6 @@ def _own_doing(fix: Fix, facts: Facts) -> str:
         called = fix.success in fix.ran and any(fixes.causes(edit, fix.failure) for edit in before)
         return "unfinished work" if called else ""
     touched = {edit.path for edit in before} | set(facts.touched if fix.failure in facts.failing else ())
-    if _undone(fix.edits, before):
-        return "undone"
     if all(path in touched for path in fix.files) or any(fixes.shares(edit, fix.failure) for edit in before):
         return "unfinished work"
     code = [path for path in fix.files if not fixes.is_setting(path, fix.failure)]
@@ -113,16 +112,6 @@ def _own_doing(fix: Fix, facts: Facts) -> str:
         return ""
     tests = [path for path in touched if _TEST.search(path) and fixes.names(path, fix.failure)]
     return "a test first" if tests else "a test bent" if all(map(_TEST.search, code)) else ""
-
-
-def _undone(edits: Sequence[Edit], before: Sequence[Edit]) -> bool:
-    """Tell whether edits take back what others did."""
-    turned = {(e.path, *sorted(_turned(e.hunk))) for e in edits if e.hunk}
-    return bool(turned) and turned <= {(e.path, *sorted(e.hunk.split("\n"))) for e in before}
-
-
-def _turned(hunk: str) -> list[str]:
-    return [("+" if line[0] == "-" else "-") + line[1:] for line in hunk.split("\n") if line]
 
 
 # --- what is told

@@ -130,6 +130,23 @@ def test_of_a_chain_of_errors_the_last_one_teaches():
     assert [fix.files for fix in fixes.fixes(facts)] == [("src/issuer.py",), ("src/audience.py",)]
 
 
+@pytest.mark.parametrize(("before", "taught"), [("src/tokens.py", 0), ("src/other.py", 1)])
+def test_work_in_progress_stays_so_over_a_compaction(session, before, taught):
+    """What was edited before the checkpoint closed is known after it."""
+    session.ask("x").change(before, "a = 1", "a = 2").bash("pytest -q tests/test_tokens.py", "E   KeyError: 'issuer'", 1)
+    session.end("PreCompact")
+    session.change("src/tokens.py", "claims['issuer']", "claims['iss']").bash("pytest -q tests/test_tokens.py", "8 passed in 1s")
+    assert len(session.end()) == taught
+
+
+def test_another_verb_of_the_same_program_proves_nothing():
+    """The checkpoint tells that it passed; a lesson wants the same target."""
+    facts = _facts(("cargo clippy", "cargo clippy", "exit 101", "error: unused variable in pool.rs"), ("src/pool.rs", "-a\n+b"),
+                   ("cargo test", "cargo test", "ok"))
+    (fix,) = fixes.fixes(facts)
+    assert lessons.doubt(fix, facts) == "another target"
+
+
 def test_a_lesson_tells_error_change_and_commit(session):
     """The command, the first lines of the error, the lines that changed, the commit that followed, the checkpoint."""
     session.ask("fix it").bash("pytest -q tests/test_tokens.py", "E   KeyError: 'issuer'\nsrc/tokens.py:41: KeyError", 1)
