@@ -92,7 +92,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     if rules:
         from memory import inforce
 
-        context.add_rules(inforce.in_context(rules, about, {c[0] for c in chosen}), budget, chosen)
+        context.add_rules(inforce.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark)
     if len(budget.lines) < 2:
         return "", []
     return render.block("brief", [*budget.lines, MORE], budget.rules, (counted, asked)), chosen
@@ -121,7 +121,7 @@ def _handoff(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> 
         before, "" if before == 1 else "s") if before else "new")
     budget.take(counted)
     budget.left -= COUNT_UNITS - text.utf16(counted)
-    budget.take(context.item(note, min(HANDOFF_UNITS, room - 1)))
+    budget.take(context.item(note, min(HANDOFF_UNITS, room - 1), mark=found.mark(note)))
     chosen.append([note.id, 1.0, handoff.REASON])
     return counted
 
@@ -134,7 +134,7 @@ def _plan(found: Index, now: float, budget: render.Budget, chosen: Chosen) -> st
         days = int((now - _touched(found.place, record)) // clock.DAY)
         asked = "The plan is untouched for %d days; `dayleaf plan done`, `plan drop` or `plan update`" % days
         asked = asked if days >= STALE_DAYS and budget.left >= LEAST_UNITS and budget.take(asked) else ""
-        if budget.left >= LEAST_UNITS and budget.take(_plan_item(record, min(PLAN_UNITS, budget.left - 1))):
+        if budget.left >= LEAST_UNITS and budget.take(_plan_item(record, min(PLAN_UNITS, budget.left - 1), found.mark(record))):
             chosen.append([record.id, 1.0, "active plan"])
         return asked
     return ""
@@ -148,17 +148,17 @@ def _touched(place: Place, record: Record) -> float:
         return record.updated
 
 
-def _plan_item(record: Record, units: int) -> str:
-    """Write a plan in at most `units` UTF-16 units; where that is too little, its open steps stand first."""
+def _plan_item(record: Record, units: int, mark: str) -> str:
+    """Write a plan in at most `units` UTF-16 units; where that is too little, its open steps stand first.  mark: see `item`."""
     from memory import records
 
-    whole, steps = context.item(record, 1 << 30), records.steps(record.body)
+    whole, steps = context.item(record, 1 << 30, mark=mark), records.steps(record.body)
     todo = {line: "- [ ] " + said for line, ticked, said in steps if not ticked}
     if text.utf16(whole) <= units or not todo:
-        return context.item(record, units)
+        return context.item(record, units, mark=mark)
     first = "%d of %d steps done, open:\n%s" % (len(steps) - len(todo), len(steps), "\n".join(todo.values()))
     rest = [line for number, line in enumerate(record.body.split("\n")) if number not in todo]
-    return context.item(record.replaced(body=first + "\n\n" + "\n".join(rest)), units)
+    return context.item(record.replaced(body=first + "\n\n" + "\n".join(rest)), units, mark=mark)
 
 
 def _work(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> None:
@@ -168,7 +168,7 @@ def _work(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> Non
     for record in context.reread(found, others[:MOST_HANDOFFS], full=True):
         if record.id in told:
             break
-        if not handoff.is_handoff(record) and budget.take(context.item(record, CHECKPOINT_UNITS)):
+        if not handoff.is_handoff(record) and budget.take(context.item(record, CHECKPOINT_UNITS, mark=found.mark(record))):
             chosen.append([record.id, 1.0, "newest checkpoint"])
             break
 
@@ -181,8 +181,8 @@ def _headline(found: Index) -> str:
 
 def _all(found: Index, learnings: Sequence[Any], misled: frozenset[str], budget: render.Budget, chosen: Chosen) -> None:
     left_out = []
-    for record in context.reread(found, learnings):
-        if record.accepted and budget.take(context.item(record, 1 << 30, "", record.id in misled)):
+    for record, mark in _fresh_first(found, learnings):
+        if record.accepted and budget.take(context.item(record, 1 << 30, "", record.id in misled, mark=mark)):
             chosen.append([record.id, 1.0, "load_all"])
         elif record.accepted:
             left_out.append(record)
@@ -190,13 +190,18 @@ def _all(found: Index, learnings: Sequence[Any], misled: frozenset[str], budget:
         budget.take("- [%s] %s (did not fit)" % (render.line(record.id, 64), render.line(record.title, 120)))
 
 
+def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
+    """Re-read documents; return each record with why it is stale, those that are below the others."""
+    return sorted([(record, found.mark(record)) for record in context.reread(found, docs)], key=lambda row: bool(row[1]))
+
+
 def _overview(found: Index, name: str, learnings: Sequence[Any], budget: render.Budget) -> None:
     rows = found.lists("brief").get("topics", [])
     topics = ["%s (%d)" % (render.line(str(row[0]), 64), row[1]) for row in rows[:24] if row[1]]
     if topics and name == loader.TOPIC_FILTER:
         budget.take("Topics: " + ", ".join(topics))
-    recent = ["- [%s] %s (%s)" % (render.line(r.id, 64), render.line(r.title, 120), clock.day(r.created))
-              for r in context.reread(found, learnings[:7])]
+    recent = ["- [%s] %s (%s%s)" % (render.line(r.id, 64), render.line(r.title, 120), clock.day(r.created), context.marked(mark))
+              for r, mark in _fresh_first(found, learnings[:7])]
     if recent:
         budget.take("\n".join(["", "Newest of %d learnings:" % found.learnings, *recent]))
 

@@ -1,77 +1,345 @@
-"""Claims: the files and commits that a record names, checked against the working tree when the record is shown.
+"""Claims: the files, symbols and commits that a record names, checked against the working tree when the record is shown.
 
-STALE: a named file is missing.  FRESH: at least one is there and none is missing.  UNKNOWN: nothing to check.  Files are
-those of the key `files` and paths in the text.  A path in the text counts as missing only where its first directory is there
-(prose shortens paths), a bare file name never does.  A commit is known where its object lies loose in `.git` or
-`packed-refs` names it; objects in packs are not searched, so an unknown commit says nothing.
+STALE: one of them is gone.  FRESH: all that could be checked stand, and at least one could.  UNKNOWN: nothing could be checked.
+Only what was there when the record was written can be gone: a path in the text or a symbol counts as gone where the commit of
+then (the record's own, or where HEAD was by its log) held it.  Without such a commit a path in the text counts as gone where its
+first directory is there, and a symbol never.  Files of the key `files` and a record's own `commit` need no such evidence; the
+latter makes no record fresh.  A commit is gone where a text calls it one and a complete repository has no object of that name.
 """
 
 from __future__ import annotations
 
 import re
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
-from memory import files, paths
+from memory import files, index, symbols, tracked
+from memory.gitobjects import Entry, Missing, Objects
+from memory.paths import GLOBAL, Place
 from memory.records import Record
+from memory.symbols import ABSENT, DEFINED, MEMBER, PATH, TEXT_LIMIT, Symbol, is_file
 
 FRESH, STALE, UNKNOWN = "FRESH", "STALE", "UNKNOWN"
 MOST = 40  # claims of a kind that are checked
-TEXT_LIMIT = 1 << 16  # characters of a body that are searched
-_EXTENSIONS = frozenset(
-    "py pyi js jsx ts tsx mjs cjs go rs java kt kts scala rb php c h cc cpp cxx hpp cs swift m mm sh bash zsh fish ps1 sql html "
-    "htm css scss sass less vue svelte md mdx rst txt toml yaml yml json jsonc xml ini cfg conf lock gradle tf proto graphql "
-    "ex exs erl clj hs ml lua r jl dart zig nix cmake mk ipynb csv tsv env".split())
-_PATH = re.compile(r"(?<![\w/.:@~\\-])(?:\./)?((?:[\w.@+\-\[\]()]+/)*[\w.@+\-\[\]()]*[\w\])]\.[A-Za-z0-9]{1,8})(?![\w/])")
+SYMBOLS = 20  # symbols of a record that are checked
+SOURCE_LIMIT = 1 << 20  # bytes of a source file
+NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree that is searched whole
+_PATH = re.compile(r"(?<![\w/.:@~\\-])(%s)(?![\w/])" % PATH)
 _QUOTED = re.compile(r"`([^`\n]{2,200})`")
 _HASH = re.compile(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/.-])")
+_SAID = re.compile(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"
+                   r"git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in|as))"
+                   r"\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z")
+
+
+class Claim(NamedTuple):
+    """kind: file | symbol | commit.  name: as written.  stands: None where that cannot be said.  reason: of one that is gone,
+    a short sentence.  path: the file that decides, relative to the checkout, or ""."""
+
+    kind: str
+    name: str
+    stands: Optional[bool]
+    reason: str = ""
+    path: str = ""
 
 
 class Claims(NamedTuple):
-    """files: (path, whether it is there, None where that cannot be said); commits: (hash, True or None); state: the verdict."""
+    """What a record names, each once, and the verdict."""
 
-    files: Tuple[Tuple[str, Optional[bool]], ...]
-    commits: Tuple[Tuple[str, Optional[bool]], ...]
+    claims: Tuple[Claim, ...]
     state: str
+
+    @property
+    def gone(self) -> List[Claim]:
+        """The claims that no longer hold."""
+        return [claim for claim in self.claims if claim.stands is False]
 
 
 def check(record: Record, root: str, git: str) -> Claims:
-    """Check what a record names.
+    """Check what one record names; see Checkout."""
+    with Checkout(root, git) as checkout:
+        return checkout.check(record)
 
-    root: the checkout, "" where there is none to check against.  git: its git directory, "" for none.
+
+def at(place: Place) -> Checkout:
+    """Return the checkout of a place, with what the worker found out about it."""
+    return Checkout(place.root, place.git, known=index.marks(place))
+
+
+class Checkout:
+    """A working tree that records are checked against, with what was read of it; use it as a context manager.
+
+    root: the checkout, "" where there is none.  git: its git directory, "" for none.  most: the files and bytes up to which the
+    whole tree is searched for symbols that are said to be in no file.  known: the worker's marks, for those of a larger tree.
     """
-    if not root:
-        return Claims((), (), UNKNOWN)
+
+    def __init__(self, root: str, git: str, most: Tuple[int, int] = NARROW, known: Optional[Dict[str, List[List[str]]]] = None):
+        self.root, self.git, self.most, self.known = root, git, most, known or {}
+        self.objects = Objects(git)
+        self._tracked: Optional[tracked.Tracked] = None
+        self._log: Optional[Tuple[List[float], List[str]]] = None
+        self._sources: Dict[str, Optional[str]] = {}
+        self._corpus: Optional[Dict[str, str]] = None
+        self._left_out = False
+        self._changed: Dict[str, Optional[Dict[str, str]]] = {}
+        self._levels: Dict[str, Optional[int]] = {}
+
+    def __enter__(self) -> Checkout:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.objects.close()
+
+    def check(self, record: Record) -> Claims:
+        """Return what a record names and whether it stands; of one for all projects nothing can be said."""
+        if not self.root or record.tier == GLOBAL:
+            return Claims((), UNKNOWN)
+        then = _Then(self, record)
+        found = [*self._files(record, then), *self._symbols(record, then), *self._commits(record)]
+        state = UNKNOWN
+        if any(claim.stands is False for claim in found):
+            state = STALE
+        elif any(claim.stands and claim.name != _own(record) for claim in found):
+            state = FRESH
+        return Claims(tuple(found), state)
+
+    # ---- files
+
+    def _files(self, record: Record, then: _Then) -> List[Claim]:
+        found: Dict[str, Claim] = {}
+        listed = dict.fromkeys(path for path in listed_files(record) if path)
+        for path in list(listed)[:MOST]:
+            found[path] = self._file(path, True, then)
+        for path in mentioned(record.body)[:MOST]:
+            if path not in found:
+                found[path] = self._file(path, False, then)
+        return list(found.values())
+
+    def _file(self, said: str, listed: bool, then: _Then) -> Claim:
+        """Check one path; None for one outside the checkout, or one that prose may have made up or shortened."""
+        path = self.relative(said)
+        if not path:
+            return Claim("file", said, None)
+        there = self.root + "/" + path
+        if not files.inside(there, self.root):
+            return Claim("file", said, None)
+        if files.exists(there):
+            return Claim("file", said, True, path=path)
+        known, before = then.entry(path)
+        if path in self.tracked.away or not (listed or before or (not known and self._is_near(path))):
+            return Claim("file", said, None)
+        moved = self._moved(path, before)
+        return Claim("file", said, False, "%s is gone%s" % (path, ", moved to " + moved if moved else ""), path)
+
+    def relative(self, said: str) -> str:
+        """Return a path relative to the checkout, "" for one that leads out of it."""
+        path = said.replace("\\", "/")
+        path = path[2:] if path.startswith("./") else path
+        if path.startswith("/"):
+            path = path[len(self.root) + 1:] if path.startswith(self.root.rstrip("/") + "/") else ""
+        parts = path.split("/")
+        return "" if path[:1] == "~" or path[1:2] == ":" or ".." in parts or ".git" in parts or "\0" in path else path
+
+    def _is_near(self, path: str) -> bool:
+        first, slash, _ = path.partition("/")
+        return bool(slash) and files.is_folder(self.root + "/" + first)
+
+    def _moved(self, path: str, before: Optional[Entry]) -> str:
+        """Return where a file went: the same content, else the only file of its name that was not there before, else ""."""
+        base = "/" + path.rpartition("/")[2]
+        same = [other for other, hash in self.tracked.hashes.items() if before and hash == before.hash and other != path]
+        if not same:
+            same = [other for other in self.tracked.hashes if ("/" + other).endswith(base) and other != path]
+        return same[0] if len(same) == 1 and files.exists(self.root + "/" + same[0]) else ""
+
+    # ---- symbols
+
+    def _symbols(self, record: Record, then: _Then) -> List[Claim]:
+        said = [path for path in map(self.relative, [*listed_files(record), *mentioned(record.body)[:MOST]]) if path]
+        near = list(dict.fromkeys(path for path in said if self.source(path) is not None))[:10]
+        return [self._in_file(symbol, then) if symbol.file else self._anywhere(symbol, near, then)
+                for symbol in symbols.named(record.body)[:SYMBOLS]]
+
+    def _in_file(self, symbol: Symbol, then: _Then) -> Claim:
+        path = self.relative(symbol.file)
+        source = self.source(path) if path else None
+        if source is None:
+            return Claim("symbol", symbol.name, None)
+        now = symbols.level(source, symbol.name, path)
+        if now == (MEMBER if symbols.word_of(symbol.name) != symbol.name else DEFINED):
+            return Claim("symbol", symbol.name, True, path=path)
+        before = then.level(symbol.name, path)
+        if before is not None and now < before:
+            return Claim("symbol", symbol.name, False, "%s is no longer in %s" % (symbol.name, path), path)
+        return Claim("symbol", symbol.name, True if now else None, path=path)
+
+    def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
+        """Check a symbol that is said to be in no file: in the files that the record names, then in the whole tree."""
+        for path in near:
+            if symbols.level(self.source(path) or "", symbol.name, path) >= DEFINED:
+                return Claim("symbol", symbol.name, True, path=path)
+        now = self._level(symbol.name)
+        if now is None:
+            rows = self.known.get(then.record.checksum[:16], ())
+            reason = next((row[0] for row in rows if not row[1] and row[3] == symbol.name), "")
+            return Claim("symbol", symbol.name, False if reason else None, reason)
+        now = min(now, DEFINED)
+        before = None if now == DEFINED else then.anywhere(symbol.name)
+        if before is not None and now < min(before, DEFINED):
+            return Claim("symbol", symbol.name, False, "%s is no longer in this repository" % symbol.name)
+        return Claim("symbol", symbol.name, True if now else None)
+
+    def _level(self, name: str) -> Optional[int]:
+        """Return how surely the tree holds a symbol, None where it is too large to tell."""
+        if name not in self._levels:
+            corpus = self.corpus()
+            self._levels[name] = None if corpus is None else _most(corpus, name)
+        return self._levels[name]
+
+    @property
+    def tracked(self) -> tracked.Tracked:
+        """What git tracks here."""
+        if self._tracked is None:
+            self._tracked = tracked.read(self.git)
+        return self._tracked
+
+    @property
+    def log(self) -> Tuple[List[float], List[str]]:
+        """Where HEAD was, and when."""
+        if self._log is None:
+            self._log = tracked.heads(self.git) if self.git else ([], [])
+        return self._log
+
+    def source(self, path: str) -> Optional[str]:
+        """Return the text of a file of the checkout, None where it is none, too large, or a link out of it."""
+        if path not in self._sources:
+            whole = self.root + "/" + path
+            data = None
+            try:
+                if files.inside(whole, self.root):
+                    data = files.read(whole, SOURCE_LIMIT + 1)
+            except (OSError, ValueError):
+                data = None
+            self._sources[path] = _text(data)
+        return self._sources[path]
+
+    def corpus(self) -> Optional[Dict[str, str]]:
+        """Return the tracked texts by path, None where they are too many or too long, or not all of them are known."""
+        if self._corpus is None and not self._left_out:
+            self._corpus, left = {}, self.most[1]
+            self._left_out = not self.tracked.whole or len(self.tracked.hashes) > self.most[0]
+            for path in () if self._left_out else self.tracked.hashes:
+                text = self.source(path)
+                left -= len(text or "")
+                if text is not None:
+                    self._corpus[path] = text
+                if left < 0:
+                    self._left_out = True
+                    break
+        return None if self._left_out else self._corpus
+
+    def changed(self, commit: str) -> Optional[Dict[str, str]]:
+        """Return the texts of a commit that the index does not hold, by path; None where they are too many, or not there."""
+        if commit not in self._changed:
+            here = frozenset(self.tracked.hashes.values())
+            found: Optional[Dict[str, str]] = {}
+            left = self.most[1]
+            try:
+                for path, hash in self.objects.walk(commit):
+                    if hash in here or found is None:
+                        continue
+                    text = _text(self.objects.read(hash)[1])
+                    left -= len(text or "")
+                    found[path] = text or ""
+                    if left < 0 or len(found) > self.most[0]:
+                        found = None
+            except Missing:
+                found = None
+            self._changed[commit] = found
+        return self._changed[commit]
+
+    # ---- commits
+
+    def _commits(self, record: Record) -> List[Claim]:
+        found: Dict[str, Claim] = {}
+        own = _own(record)
+        for name, sure in [(own, True)] * bool(own) + _hashes(record.body):
+            if name not in found and len(found) < MOST and self.git:
+                there = bool(self.objects.find(name))
+                stands = True if there else False if sure and self.objects.complete else None
+                reason = "commit %s is not in this repository" % name[:10] if stands is False else ""
+                found[name] = Claim("commit", name, stands, reason)
+        return list(found.values())
+
+
+class _Then:
+    """What the repository held when a record was written: at its commit, and where HEAD was and went next."""
+
+    def __init__(self, checkout: Checkout, record: Record):
+        self.checkout, self.record = checkout, record
+        self._commits: Optional[List[str]] = None
+
+    @property
+    def commits(self) -> List[str]:
+        """The hashes of then, three at most."""
+        if self._commits is None:
+            own, checkout = _own(self.record), self.checkout
+            found = checkout.objects.find(own) if own else []
+            found = found if len(found) == 1 else []
+            if checkout.git:
+                found += tracked.around(checkout.log, self.record.created)
+            self._commits = [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
+        return self._commits
+
+    def entry(self, path: str) -> Tuple[bool, Optional[Entry]]:
+        """Return (whether a commit of then can be read, the row of a path in one)."""
+        known = False
+        for commit in self.commits:
+            try:
+                row = self.checkout.objects.entry(commit, path)
+            except Missing:
+                continue
+            if row is not None:
+                return True, row
+            known = True
+        return known, None
+
+    def level(self, name: str, path: str) -> Optional[int]:
+        """Return how surely a file of then held a symbol, None where that cannot be read."""
+        best: Optional[int] = None
+        for commit in self.commits:
+            try:
+                row = self.checkout.objects.entry(commit, path)
+                text = _text(self.checkout.objects.read(row.hash)[1]) if row else ""
+            except Missing:
+                continue
+            best = max(best or ABSENT, symbols.level(text or "", name, path))
+        return best
+
+    def anywhere(self, name: str) -> Optional[int]:
+        """Return how surely the tree of then held a symbol in a file that has changed since, None where that cannot be read."""
+        levels = [_most(texts, name) for texts in map(self.checkout.changed, self.commits) if texts is not None]
+        return max(levels) if levels else None
+
+
+def listed_files(record: Record) -> List[str]:
+    """Return the paths of the key `files`."""
     named = record.meta.get("files")
-    listed = [named] if isinstance(named, str) else [n for n in named if isinstance(n, str)] if isinstance(named, list) else []
-    listed = [part.strip() for item in listed for part in item.split(",")]
-    found: dict[str, Optional[bool]] = {}
-    for path in listed[:MOST]:
-        if path:
-            found[path] = _stands(path, root, True)
-    for path in mentioned(record.body)[:MOST]:
-        if path not in found:
-            found[path] = _stands(path, root, False)
-    commits = tuple((commit, _known(commit, git)) for commit in _commits(record)[:MOST])
-    state = UNKNOWN
-    if False in found.values():
-        state = STALE
-    elif True in found.values():
-        state = FRESH
-    return Claims(tuple(found.items()), commits, state)
+    items = [named] if isinstance(named, str) else [n for n in named if isinstance(n, str)] if isinstance(named, list) else []
+    return [part.strip() for item in items for part in item.split(",")]
 
 
 def mentioned(body: str) -> List[str]:
     """Return the paths of files that a text names, in their order: with a slash anywhere, bare names only in backticks."""
     text = body[:TEXT_LIMIT]
-    found: dict[str, None] = {}
+    found: Dict[str, None] = {}
     for match in _PATH.finditer(text):
         path = match.group(1)
-        if "/" in path and _is_file(path):
+        if "/" in path and is_file(path):
             found[path] = None
     for quoted in _QUOTED.findall(text):
         word = quoted.strip().partition(":")[0]
         word = word[2:] if word.startswith("./") else word
-        if _PATH.fullmatch(word) and _is_file(word):
+        if _PATH.fullmatch(word) and is_file(word):
             found[word] = None
     return list(found)
 
@@ -92,49 +360,37 @@ def mentions(record: Record, path: str) -> bool:
     return re.search(r"(?<![\w.-])" + re.escape(wanted) + r"(?![\w/-]|\.\w)", record.body.lower()) is not None
 
 
-def _is_file(path: str) -> bool:
-    return path.rpartition(".")[2].lower() in _EXTENSIONS and ".." not in path and "//" not in path
-
-
-def _stands(path: str, root: str, listed: bool) -> Optional[bool]:
-    """Tell whether a named file is there; None for a path outside the checkout, or one that prose may have shortened."""
-    path = path.replace("\\", "/")
-    path = path[2:] if path.startswith("./") else path
-    if path.startswith("/"):
-        if not path.startswith(root + "/"):
-            return None
-        path = path[len(root) + 1:]
-    elif path[:1] == "~" or path[1:2] == ":" or ".." in path.split("/"):
-        return None
-    if files.exists(root + "/" + path):
-        return True
-    if listed:
-        return False
-    first, slash, _ = path.partition("/")
-    return False if slash and files.is_folder(root + "/" + first) else None
-
-
-def _commits(record: Record) -> List[str]:
+def _own(record: Record) -> str:
     said = record.meta.get("commit")
-    found = [said] if isinstance(said, str) and re.fullmatch(r"[0-9a-f]{7,40}", said) else []
-    for match in _HASH.findall(record.body[:TEXT_LIMIT]):
-        if not match.isdigit() and not match.isalpha():
-            found.append(match)
-    return list(dict.fromkeys(found))
+    return said if isinstance(said, str) and re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
 
 
-def _known(commit: str, git: str) -> Optional[bool]:
-    """True where a commit's object lies loose or `packed-refs` names it, else None."""
-    if not git:
+def _hashes(body: str) -> List[Tuple[str, bool]]:
+    """Return (hash, whether the text calls it a commit) of what may be commits; checksums look the same."""
+    text = body[:TEXT_LIMIT]
+    found = []
+    for match in _HASH.finditer(text):
+        name, start = match.group(), match.start()
+        line = text.rfind("\n", 0, start) + 1
+        if not name.isdigit() and not name.isalpha():
+            bare = text[max(line, start - 80):start].rstrip("`( ")
+            found.append((name, _SAID.search(bare) is not None))
+    return found
+
+
+def _text(data: Optional[bytes]) -> Optional[str]:
+    """Decode a source; None for what is too large or no text."""
+    if data is None or len(data) > SOURCE_LIMIT or b"\0" in data[:8000]:
         return None
-    common = paths.common_git(git)
-    try:
-        if any(entry.name.startswith(commit[2:]) for entry in files.posix.scandir(common + "/objects/" + commit[:2])):
-            return True
-    except OSError:
-        pass
-    try:
-        packed = files.read(common + "/packed-refs", 16 << 20)
-    except OSError:
-        return None
-    return True if b"\n" + commit.encode("ascii") in b"\n" + packed else None
+    return data.decode("utf-8", "replace")
+
+
+def _most(texts: Dict[str, str], name: str) -> int:
+    """Return how surely any of several texts holds a symbol."""
+    best, word = ABSENT, symbols.word_of(name)
+    for path, text in texts.items():
+        if word in text:
+            best = max(best, symbols.level(text, name, path))
+            if best >= DEFINED:
+                break
+    return best

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 FILES_READ = 50  # files read where there is no index
 ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
+MARK_UNITS = 120  # of why a record is stale
 LEAST_UNITS = 200  # less room than this shows nothing of use
 PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
 READ_CHARS = 8000  # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a megabyte
@@ -138,15 +139,16 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
         below = loader.misled(found.place)
         recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in below]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
-    picked = [(record, relevance, reason) for doc, relevance, reason in picks for record in reread(found, [doc])
-              if record.accepted and record.kind == "learning"]
-    asked, of_place = _ruled(found, prompt, mode, settings, state, {record.id for record, _, _ in picked})
-    add_rules(asked, budget, chosen)
-    for record, relevance, reason in picked:
+    picked = [(record, relevance, reason, found.mark(record)) for doc, relevance, reason in picks
+              for record in reread(found, [doc]) if record.accepted and record.kind == "learning"]
+    picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
+    asked, of_place = _ruled(found, prompt, mode, settings, state, {row[0].id for row in picked})
+    add_rules(asked, budget, chosen, found.mark)
+    for record, relevance, reason, mark in picked:
         if budget.left < LEAST_UNITS:
             break
-        if budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt, record.id in choice.misled)):
-            chosen.append([record.id, round(relevance, 3), reason])
+        if budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt, record.id in choice.misled, mark)):
+            chosen.append([record.id, round(relevance, 3), reason + (", stale" if mark else "")])
     add_rules(of_place, budget, chosen)
     return (render.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
@@ -163,15 +165,16 @@ def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receip
     return [pair for pair in ruled if pair not in of_place], of_place
 
 
-def item(record: Any, units: int, prompt: str = "", misled: bool = False) -> str:
+def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = "") -> str:
     """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units.
 
-    prompt: what a body that does not fit is shown for; see `passage`.  misled: whether it did.
+    prompt: what a body that does not fit is shown for; see `passage`.  misled: whether it did.  mark: why the record is stale, "" where it is not.
     """
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
     origin += ", reported as misleading" if misled else ""
     id = render.line(record.id, 64)
-    head = "## [%s] %s (%s, %s%s)" % (id, render.line(record.title, 160), record.kind, clock.day(record.created), origin)
+    head = "## [%s] %s (%s, %s%s%s)" % (id, render.line(record.title, 160), record.kind, clock.day(record.created), origin,
+                                        marked(mark))
     room = units - text.utf16(head) - 1
     content = passage(render.clean(record.body).strip(), prompt, room)
     if record.kind == "rule" and record.rationale:  # whoever knows the reason can tell where the rule ends
@@ -180,6 +183,11 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False) -> str
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
     body = render.clip(content, room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")
+
+
+def marked(mark: str) -> str:
+    """Write why a record is stale as one more part of what stands behind its title; "" for no mark."""
+    return ", STALE: " + render.line(mark, MARK_UNITS) if mark else ""
 
 
 def passage(body: str, prompt: str, units: int) -> str:
@@ -202,11 +210,12 @@ def passage(body: str, prompt: str, units: int) -> str:
 class Lean:
     """What a block shows of a record whose file has not changed since it was indexed."""
 
-    __slots__ = ("accepted", "body", "created", "id", "kind", "tier", "title")
+    __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "tier", "title")
 
     def __init__(self, doc: Any, title: str, body: str):
         self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
         self.title, self.body, self.accepted = title, body, bool(doc.flags & 1 << 8)
+        self.checksum: str = doc.checksum.hex()
 
 
 def lean(doc: Any, data: bytes) -> Optional[Lean]:
@@ -261,12 +270,13 @@ def reread(found: Index, docs: Iterable[Any], full: bool = False) -> Iterable[An
             yield record
 
 
-def add_rules(ruled: Iterable[Tuple[Any, str]], budget: render.Budget, chosen: Chosen) -> None:
-    """Add rules that are in context, with the reason that `inforce.in_context` gave; a linked one leaves room for its record."""
+def add_rules(ruled: Iterable[Tuple[Any, str]], budget: render.Budget, chosen: Chosen,
+              mark: Callable[[Any], str] = lambda record: "") -> None:
+    """Add rules that are in context, with the reason that `inforce.in_context` gave; a linked one leaves room for its record.  mark: says why one is stale."""
     for record, reason in ruled:
-        room, said = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1), item(record, ITEM_UNITS)
+        room, said = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1), item(record, ITEM_UNITS, mark=mark(record))
         if text.utf16(said) > room:
-            said = item(record, room) if room >= LEAST_UNITS else ""
+            said = item(record, room, mark=mark(record)) if room >= LEAST_UNITS else ""
         if said and budget.take(said, rule=True):
             chosen.append([record.id, 1.0, reason])
 

@@ -9,7 +9,7 @@ searched in memory, never written here.
 
 from __future__ import annotations
 
-from memory import delta, files, segment
+from memory import delta, files, jsonio, segment
 from memory.errors import IndexFault
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DAMAGED = "dayleaf_damaged"  # key of a hook's event: its detached refresh has to build anew
 MOST_LISTED = 1024  # files of one changed directory whose times are compared on the blocking path; of more, the names
 SCAN_EVERY = 5.0  # seconds between detached scans of all files
+MARKS_LIMIT = 1 << 20  # bytes of the file of marks
 MOST_INLINE = 32  # changed files that are read on the blocking path; beyond it the detached refresh has to
 
 
@@ -41,16 +42,41 @@ def scan_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".scan"
 
 
+def marks_path(place: Place) -> str:
+    """Return the file that says which records are stale (marks.py)."""
+    return place.cache + "/" + place.scope + ".stale"
+
+
+def marks(place: Place) -> Dict[str, List[List[str]]]:
+    """Return the marks of a place by the start of a record's checksum; {} where there are none, or they cannot be read."""
+    try:
+        row = jsonio.parse(files.read(marks_path(place), MARKS_LIMIT))
+        found = row["records"] if row["v"] == 1 else {}
+        return found if isinstance(found, dict) else {}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+
+
+def stamp(path: str) -> str:
+    """Return mtime in ns and size of a file, "" where there is none."""
+    try:
+        found = files.posix.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return "%d %d" % (found.st_mtime_ns, found.st_size)
+
+
 class Index:
     """Segment and delta of one place."""
 
-    __slots__ = ("_entries", "_lists", "delta", "place", "segment", "stale")
+    __slots__ = ("_entries", "_lists", "_marks", "delta", "place", "segment", "stale")
 
     def __init__(self, place: Place, base: Optional[segment.Segment], log: delta.Delta):
         self.place, self.segment, self.delta = place, base, log
         self.stale = False
         self._entries: Dict[str, Any] = {}
         self._lists: Dict[Any, Any] = {}
+        self._marks: Optional[Dict[str, List[List[str]]]] = None
 
     @property
     def documents(self) -> int:
@@ -73,6 +99,16 @@ class Index:
     def has_rules(self) -> bool:
         """Whether there is any rule to choose from, approved or not."""
         return bool(self.lists("watch").get("rules")) or any(doc.kind == "rule" for doc in self.delta.docs)
+
+    def mark(self, record: Any) -> str:
+        """Say why a record is stale, as the worker found it; "" where it did not, or where the cause is another by now."""
+        if self._marks is None:
+            self._marks = marks(self.place)
+        rows = self._marks.get(record.checksum[:16]) if self._marks else None
+        for row in rows if isinstance(rows, list) else ():
+            if not row[1] or stamp(self.place.root + "/" + row[1]) == row[2]:
+                return str(row[0])
+        return ""
 
     def entry(self, term: str) -> Optional[Tuple[int, int, int, int]]:
         """Return the segment's directory entry of a term (remembered: query and threshold both ask)."""

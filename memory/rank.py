@@ -30,6 +30,10 @@ from memory import contexttags, entry, segment, text
 from memory.clock import DAY
 from memory.records import Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.claims import Claim
+
 WINDOW, WINDOW_TOKENS, PROXIMITY, REACH, TITLE = 1.0, 40, 0.6, 8, 0.3
 VECTOR = 0.35  # share of similarity where vectors rank too
 MOST_FACTOR, RECENCY_DAYS, LATEST, DAMPED = 0.10, 30.0, 0.5, 0.15
@@ -107,6 +111,7 @@ class Hit:
 
     parts: every number that made the score, by name, in the order in which they apply.  why: one line for people.  section:
     heading path of the best section, "" for the whole.  tokens: of the record's body.  freshness: FRESH | STALE | UNKNOWN.
+    gone: what it names that is no longer there.
     workspace: where it lives, `global` for the global tier.  path: its file.  linked_from: of a record that comes beside the
     hits, the id of the hit it is linked with.  relation: the link's name as seen from there.
     """
@@ -118,6 +123,7 @@ class Hit:
     section: str
     tokens: int
     freshness: str = "UNKNOWN"
+    gone: Tuple[Claim, ...] = ()
     workspace: str = ""
     path: str = ""
     linked_from: str = ""

@@ -82,6 +82,7 @@ def _found_json(call: Call, found: Any, words: str, approved: frozenset[Any]) ->
         beside = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
         return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, **beside, "section": hit.section,
                 "freshness": hit.freshness, "why": hit.why,
+             "gone": [_claim_json(claim) for claim in hit.gone],
                 "group": terminal.standing(hit, call.place.key, approved, call.place.root),
                 **({"parts": dict(hit.parts)} if call.options.explain else {})}
 
@@ -132,19 +133,21 @@ def show(call: Call) -> int:
         found = reread(call, [found])[0]
     if call.options.outline:
         return _outline(call, found)
-    state = claims.check(found, place.root, place.git)
+    with claims.at(place) as checkout:
+        state = checkout.check(found)
     inward = _inward(place, found, call.now)
-    gone = ["%s is gone" % path for path, there in state.files if there is False]
     counts = ledger.read(ledger.holding(place, found.name)).counts(found.id)
     reasons = judging.reasons(found)
     outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
     facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,
-             ("freshness", "; ".join([state.state, *gone])), ("file", place.path(found.name)), *_source(found, place),
+             ("freshness", "; ".join([state.state, *(claim.reason for claim in state.gone)])),
+                               *terminal.claims(state.claims), ("file", place.path(found.name)), *_source(found, place),
              ("trouble", "; ".join(found.problems))]
     body, more, ways = _section(call, found)
     value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,
              "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
              **judging.of(counts, call.now), "feedback": reasons,
+             "claims": [_claim_json(claim) for claim in state.claims],
              "problems": list(found.problems), **more}
     head = terminal.record(found, call.now, call.style(), facts)
     return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n"), *ways])
@@ -242,6 +245,10 @@ def _inward(place: paths.Place, found: Record, now: float) -> list[tuple[str, st
             return [(source.id, links.inverse(link.relation)) for link, source in linked.inward(shelf, found)]
     except IndexFault:  # the next recall sets a damaged one aside
         return []
+
+
+def _claim_json(claim: Any) -> dict[str, Any]:
+    return {"kind": claim.kind, "name": claim.name, "stands": claim.stands, "reason": claim.reason}
 
 
 def load(call: Call) -> int:

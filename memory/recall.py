@@ -381,7 +381,7 @@ class _Task:
     # ---- the answer
 
     def _found(self, hits: List[Hit], gaps: Tuple[str, ...]) -> Found:
-        shown = [replace(hit, freshness=self._freshness(hit)) for hit in hits[:self.limit]]
+        shown = self._checked(hits[:self.limit])
         if not hits:
             self.notes.append("nothing found")
         backend = "lexical" if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves) else "lexical, from the files"
@@ -390,8 +390,11 @@ class _Task:
         return Found(tuple(shown), tuple(self.notes), backend, max(0, len(hits) - self.limit) + self.unread,
                      any(shelf.is_stale for shelf in self.shelves), gaps, context=self.context)
 
-    def _freshness(self, hit: Hit) -> str:
-        place = self.searcher.place
-        if hit.workspace != place.key:  # a note of another project, or of all, says nothing of this one's files
-            return claims.UNKNOWN
-        return claims.check(hit.record, place.root, place.git).state
+    def _checked(self, hits: Sequence[Hit]) -> List[Hit]:
+        """Check what the hits name; a note of another project, or of all, says nothing of this one's files."""
+        place, checked = self.searcher.place, []
+        with claims.at(place) as checkout:
+            for hit in hits:
+                found = checkout.check(hit.record) if hit.workspace == place.key else claims.Claims((), claims.UNKNOWN)
+                checked.append(replace(hit, freshness=found.state, gone=tuple(found.gone)))
+        return checked

@@ -18,6 +18,7 @@ from memory.records import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memory.claims import Claim
     from memory.contexttags import Tag
     from memory.rank import Hit
     from memory.recall import Found
@@ -34,6 +35,7 @@ SNIPPET_LINES = 400  # lines of a body that a snippet is looked for in
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 1600
 MOST_VERSIONS = 3  # of a hit that its line names
+GONE = 3  # claims that are told of a stale hit
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
 
@@ -240,6 +242,7 @@ def hits(found: Found, words: str, now: float, key: str, approved: frozenset[tru
             padded = [pad(cell, widths[i], i in (1, 3, 6)) for i, cell in enumerate(row)]
             padded[5] = style.verdict(padded[5])
             lines.append(("  " + "  ".join(padded)).rstrip())
+            lines += ["      " + style.dim(line) for line in _gone(hit)]
             lines += ["      " + style.dim(line) for line in _beneath(hit, name, words, style.columns - 6,
                                                                           found.context if explain else None)]
     told = ["", style.dim("context tags: " + context_line(found.context))] if explain and found.context else []
@@ -292,6 +295,18 @@ def context_line(tags: Iterable[Tag]) -> str:
 def _freshness(hit: Hit) -> str:
     """Return FRESH or STALE; a record that names no file says nothing about it."""
     return "" if hit.freshness == "UNKNOWN" else hit.freshness
+
+
+def _gone(hit: Hit) -> list[str]:
+    """Write what a hit names that is no longer there."""
+    reasons = [one_line(claim.reason) for claim in hit.gone[:GONE]]
+    return ["; ".join(reasons) + (" and %d more" % (len(hit.gone) - GONE) if len(hit.gone) > GONE else "")] if reasons else []
+
+
+def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
+    """Return the claims of a record as (name, value) pairs for `record`: what stands, what is gone, what cannot be said."""
+    pairs = [("stands", True), ("gone", False), ("not checked", None)]
+    return [(said, ", ".join(claim.name for claim in found if claim.stands is stands)) for said, stands in pairs]
 
 
 def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
@@ -362,7 +377,7 @@ def _for_model(hit: Hit, name: str, units: int) -> str:
     head = "## [%s] %s (%s, %s%s%s%s, %s)" % (
         id, render.line(one_line(record.title), 160), _STANDINGS.get(name, record.kind), clock.day(record.created),
         ", " + render.line(_versions(record), 64) if record.versions else "", origin,
-        ", " + _freshness(hit) if _freshness(hit) else "", place)
+        ", " + render.line(": ".join([_freshness(hit), *_gone(hit)]), 240) if _freshness(hit) else "", place)
     if name == "script":
         head += "\n`%s`" % render.line(run_command(record), 100)
     room = units - text.utf16(head) - 1

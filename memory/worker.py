@@ -1,9 +1,10 @@
 """Detached work behind the hooks: capture, what it taught and what was used; the handoff's count, context tags, recovery of
-lost sessions, refresh, the mark of what was announced, setting up the runtime."""
+lost sessions, refresh, the marks of
+what is stale and of what was announced, setting up the runtime."""
 
 from __future__ import annotations
 
-from memory import adoption, capture, config, files, handoff, hookio, indexer, ledger, paths, recovery
+from memory import adoption, capture, config, files, handoff, hookio, indexer, ledger, marks, paths, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ def work(event: Event, env: Dict[str, str], now: float) -> None:
             _learn(place, settings, env, now, session, written)
         if written:
             indexer.refresh(place, now, names=written)
-            embed(place, settings, env, now)
+            marks.write(place)
+        embed(place, settings, env, now)
     finally:
         _note_uses(place, settings, event, env, now)
 
@@ -59,12 +61,12 @@ def _note_uses(place: paths.Place, settings: config.Config, event: Event, env: D
 
 
 def after_start(event: Event, env: Dict[str, str], now: float) -> None:
-    """Do what a session's start leaves for later: mark failures as said, count, derive context tags, recover, refresh, set up
+    """Do what a session's start leaves for later: mark failures as said, count, derive context tags, recover, refresh, mark, set up
     the runtime."""
     place = adoption.at(env, hookio.project_dir(event, env), now)
     settings = config.load(place.home, place.root, env)
     _mark_said(place.home)
-    for step in (_count, _derive, _recover, _refresh, _mark_announced, _set_up):
+    for step in (_count, _derive, _recover, _refresh, _mark_stale, _mark_announced, _set_up):
         try:
             step(place, settings, event, env, now)
         except Exception as error:
@@ -105,6 +107,10 @@ def _refresh(place: paths.Place, settings: config.Config, event: Event, env: Dic
     embed(place, settings, env, now)
     for each in ledger.ledgers(place):  # what the hooks read of them may have been deleted
         ledger.read(each)
+
+
+def _mark_stale(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:
+    marks.write(place)
 
 
 def _mark_announced(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:

@@ -13,12 +13,12 @@ MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing store trust"
-              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger",
+              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked",
     "CAPTURE": "shell transcript facts fixes lessons checkpoint outline progress capture recovery backfill claudememory",
     "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar"
               " nearest queries vectors links",
-    "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch claims excerpt"
-              " linked",
+    "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch symbols claims excerpt"
+              " linked marks",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
               " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
               " statements harvest checks templates review running graph used candidates",

@@ -1,0 +1,189 @@
+"""Git's objects and index read from files: what real git wrote is what is read, and what cannot be read is never guessed."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from memory import tracked
+from memory.gitobjects import Missing, Objects
+
+
+@pytest.fixture
+def git(project, env):
+    """Run git in the project (or `cwd=`) and return what it printed."""
+    def call(*words, cwd=project, stdin=None):
+        done = subprocess.run(["git", *words], cwd=cwd, env={**env, "GIT_CONFIG_NOSYSTEM": "1"}, check=True, capture_output=True,
+                              input=stdin)
+        return done.stdout.decode("utf-8", "surrogateescape").strip()
+    return call
+
+
+@pytest.fixture
+def history(project, git):
+    """Forty commits on files that grow and change; returns the project."""
+    rng = random.Random(5)
+    for turn in range(40):
+        for name in ("src/a b/x.py", f"src/m{turn % 7}.py", "한글/파일.txt"):
+            path = Path(project, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else [f"line {n}" for n in range(300)]
+            lines[rng.randrange(len(lines)):0] = [f"turn {turn} {rng.random()}"]
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        git("add", "-A")
+        git("commit", "-q", "-m", f"turn {turn}")
+    return project
+
+
+def listed(git) -> dict[str, str]:
+    """Every object of the repository by what git itself says."""
+    rows = git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)").splitlines()
+    return dict(row.split() for row in rows)
+
+
+@pytest.mark.parametrize("packing", [
+    [], ["gc", "-q"], ["repack", "-adfq", "--depth=250", "--window=50"],
+    ["-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq"], ["-c", "pack.indexVersion=2", "repack", "-q", "-d"]],
+    ids=["loose", "gc", "long chains", "reference deltas", "mixed"])
+def test_every_object_is_read_as_git_reads_it(packing, history, git):
+    """Type and content of all objects agree with cat-file, however they are stored."""
+    if packing:
+        git(*packing)
+    every = listed(git)
+    with Objects(history + "/.git") as objects:
+        assert objects.complete
+        for hash, kind in every.items():
+            found, data = objects.read(hash)
+            raw = subprocess.run(["git", "cat-file", kind, hash], cwd=history, check=True, capture_output=True).stdout
+            assert (found, data) == (kind, raw)
+            assert objects.find(hash) == objects.find(hash[:12]) == [hash]
+        assert objects.find("0" * 40) == objects.find("f" * 12) == []
+
+
+def test_a_short_hash_that_two_objects_share_gives_both(history, git):
+    """An abbreviation stands for nothing where it is not one object's."""
+    git("gc", "-q")
+    every = sorted(listed(git))
+    short = next(a[:2] for a, b in zip(every, every[1:]) if a[:2] == b[:2])
+    with Objects(history + "/.git") as objects:
+        assert len(objects.find(short)) == 2
+
+
+def test_a_path_is_found_in_a_commit_and_the_walk_is_the_whole_tree(history, git):
+    """What ls-tree lists is what is walked, names of any script included."""
+    git("gc", "-q")
+    head, old = git("rev-parse", "HEAD"), git("rev-parse", "HEAD~37")
+    rows = [line.split("\t") for line in git("ls-tree", "-r", "-z", head).strip("\0").split("\0")]
+    with Objects(history + "/.git") as objects:
+        assert dict(objects.walk(head)) == {path: meta.split()[2] for meta, path in rows}
+        for meta, path in rows:
+            assert objects.entry(head, path).hash == meta.split()[2]
+        assert objects.entry(old, "src/m6.py") is None
+        assert objects.entry(head, "src/a b") is not None
+        assert objects.entry(head, "src/m0.py/x") is None
+        with pytest.raises(Missing):
+            objects.entry("1" * 40, "src/m0.py")
+
+
+def test_shallow_partial_borrowed_and_sha256_repositories_are_not_complete(history, git, tmp_path):
+    """Where objects may live elsewhere, one that is not found says nothing."""
+    git("config", "uploadpack.allowFilter", "true")
+    url = "file://" + history
+    for name, words in {"shallow": ["--depth=2"], "partial": ["--filter=blob:none", "--no-checkout"],
+                        "borrowed": ["--shared"]}.items():
+        git("clone", "-q", *words, history if name == "borrowed" else url, str(tmp_path / name))
+        with Objects(str(tmp_path / name / ".git")) as objects:
+            assert not objects.complete, name
+    git("init", "-q", "--object-format=sha256", str(tmp_path / "long"))
+    with Objects(str(tmp_path / "long/.git")) as objects:
+        assert not objects.complete
+    with Objects("") as objects:
+        assert not objects.complete and objects.find("1" * 10) == []
+
+
+def test_a_worktree_and_a_submodule_read_their_own_objects(history, git, tmp_path):
+    """A `.git` file leads to the git directory, and from there to the one that worktrees share."""
+    from memory import paths
+
+    git("worktree", "add", "-q", str(tmp_path / "other tree"), "HEAD~3")
+    root, folder = paths.find_git(str(tmp_path / "other tree"))
+    head = git("rev-parse", "HEAD~3")
+    with Objects(folder) as objects:
+        assert objects.complete and objects.entry(head, "src/m0.py") is not None
+    assert root == str(tmp_path / "other tree")
+    assert "src/m0.py" in tracked.read(folder).hashes
+
+
+def test_damage_is_missing_and_never_a_wrong_answer(history, git):
+    """A flipped byte, a cut file or a link in place of a pack gives no object, or the right one."""
+    git("gc", "-q")
+    pack = next(Path(history, ".git/objects/pack").glob("*.pack"))
+    every, whole, rng = listed(git), pack.read_bytes(), random.Random(3)
+    with Objects(history + "/.git") as objects:
+        right = {hash: objects.read(hash) for hash in every}
+    pack.chmod(0o600)
+    for turn in range(60):
+        broken = bytearray(whole)
+        broken[rng.randrange(12, len(whole))] ^= 1 << rng.randrange(8)
+        pack.write_bytes(bytes(broken) if turn % 4 else whole[:rng.randrange(len(whole))])
+        with Objects(history + "/.git") as objects:
+            wrong = 0
+            for hash in list(every)[:40]:
+                try:
+                    wrong += objects.read(hash) != right[hash]
+                except Missing:
+                    continue
+            assert wrong == 0
+    pack.unlink()
+    pack.symlink_to("/etc/passwd")
+    with Objects(history + "/.git") as objects, pytest.raises(Missing):
+        objects.read(next(iter(every)))
+
+
+def test_objects_behind_a_link_out_of_the_git_directory_are_not_read(history, git, tmp_path):
+    """A folder of objects elsewhere counts as none, and the repository as not complete."""
+    head = git("rev-parse", "HEAD")
+    Path(history, ".git/objects").rename(tmp_path / "elsewhere")
+    Path(history, ".git/objects").symlink_to(tmp_path / "elsewhere")
+    with Objects(history + "/.git") as objects:
+        assert objects.find(head[:10]) == [] and not objects.complete
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+def test_the_index_is_read_in_every_version(version, history, git):
+    """Paths and hashes are those of ls-files."""
+    if version == 3:
+        Path(history, "later.py").write_text("x\n")
+        git("add", "-N", "later.py")
+    git("update-index", "--index-version", str(version))
+    rows = [line.split("\t") for line in git("ls-files", "-s", "-z").strip("\0").split("\0")]
+    found = tracked.read(history + "/.git")
+    assert Path(history, ".git/index").read_bytes()[7] == version
+    assert found.hashes == {path: meta.split()[1] for meta, path in rows} and found.whole
+
+
+def test_an_index_that_does_not_hold_everything_says_so(history, git):
+    """A split index and a sparse checkout are not whole; a damaged one is empty."""
+    git("update-index", "--split-index")
+    assert not tracked.read(history + "/.git").whole
+    git("update-index", "--no-split-index")
+    git("sparse-checkout", "set", "--cone", "한글")
+    found = tracked.read(history + "/.git")
+    assert not found.whole and "src/m0.py" in found.away
+    index = Path(history, ".git/index")
+    index.write_bytes(index.read_bytes()[:200])
+    assert tracked.read(history + "/.git") == tracked.NOTHING
+
+
+def test_where_head_was_is_read_from_its_log(history, git):
+    """The commit before an instant and the one after it; nothing before the log begins."""
+    log = tracked.heads(history + "/.git")
+    hashes = git("log", "--reverse", "--format=%H").split()
+    assert log[1] == hashes
+    last = log[0][-1]
+    assert tracked.around(log, last + 5) == hashes[-1:]
+    assert tracked.around(log, log[0][0] - 1) == []
+    assert tracked.around(([1.0, 5.0], ["a", "b"]), 3.0) == ["a", "b"]
