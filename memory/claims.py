@@ -16,7 +16,7 @@ from memory import files, index, symbols, tracked
 from memory.gitobjects import Entry, Missing, Objects
 from memory.paths import GLOBAL, Place
 from memory.records import Record
-from memory.symbols import ABSENT, DEFINED, MEMBER, PATH, TEXT_LIMIT, Symbol, is_file
+from memory.symbols import ABSENT, DEFINED, PATH, TEXT_LIMIT, Symbol, is_file
 
 FRESH, STALE, UNKNOWN = "FRESH", "STALE", "UNKNOWN"
 MOST = 40  # claims of a kind that are checked
@@ -25,7 +25,7 @@ SOURCE_LIMIT = 1 << 20  # bytes of a source file
 NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree that is searched whole
 _PATH = re.compile(r"(?<![\w/.:@~\\-])(%s)(?![\w/])" % PATH)
 _QUOTED = re.compile(r"`([^`\n]{2,200})`")
-_HASH = re.compile(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/.-])")
+_HASH = re.compile(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
 _SAID = re.compile(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"
                    r"git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in|as))"
                    r"\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z")
@@ -82,6 +82,8 @@ class Checkout:
         self._left_out = False
         self._changed: Dict[str, Optional[Dict[str, str]]] = {}
         self._levels: Dict[str, Optional[int]] = {}
+        self._blobs: Dict[str, str] = {}
+        self._kept = 0
 
     def __enter__(self) -> Checkout:
         return self
@@ -165,7 +167,7 @@ class Checkout:
         if source is None:
             return Claim("symbol", symbol.name, None)
         now = symbols.level(source, symbol.name, path)
-        if now == (MEMBER if symbols.word_of(symbol.name) != symbol.name else DEFINED):
+        if now == symbols.most(symbol.name):
             return Claim("symbol", symbol.name, True, path=path)
         before = then.level(symbol.name, path)
         if before is not None and now < before:
@@ -174,18 +176,18 @@ class Checkout:
 
     def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
         """Check a symbol that is said to be in no file: in the files that the record names, then in the whole tree."""
+        most = symbols.most(symbol.name)
         for path in near:
-            if symbols.level(self.source(path) or "", symbol.name, path) >= DEFINED:
+            if symbols.level(self.source(path) or "", symbol.name, path) == most:
                 return Claim("symbol", symbol.name, True, path=path)
         now = self._level(symbol.name)
         if now is None:
-            rows = self.known.get(then.record.checksum[:16], ())
+            rows = index.causes(self.known, then.record.checksum)
             reason = next((row[0] for row in rows if not row[1] and row[3] == symbol.name), "")
             return Claim("symbol", symbol.name, False if reason else None, reason)
-        now = min(now, DEFINED)
-        before = None if now == DEFINED else then.anywhere(symbol.name)
-        if before is not None and now < min(before, DEFINED):
-            return Claim("symbol", symbol.name, False, "%s is no longer in this repository" % symbol.name)
+        before = None if now == most else then.anywhere(symbol.name)
+        if before is not None and now < before >= DEFINED:  # what was only used may be another project's
+            return Claim("symbol", symbol.name, False, "%s is no longer defined in this repository" % symbol.name)
         return Claim("symbol", symbol.name, True if now else None)
 
     def _level(self, name: str) -> Optional[int]:
@@ -226,8 +228,10 @@ class Checkout:
         """Return the tracked texts by path, None where they are too many or too long, or not all of them are known."""
         if self._corpus is None and not self._left_out:
             self._corpus, left = {}, self.most[1]
-            self._left_out = not self.tracked.whole or len(self.tracked.hashes) > self.most[0]
-            for path in () if self._left_out else self.tracked.hashes:
+            few = tracked.count(self.git) <= 4 * self.most[0]  # parsing an index of 10,000 takes 10 ms
+            paths = [path for path in self.tracked.hashes if symbols.is_source(path)] if few else []
+            self._left_out = not few or not self.tracked.whole or len(paths) > self.most[0]
+            for path in () if self._left_out else paths:
                 text = self.source(path)
                 left -= len(text or "")
                 if text is not None:
@@ -241,21 +245,29 @@ class Checkout:
         """Return the texts of a commit that the index does not hold, by path; None where they are too many, or not there."""
         if commit not in self._changed:
             here = frozenset(self.tracked.hashes.values())
-            found: Optional[Dict[str, str]] = {}
-            left = self.most[1]
+            found, left = dict[str, str](), self.most[1]
             try:
                 for path, hash in self.objects.walk(commit):
-                    if hash in here or found is None:
+                    if hash in here or not symbols.is_source(path):
                         continue
-                    text = _text(self.objects.read(hash)[1])
-                    left -= len(text or "")
-                    found[path] = text or ""
+                    found[path] = self.blob(hash)
+                    left -= len(found[path])
                     if left < 0 or len(found) > self.most[0]:
-                        found = None
+                        raise Missing
+                self._changed[commit] = found
             except Missing:
-                found = None
-            self._changed[commit] = found
+                self._changed[commit] = None
         return self._changed[commit]
+
+    def blob(self, hash: str) -> str:
+        """Return the text of an object, "" for what is no text; raises Missing."""
+        if hash not in self._blobs:
+            text = _text(self.objects.read(hash)[1]) or ""
+            self._kept += len(text)
+            if self._kept > self.most[1]:
+                return text
+            self._blobs[hash] = text
+        return self._blobs[hash]
 
     # ---- commits
 
@@ -309,16 +321,19 @@ class _Then:
         for commit in self.commits:
             try:
                 row = self.checkout.objects.entry(commit, path)
-                text = _text(self.checkout.objects.read(row.hash)[1]) if row else ""
+                text = self.checkout.blob(row.hash) if row else ""
             except Missing:
                 continue
-            best = max(best or ABSENT, symbols.level(text or "", name, path))
+            best = max(best or ABSENT, symbols.level(text, name, path))
         return best
 
     def anywhere(self, name: str) -> Optional[int]:
         """Return how surely the tree of then held a symbol in a file that has changed since, None where that cannot be read."""
-        levels = [_most(texts, name) for texts in map(self.checkout.changed, self.commits) if texts is not None]
-        return max(levels) if levels else None
+        best: Optional[int] = None
+        for texts in map(self.checkout.changed, self.commits):
+            if texts is not None and (best or ABSENT) < symbols.most(name):
+                best = max(best or ABSENT, _most(texts, name))
+        return best
 
 
 def listed_files(record: Record) -> List[str]:
@@ -372,9 +387,8 @@ def _hashes(body: str) -> List[Tuple[str, bool]]:
     for match in _HASH.finditer(text):
         name, start = match.group(), match.start()
         line = text.rfind("\n", 0, start) + 1
-        if not name.isdigit() and not name.isalpha():
-            bare = text[max(line, start - 80):start].rstrip("`( ")
-            found.append((name, _SAID.search(bare) is not None))
+        bare = text[max(line, start - 80):start].rstrip("`( ")
+        found.append((name, not name.isdigit() and not name.isalpha() and _SAID.search(bare) is not None))
     return found
 
 
@@ -387,10 +401,10 @@ def _text(data: Optional[bytes]) -> Optional[str]:
 
 def _most(texts: Dict[str, str], name: str) -> int:
     """Return how surely any of several texts holds a symbol."""
-    best, word = ABSENT, symbols.word_of(name)
+    best, parts, most = ABSENT, symbols.parts_of(name), symbols.most(name)
     for path, text in texts.items():
-        if word in text:
+        if parts[-1] in text and (best < DEFINED or parts[-2] in text):
             best = max(best, symbols.level(text, name, path))
-            if best >= DEFINED:
+            if best == most:
                 break
     return best

@@ -57,6 +57,13 @@ def marks(place: Place) -> Dict[str, List[List[str]]]:
         return {}
 
 
+def causes(found: Dict[str, List[List[str]]], checksum: str) -> List[List[str]]:
+    """Return the causes of a record's mark: [reason, path, stamp, name] each.  found: what `marks` returned."""
+    rows = found.get(checksum[:16])
+    return [row for row in rows if isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row)] \
+        if isinstance(rows, list) else []
+
+
 def stamp(path: str) -> str:
     """Return mtime in ns and size of a file, "" where there is none."""
     try:
@@ -104,8 +111,7 @@ class Index:
         """Say why a record is stale, as the worker found it; "" where it did not, or where the cause is another by now."""
         if self._marks is None:
             self._marks = marks(self.place)
-        rows = self._marks.get(record.checksum[:16]) if self._marks else None
-        for row in rows if isinstance(rows, list) else ():
+        for row in causes(self._marks, record.checksum) if self._marks else ():
             if not row[1] or stamp(self.place.root + "/" + row[1]) == row[2]:
                 return str(row[0])
         return ""

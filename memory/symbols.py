@@ -16,6 +16,7 @@ TEXT_LIMIT = 1 << 16  # characters of a body that are searched
 QUOTES = 400  # quoted words of a body that are looked at
 PLACES = 60  # places of a word in one source that are looked at
 PROSE = frozenset("md mdx rst txt adoc html htm csv tsv lock ipynb".split())  # nothing is defined in files of these
+DATA = frozenset("json jsonc jsonl ndjson xml svg po snap patch diff log map sum".split()) | PROSE
 EXTENSIONS = frozenset(
     "py pyi js jsx ts tsx mjs cjs go rs java kt kts scala rb php c h cc cpp cxx hpp cs swift m mm sh bash zsh fish ps1 sql html "
     "htm css scss sass less vue svelte md mdx rst txt toml yaml yml json jsonc xml ini cfg conf lock gradle tf proto graphql "
@@ -46,6 +47,8 @@ _ASSIGNED = re.compile(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
 _BODY = re.compile(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
 _HEAD = re.compile(r"\s*\([^;\n]*\)?\s*(?:const|noexcept|override)?\s*\Z")
 _FIELD = re.compile(r"\s*(?:;|=[^=>])")
+_OPENING = re.compile(r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\#[^\n]*|//[^\n]*""")
+_CLOSING = {'"""': '"""', "'''": "'''", "/*": "*/"}
 _KEY = re.compile(r"[\"']?\s*:(?!:)")
 
 
@@ -95,6 +98,12 @@ def is_file(path: str) -> bool:
     return path.rpartition(".")[2].lower() in EXTENSIONS and "." in path and ".." not in path and "//" not in path
 
 
+def is_source(path: str) -> bool:
+    """Tell whether a whole tree is searched in files of this name: those of code and settings, and those without an extension."""
+    base = path.rpartition("/")[2]
+    return base.rpartition(".")[2].lower() not in DATA and not base.endswith((".min.js", ".min.css"))
+
+
 def is_identifier(name: str) -> bool:
     """Tell whether a word is hardly one of prose: it has an underscore, a dot, `::`, or a capital behind a small letter."""
     parts = _SEPARATOR.split(name)
@@ -102,9 +111,14 @@ def is_identifier(name: str) -> bool:
             or any(a.islower() and b.isupper() for a, b in zip(name, name[1:])))
 
 
-def word_of(name: str) -> str:
-    """Return the last part of a name: `load` of `Config.load`."""
-    return _SEPARATOR.split(name)[-1]
+def parts_of(name: str) -> List[str]:
+    """Return the parts of a name: `Config` and `load` of `Config.load`."""
+    return _SEPARATOR.split(name)
+
+
+def most(name: str) -> int:
+    """Return the highest level that a name can have."""
+    return MEMBER if len(parts_of(name)) > 1 else DEFINED
 
 
 def level(source: str, name: str, path: str) -> int:
@@ -160,9 +174,19 @@ def _place_level(source: str, at: int, end: int) -> int:
 
 def _is_inside(source: str, at: int) -> bool:
     """Tell whether a place stands in a block comment or a text of several lines."""
-    opened = source.rfind("/*", 0, at)
-    return (source.count('"""', 0, at) % 2 == 1 or source.count("'''", 0, at) % 2 == 1
-            or opened > source.rfind("*/", 0, at) and not source[max(opened - 1, 0):opened].strip())  # `src/*` is a glob
+    if not (source.count('"""', 0, at) % 2 or source.count("'''", 0, at) % 2
+            or source.rfind("/*", 0, at) > source.rfind("*/", 0, at)):
+        return False
+    opening = _OPENING.search(source, 0, at)
+    while opening:
+        mark, end = opening.group(), opening.end()
+        if mark in _CLOSING:
+            close = source.find(_CLOSING[mark], end)
+            if close < 0 or close >= at:
+                return close >= at
+            end = close + len(_CLOSING[mark])
+        opening = _OPENING.search(source, end, at)
+    return False
 
 
 def _span(source: str, at: int) -> Tuple[int, int]:

@@ -46,6 +46,15 @@ def read(git: str) -> Tracked:
     return Tracked(found, frozenset(away), not away and _is_whole(data, at))
 
 
+def count(git: str) -> int:
+    """Return how many entries a checkout's index has, 0 where it cannot be read."""
+    try:
+        head = files.read(git + "/index", 12, follow=False) if git else b""
+    except OSError:
+        return 0
+    return int.from_bytes(head[8:12], "big")
+
+
 def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], List[str], int]:
     """Return (path -> hash of regular files, those left out, where the extensions start).
 
@@ -53,20 +62,20 @@ def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], Lis
     """
     found: Dict[str, str] = {}
     away: List[str] = []
-    at, name = 12, b""
+    at, name, plain = 12, b"", version < 4
     for _ in range(count):
         start = at
-        extended = version > 2 and data[start + 60] & 0x40
+        extended = data[start + 60] & 0x40
         at += 64 if extended else 62
-        if version == 4:
+        if plain:
+            end = data.index(b"\0", at)
+            name = data[at:end]
+            at = start + ((end - start + 8) & ~7)
+        else:
             cut, at = _cut(data, at)
             end = data.index(b"\0", at)
             name = name[:len(name) - cut] + data[at:end]
             at = end + 1
-        else:
-            end = data.index(b"\0", at)
-            name = data[at:end]
-            at = start + ((end - start + 8) & ~7)
         if data[start + 26] >> 4 == 8:  # a regular file: no link, no submodule
             path = name.decode("utf-8", "surrogateescape")
             found[path] = data[start + 40:start + 60].hex()
