@@ -6,6 +6,7 @@ is too large, damaged or elsewhere (alternates, shallow and partial clones, SHA-
 
 from __future__ import annotations
 
+import struct
 import zlib
 from typing import Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
 
@@ -32,9 +33,8 @@ class _Pack:
         self.path, self.data = path, -1
         self.fd = files.open_read(path + ".idx", follow=False)
         head = files.read_at(self.fd, 8 + 1024, 0)
-        self.fan = [int.from_bytes(head[at:at + 4], "big") for at in range(8, len(head), 4)]
-        self.count = self.fan[-1] if len(self.fan) == 256 else 0
-        size = files.posix.fstat(self.fd).st_size
+        self.fan = list(struct.unpack(">256I", head[8:].ljust(1024, b"\0")))
+        self.count, size = self.fan[-1], files.posix.fstat(self.fd).st_size
         if head[:8] != b"\xfftOc\0\0\0\2" or size < 1032 + 28 * self.count + 40 or self.fan != sorted(self.fan):
             self.close()
             raise OSError(22, "no pack index of version 2", path)

@@ -31,14 +31,16 @@ def write(place: Place) -> None:
                 gone = checkout.check(record).gone
                 if gone:
                     found[record.checksum[:16]] = [_row(place, claim) for claim in gone[:REASONS]]
-    data = jsonio.dump({"v": 1, "records": found}).encode("ascii")
     path = index.marks_path(place)
+    if not found:
+        files.remove(path)
+        return
+    data = jsonio.dump({"v": 1, "records": found}).encode("ascii")
     try:
         if files.read(path, len(data) + 1) == data:
             return
     except OSError:
-        if not found:
-            return
+        pass
     files.replace(path, data)
 
 

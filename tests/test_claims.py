@@ -131,6 +131,7 @@ def repository(project, env, now):
     ("`verify_token_v2()` is slow", JWT.replace("_v2", "_v3"), "STALE"),
     ("`never_there` in `src/auth/jwt.py`, `other_name()`", "x = 1\n", "FRESH"),
     ("`never_there()` and `json.dumps`", "x = 1\n", "UNKNOWN"),
+    ("`json.loads` keeps the order", "x = 1\n", "UNKNOWN"),
     ("`token`, `--no-cache`, `GET`, `git push`", "x = 1\n", "UNKNOWN"),
     ("src/never.py may come; `src/other/x.py`", "x = 1\n", "UNKNOWN"),
 ])
@@ -377,15 +378,26 @@ def test_a_broken_file_of_marks_marks_nothing(place, repository, now, handled, d
     assert "[better]" in text and "STALE" not in text
 
 
-def test_a_capture_and_a_start_write_the_marks(place, repository, now, world):
-    """The detached child writes them; the file is the user's alone, and goes when nothing is stale."""
-    from harness.hook import fire, payload
+@pytest.mark.parametrize("hook", ["session_start", "session_end"])
+def test_a_capture_and_a_start_write_the_marks(place, repository, now, world, hook):
+    """The detached child writes them, for the user alone; the file goes when nothing is stale."""
+    from harness.hook import ROOT, fire, payload
     from harness.lab import until
 
     aged(place, repository, now)
     files.remove(index.marks_path(place))
-    fire("session_start", payload("SessionStart", "startup"), {**world, "DAYLEAF_RUNTIME_AUTO": "0"})
+    transcript = Path(world["HOME"], ".claude/projects/p/7c997624-fc22-4860-bbcc-56cf0cc98ee9.jsonl")
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes((ROOT / "tests/data/transcripts/tools-interactive.jsonl").read_bytes())
+    event = payload("SessionStart", "startup") if hook == "session_start" else payload(
+        "SessionEnd", "other", transcript_path=str(transcript))
+    fire(hook, event, world)
     until(lambda: os.path.exists(index.marks_path(place)))
     assert os.stat(index.marks_path(place)).st_mode & 0o777 == 0o600
     row = json.loads(Path(index.marks_path(place)).read_text())
-    assert row["v"] == 1 and [rows[0][1] for rows in row["records"].values()] == ["src/auth/jwt.py"]
+    assert row["v"] == 1 and ["src/auth/jwt.py"] in [[cause[1] for cause in causes] for causes in row["records"].values()]
+    for folder in ("learnings", "checkpoints"):
+        for path in Path(place.private, folder).rglob("*.md"):
+            path.unlink()
+    marks.write(place)
+    assert not os.path.exists(index.marks_path(place))
