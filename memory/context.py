@@ -168,7 +168,8 @@ def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receip
 def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = "") -> str:
     """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units.
 
-    prompt: what a body that does not fit is shown for; see `passage`.  misled: whether it did.  mark: why the record is stale, "" where it is not.
+    prompt: what a body that does not fit is shown for; see `passage`.  misled: whether it did.  mark: why the
+    record is stale, "" where it is not.
     """
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
     origin += ", reported as misleading" if misled else ""
@@ -272,9 +273,13 @@ def reread(found: Index, docs: Iterable[Any], full: bool = False) -> Iterable[An
 
 def add_rules(ruled: Iterable[Tuple[Any, str]], budget: render.Budget, chosen: Chosen,
               mark: Callable[[Any], str] = lambda record: "") -> None:
-    """Add rules that are in context, with the reason that `inforce.in_context` gave; a linked one leaves room for its record.  mark: says why one is stale."""
+    """Add rules that are in context, with the reason that `inforce.in_context` gave; a linked one leaves room for its record.
+
+    mark: says why one is stale.
+    """
     for record, reason in ruled:
-        room, said = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1), item(record, ITEM_UNITS, mark=mark(record))
+        room = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1)
+        said = item(record, ITEM_UNITS, mark=mark(record))
         if text.utf16(said) > room:
             said = item(record, room, mark=mark(record)) if room >= LEAST_UNITS else ""
         if said and budget.take(said, rule=True):

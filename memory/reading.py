@@ -82,7 +82,7 @@ def _found_json(call: Call, found: Any, words: str, approved: frozenset[Any]) ->
         beside = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
         return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, **beside, "section": hit.section,
                 "freshness": hit.freshness, "why": hit.why,
-             "gone": [_claim_json(claim) for claim in hit.gone],
+                "gone": [_claim_json(claim) for claim in hit.gone],
                 "group": terminal.standing(hit, call.place.key, approved, call.place.root),
                 **({"parts": dict(hit.parts)} if call.options.explain else {})}
 
@@ -141,7 +141,7 @@ def show(call: Call) -> int:
     outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
     facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,
              ("freshness", "; ".join([state.state, *(claim.reason for claim in state.gone)])),
-                               *terminal.claims(state.claims), ("file", place.path(found.name)), *_source(found, place),
+             *terminal.claims(state.claims), ("file", place.path(found.name)), *_source(found, place),
              ("trouble", "; ".join(found.problems))]
     body, more, ways = _section(call, found)
     value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,

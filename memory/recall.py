@@ -151,7 +151,7 @@ class _Task:
         # What the text itself says of time is said of the hits alone; what it says of kinds holds for all.
         beside = linked.beside(found.hits, self.shelves, replace(asked, kinds=self.query.kinds)) if links else []
         raw = bool(asked.text and hits and not self.query.kinds) and all(h.record.kind == "checkpoint" for h in hits)
-        return found._replace(linked=tuple(replace(hit, freshness=self._freshness(hit)) for hit in beside), raw=raw)
+        return found._replace(linked=tuple(self._checked(beside)), raw=raw)
 
     def _timed(self, query: Query) -> Tuple[Query, bool]:
         """Take the time words out of a query; True where they narrowed it."""

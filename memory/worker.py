@@ -61,8 +61,8 @@ def _note_uses(place: paths.Place, settings: config.Config, event: Event, env: D
 
 
 def after_start(event: Event, env: Dict[str, str], now: float) -> None:
-    """Do what a session's start leaves for later: mark failures as said, count, derive context tags, recover, refresh, mark, set up
-    the runtime."""
+    """Do what a session's start leaves for later: mark failures as said, count, derive context tags, recover, refresh, mark what
+    is stale, set up the runtime."""
     place = adoption.at(env, hookio.project_dir(event, env), now)
     settings = config.load(place.home, place.root, env)
     _mark_said(place.home)
