@@ -22,6 +22,7 @@ from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
 from memory.importing import KINDS as IMPORTS
 from memory.importing import take
+from memory.indexing import INDEX, index, redact
 from memory.judging import feedback
 from memory.linking import DEPTH, FORMATS, draw, link
 from memory.planning import plan
@@ -31,7 +32,6 @@ from memory.resourcing import resource
 from memory.ruling import go_through, rule
 from memory.settings import PROVIDERS, settings
 from memory.telling import handoff, standup
-from memory.upkeep import INDEX, index, redact
 from memory.writing import checkpoint, edit, forget, learn, restore, switch
 
 MODELS = tuple(name for name in PROVIDERS if name != "extract")

@@ -22,7 +22,7 @@ TIERS = {
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
               " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
               " statements harvest checks templates review running graph used candidates",
-    "COMMAND": "call arguments settings writing reading distilling upkeep cli telling harvesting planning authoring ruling"
+    "COMMAND": "call arguments settings writing reading distilling indexing cli telling harvesting planning authoring ruling"
               " deciding resourcing linking importing judging",
 }
 ORDER = list(TIERS)

@@ -1,4 +1,4 @@
-"""The verbs that look after the memory: index, redact."""
+"""The verbs of what is derived, and of text that passes through: index, redact."""
 
 from __future__ import annotations
 
