@@ -3,27 +3,31 @@
 Schema, version 1, of `<tier>/archive/log.jsonl`, one line a move, the latest line of an id counts:
 
     {"v":1,"t":"2026-11-21T14:30:52Z","id":"l-1a2b3c4d","from":"plans/x.md","to":"archive/plans/x.md","reason":"..."}
+
+With `"into":"l-5e6f7a8b"` the line is a tombstone: the record was merged into that one, and links to it lead there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from typing import Dict, NamedTuple
+from typing import Dict, Iterator, Mapping, NamedTuple, Set, Tuple
 
 from memory import clock, files, jsonio
 from memory.errors import StoreError
 
 FOLDER, LOG = "archive", "log.jsonl"
+RESTORED = "restored"  # the reason of a move back that a person asked for
 LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
 
 
 class Move(NamedTuple):
-    """A record's id, the path below its tier that it left, and the one that it went to."""
+    """A record's id, the path below its tier that it left, the one that it went to, and the id it was merged into or ""."""
 
     id: str
     home: str
     away: str
+    into: str = ""
 
 
 def standing(root: str) -> Dict[str, Move]:
@@ -31,29 +35,53 @@ def standing(root: str) -> Dict[str, Move]:
 
     root: the tier's directory.  The paths are as the log has them: whoever opens them must prove that they lie beneath.
     """
+    return {move.id: move for move, _ in _moves(root)
+            if move.away.startswith(FOLDER + "/") and files.exists(root + "/" + move.away)}
+
+
+def brought_back(root: str) -> Set[str]:
+    """Return the ids that a person took out of a tier's archive, and that did not go back there."""
+    latest = {move.id: reason for move, reason in _moves(root)}
+    return {id for id, reason in latest.items() if reason == RESTORED}
+
+
+def _moves(root: str) -> Iterator[Tuple[Move, str]]:
+    """Yield each move of a tier's log with its reason."""
     try:
         data = files.read(root + "/" + FOLDER + "/" + LOG, LIMIT, follow=False)
     except OSError:
-        return {}
-    found: Dict[str, Move] = {}
+        return
     for text in data.split(b"\n"):
         with contextlib.suppress(ValueError):
-            line = jsonio.parse(text)
+            line = jsonio.parse(text) if text else None
             if isinstance(line, dict) and all(isinstance(line.get(key), str) for key in ("id", "from", "to")):
-                move = Move(line["id"], line["from"], line["to"])
-                if move.away.startswith(FOLDER + "/") and files.exists(root + "/" + move.away):
-                    found[move.id] = move
+                into = line.get("into")
+                yield Move(line["id"], line["from"], line["to"], into if isinstance(into, str) else ""), str(line.get("reason"))
+
+
+def successors(moves: Mapping[str, Move]) -> Dict[str, str]:
+    """Return by id of a merged record the id of the one that stands for it.  moves: what stands in the archives, by id."""
+    into = {id: move.into for id, move in moves.items() if move.into and move.into != id}
+    found: Dict[str, str] = {}
+    for id in into:
+        kept, left = id, len(into)
+        while kept in into and left:
+            kept, left = into[kept], left - 1
+        if kept not in into:  # a log written by hand may lead in a circle
+            found[id] = kept
     return found
 
 
 def free_place(root: str, home: str, checksum: str) -> str:
     """Return the path below a tier at which a record goes to the archive: no other one stands there.
 
+    Its own bytes may: a move that was cut short.
+
     home: its path now.  checksum: 64 hex digits, of which some become part of the name where another one has it.
     """
     place = home if home.startswith(FOLDER + "/") else FOLDER + "/" + home
     for digits in range(0, 64, 4):
-        if not files.exists(root + "/" + place):
+        if not files.exists(root + "/" + place) or same(root + "/" + place, root + "/" + home):
             break
         place = "%s/%s-%s.md" % (FOLDER, home[:-3], checksum[digits:digits + 4])
     return place
@@ -68,6 +96,8 @@ def log(root: str, move: Move, reason: str, now: float, mode: int) -> None:
     if not files.inside(path, root):
         raise StoreError("%s: a link out of the store; replace the link by the file itself" % path)
     line = {"v": 1, "t": clock.iso(now), "id": move.id, "from": move.home, "to": move.away, "reason": reason}
+    if move.into:
+        line["into"] = move.into
     files.append(path, (jsonio.dump(line) + "\n").encode("ascii"))
     if mode != files.FILE_MODE:
         os.chmod(path, mode)
@@ -76,12 +106,22 @@ def log(root: str, move: Move, reason: str, now: float, mode: int) -> None:
 def move_file(source: str, target: str, mode: int) -> None:
     """Move a file without ever replacing another one: it stands at both places for a moment, never at none.
 
-    Raises FileExistsError or another OSError.
+    Where it stands at both already, the move is brought to its end.  Raises FileExistsError or another OSError.
     """
     try:
         os.link(source, target)
     except FileExistsError:
-        raise
+        if not same(source, target):
+            raise
     except OSError:  # no hard links here (exFAT, some FUSE mounts)
         files.create(target, files.read(source, LIMIT), mode)
     os.unlink(source)
+
+
+def same(one: str, other: str) -> bool:
+    """Tell whether the same bytes stand at two paths."""
+    try:
+        return os.path.samefile(one, other) or (os.stat(one).st_size == os.stat(other).st_size
+                                                and files.read(one, LIMIT) == files.read(other, LIMIT))
+    except OSError:
+        return False

@@ -118,7 +118,8 @@ class Call:
 
         try:
             if self.changed:
-                indexer.refresh(self.place, self.now, names=self.changed)
+                few = len(self.changed) <= indexer.MERGE_AT
+                indexer.refresh(self.place, self.now, names=self.changed if few else None)
         except (OSError, DayleafError) as error:
             warn("written, but the index was not told (%s); `dayleaf index refresh` does" % error)
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from memory import archive, context, files, frontmatter, links, paths, plans, records, redact
+from memory import context, files, frontmatter, links, paths, plans, records, redact
 from memory.config import Config
 from memory.errors import StoreError, UsageError
 from memory.paths import FOLDERS, Place
@@ -52,8 +52,7 @@ def known(store: Store, found: Iterable[Record]) -> Known:
     for record in found:
         nodes.append(links.node(record))
         names.setdefault(record.id, []).append(record.name)
-    away = {id for root in store.roots.values() for id in archive.standing(root)}
-    return Known(links.Names(nodes), frozenset(away), names)
+    return Known(links.Names(nodes, store.successors()), frozenset(store.away()), names)
 
 
 def everything(store: Store) -> tuple[int, list[Fault]]:

@@ -25,6 +25,7 @@ from memory.importing import take
 from memory.indexing import INDEX, index, redact
 from memory.judging import feedback
 from memory.linking import DEPTH, FORMATS, draw, link
+from memory.maintaining import undo, upkeep
 from memory.planning import plan
 from memory.reading import check, doctor, expand, explain, load, recall, show, stats, status, workspace
 from memory.resourcing import WORDS as RESOURCE
@@ -214,6 +215,12 @@ VERBS: dict[str, Verb] = {
         flag("--hard", help="remove it for good"), flag("--yes", help="without asking"),
         opt("--reason", metavar="WHY", help="for the archive's log"))),
     "restore": Verb(restore, "ID", "bring a record back"),
+    "upkeep": Verb(upkeep, "", "merge what says the same, archive what is old", (
+        flag("--apply", help="do it; without it the plan is printed"),
+        opt("--only", type=choice(("expiry", "duplicates")), metavar="WAY", help="expiry or duplicates alone"),
+        flag("--contradictions", help="list learnings and rules that cannot both hold"),
+        flag("--clock-is-right", help="expire although clock and records are far apart"))),
+    "undo": Verb(undo, "", "take the last upkeep back"),
     "new": Verb(new, "rule|learning|resource|plan [TITLE]", "write a record in $EDITOR", (
         flag("--shared", help="in the repository"), flag("--global", dest="tier_global", help="for every project"),
         flag("--replace", help="plan: drop the plan that is active"),

@@ -61,6 +61,7 @@ DEFAULTS: Values = {
     "embeddings.scripts": "auto",  # auto | latin | all: the writing its model knows
     "redact.enabled": True,
     "redact.allow": [],  # exact strings that may stay
+    "upkeep.expireDays": 90,  # automatic checkpoints older than this many days leave the index for the archive
     "runtime.auto": True,  # set up the runtime in the background where it is missing
 }
 

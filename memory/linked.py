@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory import entry, links
+from memory import archive, entry, links
 from memory.paths import GLOBAL
 from memory.question import Query, passes
 from memory.rank import Hit
@@ -87,14 +87,18 @@ def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
 
 
 def resolved(shelf: Shelf, target: str) -> Optional[Record]:
-    """Return the record that a link's target means, as its file is now, or None."""
+    """Return the record that a link's target means, as its file is now, of a merged one the one that stands for it, or None."""
     number = shelf.index.by_id(target)
     record = shelf.record(number.name) if number is not None else None
     if record is not None and record.id == target and len(shelf.index.holding("\x01" + target)) == 1:
         return record
     there = {r.name: r for r in _held(shelf, entry.name_terms(entry.aimed(target)))}
     found = links.meant(target, map(links.node, there.values()))
-    return there[found[0].name] if found else None
+    if found:
+        return there[found[0].name]
+    moves = {id: move for _, root in shelf.place.tiers() for id, move in archive.standing(root).items()}
+    kept = archive.successors(moves).get(target)
+    return resolved(shelf, kept) if kept else None
 
 
 def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:

@@ -27,7 +27,7 @@ def link(call: Call) -> int:
         raise UsageError("link wants %s; quote a title" % FORMS)
     store = call.store()
     found = {record.name: record for record in store.each()}
-    web = links.web(list(found.values()), _away(store))
+    web = links.web(list(found.values()), store.away(), merged=store.successors())
     source = _one(web, words[0])
     if len(words) == 1:
         return _listed(call, web, source)
@@ -35,13 +35,6 @@ def link(call: Call) -> int:
     if call.options.remove:
         return _removed(call, store, web, found[source.name], relation, words[-1])
     return _added(call, store, web, found[source.name], relation, _one(web, words[-1]))
-
-
-def _away(store: Store) -> list[str]:
-    """Return the ids in the archives."""
-    from memory import archive
-
-    return [id for root in store.roots.values() for id in archive.standing(root)]
 
 
 def _relation(words: list[str]) -> str:
@@ -214,5 +207,5 @@ def _web(call: Call) -> Web:
     webs = []
     for place in places:
         store = Store(place, call.settings, call.now)
-        webs.append(links.web(list(store.each()), _away(store), place.key if len(places) > 1 else ""))
+        webs.append(links.web(list(store.each()), store.away(), place.key if len(places) > 1 else "", store.successors()))
     return links.joined(webs) if len(webs) > 1 else webs[0]

@@ -7,6 +7,7 @@ the newest is meant.  Seen from its target a link has the inverse name of its re
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory import entry, ids
@@ -119,9 +120,10 @@ def meant(target: str, nodes: Iterable[Node]) -> List[Node]:
 
 
 class Names:
-    """Records by what a link may call them."""
+    """Records by what a link may call them.  merged: id of a merged record -> the one that stands for it."""
 
-    def __init__(self, nodes: Iterable[Node]):
+    def __init__(self, nodes: Iterable[Node], merged: Mapping[str, str] = MappingProxyType({})):
+        self._merged = merged
         self._nodes: Dict[str, List[Node]] = {}
         self._words: Dict[str, List[str]] = {}
         self._shorter: Dict[str, List[str]] = {}
@@ -132,7 +134,8 @@ class Names:
     def find(self, target: str) -> List[Node]:
         """Return the records that a target means, the one that counts first."""
         there = {one.name: one for key in entry.aimed(target) for one in self._nodes.get(key, ())}
-        return meant(target, there.values())
+        found = meant(target, there.values())
+        return found if found or target not in self._merged else self.find(self._merged[target])
 
     def begun(self, text: str) -> List[Node]:
         """Return the records whose id starts with a text."""
@@ -192,10 +195,14 @@ def _likeness(one: str, other: str) -> float:
     return max(common, SequenceMatcher(None, one, other, autojunk=False).ratio())
 
 
-def web(found: Sequence[Record], away: Iterable[str] = (), workspace: str = "") -> Web:
-    """Resolve all links of all records.  away: ids in the archives.  workspace: a place's key, where there are several."""
+def web(found: Sequence[Record], away: Iterable[str] = (), workspace: str = "",
+        merged: Mapping[str, str] = MappingProxyType({})) -> Web:
+    """Resolve all links of all records.
+
+    away: ids in the archives.  workspace: a place's key, where there are several.  merged: see `Names`.
+    """
     nodes = {record.name: node(record, workspace) for record in found}
-    names, archived = Names(nodes.values()), frozenset(away)
+    names, archived = Names(nodes.values(), merged), frozenset(away)
     edges = [edge(nodes[record.name], link.relation, link.target, names, archived)
              for record in sorted(found, key=lambda r: r.name) for link in record.links]
     return Web(tuple(nodes[name] for name in sorted(nodes)), tuple(edges), names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Tuple
 
-from memory import files, index
+from memory import files, ids, index
 from memory.config import Config
 from memory.errors import IndexFault, StoreError, UsageError
 from memory.paths import Place
@@ -52,6 +52,21 @@ def find_one(place: Place, settings: Config, text_: str) -> Record:
         if record.id == text_.strip():
             return record
     return store.find(text_)
+
+
+def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:
+    """Find a record as `find_anywhere` does; of one that was merged into another, that other one.
+
+    Returns the record, the place it is in, and the id of the merged one or "".  Raises StoreError.
+    """
+    try:
+        return (*find_anywhere(place, settings, text_), "")
+    except StoreError:
+        successors = Store(place, settings, 0.0).successors()
+        begun = ids.begun(text_.strip(), successors)
+        if len(begun) != 1:
+            raise
+        return (*find_anywhere(place, settings, successors[begun[0]]), begun[0])
 
 
 def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:

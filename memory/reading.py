@@ -128,23 +128,24 @@ def show(call: Call) -> int:
     """Print one record, its outline, or one section."""
     from memory import claims, judging, ledger, lookup
 
-    found, place = lookup.find_anywhere(call.place, call.settings, call.one("ID"))
+    found, place, merged = lookup.find_kept(call.place, call.settings, call.one("ID"))
     if place.key == call.place.key:
         found = reread(call, [found])[0]
     if call.options.outline:
         return _outline(call, found)
     with claims.at(place) as checkout:
         state = checkout.check(found)
+    stands = merged and "%s was merged into this; `dayleaf restore %s` brings it back" % (merged, merged)
     inward = _inward(place, found, call.now)
     counts = ledger.read(ledger.holding(place, found.name)).counts(found.id)
     reasons = judging.reasons(found)
     outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
     facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,
              ("freshness", "; ".join([state.state, *(claim.reason for claim in state.gone)])),
-             *terminal.claims(state.claims), ("file", place.path(found.name)), *_source(found, place),
+             *terminal.claims(state.claims), ("merged", stands), ("file", place.path(found.name)), *_source(found, place),
              ("trouble", "; ".join(found.problems))]
     body, more, ways = _section(call, found)
-    value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state,
+    value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state, "merged": merged,
              "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
              **judging.of(counts, call.now), "feedback": reasons,
              "claims": [_claim_json(claim) for claim in state.claims],

@@ -154,8 +154,11 @@ class Store:
         begun = ids.begun(text, known)
         if not stems and len(begun) == 1:
             return self.read(max(starts)[1])
-        away = [] if begun else ids.begun(text, self._away())
+        away = [] if begun else ids.begun(text, self.away())
         if len(away) == 1:
+            kept = self.successors().get(away[0])
+            if kept:
+                raise StoreError("'%s' was merged into %s; use that, or `dayleaf restore %s`" % (text[:80], kept, away[0]))
             raise StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0]))
         raise StoreError(ids.unknown("record", text, begun or [name for _, name in sorted(stems)], known,
                                      "`dayleaf recall` lists them"))
@@ -174,7 +177,7 @@ class Store:
         title: only those that were written under it (a file keeps the name that its first title gave it); "" for all.
         """
         stem = FOLDERS[kind] + "/" + composing.slug(kind, composing.one_line(title), "") + "-" if title else ""
-        for letter, move in self._away().values():
+        for letter, move in self.away().values():
             if not move.home.startswith(stem):
                 continue
             with contextlib.suppress(StoreError):
@@ -283,13 +286,18 @@ class Store:
         self._tell(name)
         return self.read(name)
 
-    def archive(self, name: str, reason: str) -> str:
-        """Move a record to its tier's archive and return its name there; raises StoreError."""
-        record = self.read(name)
-        root = self._root(name[:1])
+    def archive(self, name: str, reason: str, into: str = "", checksum: str = "") -> str:
+        """Move a record to its tier's archive and return its name there.
+
+        into: the id of the record that it was merged into.  checksum: of the record as the decision rests on it, "" for any.
+        Raises StoreError, also where the record has another checksum by now.
+        """
         with self._writing(name), self._lock():
+            record, root = self.read(name), self._root(name[:1])
+            if checksum not in ("", record.checksum):
+                raise StoreError("%s: changed meanwhile; look at it again" % name)
             source = self._beneath(name)
-            move = Move(record.id, name[2:], archive.free_place(root, name[2:], record.checksum))
+            move = Move(record.id, name[2:], archive.free_place(root, name[2:], record.checksum), into)
             self._log(name[0], move, reason)
             self._move(name[0], source, move.away)
         self._tell(name)
@@ -324,23 +332,30 @@ class Store:
         id: its id, or the start of it, as the archive's log has it.  Raises StoreError where it is not there or its place
         is taken.
         """
-        letter, move = self._find_move(id.strip())
+        return self.bring_back(*self._find_move(id.strip()), archive.RESTORED)
+
+    def bring_back(self, letter: str, move: Move, reason: str) -> Record:
+        """Move a record back from a tier's archive, as one of `away` has it, and return it; raises as `restore` does."""
         name = letter + "/" + move.home
         with self._writing(name), self._lock():
             source = self._beneath(letter + "/" + move.away)
-            self._beneath(name, absent=True)
+            self._beneath(name, absent=not archive.same(source, self.roots[letter] + "/" + move.home))
             self._move(letter, source, move.home)
-            self._log(letter, Move(move.id, move.away, move.home), "restored")
+            self._log(letter, Move(move.id, move.away, move.home), reason)
         self._tell(name)
         return self.read(name)
 
-    def _away(self) -> Dict[str, Tuple[str, Move]]:
+    def successors(self) -> Dict[str, str]:
+        """Return by id of a merged record the id of the one that stands for it, of those in the archives."""
+        return archive.successors({id: move for id, (_, move) in self.away().items()})
+
+    def away(self) -> Dict[str, Tuple[str, Move]]:
         """Return by id (tier, latest move) of what stands in the archives now."""
         return {id: (letter, move) for letter, root in reversed(list(self.roots.items()))
                 for id, move in archive.standing(root).items()}
 
     def _find_move(self, text: str) -> Tuple[str, Move]:
-        away = self._away()
+        away = self.away()
         begun = ids.begun(text, away)
         if len(begun) == 1:
             return away[begun[0]]

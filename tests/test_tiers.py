@@ -13,16 +13,16 @@ MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing store trust"
-              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked",
+              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked journal",
     "CAPTURE": "shell transcript facts fixes lessons checkpoint outline progress capture recovery backfill claudememory",
     "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar"
               " nearest queries vectors links",
     "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch symbols claims excerpt"
-              " linked marks",
+              " linked marks expiry duplicates",
     "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
               " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
-              " statements harvest checks templates review running graph used candidates",
-    "COMMAND": "call arguments settings writing reading distilling indexing cli telling harvesting planning authoring ruling"
+              " statements harvest checks templates review running graph used candidates contradictions upkeep",
+    "COMMAND": "call arguments settings writing reading distilling indexing maintaining cli telling harvesting planning authoring ruling"
               " deciding resourcing linking importing judging",
 }
 ORDER = list(TIERS)

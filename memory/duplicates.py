@@ -1,0 +1,256 @@
+"""Records that say the same: which ones may be merged without a fact going.
+
+The measure, version 1.  A text is cut at blank space into words; marks around a word (quotes, brackets, full stops, commas,
+backticks, `**`) go, and so do words that are nothing but marks; plain words are folded to lower case.  A word is **hard**
+where a slip would change the sense: it holds a digit, a symbol, a joint (`_ - . / : @ #`) or a capital inside, it says no
+or how much (`NEGATIONS`, `MEASURES`), it is a question mark, or it is a line of fenced code, kept with its indentation.
+One record covers another where
+
+    kind, tier and the rest of the frontmatter agree (what is united, and what says when and by whom, apart),
+    the other's title is its title, or stands in its text,
+    the words of both are the same in the same order (a word that stands as code keeps its case), or
+        every sentence of the other stands in it, in the same order,
+        the hard words of both are the same in the same order, and
+        of the shingles of three words they share more than SIMILAR (Jaccard).
+
+So nothing stands in the covered record that does not stand in the one that covers it.  Candidates are found by their hard
+words and their sentences, which must agree, not by comparing each with each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from unicodedata import category, normalize
+
+from memory import handoff
+from memory.records import READ_LIMIT, SOURCES, Record
+
+SIMILAR = 0.98
+MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence
+KINDS = ("learning", "checkpoint", "resource")  # rules bind as approved, a plan is an intention
+# Keys that are united, or say when, by whom and how a record came to be.
+_LOOSE = frozenset("id kind title created updated date tags topics versions links source confidence pinned accepted harvest "
+                   "trigger until suggested_by".split())
+NEGATIONS = frozenset(
+    "no not never none nothing nobody neither nor cannot without except unless instead avoid hardly rarely barely seldom "
+    "don't doesn't didn't isn't aren't wasn't weren't won't can't couldn't shouldn't wouldn't mustn't hasn't haven't hadn't "
+    "nicht kein keine keinen keinem keiner nie niemals ohne weder statt außer".split())
+MEASURES = frozenset(
+    "must should may might only always sometimes often usually before after until all any some most few every each both first "
+    "last more less fewer over under above below half twice double enable enabled disable disabled on off true false yes "
+    "zero one two three four five six seven eight nine ten hundred thousand million ms s min h kb mb gb kib mib gib percent "
+    "muss soll darf immer vor nach alle einige nur".split())
+_LEFT, _RIGHT = "\"'“”‘’([{（「『【《«`", ".,;:!…\"'”’)]}）」』】》»。、，；：！`"
+_BREAK = re.compile(r"(?<=[.!?…])\s+|[。！？]|\n")
+_CJK_MARKS = re.compile("[、，；：]")
+
+
+class Duplicate(NamedTuple):
+    """Two records: the one that is kept, and the one that it covers."""
+
+    kept: Record
+    other: Record
+
+
+class Words(dict[str, tuple[str, bool]]):
+    """Word as written -> (what is compared, "" for nothing; whether it is hard), each computed once."""
+
+    def __missing__(self, raw: str) -> tuple[str, bool]:
+        self[raw] = found = _word(raw)
+        return found
+
+
+class Text(NamedTuple):
+    """A text as it is compared: its words in order, the hard ones among them, its sentences."""
+
+    words: tuple[str, ...]
+    hard: tuple[str, ...]
+    sentences: tuple[tuple[str, ...], ...]
+
+
+def _word(raw: str) -> tuple[str, bool]:
+    word = raw
+    for _ in range(2):  # quotes stand outside of `**` and inside
+        word = word.lstrip(_LEFT).rstrip(_RIGHT)
+        word = word.strip("*") if word.startswith("**") or word.endswith("**") else word
+    if not word or all(category(c)[0] == "P" for c in word):
+        return "", False
+    low = word.lower()
+    if "`" in raw:
+        return word, True
+    if not word.replace("'", "").isalpha():
+        compound = word[0].isalpha() and word.replace("-", "").isalpha() and word[1:].islower()
+        return (low if compound else word), True
+    if low != word and not word.isupper() and not word[1:].islower():
+        return word, True
+    return low, low in NEGATIONS or low in MEASURES or low == word.upper()  # a script without capitals: its words are long
+
+
+def read(text: str, words: Words) -> Text:
+    """Take a text apart.  words: kept by the caller for all its texts."""
+    found: list[tuple[str, ...]] = []
+    hard: list[str] = []
+    for sentence in _sentences(normalize("NFC", text).replace("’", "'")):
+        if sentence[:1] == "\n":  # a line of code
+            found.append((sentence,))
+            hard.append(sentence)
+            continue
+        kept = [pair for raw in sentence.split() for pair in _pairs(raw, words) if pair[0]]
+        if kept:
+            found.append(tuple(word for word, _ in kept))
+            hard += [word for word, is_hard in kept if is_hard]
+    return Text(tuple(word for sentence in found for word in sentence), tuple(hard), tuple(found))
+
+
+def _pairs(raw: str, words: Words) -> tuple[tuple[str, bool], ...]:
+    return (words[raw],) if raw[-1] != "?" else (words[raw.rstrip("?")], ("?", True))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of prose, and with a line end before it each line of fenced code."""
+    fence, prose = "", list[str]()
+    for line in text.split("\n"):
+        mark = line.lstrip()[:3]
+        fences = mark in ("```", "~~~") and fence in ("", mark)
+        if not (fence or fences):
+            prose.append(line)
+            continue
+        yield from _cut(prose)
+        prose = []
+        yield "\n" + line.rstrip()
+        if fences:
+            fence = "" if fence else mark
+    yield from _cut(prose)
+
+
+def _cut(prose: Sequence[str]) -> list[str]:
+    return _BREAK.split(_CJK_MARKS.sub(" ", "\n".join(prose).replace("？", "? ")))
+
+
+def similarity(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return the share of the shingles of three words that two texts have in common (Jaccard), 0 to 1."""
+    first, second = _shingles(one), _shingles(other)
+    return len(first & second) / len(first | second) if first or second else 1.0
+
+
+def _shingles(words: Sequence[str]) -> set[tuple[str, ...]]:
+    return {tuple(words[at:at + 3]) for at in range(max(1, len(words) - 2))} if words else set()
+
+
+class Page(NamedTuple):
+    """A record with its title and body taken apart."""
+
+    record: Record
+    title: tuple[str, ...]
+    body: Text
+
+
+def covers(kept: Page, other: Page) -> bool:
+    """Tell whether nothing of one record is missing in another one (the measure at the top)."""
+    mine, theirs = kept.body, other.body
+    if not _agree(kept.record, other.record) or not (other.title == kept.title or _stands(other.title, mine.words)):
+        return False
+    return mine.words == theirs.words or (
+        mine.hard == theirs.hard and _in_order(theirs.sentences, mine.sentences)
+        and similarity(mine.words, theirs.words) > SIMILAR)
+
+
+def _stands(piece: Sequence[str], words: Sequence[str]) -> bool:
+    """Tell whether words stand in a text, one behind the other."""
+    size = len(piece)
+    return any(words[at:at + size] == piece for at in range(len(words) - size + 1))
+
+
+def _in_order(few: Sequence[tuple[str, ...]], many: Sequence[tuple[str, ...]]) -> bool:
+    left = iter(many)
+    return all(sentence in left for sentence in few)
+
+
+def _agree(kept: Record, other: Record) -> bool:
+    """Tell whether the frontmatter of one record holds nothing that the other's lacks, what is united apart.
+
+    A record for no version in particular holds for more than one with versions: the two stay two.
+    """
+    if (kept.kind, kept.tier, bool(kept.versions)) != (other.kind, other.tier, bool(other.versions)):
+        return False
+    return all(_plain(kept.meta.get(key)) == _plain(value) for key, value in other.meta.items()
+               if value and key not in _LOOSE and not (key == "session" and kept.kind == "learning"))
+
+
+def _plain(value: Any) -> list[str]:
+    """Return the texts of a value without the blank space around them."""
+    return [str(item).strip() for item in (value if isinstance(value, (list, tuple)) else [value])]
+
+
+def mergeable(record: Record) -> bool:
+    """Tell whether a record may be merged at all: no rule, script, plan, handoff, nothing empty or read in part."""
+    return (record.kind in KINDS and not handoff.is_handoff(record) and record.size <= READ_LIMIT and bool(record.body.strip())
+            and not (record.kind == "resource" and record.meta.get("type") == "script"))
+
+
+def find(records: Iterable[Record], successes: Mapping[str, int], bound: Container[str] = ()) -> list[Duplicate]:
+    """Return the near-duplicates among records, by the kept one's name, then the other's.
+
+    successes: by id, how often a record helped: of two that cover one another the one with more is kept, then a human's
+    before an agent's, then the newer.  What was captured never takes the place of what a person or an agent wrote.
+    bound: ids that must stay.
+    """
+    words = Words()
+    pages = [Page(record, read(record.title, words).words, read(record.body, words)) for record in records if mergeable(record)]
+    pages = [page for page in pages if page.body.words]
+    pages.sort(key=lambda page: _rank(page.record, successes, bound))
+    into: dict[int, int] = {}
+    for number, near in enumerate(_candidates(pages)):
+        if pages[number].record.id not in bound:
+            kept = next((k for k in near if k not in into and k != number and _may(pages, k, number)), -1)
+            if kept >= 0:
+                into[number] = kept
+    found = [Duplicate(pages[_end(into, number)].record, pages[number].record) for number in into]
+    return sorted(found, key=lambda pair: (pair.kept.name, pair.other.name))
+
+
+def _rank(record: Record, successes: Mapping[str, int], bound: Container[str]) -> tuple[Any, ...]:
+    """Return what sorts a record that is to be kept first."""
+    return (record.id not in bound, _standing(record), -successes.get(record.id, 0), SOURCES.index(record.source),
+            -record.updated, record.name)
+
+
+def _standing(record: Record) -> int:
+    """Return 0 for what a person or an agent wrote, 1 for what was captured, 2 for a candidate."""
+    return 0 if record.source != "auto" else 1 if record.accepted else 2
+
+
+def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
+    """Tell whether a record may go for another one: of two that cover one another the latter in order goes."""
+    one, two = pages[kept], pages[other]
+    if _standing(one.record) > _standing(two.record):
+        return False
+    return covers(one, two) and (kept < other or not covers(two, one))
+
+
+def _end(into: Mapping[int, int], number: int) -> int:
+    """Follow a record to the one that stays."""
+    while number in into:
+        number = into[number]
+    return number
+
+
+def _candidates(pages: Sequence[Page]) -> list[list[int]]:
+    """Return for each page the numbers of those that may cover it, in order, at most MOST of each sort."""
+    same: dict[Any, list[int]] = {}
+    sharing: dict[Any, list[int]] = {}
+    blocks = [(page.record.kind, page.record.tier, str(page.record.kind == "checkpoint" and page.record.meta.get("session")))
+              for page in pages]
+    hard = [hash(page.body.hard) for page in pages]
+    for number, page in enumerate(pages):
+        same.setdefault((blocks[number], page.body.words), []).append(number)
+        for sentence in set(page.body.sentences):
+            sharing.setdefault((blocks[number], hard[number], sentence), []).append(number)
+    out = []
+    for number, page in enumerate(pages):
+        keys = [(blocks[number], hard[number], sentence) for sentence in page.body.sentences]
+        rarest = min((sharing[key] for key in keys), key=len)
+        out.append(sorted({*same[(blocks[number], page.body.words)][:MOST], *rarest[:MOST]}))
+    return out

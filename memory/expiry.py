@@ -1,0 +1,75 @@
+"""Expiry: which automatic checkpoints have grown old enough to leave the index, and when the clock is not to be believed."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+
+from memory import clock, handoff, plans
+from memory.paths import SHARED
+from memory.records import Record
+
+GAP = 400 * clock.DAY  # a clock that is further ahead of the records than this has jumped, or nobody worked for a year
+AHEAD = clock.DAY  # a record this far in the future: the clock went back, or its date is a slip
+FEW = 10  # records that may be dated wrongly without hiding a jump
+
+
+def targets(records: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
+    """Return what links name, in lower case: ids, names, files, titles; of a merged record the one that it went to.
+
+    successors: id of a merged record -> id of the one that was kept.
+    """
+    found = {link.target for record in records for link in record.links}
+    return {word.lower() for target in found for word in (target, successors.get(target, target))}
+
+
+def names(record: Record) -> set[str]:
+    """Return what a link may call a record, in lower case."""
+    file = record.name.rpartition("/")[2]
+    return {word.lower() for word in (record.id, record.name, file, file[:-3], record.title)}
+
+
+def old(records: Sequence[Record], now: float, days: float) -> list[Record]:
+    """Return the automatic checkpoints that are older than some days, by name, whether anything holds them or not.
+
+    now: seconds since the epoch.  What stands in the shared tier was put there on purpose and stays.
+    """
+    return sorted((r for r in records if r.kind == "checkpoint" and r.source == "auto" and r.tier != SHARED
+                   and now - changed(r) > days * clock.DAY), key=lambda r: r.name)
+
+
+def changed(record: Record) -> float:
+    """Return when a checkpoint was written or, as its frontmatter says, changed: seconds since the epoch."""
+    return max(record.created, record.updated) if record.meta.get("updated") else record.created
+
+
+def expired(found: Iterable[Record], records: Sequence[Record], linked: Container[str], kept: Container[str]) -> list[Record]:
+    """Return those of the old checkpoints that nothing holds.
+
+    found: what `old` returned.  records: all there are.  linked: what `targets` returned.  kept: ids that must stay.  A pinned
+    one stays, a linked one, the handoff, and the checkpoints of the sessions that worked on the active plan.
+    """
+    active = {plan.id for plan in plans.active(records)}
+    serving = {_session(r) for r in records if r.kind == "checkpoint" and r.meta.get("plan") in active} - {""}
+    return [r for r in found if not (r.pinned or r.name == handoff.NAME or r.id in kept or r.meta.get("plan") in active
+                                     or _session(r) in serving or any(name in linked for name in names(r)))]
+
+
+def _session(record: Record) -> str:
+    said = record.meta.get("session")
+    return said if isinstance(said, str) else ""
+
+
+def doubt(records: Iterable[Record], now: float) -> str:
+    """Say why the clock is not to be believed, "" where it may be right.
+
+    The newest records but a few decide, so that what was written while the clock was wrong hides nothing.
+    """
+    ordered = sorted(records, key=lambda record: record.created)
+    if not ordered:
+        return ""
+    if ordered[-1].created - now > AHEAD:
+        return "the clock says %s, but %s is dated %s" % (clock.day(now), ordered[-1].name, clock.day(ordered[-1].created))
+    newest = ordered[-min(FEW, (len(ordered) + 1) // 2)].created
+    if now - newest > GAP:
+        return "the clock says %s, but nearly all records are of %s and before" % (clock.day(now), clock.day(newest))
+    return ""

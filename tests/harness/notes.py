@@ -1,0 +1,86 @@
+"""Notes as developers write them, with twins that say the same in another form and near-misses that do not."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from memory import records
+
+NOUNS = ("queue worker cache token issuer session parser schema migration index build pipeline socket retry timeout upload "
+         "handler router limiter broker cluster replica shard ledger webhook scheduler tenant invoice gateway").split()
+VERBS = "loses keeps blocks restarts flushes rejects repeats skips delays drops reorders truncates".split()
+WHEN = ("after a restart", "under load", "while the disk is full", "when two writers meet", "on the second try", "at midnight",
+        "behind the proxy", "in the staging cluster", "with an empty body", "once the token is old")
+PLAIN = ("We saw it in the logs.", "It took a day to find.", "The team agreed on it.", "Others met it too.", "Keep it in mind.")
+LATER = ("Good to know.", "Worth remembering.", "Thanks to the team.")
+
+
+def note(name: str, title: str, body: str, tags: str = "", day: int = 1) -> records.Record:
+    """A learning as it is read from its file."""
+    data = "---\nid: %s\ntitle: %s\ncreated: 2026-10-%02d\n%s---\n\n%s\n" % (
+        name, title, 1 + day % 28, "tags: %s\n" % tags if tags else "", body)
+    return records.from_bytes("p/learnings/%s.md" % name, data.encode(), 1.0)
+
+
+def sentence(chance: random.Random) -> str:
+    """One fact: who does what, where, with which number."""
+    one, two = chance.sample(NOUNS, 2)
+    form = chance.choice((
+        "The %s %s the %s %s, so `src/%s/%s_%d.py` waits %d s.", "Use the %s that %s the %s %s; see src/%s/%s_%d.py, limit %d.",
+        "If the %s %s the %s %s, run `make %s-%s-%d` with --depth %d."))
+    return form % (one, chance.choice(VERBS), two, chance.choice(WHEN), one, two, chance.randrange(10_000), chance.randrange(2, 900))
+
+
+def planted(chance: random.Random, count: int, twins: int) -> tuple[list[records.Record], list[records.Record]]:
+    """Return notes of 1 to 30 sentences, and of some of them a twin (`base12` and `twin12`) in another form."""
+    base, out = [], []
+    for number in range(count):
+        said = [sentence(chance) if at % 3 == 0 else chance.choice(PLAIN) for at in range(chance.choice((1, 2, 4, 8, 30)))]
+        title = said[0].split(",")[0].split(";")[0]
+        base.append(note("base%d" % number, '"%s"' % title, " ".join(said), "queue", number))
+    for record in chance.sample(base, twins):
+        form = chance.randrange(5)
+        body = record.body.strip()
+        if form == 0:
+            body = re.sub(r"(?<=[a-z.]) (?=[a-z])", lambda m: "\n" if chance.random() < 0.1 else " ", body)
+        elif form == 1:
+            body = re.sub(r"\. (?=[A-Z])", ".\n\n", body).rstrip(".")
+        elif form == 2:
+            body = re.sub(r"\b(The|Use|If|We|It|Keep)\b", lambda m: m[0].lower() if chance.random() < 0.5 else m[0].upper(), body)
+        elif form == 3 and len(body.split()) > 250:
+            body += " " + chance.choice(LATER)
+        else:
+            body = "- " + body.replace("the ", "the  ", 1).replace(", so", " , so", 1).rstrip(".") + "!"
+        out.append(note(record.id.replace("base", "twin"), '"%s"' % record.title, body, chance.choice(("", "later", "queue"))))
+    return base, out
+
+
+def near_misses(chance: random.Random, base: list[records.Record], count: int) -> list[records.Record]:
+    """Return notes with the words of another one but another number, another file, turned round, or less."""
+    out = []
+    for number, record in enumerate(chance.sample(base, count)):
+        body = record.body.strip()
+        form = number % 8
+        if form == 0:
+            body = re.sub(r"(waits|limit|--depth) (\d+)", lambda m: "%s %d" % (m[1], int(m[2]) + 1), body, count=1)
+        elif form == 1:
+            body = re.sub(r"_(\d+)\.py|-(\d+)`", lambda m: m[0].replace(m[1] or m[2], (m[1] or m[2]) + "1"), body, count=1)
+        elif form == 2:
+            body = body.replace("The ", "Not the ", 1).replace("Use ", "Do not use ", 1).replace("If ", "Unless ", 1)
+        elif form == 3:
+            body = body.replace(" s.", " ms.", 1).replace(", limit", ", at most", 1).replace("--depth", "--no-depth", 1)
+        elif form == 4:
+            body = re.sub(r"\bthe (\w+)", "the other \\1", body, count=1)
+        elif form == 5:
+            words = body.split(" ")
+            one, two = sorted(chance.sample(range(1, len(words)), 2))
+            words[one], words[two] = words[two] + "x", words[one]
+            body = " ".join(words)
+        elif form == 6:
+            body = body.replace("src/", "lib/", 1).replace("make ", "Make ", 1)
+        else:
+            body = body + " It never happens otherwise."
+        assert body != record.body.strip(), form
+        out.append(note("miss%d" % number, '"%s"' % record.title, body, "queue"))
+    return out
