@@ -11,7 +11,7 @@ One record covers another where
     the words of both are the same in the same order (a word that stands as code keeps its case), or
         every sentence of the other stands in it, in the same order,
         the hard words of both are the same in the same order, and
-        of the shingles of three words they share more than SIMILAR (Jaccard).
+        of the shingles of three words, each counted as often as it stands, they share more than SIMILAR (Jaccard).
 
 So nothing stands in the covered record that does not stand in the one that covers it.  Candidates are found by their hard
 words and their sentences, which must agree, not by comparing each with each.
@@ -20,6 +20,7 @@ words and their sentences, which must agree, not by comparing each with each.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
@@ -130,13 +131,14 @@ def _cut(prose: Sequence[str]) -> list[str]:
 
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return the share of the shingles of three words that two texts have in common (Jaccard), 0 to 1."""
+    """Return the share of the shingles of three words that two texts have in common, each as often as it stands, 0 to 1."""
     first, second = _shingles(one), _shingles(other)
-    return len(first & second) / len(first | second) if first or second else 1.0
+    every = sum((first | second).values())
+    return sum((first & second).values()) / every if every else 1.0
 
 
-def _shingles(words: Sequence[str]) -> set[tuple[str, ...]]:
-    return {tuple(words[at:at + 3]) for at in range(max(1, len(words) - 2))} if words else set()
+def _shingles(words: Sequence[str]) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[at:at + 3]) for at in range(max(1, len(words) - 2)))
 
 
 class Page(NamedTuple):

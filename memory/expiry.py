@@ -9,8 +9,8 @@ from memory.paths import SHARED
 from memory.records import Record
 
 GAP = 400 * clock.DAY  # a clock that is further ahead of the records than this has jumped, or nobody worked for a year
-AHEAD = clock.DAY  # a record this far in the future: the clock went back, or its date is a slip
-FEW = 10  # records that may be dated wrongly without hiding a jump
+AHEAD = clock.DAY  # records this far in the future: the clock went back
+FEW, SHARE = 10, 20  # records, or one in so many, that may be dated wrongly without hiding a jump
 
 
 def targets(records: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
@@ -67,9 +67,9 @@ def doubt(records: Iterable[Record], now: float) -> str:
     ordered = sorted(records, key=lambda record: record.created)
     if not ordered:
         return ""
-    if ordered[-1].created - now > AHEAD:
-        return "the clock says %s, but %s is dated %s" % (clock.day(now), ordered[-1].name, clock.day(ordered[-1].created))
-    newest = ordered[-min(FEW, (len(ordered) + 1) // 2)].created
+    newest = ordered[-min(max(FEW, len(ordered) // SHARE), (len(ordered) + 1) // 2)].created
+    if newest - now > AHEAD:
+        return "the clock says %s, but many records are of %s and later" % (clock.day(now), clock.day(newest))
     if now - newest > GAP:
         return "the clock says %s, but nearly all records are of %s and before" % (clock.day(now), clock.day(newest))
     return ""
