@@ -13,7 +13,7 @@ side, and so do two of which one links to the other: somebody has decided.  Chec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from memory import statements, text
@@ -23,7 +23,7 @@ from memory.units import units
 
 KINDS = ("learning", "rule")
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
-RARE, MOST = 4, 64  # terms a sentence is looked up by (all of one in Hangul and the like), sentences looked at under each
+MOST, REPEATED = 64, 4  # sentences looked at under a term; how often the same sentence is looked at
 LONGEST = 300  # characters of a sentence
 _NO = frozenset(
     "not no never none don't doesn't didn't isn't aren't wasn't weren't won't can't cannot shouldn't mustn't without nicht kein "
@@ -83,17 +83,25 @@ def pairs(records: Iterable[Record]) -> list[Pair]:
     claims = [claim for record in records if record.kind in KINDS for claim in _claims(record)]
     frequency = statements.frequency(claim.terms for claim in claims)
     shelf: dict[str, list[_Claim]] = {}
+    seen: dict[tuple[object, ...], int] = {}
     found: dict[tuple[str, str], Pair] = {}
     for claim in claims:
-        rare = sorted(claim.terms, key=lambda term: (frequency[term], term))[:None if claim.wide else RARE]
+        rare = _rare(claim, frequency)
         for other in {id(one): one for term in rare for one in shelf.get(term, [])[-MOST:]}.values():
             why = _against(other, claim)
             if why and _side_by_side(other.side.record, claim.side.record):
                 older, newer = sorted((other.side, claim.side), key=lambda side: (side.record.created, side.record.name))
                 found.setdefault((older.record.name, newer.record.name), Pair(older, newer, why))
-        for term in rare:
+        seen[claim[1:]] = seen.get(claim[1:], 0) + 1
+        for term in rare if seen[claim[1:]] <= REPEATED else ():
             shelf.setdefault(term, []).append(claim)
     return sorted(found.values(), key=lambda pair: (-pair.newer.record.created, pair.older.record.name, pair.newer.record.name))
+
+
+def _rare(claim: _Claim, frequency: Mapping[str, int]) -> list[str]:
+    """Return the rarest terms of a sentence: so many that whatever is alike shares one of its own rarest with it."""
+    ordered = sorted(claim.terms, key=lambda term: (frequency[term], term))
+    return ordered if claim.wide else ordered[:int((1 - SAME) * len(ordered)) + 1]
 
 
 def _side_by_side(one: Record, other: Record) -> bool:
@@ -120,7 +128,7 @@ def _claim(record: Record, said: str) -> _Claim:
     order = (_sense(over["before"])[0], _sense(_PLACE.split(over["behind"])[0])[0]) if over else None
     terms, negative = _sense(bare)
     return _Claim(Side(record, said), terms, negative, tuple(numbers), order if order and all(order) else None,
-                  any(map(text.is_cjk, main)))
+                  not main.isascii() and any(map(text.is_cjk, main)))
 
 
 def _taken(match: re.Match[str], numbers: list[tuple[str, float]]) -> str:
@@ -143,8 +151,9 @@ def _sense(said: str) -> tuple[frozenset[str], bool]:
         negative ^= turns or word in _NO
         if word not in _NO and word not in _PASSED:
             kept.append(base or raw)
-    wide = "".join(c if text.is_cjk(c) else " " for c in said)
-    return frozenset(text.tokens(" ".join(kept))), negative ^ statements.negated(wide)
+    if not said.isascii():
+        negative ^= statements.negated("".join(c if text.is_cjk(c) else " " for c in said))
+    return frozenset(text.tokens(" ".join(kept))), negative
 
 
 def _against(one: _Claim, other: _Claim) -> str:
@@ -163,7 +172,9 @@ def _against(one: _Claim, other: _Claim) -> str:
 
 
 def _alike(one: _Claim, other: _Claim) -> bool:
-    shared = len(one.terms & other.terms)
-    least = SAME_WIDE if one.wide or other.wide else SAME
     few, many = sorted((len(one.terms), len(other.terms)))
-    return shared >= FEWEST and shared >= least * (few if one.wide else many)
+    wide = one.wide and other.wide
+    if not wide and few < SAME * many:
+        return False
+    shared = len(one.terms & other.terms)
+    return shared >= FEWEST and shared >= (SAME_WIDE * few if wide else SAME * many)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import child, clock, config, contexttags, files, jsonio, ledger, paths, plans, status, terminal, walk, why
+from memory import child, clock, config, contexttags, files, jsonio, ledger, paths, plans, status, terminal, upkeep, walk, why
 from memory.errors import ProviderError, UsageError
 from memory.records import Record
 from memory.store import Store
@@ -41,7 +41,7 @@ def examine(place: paths.Place, settings: config.Config, env: dict[str, str], no
         ("vectors", lambda: _vectors(place, settings, env)),
         ("log", lambda: _log(place, now)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
         ("command", lambda: _command(env)), ("ledgers", lambda: _ledgers(place)), ("temps", lambda: _temps(place, now)),
-        ("shared", lambda: _shared(place, env)))
+        ("upkeep", lambda: _upkeep(place, settings, now)), ("shared", lambda: _shared(place, env)))
     found: list[Check] = []
     for what, step in steps:
         try:
@@ -373,6 +373,13 @@ def _old(path: str, now: float) -> bool:
         return now - os.stat(path).st_mtime > TEMP_AGE
     except OSError:
         return False
+
+
+def _upkeep(place: paths.Place, settings: config.Config, now: float) -> Iterator[Check]:
+    found = upkeep.plan(Store(place, settings, now), {})
+    said = upkeep.due(found)
+    yield Check(WARN if said else OK, "upkeep", said or "not due (%s)" % terminal.count(len(found.changes), "change"),
+                upkeep.LOOK if said else "")
 
 
 def _shared(place: paths.Place, env: dict[str, str]) -> Iterator[Check]:

@@ -19,6 +19,7 @@ from memory import (
     spend,
     terminal,
     text,
+    upkeep,
     vectors,
     why,
 )
@@ -42,7 +43,8 @@ def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str,
     store = Store(place, settings, now)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in paths.FOLDERS}
     tokens = 0
-    for record in store.each():
+    read = list(store.each())
+    for record in read:
         tier = paths.TIER_NAMES[record.tier]
         counts[record.kind][tier] = counts[record.kind].get(tier, 0) + 1
         tokens += record.tokens
@@ -56,7 +58,7 @@ def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str,
         "backend": "lexical" + (" + vectors" if settings["recall.semantic"] else ""),
         "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
-        "off": why.switched_off(place, settings),
+        "off": why.switched_off(place, settings), "upkeep": upkeep.due(upkeep.plan(store, {}, read=read)),
         "contextTags": contexttags.to_json(around(place, settings)),
         "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
         "problems": list(settings.problems)}
@@ -108,6 +110,8 @@ def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
     tags = [[terminal.one_line(tag["tag"]), "%g" % tag["weight"], terminal.one_line(tag["from"])] for tag in value["contextTags"]]
     if tags:
         out += ["", style.bold("Context tags"), *terminal.table(tags, "  ", (1,))]
+    if value["upkeep"]:
+        out += ["", "upkeep %s; %s" % (value["upkeep"], upkeep.LOOK)]
     if changed:
         out += ["", style.bold("Settings that are not the default"), *terminal.table(changed, "  ")]
     return out + ["! " + terminal.one_line(problem) for problem in value["problems"]]

@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memory import archive, cleaning, clock, duplicates, expiry, files, frontmatter, journal, paths, records
+from memory import archive, cleaning, clock, duplicates, expiry, files, frontmatter, journal, paths, records, terminal
 from memory.errors import DayleafError, StoreError
 from memory.journal import Step
 from memory.records import Link, Record
 from memory.store import Store
 
 WAYS = ("expiry", "duplicates")
+WORTH = 10  # changes from which a run is suggested
+LOOK = "`dayleaf upkeep` shows it"
 Told = Callable[[int, int], None]
 
 
@@ -65,13 +67,14 @@ class Undone(NamedTuple):
     problems: Sequence[str]
 
 
-def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_right: bool = False) -> Plan:
+def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_right: bool = False,
+         read: Sequence[Record] | None = None) -> Plan:
     """Say what upkeep would do to the records of a place.
 
     successes: by id, how often a record helped.  only: one of WAYS, "" for both.  clock_is_right: expire even where the clock
-    and the dates of the records are far apart.
+    and the dates of the records are far apart.  read: the store's records, where they were just read.
     """
-    found = list(store.each())
+    found = list(store.each()) if read is None else read
     stay = set(store.duplicates).union(*(archive.brought_back(root) for root in store.roots.values()))
     successors = store.successors()
     changes: list[Change] = []
@@ -259,6 +262,13 @@ def _set_back(store: Store, step: Step) -> bool:
 
 
 # ---- for a person
+
+def due(plan: Plan) -> str:
+    """Say in a few words what a plan would do, "" where it is not worth a run."""
+    if len(plan.changes) < WORTH:
+        return ""
+    return "would merge %d and archive %d of %s" % (plan.merged, plan.archived, terminal.count(plan.records, "record"))
+
 
 def described(plan: Plan) -> dict[str, Any]:
     """Return a plan as plain data."""

@@ -346,6 +346,17 @@ def _die_before(number: int) -> None:
     archive.os.link, archive.os.unlink = counted(os.link), counted(os.unlink)
 
 
+def test_doctor_and_status_suggest_a_run_that_is_worth_it(place, now, ok, run):
+    """From ten changes on, with the command; below that nothing is said."""
+    twins(place, now, 9)
+    assert "would merge" not in ok("status") and "not due (9 changes)" in run("doctor").stdout
+    twins(place, now, 10)
+    for said in (ok("status"), run("doctor").stdout):
+        assert "would merge 10 and archive 0 of 20 records; `dayleaf upkeep` shows it" in said
+    ok("upkeep", "--apply")
+    assert "would merge" not in ok("status") + run("doctor").stdout
+
+
 # ---- contradictions
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.notes import LATER, sentence
-
 from memory import clock, config, paths, records, upkeep
 from memory.errors import DayleafError
 from memory.store import Store
