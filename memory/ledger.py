@@ -139,6 +139,21 @@ def whole(ledger: Ledger) -> Fold:
     return _added(ledger.path, Fold({}))
 
 
+def followed(found: Fold, successors: Mapping[str, str]) -> Fold:
+    """Return a fold in which what was merged counts for the record that stands for it.
+
+    successors: id of a merged record -> id of the kept one (`archive.successors`).
+    """
+    merged = [id for id in found.rows if id in successors]
+    if not merged:
+        return found
+    rows = {id: row for id, row in found.rows.items() if id not in successors}
+    for id in merged:
+        row, kept = found.rows[id], rows.get(successors[id], [0, 0, 0, 0, "", []])
+        rows[successors[id]] = [*(a + b for a, b in zip(kept[:4], row[:4])), max(kept[4], row[4]), kept[5]]
+    return found._replace(rows=rows)
+
+
 def joined(tallies: Iterable[Mapping[str, Fold]], ids: Iterable[str]) -> Tuple[Dict[str, int], Dict[str, Tuple[int, int]]]:
     """Return what recall wants of some records: uses by id, and (successes, failures) by id, each without zeros.
 

@@ -62,8 +62,12 @@ def _apply(call: Call) -> int:
 
 
 def _successes(call: Call) -> Mapping[str, int]:
-    """Return by id how often a record helped."""
-    return {}
+    """Return by id how often a record was said to have helped."""
+    from memory import archive, ledger
+
+    merged = archive.successors(root for _, root in call.place.tiers())
+    folds = [ledger.followed(ledger.read(each), merged) for each in ledger.ledgers(call.place)]
+    return {id: fold.counts(id).up for fold in folds for id in fold.rows}
 
 
 def _rows(changes: list[Change]) -> list[str]:

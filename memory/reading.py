@@ -126,7 +126,7 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
 
 def show(call: Call) -> int:
     """Print one record, its outline, or one section."""
-    from memory import claims, judging, ledger, lookup
+    from memory import archive, claims, judging, ledger, lookup
 
     found, place, merged = lookup.find_kept(call.place, call.settings, call.one("ID"))
     if place.key == call.place.key:
@@ -137,7 +137,8 @@ def show(call: Call) -> int:
         state = checkout.check(found)
     stands = merged and "%s was merged into this; `dayleaf restore %s` brings it back" % (merged, merged)
     inward = _inward(place, found, call.now)
-    counts = ledger.read(ledger.holding(place, found.name)).counts(found.id)
+    merged_ids = archive.successors(root for _, root in place.tiers())
+    counts = ledger.followed(ledger.read(ledger.holding(place, found.name)), merged_ids).counts(found.id)
     reasons = judging.reasons(found)
     outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
     facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Tuple
 
-from memory import delta, entry, files, index, indexer, ledger, rank, records, segment, text, walk
+from memory import archive, delta, entry, files, index, indexer, ledger, rank, records, segment, text, walk
 from memory.errors import IndexFault
 from memory.paths import Place
 from memory.records import READ_LIMIT, Record
@@ -88,7 +88,10 @@ class Shelf:
     def tally(self) -> Dict[str, ledger.Fold]:
         """What became of the records: the folds of the place's ledgers by path, read once."""
         if self._tally is None:
-            self._tally = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
+            folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
+            merged = archive.successors(files.real(root) for _, root in self.place.tiers()) if any(
+                fold.rows for fold in folds.values()) else {}
+            self._tally = {path: ledger.followed(fold, merged) for path, fold in folds.items()}
         return self._tally
 
     @property

@@ -5,7 +5,7 @@ the bytes that were planned with; a record that changed meanwhile is left alone.
 record in the store or in its archive, and the next apply, or an undo, goes on from there.
 
 Counts of uses and outcomes stay with the id that they were made under; who reads them adds those of merged records to the
-record that stands for them (`joined`), so that taking a merge back needs no second count.
+record that stands for them (`ledger.followed`), so that taking a merge back needs no second count.
 """
 
 from __future__ import annotations
@@ -71,8 +71,9 @@ def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_ri
          read: Sequence[Record] | None = None) -> Plan:
     """Say what upkeep would do to the records of a place.
 
-    successes: by id, how often a record helped.  only: one of WAYS, "" for both.  clock_is_right: expire even where the clock
-    and the dates of the records are far apart.  read: the store's records, where they were just read.
+    successes: by id, how often a record helped, merged ones added to those that stand for them.  only: one of WAYS, "" for
+    both.  clock_is_right: expire even where the clock and the dates of the records are far apart.  read: the store's records,
+    where they were just read.
     """
     found = list(store.each()) if read is None else read
     stay = set(store.duplicates).union(*(archive.brought_back(root) for root in store.roots.values()))
@@ -84,7 +85,7 @@ def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_ri
     if only != "expiry":
         gone = {change.record.name for change in changes}
         bound = stay | _bound(found, successors)
-        for kept, other in duplicates.find([r for r in found if r.name not in gone], joined(successes, successors), bound):
+        for kept, other in duplicates.find([r for r in found if r.name not in gone], successes, bound):
             changes.append(Change(other, "says the same", kept))
     return Plan(changes, len(found), doubt)
 
@@ -115,14 +116,6 @@ def _bound(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
     ruled = expiry.targets([record for record in found if record.kind == "rule"], successors)
     named = expiry.targets(found, successors)
     return {r.id for r in found if r.id.lower() in ruled or any(n in named for n in expiry.names(r) - {r.id.lower()})}
-
-
-def joined(counts: Mapping[str, int], successors: Mapping[str, str]) -> dict[str, int]:
-    """Return counts by id, those of merged records added to the record that stands for them."""
-    found = dict(counts)
-    for id, kept in successors.items():
-        found[kept] = found.get(kept, 0) + found.pop(id, 0)
-    return found
 
 
 def taken(kept: Record, other: Record) -> dict[str, Any]:

@@ -231,14 +231,18 @@ def test_what_changes_between_plan_and_apply_is_left(store, place, now, monkeypa
     assert [c.record.id for c in did.changes] == ["a0"] and "a1 stays: p/learnings/a1.md: changed meanwhile" in did.problems[0]
 
 
-def test_counts_of_a_merged_record_go_to_the_kept_one(store, place, now):
-    """Successes decide who stays, and those of both count from then on."""
+def test_the_one_that_helped_more_stays_and_counts_for_both(store, place, now, ok):
+    """Feedback decides who is kept; show and a later upkeep count both; an undo parts them again."""
     twins(place, now)
-    assert [(c.record.id, c.kept.id) for c in upkeep.plan(store, {"a0": 3, "b0": 1}).changes] == [("b0", "a0")]
-    upkeep.apply(store, {"a0": 3, "b0": 1})
-    assert upkeep.joined({"a0": 3, "b0": 1, "x": 1}, store.successors()) == {"a0": 4, "x": 1}
-    upkeep.undo(store)
-    assert store.successors() == {}
+    for number, id in enumerate(("a0", "a0", "b0")):
+        ok("feedback", id, "up", CLAUDE_CODE_SESSION_ID="s%d" % number)
+    assert "into a0" in ok("upkeep", "--apply")
+    shown = json.loads(ok("show", "b0", "--json"))
+    assert (shown["id"], shown["merged"], shown["up"]) == ("a0", "b0", 3)
+    (hit,) = json.loads(ok("recall", "quote", "--json", "--explain"))["hits"]
+    assert (hit["id"], "3" in str(hit["why"]) + str(hit["parts"])) == ("a0", True)
+    ok("undo")
+    assert [json.loads(ok("show", id, "--json"))["up"] for id in ("a0", "b0")] == [2, 1]
 
 
 # ---- two at once, killed, of a newer version
