@@ -95,11 +95,15 @@ def begin(place: Place, now: float) -> str:
 
     now: seconds since the epoch, UTC.
     """
-    known = runs(place)
-    cut = known[-1] if known and not known[-1].done and not known[-1].undone else None
-    run = cut.run if cut else files.sha256(("%s %d" % (clock.iso(now), len(known))).encode("ascii"))[:8]
+    run = cut(place) or files.sha256(("%s %d" % (clock.iso(now), len(runs(place)))).encode("ascii"))[:8]
     mark(place, run, "begin", now)
     return run
+
+
+def cut(place: Place) -> str:
+    """Return the name of the newest run where it was cut short, "" where it was not; raises StoreError."""
+    known = runs(place)
+    return known[-1].run if known and not known[-1].done else ""
 
 
 def mark(place: Place, run: str, do: str, now: float) -> None:

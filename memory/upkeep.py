@@ -158,6 +158,9 @@ def apply(store: Store, successes: Mapping[str, int], only: str = "", clock_is_r
             raise _busy()
         found = plan(store, successes, only, clock_is_right)
         if not found.changes:
+            cut = journal.cut(store.place)
+            if cut:
+                journal.mark(store.place, cut, "done", store.now)
             return Applied(found, (), ())
         run = journal.begin(store.place, store.now)
         done: list[Change] = []

@@ -278,6 +278,9 @@ def test_a_torn_journal_is_read_as_far_as_it_goes(store, place, now):
     vault.put(place, "p/learnings/c.md", "Quote paths 0", SAME + " Case 0.", created="2026-11-01", updated="2026-11-01")
     upkeep.apply(store, {})
     assert [len(run.steps) for run in journal.runs(place)] == [2, 1]
+    lines = Path(journal.path(place)).read_bytes().split(b"\n")
+    assert [b"torn" if line.endswith(b'"arch') else json.loads(line)["do"] for line in lines if line] == [
+        "begin", "change", "archive", "done", b"torn", "begin", "archive", "done"]
 
 
 def killed(env, project, words: list[str], after: float) -> None:
