@@ -5,7 +5,7 @@
     bench/upkeep.py --year [--records 10000]  a simulated year: work, hand edits, branches, clocks that jump, upkeep every day
 
 The store of the first holds learnings of tests/harness/notes.py: a twelfth are twins, a twelfth near-misses.  Prints whole
-processes of `dayleaf` (seconds by the clock, peak memory), in a scratch home.
+processes of `dayleaf` (CPU, seconds by the clock, peak memory), in a scratch home.
 """
 
 from __future__ import annotations
@@ -39,15 +39,17 @@ def scratch() -> tuple[paths.Place, dict[str, str]]:
 
 def timed(what: str, place: paths.Place, env: dict[str, str], *words: str) -> None:
     """Run a command and print its last lines, its time and its memory."""
-    script = ("import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], capture_output=True, text=True);"
+    script = ("import resource, subprocess, sys, time; start = time.perf_counter();"
+              "done = subprocess.run(sys.argv[1:], capture_output=True, text=True);"
               "print(done.stdout[-200:], done.stderr, sep='\\n');"
-              "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)")
-    start = time.perf_counter()
+              "used = resource.getrusage(resource.RUSAGE_CHILDREN);"
+              "print('%.2f s of CPU, %.2f s, %d MB' % (used.ru_utime + used.ru_stime, time.perf_counter() - start,"
+              " used.ru_maxrss // 1024))")
     done = subprocess.run([sys.executable, "-c", script, sys.executable, "-I", str(ROOT / "memory"), *words], cwd=place.root,
                           env=env, capture_output=True, text=True, check=True)
     lines = [line for line in done.stdout.split("\n") if line.strip()]
     said = next((line for line in reversed(lines[:-1]) if "record" in line), "")
-    print("%-16s %6.2f s  %4s MB  %s" % (what, time.perf_counter() - start, lines[-1], said), flush=True)
+    print("%-16s %s  %s" % (what, lines[-1], said), flush=True)
 
 
 def costs(count: int) -> None:
