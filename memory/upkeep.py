@@ -84,9 +84,9 @@ def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_ri
         changes += [Change(record, _age(record, store.now)) for record in _expired(store, found, successors, stay)]
     if only != "expiry":
         gone = {change.record.name for change in changes}
-        bound = stay | _bound(found, successors)
-        for kept, other in duplicates.find([r for r in found if r.name not in gone], successes, bound):
-            changes.append(Change(other, "says the same", kept))
+        free = [record for record in found if record.name not in gone and record.id not in stay]
+        changes += [Change(other, "says the same", kept)
+                    for kept, other in duplicates.find(free, successes, _bound(found, successors))]
     return Plan(changes, len(found), doubt)
 
 

@@ -207,6 +207,25 @@ def test_a_rule_and_what_it_links_to_are_left(store, place, now):
     assert planned(store) == []
 
 
+def test_what_a_person_restored_is_not_merged_again(store, place, now, ok):
+    """Neither into the other one nor the other one into it."""
+    twins(place, now)
+    ok("upkeep", "--apply")
+    ok("restore", "a0")
+    assert planned(store) == [] and len(texts(place)) == 2
+
+
+def test_only_one_way(store, place, now, ok):
+    """--only limits the plan and the apply."""
+    recent(place, now)
+    checkpoint(place, now, 300, "old")
+    twins(place, now)
+    assert planned(store, only="expiry") == [("old", "")] and planned(store, only="duplicates") == [("a0", "b0")]
+    said = json.loads(ok("upkeep", "--apply", "--only", "duplicates", "--json"))
+    assert (said["merged"], said["archived"], [row["id"] for row in said["changes"]]) == (1, 0, ["a0"])
+    assert planned(store) == [("old", "")]
+
+
 def test_a_record_that_stands_twice_is_left(store, place, now):
     """Of a copied file nobody knows which one an id means."""
     recent(place, now)
