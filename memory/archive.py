@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Dict, Iterator, Mapping, NamedTuple, Set, Tuple
+from typing import Dict, Iterable, Iterator, NamedTuple, Set, Tuple
 
 from memory import clock, files, jsonio
 from memory.errors import StoreError
@@ -59,9 +59,9 @@ def _moves(root: str) -> Iterator[Tuple[Move, str]]:
                 yield Move(line["id"], line["from"], line["to"], into if isinstance(into, str) else ""), str(line.get("reason"))
 
 
-def successors(moves: Mapping[str, Move]) -> Dict[str, str]:
-    """Return by id of a merged record the id of the one that stands for it.  moves: what stands in the archives, by id."""
-    into = {id: move.into for id, move in moves.items() if move.into and move.into != id}
+def successors(roots: Iterable[str]) -> Dict[str, str]:
+    """Return by id of a merged record the id of the one that stands for it.  roots: the directories of tiers."""
+    into = {id: move.into for root in roots for id, move in standing(root).items() if move.into and move.into != id}
     found: Dict[str, str] = {}
     for id in into:
         kept, left = id, len(into)

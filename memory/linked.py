@@ -96,8 +96,7 @@ def resolved(shelf: Shelf, target: str) -> Optional[Record]:
     found = links.meant(target, map(links.node, there.values()))
     if found:
         return there[found[0].name]
-    moves = {id: move for _, root in shelf.place.tiers() for id, move in archive.standing(root).items()}
-    kept = archive.successors(moves).get(target)
+    kept = archive.successors(root for _, root in shelf.place.tiers()).get(target)
     return resolved(shelf, kept) if kept else None
 
 

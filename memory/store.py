@@ -347,7 +347,7 @@ class Store:
 
     def successors(self) -> Dict[str, str]:
         """Return by id of a merged record the id of the one that stands for it, of those in the archives."""
-        return archive.successors({id: move for id, (_, move) in self.away().items()})
+        return archive.successors(self.roots.values())
 
     def away(self) -> Dict[str, Tuple[str, Move]]:
         """Return by id (tier, latest move) of what stands in the archives now."""
