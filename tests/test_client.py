@@ -292,6 +292,34 @@ def test_a_rule_binds_from_approval_to_the_next_edit(lab):
     assert errors(lab) == ""
 
 
+def test_a_script_runs_from_approval_to_the_next_edit(lab):
+    """The model keeps it and cannot run it; a person approves the bytes; then it runs for the model, until they change."""
+    script = lab.repo / "bin" / "check prices.sh"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\n# Counts the prices.\necho \"checked $1\"\n")
+    lab.api.set_script({"turns": [
+        tool("Bash", command="dayleaf resource add --path 'bin/check prices.sh' --tag prices"),
+        tool("Bash", command="dayleaf resource run $(basename -s .md %s/resources/*.md) -- '3 prices'" % private(lab)),
+        tool("Bash", command="dayleaf resource approve $(basename -s .md %s/resources/*.md)" % private(lab)), "Kept."]})
+    assert lab.claude("-p", "keep that script", *WORK).rc == 0
+    said = main_requests(lab)[-1]
+    assert "waits for approval" in said and "only a person decides on a script" in said and "checked 3 prices" not in said
+    (resource,) = lab.records("resources")
+
+    status, shown = on_terminal(["resource", "approve", resource.stem], lab.env(), str(lab.repo), ["yes"])
+    assert status == 0 and 'echo "checked $1"' in shown and "approved" in shown
+    run = tool("Bash", command="dayleaf recall prices; dayleaf resource run %s -- '3 prices; $(id)'" % resource.stem)
+    for text, there in ((script.read_text(), True), (script.read_text() + "echo more\n", False)):
+        script.write_text(text)
+        lab.api.server.requests.clear()
+        lab.api.set_script({"turns": [run, "Done."]})
+        assert lab.claude("-p", "check the prices", *WORK).rc == 0
+        said = main_requests(lab)[-1]
+        assert ("checked 3 prices; $(id)" in said, "Scripts (try these)" in said) == (there, there)
+    assert "waits for approval" in said and "Scripts (wait for review)" in said
+    assert errors(lab) == ""
+
+
 @needs_tmux
 def test_compaction_keeps_what_was_done(lab):
     """/compact: the checkpoint is written before the client drops its context, and the brief comes again after."""
