@@ -244,7 +244,7 @@ VERBS: dict[str, Verb] = {
         flag("--global", dest="tier_global", help="suggest: for every project"),
         flag("--shared", help="suggest: in the repository"),
         flag("--pending", help="list: only those that wait for a decision"))),
-    "review": Verb(go_through, "", "decide on the rules and candidates and script that wait"),
+    "review": Verb(go_through, "", "decide on what waits: rules, scripts, candidates"),
     "resource": Verb(resource, "|".join(RESOURCE), "keep documents and scripts, show and run them", (
         opt("--path", metavar="PATH", help="add, update: the file"),
         opt("--type", type=choice(("doc", "script")), help="add, list: doc or script; guessed where it is not given"),

@@ -79,7 +79,7 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
             done.append(_decide(call, store, matter, record, data, decision))
         elif len(found) == 1:
             raise UsageError("%s stays as it was" % record.id)
-    return told(call, done, matter.noun)
+    return told(call, done, "no " + matter.noun)
 
 
 def _decide(call: Call, store: Store, matter: Matter, record: Record, data: bytes, decision: str) -> dict[str, Any]:
@@ -106,9 +106,9 @@ def _decide(call: Call, store: Store, matter: Matter, record: Record, data: byte
 
 
 def told(call: Call, done: list[dict[str, Any]], noun: str) -> int:
-    """Say what was decided."""
-    return call.answer(done, ["%s %s  %s" % (DONE.get(one["decision"], one["decision"]), one["id"], one["title"])
-                              for one in done] or ["no %s was decided on" % noun])
+    """Say what was decided.  noun: what nothing was decided on otherwise, such as `no rule`."""
+    lines = ["%s %s  %s" % (DONE.get(one["decision"], one["decision"]), one["id"], one["title"]) for one in done]
+    return call.answer(done, lines or [noun + " was decided on"])
 
 
 def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
@@ -143,7 +143,7 @@ def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) 
     learnt = harvesting.go_through(call, store) if candidates and not quitted else []
     call.indexed()
     done += [{"id": record.id, "decision": decision, "title": terminal.one_line(record.title)} for record, decision in learnt]
-    told(call, done, " and no ".join(nouns))
+    told(call, done, "nothing" if len(nouns) > 1 else "no " + nouns[0])
     left = len(harvesting.candidates(store))
     if left:
         sys.stderr.write("%s: `dayleaf review`\n" % harvesting.wait(left))

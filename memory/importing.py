@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory import files, paths, plans, sources, terminal
+from memory import files, paths, terminal
 from memory.call import Call, tier_of, unknown_word, warn
 from memory.errors import DayleafError, StoreError, UsageError
-from memory.imports import Piece, Result, bring
-from memory.sources import Skip
 from memory.writing import author
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.imports import Piece, Result
+    from memory.sources import Skip
 
 SHOWN = 12  # lines of skipped or vanished sources
 FEW = 16  # records up to which the index is told one by one
@@ -49,7 +52,7 @@ def take(call: Call) -> int:
 
 
 def _tree(call: Call) -> int:
-    from memory import trees
+    from memory import sources, trees
 
     tier = tier_of(call)
     tree = trees.look(sources.folder(call.words[1], call.place))
@@ -64,12 +67,14 @@ def _tree(call: Call) -> int:
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
     """Make what tells whether a path, as records of a tier name it, lies in a directory."""
+    from memory import sources
+
     base = "" if root == call.place.root else sources.known_as(root, call.place, tier) + "/"
     return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
 
 
 def _dir(call: Call) -> int:
-    from memory import foreign
+    from memory import foreign, plans, sources
 
     tier = tier_of(call)
     batches, notes = [], []
@@ -88,6 +93,7 @@ def _dir(call: Call) -> int:
 
 def _claude_memory(call: Call) -> int:
     from memory import claudememory as claude
+    from memory.imports import Result
 
     if call.options.all and call.options.project:
         raise UsageError("--all and --project exclude one another; use one")
@@ -110,7 +116,7 @@ def _claude_memory(call: Call) -> int:
         _add(results, _brought(call, batches, place))
     if results.new and not call.options.dry_run:
         notes.append("they are candidates, since the client loads its files by itself: found by recall, pushed only once "
-                     "accepted (`dayleaf harvest review`)")
+                     "accepted (`dayleaf review`)")
     return _answer(call, "section", results, {}, notes)
 
 
@@ -141,6 +147,8 @@ def _after(skipped: Iterable[Skip], pieces: Iterator[Piece | Skip]) -> Iterator[
 
 def _brought(call: Call, batches: list[Batch], place: paths.Place | None = None) -> Result:
     """Bring in what the batches hold, under a lock, with a bar; then tell the index."""
+    from memory.imports import Result, bring
+
     place, total, done = place or call.place, Result(), 0
     of = sum(batch.size for batch in batches)
     with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
@@ -209,6 +217,7 @@ def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
 def _transcripts(call: Call) -> int:
     """Write the checkpoints of past sessions."""
     from memory import backfill, clock, timewords
+    from memory.sources import Skip
 
     since = timewords.instant(call.options.since, call.now, clock.local_offset(call.now)) if call.options.since else 0.0
     found = list(backfill.sessions(call.env))

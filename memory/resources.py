@@ -21,11 +21,14 @@ import re
 import stat as modes
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from memory import cleaning, clock, files, frontmatter, git, paths, plans
+from memory import clock, files, git, paths
 from memory.errors import StoreError
 from memory.paths import GLOBAL, SHARED, Place
 from memory.records import Record
-from memory.store import Store, open_beneath
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.store import Store
 
 TYPES = ("doc", "script")
 LIMIT = 63 << 20  # bytes of a source: its record stays below 64 MiB
@@ -125,6 +128,8 @@ def read(real: str) -> Source:
 
     real: its path, all links resolved.  Raises StoreError, which says what it is instead of a readable file.
     """
+    from memory.store import open_beneath
+
     root, parts = ("/", real[1:].split("/")) if real.startswith("/") else (real[:2] + "/", real[3:].split("/"))
     try:
         mode = os.stat(real).st_mode
@@ -263,6 +268,8 @@ def _keys(source: Source, tier: str, store: Store) -> Dict[str, Any]:
 
 def _kept(store: Store, body: str) -> str:
     """Return a body as the store keeps it: without secrets and private parts."""
+    from memory import cleaning
+
     cleaned: str = cleaning.clean([body], store.config, store.place.key)[0]
     return cleaned
 
@@ -281,6 +288,8 @@ def there(store: Store, real: str, tier: str) -> Optional[Record]:
 
 def by_hand(store: Store, record: Record) -> bool:
     """Tell whether a person wrote the body, or changed it since it was read; raises StoreError."""
+    from memory import frontmatter
+
     body = frontmatter.parse(store.raw(record.name), full=True).body
     return bool(body.strip()) and record.meta.get("snapshot") != _print_of(body)
 
@@ -290,6 +299,8 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
 
     anyway: see `text_of`.  Above a script's heading SCRIPT stays what a person wrote.  Raises StoreError.
     """
+    from memory import frontmatter, plans
+
     kind = type_of(record)
     before = store.raw(record.name)
     page = frontmatter.parse(before, full=True)

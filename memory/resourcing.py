@@ -79,11 +79,10 @@ def _source(call: Call, said: str, tier: str) -> resources.Source:
 
 
 def _versions(call: Call) -> list[str]:
-    """Return the versions that are given, each one word; raises UsageError."""
+    """Return the versions that are given; raises UsageError."""
     given = [one.strip() for said in call.options.version or () for one in said.split(",")]
-    wrong = next((one for one in given if not one or len(one.split()) != 1), None)
-    if wrong is not None:
-        raise UsageError("a version is one word such as v2.1, or `unversioned`, not '%s'" % shown(wrong))
+    if not all(given):
+        raise UsageError("an empty version; give one such as v2.1, or `unversioned`")
     if "unversioned" in given and len(set(given)) > 1:
         raise UsageError("--version unversioned excludes other versions")
     return list(dict.fromkeys(given))

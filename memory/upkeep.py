@@ -226,6 +226,7 @@ def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
             try:
                 if step.do == "archive" and _bring_back(store, step, away):
                     restored.append(step.id)
+                    del away[step.id]  # a run that was cut short and went on has the step twice
                 elif step.do == "change" and _set_back(store, step):
                     reset.append(step.id)
             except DayleafError as error:

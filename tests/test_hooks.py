@@ -399,7 +399,7 @@ LISTS = {"a watched file": rb'"files":\[\["[^"]*",\d+(,)', "the brief's learning
 
 
 @pytest.mark.parametrize(("hook", "where", "said"), [
-    ("prompt", "a watched file", "ValueError"), ("session_start", "a watched file", "ValueError"),
+    ("prompt", "a watched file", "IndexFault"), ("session_start", "a watched file", "IndexFault"),
     ("session_start", "the brief's learnings", "TypeError"), ("prompt", "no JSON", "IndexFault"), ("prompt", "a name", "")])
 def test_damaged_lists_are_answered_from_the_files_said_and_mended(hook, where, said, world):
     """One flipped bit (a comma becomes a point): the answer comes, the log has a line, and the next index is whole.

@@ -203,7 +203,7 @@ def test_a_shared_resource_lies_in_its_repository(run, tmp_path):
 
 @pytest.mark.parametrize(("words", "said"), [
     (["add"], "wants --path"), (["add", "a", "b"], "wants one path"), (["add", "a", "--path", "b"], "wants one path"),
-    (["add", "docs/billing guide.md", "--version", "v 1"], "one word"), (["add", "docs/billing guide.md", "--version", ""], "one word"),
+    (["add", "docs/billing guide.md", "--version", "v 1"], "holds a blank"), (["add", "docs/billing guide.md", "--version", ""], "empty version"),
     (["add", "docs/billing guide.md", "--version", "unversioned", "--version", "v1"], "excludes other versions"),
     (["add", "x", "--shared", "--global"], "exclude one another"), (["add", "x", "--type", "dco"], "did you mean 'doc'?"),
     (["add", "x", "--stale"], "takes no --stale: that is for `resource list`"), (["list", "x"], "takes no more words"),

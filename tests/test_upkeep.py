@@ -84,7 +84,7 @@ def test_what_is_held_does_not_expire(store, place, now, how):
         target = "held" if how == "link by id" else "held.md"
         vault.put(place, "p/learnings/l.md", "L", "x", links='[{relation: derived_from, target: %s}]' % target)
     elif how == "wiki":
-        checkpoint(place, now, 1, "linking", "As in [[Checkpoint held]].")
+        vault.put(place, "p/checkpoints/mine.md", "Linking", "As in [[Checkpoint held]].", source="human")
     elif how in ("plan", "session"):
         vault.put(place, "p/plans/plan1.md", "The plan", "- [ ] x")
         checkpoint(place, now, 1, "serving", "Served it.", session="s1", plan="plan1")
@@ -103,7 +103,7 @@ def test_what_is_held_does_not_expire(store, place, now, how):
 def test_what_an_expired_one_links_to_stays(store, place, now, ok):
     """A second run finds nothing more: links count from the archive too."""
     recent(place, now)
-    checkpoint(place, now, 200, "linking", "See [[linked]].")
+    checkpoint(place, now, 200, "linking", links="[linked]")
     checkpoint(place, now, 200, "linked")
     upkeep.apply(store, {})
     assert [row["id"] for row in json.loads(ok("recall", "--json", "--kind", "checkpoint", "--limit", "50"))["hits"]].count("linked") == 1
@@ -300,6 +300,19 @@ def test_a_torn_journal_is_read_as_far_as_it_goes(store, place, now):
     lines = Path(journal.path(place)).read_bytes().split(b"\n")
     assert [b"torn" if line.endswith(b'"arch') else json.loads(line)["do"] for line in lines if line] == [
         "begin", "change", "archive", "done", b"torn", "begin", "archive", "done"]
+
+
+def test_a_step_that_a_cut_run_wrote_twice_is_taken_back_once(store, place, now):
+    """A process died between the journal's line and the move; the next one wrote the line again."""
+    twins(place, now)
+    before = texts(place)
+    upkeep.apply(store, {})
+    path = Path(journal.path(place))
+    lines = path.read_bytes().splitlines(keepends=True)
+    step = next(line for line in lines if b'"do":"archive"' in line)
+    path.write_bytes(b"".join([*lines[:-1], step, lines[-1]]))
+    done = upkeep.undo(store)
+    assert not done.problems and len(done.restored) == 1 and texts(place) == before
 
 
 def killed(env, project, words: list[str], after: float) -> None:
