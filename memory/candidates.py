@@ -7,7 +7,7 @@ recall finds for it, and those archived ones that were written under the same ti
     none says the same        a candidate is written: source auto, confidence low, linked to the checkpoint that tells it
     one that was archived     nothing: what was rejected or forgotten is not proposed again
     one of this session       nothing: the same capture ran twice
-    any other one             the ledger gets a line `again`; a candidate that capture made in another session is accepted
+    any other one             the ledger gets a line `again`; a candidate of capture's that another session met is accepted
 
 An accepted one says `accepted: true` and `accepted_by: dayleaf, seen in 2 sessions`, and stays automatic: what a person or an
 agent wrote outranks it.  `accepted: false` takes that back for good.
@@ -18,9 +18,9 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-from memory import clock, config, files, jsonio, progress, recall, records, shell
+from memory import clock, config, files, ledger, progress, recall, records, shell
 from memory.errors import StoreError
-from memory.paths import GLOBAL, PRIVATE, Place
+from memory.paths import PRIVATE, Place
 from memory.question import Query
 from memory.records import Record
 from memory.store import Store
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 SAME = 0.95
 NEAR = 8  # learnings that a lesson is compared with
 ASKED = 600  # characters of a lesson that they are looked up by
-LEDGER = "ledger.jsonl"
 SEEN = "dayleaf, seen in 2 sessions"
 _WORD = re.compile(r"[^\W_]+(?:[_./:@+-]+[^\W_]+)*|[^\w\s]")
 _EXACT = re.compile(r"\d|[a-z][A-Z]|[^\W\d][_./:@][^\W\d]")
@@ -80,8 +79,10 @@ def _settled(place: Place, settings: config.Config, now: float, session: str, le
     if twin is None:
         _add(store, session, lesson)
         return True
+    book = ledger.holding(place, twin.name)
     if twin.meta.get("session") != session:
-        count_again(place, twin, session, now)
+        ledger.note(book, twin.id, "again", now, session)
+    if ledger.read(book).counts(twin.id).again:
         _promote(store, twin)
     return False
 
@@ -115,16 +116,6 @@ def _promote(store: Store, record: Record) -> None:
     mine = record.source == "auto" and record.tier == PRIVATE and record.meta.get("session")
     if mine and "accepted" not in record.meta:
         store.edit(record.name, {"accepted": True, "accepted_by": SEEN})
-
-
-def count_again(place: Place, record: Record, session: str, now: float) -> None:
-    """Append to the ledger of a record's tier that it was learned once more; raises StoreError."""
-    root = dict(place.tiers())[GLOBAL] if record.tier == GLOBAL else place.private
-    line = {"v": 1, "t": clock.iso(now), "id": record.id, "event": "again", "session": files.sha256(session.encode())[:8]}
-    try:
-        files.append(root + "/" + LEDGER, (jsonio.dump(line) + "\n").encode("ascii"))
-    except OSError as error:
-        raise StoreError("%s/%s: not written, %s; check its permissions" % (root, LEDGER, error.strerror)) from error
 
 
 # --- how alike two learnings are
