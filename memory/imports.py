@@ -18,13 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
-from memory import archive, clock, composing, files, frontmatter, paths, records
+from memory import archive, clock, composing, files, frontmatter, paths, records, resources
 from memory.bulk import Bulk
 from memory.errors import StoreError, UsageError
-from memory.sources import Skip
+from memory.sources import ORIGIN, Skip
 from memory.store import Store
 
-ORIGIN = "origin"
 HEAD = 1 << 16  # bytes of an archived file that are searched for its origin
 Key = Tuple[str, str]  # path and part of an origin
 
@@ -113,9 +112,7 @@ class Shelf:
         ours = isinstance(said, dict) and said.get("from") == from_
         origin = {key: str(value) for key, value in said.items()} if isinstance(said, dict) and ours else {}
         checksum = str(record.meta.get("checksum") or origin.get("checksum") or "")
-        # A resource that was refreshed since has the checksum of then: its body is no person's work.
-        refreshed = "" not in (checksum, origin.get("checksum", "")) and checksum != origin["checksum"]
-        untouched = refreshed or origin.get("written", "")[:16] == files.sha256(text)[:16]
+        untouched = origin.get("written", "")[:16] == files.sha256(text)[:16]
         found = Standing(name, record.id, checksum, origin, untouched, record.versions)
         if ours:
             self.by_key.setdefault((origin.get("path", ""), origin.get("part", "")), found)
@@ -193,7 +190,7 @@ def _made(store: Store, piece: Piece, from_: str) -> Union[Skip, Tuple[Draft, co
     def cleaned(value: Any) -> Any:
         # Checksums stay out of what is cleaned: beside a path that names a key they would pass for secrets.
         title, body, given = store.cleaned(value)
-        known = {"checksum": piece.checksum} if "checksum" in (draft.extra or {}) else {}
+        known = {"checksum": piece.checksum, "snapshot": resources.print_of(body)} if "checksum" in (draft.extra or {}) else {}
         origin = _origin(piece, from_, title, body, draft, given.get("path") or store.cleaned(piece.key[0]))
         return [title, body, {**given, **known, ORIGIN: origin}]
 
@@ -208,7 +205,7 @@ def _origin(piece: Piece, from_: str, title: str, body: str, draft: Draft, path:
     part = piece.key[1]
     more: Dict[str, str] = (draft.extra or {}).get(ORIGIN) or {}
     return {"from": from_, "path": path, **({"part": part} if part else {}), "checksum": piece.checksum,
-            "written": _hash(body, 16) + "-" + _hash(composing.one_line(title), 8), **more}
+            "written": resources.print_of(body) + "-" + _short(composing.one_line(title)), **more}
 
 
 def _again(store: Store, found: Standing, piece: Piece, from_: str, dry: bool, result: Result) -> None:
@@ -255,10 +252,12 @@ def _change(store: Store, found: Standing, piece: Piece, draft: Draft, from_: st
     title, body = store.cleaned([draft.title, draft.body])
     title = composing.one_line(title)
     extra = draft.extra or {}
-    own = _hash(composing.one_line(str(_meta(old).get("title") or "")), 8) != found.origin.get("written", "")[17:]
+    own = _short(composing.one_line(str(_meta(old).get("title") or ""))) != found.origin.get("written", "")[17:]
     changes: Dict[str, Any] = {key: extra[key] for key in ("checksum", "source_ref", "refreshed") if key in extra}
     changes.update(more, updated=clock.iso(store.now), origin=_origin(piece, from_, title, body, draft,
                                                                         store.cleaned(piece.key[0])))
+    if "checksum" in extra:
+        changes["snapshot"] = resources.print_of(body)
     if not own:
         changes["title"] = title
     data = frontmatter.edit(old, changes)
@@ -266,8 +265,8 @@ def _change(store: Store, found: Standing, piece: Piece, draft: Draft, from_: st
     store.replace(found.name, data, files.sha256(old))
 
 
-def _hash(text: str, digits: int) -> str:
-    return files.sha256(text.strip().encode("utf-8", "replace"))[:digits]
+def _short(title: str) -> str:
+    return files.sha256(title.encode("utf-8", "replace"))[:8]
 
 
 def _meta(head: bytes) -> Dict[str, Any]:

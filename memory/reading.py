@@ -157,14 +157,14 @@ def show(call: Call) -> int:
 
 def _source(found: Record, place: Place) -> list[tuple[str, str]]:
     """Say of a resource where it is from, and how it stands to that."""
-    from memory import resources
+    from memory import resources, sources
 
     if found.kind != "resource":
         return []
     state, now = resources.state(found, place), ""
     then = found.meta.get("source_ref") or ""
     if state.source and then:
-        now = resources.commit_of(state.source.path)
+        now = sources.commit_of(state.source.path)
     trouble = "%s: `dayleaf resource refresh %s`" % (state.why, found.id) if state.word == resources.STALE else state.why
     head = "HEAD is %s" % now if now and now != then else ""
     said = [resources.path_of(found), "at commit %s" % then if then else "", head, trouble]

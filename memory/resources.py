@@ -10,8 +10,9 @@ Schema, version 1, of a resource's own keys beside those of every record:
     refreshed   the instant at which it was read
     snapshot    first 16 digits of the SHA-256 of the body as it was written: another body was edited by a person
 
-The body of a doc is the file's text without its secrets.  That of a script is what the script says of itself, then its text
-below the heading SCRIPT, for the index and the reader; what runs is the file.  What a person wrote above that heading stays.
+The body of a doc is the file's text without its secrets and its own frontmatter, which gives title and tags.  That of a script
+is what the script says of itself, then its text below the heading SCRIPT, for the index and the reader; what runs is the file.
+What a person wrote above that heading stays.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from __future__ import annotations
 import os
 import re
 import stat as modes
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from memory import clock, files, git, paths
+from memory import clock, files, records, sources
 from memory.errors import StoreError
 from memory.paths import GLOBAL, SHARED, Place
 from memory.records import Record
@@ -41,10 +42,9 @@ _DOCSTRING = re.compile(r"""[rRuU]{0,2}("{3}|'{3})(.*?)\1""", re.S)
 _BLOCK = re.compile(r"/\*+(.*?)\*/|<#(.*?)#>|=begin\n(.*?)\n=end|: <<'?(\w+)'?\n(.*?)\n\4\b", re.S)
 _COMMENT = re.compile(r"\s*(?:#|//|--|;|%|@?rem\b|'|::)+ ?(.*)", re.I)
 _USAGE = re.compile(r"\busage\s*[:=][^\"'\n]*", re.I)
-_LANGUAGES = {"py": "python", "sh": "sh", "bash": "bash", "zsh": "zsh", "js": "javascript", "mjs": "javascript",
-              "ts": "typescript", "rb": "ruby",
-              "pl": "perl", "ps1": "powershell", "bat": "bat", "cmd": "bat", "lua": "lua", "php": "php",
-              "fish": "fish", "sql": "sql", "awk": "awk", "r": "r"}
+LANGUAGES = {"py": "python", "sh": "sh", "bash": "bash", "zsh": "zsh", "js": "javascript", "mjs": "javascript",
+             "ts": "typescript", "rb": "ruby", "pl": "perl", "ps1": "powershell", "bat": "bat", "cmd": "bat", "lua": "lua",
+             "php": "php", "fish": "fish", "sql": "sql", "awk": "awk", "r": "r"}  # of a script, by the end of its name
 
 
 class Source(NamedTuple):
@@ -58,6 +58,14 @@ class Source(NamedTuple):
     def checksum(self) -> str:
         """SHA-256 of the bytes."""
         return files.sha256(self.data)
+
+
+class Said(NamedTuple):
+    """What a resource says of its file: title, body, and the tags that the file gives itself."""
+
+    title: str
+    body: str
+    tags: Tuple[str, ...]
 
 
 class State(NamedTuple):
@@ -152,20 +160,9 @@ def read(real: str) -> Source:
     return Source(real, data, bool(mode & 0o111))
 
 
-def named(real: str, tier: str, place: Place) -> str:
-    """Return how a resource of a tier names a file: relative to the project inside it, else absolute."""
-    root = files.real(place.root).rstrip("/")
-    return real[len(root) + 1:] if tier != GLOBAL and real.startswith(root + "/") else real
-
-
 def guessed(source: Source) -> str:
     """Return `script` for what has a run bit or starts with `#!`, else `doc`."""
     return "script" if source.runnable or source.data.startswith(b"#!") else "doc"
-
-
-def commit_of(path: str) -> str:
-    """Return the first digits of the commit that is checked out where a file is, "" outside git."""
-    return git.head(paths.find_git(path.rpartition("/")[0] or "/")[1]).commit
 
 
 # ---- the record's text
@@ -186,20 +183,40 @@ def text_of(source: Source, anyway: bool = False) -> str:
     return source.data.decode("utf-16" if wide else "utf-8", "replace").replace("\0", "")
 
 
-def title_of(source: Source, kind: str, text: str) -> str:
-    """Return a title: the first heading of a doc, a script's name with the first sentence it says of itself."""
+def said_of(source: Source, kind: str, text: str) -> Said:
+    """Return what a resource says of a file.
+
+    kind: `doc` or `script`.  text: of the file, as `text_of` returns it.
+    """
     name = source.path.rpartition("/")[2]
-    if kind == "doc":
-        line = next((line[2:].strip() for line in text.split("\n", HEAD_LINES)[:HEAD_LINES] if line.startswith("# ")), "")
-        return line or name
-    said = re.split(r"(?<=[.!?])\s|\n", described(text), maxsplit=1)[0].rstrip(". ")
-    said = re.sub(r"^%s\s*[:-]+\s*" % re.escape(name), "", said)
-    return "%s: %s" % (name, said[:100]) if said and not _USAGE.search(said) else name
+    if kind == "script":
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        said = described(text)
+        return Said(_script_title(name, said), _script_body(source, said, text), ())
+    from memory import frontmatter
+
+    page = frontmatter.parse(text.encode("utf-8"), full=True)
+    line = next((line[2:].strip() for line in page.body.split("\n", HEAD_LINES)[:HEAD_LINES] if line.startswith("# ")), "")
+    return Said(str(page.meta.get("title") or line or name), page.body, records.labels(page.meta.get("tags")))
+
+
+def _script_title(name: str, said: str) -> str:
+    """Return a script's name with the first sentence that it says of itself."""
+    first = re.split(r"(?<=[.!?])\s|\n", said, maxsplit=1)[0].rstrip(". ")
+    first = re.sub(r"^%s\s*[:-]+\s*" % re.escape(name), "", first)
+    return "%s: %s" % (name, first[:100]) if first and not _USAGE.search(first) else name
+
+
+def _script_body(source: Source, said: str, text: str) -> str:
+    """Return a script's description with its text below, in a fence that nothing in it closes."""
+    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
+    fence = "`" * (longest + 1)
+    return "%s%s\n\n%s%s\n%s\n%s\n" % (said + "\n\n" if said else "", SCRIPT, fence, _language(source), text.rstrip("\n"), fence)
 
 
 def described(text: str) -> str:
     """Return what a script says of itself: its leading comment or docstring, then its lines of usage, "" for neither."""
-    lines = text.replace("\r\n", "\n").split("\n", HEAD_LINES)[:HEAD_LINES]
+    lines = text.split("\n", HEAD_LINES)[:HEAD_LINES]
     if lines[0].startswith("#!"):
         del lines[0]
     while lines and (not lines[0].strip() or re.match(r"#.*coding[:=]|@echo off|<\?php", lines[0], re.I)):
@@ -226,24 +243,15 @@ def _usage(lines: List[str]) -> List[str]:
     return found[:USAGE_LINES]
 
 
-def body_of(source: Source, kind: str, text: str) -> str:
-    """Return the body of a resource: a doc's text, or a script's description with its text below."""
-    if kind == "doc":
-        return text
-    longest = max((len(run) for run in re.findall(r"`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    said = described(text)
-    return "%s%s\n\n%s%s\n%s\n%s\n" % (said + "\n\n" if said else "", SCRIPT, fence, _language(source), text.rstrip("\n"), fence)
-
-
 def _language(source: Source) -> str:
     extension = source.path.rpartition("/")[2].rpartition(".")[2].lower()
     first = source.data[:200].split(b"\n")[0].decode("ascii", "replace")
     program = re.search(r"(python|bash|zsh|fish|node|ruby|perl|php|lua|sh)[\d.]*\s*$", first) if first.startswith("#!") else None
-    return _LANGUAGES.get(extension) or (program[1].replace("node", "javascript") if program else "")
+    return LANGUAGES.get(extension) or (program[1].replace("node", "javascript") if program else "")
 
 
-def _print_of(body: str) -> str:
+def print_of(body: str) -> str:
+    """Return what `snapshot` says of a body."""
     return files.sha256(body.strip().encode("utf-8", "replace"))[:16]
 
 
@@ -255,15 +263,16 @@ def add(store: Store, source: Source, kind: str, tier: str, title: str, anyway: 
     kind: `doc` or `script`.  title: "" for the one it gives itself.  anyway: see `text_of`.  more: keyword arguments of
     Store.add, and under `extra` more frontmatter.  Raises StoreError.
     """
-    text = text_of(source, anyway)
-    body = _kept(store, body_of(source, kind, text))
-    extra = {"type": kind, **_keys(source, tier, store), "snapshot": _print_of(body), **more.pop("extra", {})}
-    return store.add("resource", title or title_of(source, kind, text), body, tier=tier, extra=extra, **more)
+    said = said_of(source, kind, text_of(source, anyway))
+    body = _kept(store, said.body)
+    extra = {"type": kind, **_keys(source, tier, store), "snapshot": print_of(body), **more.pop("extra", {})}
+    tags = more.pop("tags", ()) or said.tags
+    return store.add("resource", title or said.title, body, tier=tier, tags=tags, extra=extra, **more)
 
 
 def _keys(source: Source, tier: str, store: Store) -> Dict[str, Any]:
-    return {"path": named(source.path, tier, store.place), "checksum": source.checksum,
-            "source_ref": commit_of(source.path) or None, "refreshed": clock.iso(store.now)}
+    return {"path": sources.known_as(source.path, store.place, tier), "checksum": source.checksum,
+            "source_ref": sources.commit_of(source.path) or None, "refreshed": clock.iso(store.now)}
 
 
 def _kept(store: Store, body: str) -> str:
@@ -291,7 +300,7 @@ def by_hand(store: Store, record: Record) -> bool:
     from memory import frontmatter
 
     body = frontmatter.parse(store.raw(record.name), full=True).body
-    return bool(body.strip()) and record.meta.get("snapshot") != _print_of(body)
+    return bool(body.strip()) and record.meta.get("snapshot") != print_of(body)
 
 
 def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) -> Record:
@@ -304,7 +313,7 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
     kind = type_of(record)
     before = store.raw(record.name)
     page = frontmatter.parse(before, full=True)
-    body = _kept(store, body_of(source, kind, text_of(source, anyway or kind == "script")))
+    body = _kept(store, said_of(source, kind, text_of(source, anyway or kind == "script")).body)
     if kind == "script" and by_hand(store, record):
         own = "\n" + page.body
         at = own.find("\n" + SCRIPT + "\n")
@@ -312,9 +321,18 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
         body = mine + "\n\n" + body[("\n" + body).index("\n" + SCRIPT + "\n"):]
         digest = page.meta.get("snapshot") or "by hand"
     else:
-        digest = _print_of(body)
-    changed = frontmatter.edit(before, {**_keys(source, record.tier, store), "snapshot": digest})
+        digest = print_of(body)
+    keys = _keys(source, record.tier, store)
+    changed = frontmatter.edit(before, {**keys, "snapshot": digest, **_origin(page.meta.get(sources.ORIGIN), keys, digest)})
     return store.replace(record.name, plans.rewritten(changed, body, False), files.sha256(before))
+
+
+def _origin(said: Any, keys: Dict[str, Any], digest: str) -> Dict[str, Any]:
+    """Return the changed origin of a resource that an import wrote, so that the next import knows what was read since."""
+    if not isinstance(said, dict) or "checksum" not in said:
+        return {}
+    written = digest + str(said.get("written", ""))[16:] if len(digest) == 16 else said.get("written")
+    return {sources.ORIGIN: {**said, "path": keys["path"], "checksum": keys["checksum"], "written": written}}
 
 
 # ---- how it stands
@@ -342,5 +360,5 @@ def renewed(store: Store, record: Record) -> Record:
     if found.word != STALE or found.source is None:
         return record
     if record.tier == SHARED:
-        return record.replaced(body=_kept(store, body_of(found.source, "script", text_of(found.source, True))))
+        return record.replaced(body=_kept(store, said_of(found.source, "script", text_of(found.source, True)).body))
     return rewrite(store, record, found.source)

@@ -8,7 +8,7 @@ import shlex
 import sys
 from typing import Any, Callable
 
-from memory import deciding, files, paths, reading, resources, terminal
+from memory import deciding, files, paths, reading, resources, sources, terminal
 from memory.call import Call, record_json, shown, tier_of, unknown_word, warn
 from memory.errors import DayleafError, StoreError, UsageError
 from memory.records import READ_LIMIT
@@ -178,7 +178,7 @@ def _refreshed(call: Call, record: Record) -> str:
     state = resources.state(record, call.place)
     if state.source is None:
         raise StoreError(state.why)
-    then, now = record.meta.get("source_ref") or "", resources.commit_of(state.source.path)
+    then, now = record.meta.get("source_ref") or "", sources.commit_of(state.source.path)
     if then and now and then != now:
         warn("%s is of commit %s, the checkout is at %s: what you get is of that" % (record.id, then, now))
     if state.word == resources.FRESH and then == now:

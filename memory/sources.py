@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.paths import Place
 
+ORIGIN = "origin"  # the key of a record that names what it was imported from (imports.py)
 MOST_BYTES = 5 << 20  # of a source
 DEPTH_LIMIT = 24
 IGNORED = frozenset(("node_modules", "__pycache__"))
@@ -112,13 +113,16 @@ def read(source: Source) -> Union[bytes, Skip]:
 
 
 def known_as(path: str, place: Place, tier: str) -> str:
-    """Return a path as a record names it: below the repository relative to it, for a global record and elsewhere absolute."""
-    root = place.root.rstrip("/") + "/"
+    """Return a path as a record names it: below the repository relative to it, for a global record and elsewhere absolute.
+
+    path: all links resolved.
+    """
+    root = files.real(place.root).rstrip("/") + "/"
     return path[len(root):] if tier != paths.GLOBAL and path.startswith(root) else path
 
 
 def commit_of(path: str) -> str:
-    """Return the commit of the checkout that holds a directory, or ""."""
+    """Return the first digits of the commit that is checked out around a file or directory, "" outside git."""
     _, found = paths.find_git(path)
     return git.head(found).commit if found else ""
 

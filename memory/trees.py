@@ -13,7 +13,7 @@ import os
 from functools import partial
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple, Union
 
-from memory import clock, files, frontmatter, records, sources
+from memory import clock, files, resources, sources
 from memory.errors import UsageError
 from memory.imports import Draft, Piece
 from memory.paths import Place
@@ -23,9 +23,6 @@ FROM = "tree"
 DOC, SCRIPT = "doc", "script"
 SHARED, UNVERSIONED = "shared", "unversioned"
 _TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
-LANGUAGES = {"sh": "sh", "bash": "bash", "zsh": "zsh", "py": "python", "js": "js", "ts": "ts", "rb": "ruby", "pl": "perl",
-             "ps1": "powershell", "lua": "lua", "sql": "sql", "php": "php", "fish": "fish", "awk": "awk"}
-_COMMENTS = ("#", "//", "--", ";")
 
 
 class Found(NamedTuple):
@@ -107,7 +104,7 @@ def _take(tree: Tree, top: str, kind: str, versions: Tuple[str, ...]) -> None:
 
 def _type(source: Source) -> str:
     """Tell a script from a doc where the directory does not."""
-    if source.name.rpartition(".")[2].lower() in LANGUAGES and "." in source.name:
+    if source.name.rpartition(".")[2].lower() in resources.LANGUAGES and "." in source.name:
         return SCRIPT
     try:
         return SCRIPT if files.read(source.path, 2) == b"#!" else DOC
@@ -137,52 +134,6 @@ def pieces(tree: Tree, place: Place, tier: str, now: float, author: str = "human
 
 
 def _draft(found: Found, data: bytes, extra: Dict[str, Any], author: str) -> Draft:
-    title, body, tags = text_of(found.type, found.source.name, data)
-    return Draft("resource", title, body, tags, author, extra)
-
-
-def text_of(kind: str, name: str, data: bytes) -> Tuple[str, str, Tuple[str, ...]]:
-    """Return (title, body, tags) of a resource.
-
-    kind: doc or script.  name: its path, for the title where no heading gives one.  data: UTF-8.  A doc's body is its text;
-    a script's its leading comment, and all of it in a fence.
-    """
-    file = name.rpartition("/")[2]
-    if kind == SCRIPT:
-        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
-        return file, _fenced(text, LANGUAGES.get(file.rpartition(".")[2].lower(), "")), ()
-    page = frontmatter.parse(data, full=True)
-    said = records.from_bytes("p/resources/" + file, data, 0.0)
-    titled = bool(page.meta.get("title")) or any(line.startswith("# ") for line in page.body.split("\n"))
-    return said.title if titled else file, page.body, said.tags
-
-
-def _fenced(text: str, language: str) -> str:
-    """Return a script's leading comment, and the whole of it in a fence that nothing in it closes."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
-    comment = _comment(text.split("\n", 60))
-    return "%s%s%s\n%s\n%s\n" % (comment + "\n\n" if comment else "", fence, language, text.rstrip("\n"), fence)
-
-
-def _comment(lines: List[str]) -> str:
-    """Return the comment at a script's top, its marks taken off; of a Python file the docstring too."""
-    lines = lines[1:] if lines[:1] and lines[0].startswith("#!") else lines
-    out: List[str] = []
-    quote = ""
-    for line in lines:
-        bare = line.strip()
-        mark = next((mark for mark in _COMMENTS if bare.startswith(mark)), "")
-        if quote or bare[:3] in ('"""', "'''") and not out:
-            start = quote or bare[:3]
-            inner = bare if quote else bare[3:]
-            quote = "" if start in inner else start
-            out.append(inner.partition(start)[0].strip())
-            if not quote:
-                break
-        elif mark:
-            out.append(bare.lstrip("#/-; "))
-        elif bare or out:
-            break
-    return "\n".join(out).strip()
+    source = resources.Source(found.source.path, data, False)
+    said = resources.said_of(source, found.type, resources.text_of(source, True))
+    return Draft("resource", said.title, said.body, said.tags, author, extra)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import bulk, claudememory, frontmatter, imports, sources, store, terminal, trees
+from memory import bulk, claudememory, frontmatter, imports, sources, store, terminal
 
 ROOT = Path(__file__).parents[1]
 TOKEN = "gh" + "p_" + "x9Kd83jfLq02mZvB7tYw5RnC1sHa4UeGpXoI"
@@ -72,7 +72,7 @@ def test_a_tree_becomes_resources_with_their_versions(tree, took, place, project
     found = kept(place)
     assert {title: (page.meta["type"], page.meta.get("versions")) for title, page in found.items()} == {
         "Jira API": ("doc", ["v2"]), "버튼": ("doc", ["v3"]), "both.txt": ("doc", ["v2", "v3"]), "Loose": ("doc", None),
-        "A page": ("doc", ["unversioned"]), "update.sh": ("script", ["v2"]), "tool.py": ("script", ["v2", "v3"]),
+        "A page": ("doc", ["unversioned"]), "update.sh: Updates the flow": ("script", ["v2"]), "tool.py: Counts": ("script", ["v2", "v3"]),
         "Notes": ("doc", ["unversioned"])}
     page = found["버튼"]
     data = (tree.root / "docs/v3/한글/문서 1.md").read_bytes()
@@ -82,8 +82,8 @@ def test_a_tree_becomes_resources_with_their_versions(tree, took, place, project
     assert page.meta["origin"]["from"] == "tree" and head.startswith(page.meta["source_ref"]) and page.meta["refreshed"]
     assert page.body == "# 버튼\n\n버튼을 누른다.\n"
     script = (tree.root / "scripts/v2/update.sh").read_text()
-    assert found["update.sh"].body == f"Updates the flow.\nTwice.\n\n````sh\n{script}````\n"
-    assert found["tool.py"].body.startswith("Counts.\n\nMore.\n\n```python\n")
+    assert found["update.sh: Updates the flow"].body == f"Updates the flow.\nTwice.\n\n## Script\n\n````sh\n{script}````\n"
+    assert found["tool.py: Counts"].body.startswith("Counts.\n\nMore.\n\n## Script\n\n```python\n")
 
 
 def test_a_second_import_changes_nothing(tree, took, place):
@@ -263,18 +263,42 @@ def test_shared_and_global_records_stand_in_their_tiers(tree, took, place):
     assert kept(place, tier="everyone")["G"].meta["path"] == str(other / "docs/v1/g.md")
 
 
-def test_a_refreshed_resource_follows_its_source(tree, took, place):
-    """Its checksum says that a command refreshed it: its body is no person's work."""
-    source = tree("docs/v1/a.md", "# One\n")
+@pytest.mark.parametrize(("name", "texts"), [
+    ("docs/v1/a.md", ["# One\n", "---\ntags: [x]\n---\n\n# Two\n\nNew.\n", "# Three\n\nNewer.\n"]),
+    ("docs/v1/crlf.md", ["# One\r\n\r\nOld.\r\n", "# Two\r\n\r\nNew.\r\n", "# Three\r\n"]),
+    ("scripts/v1/a b.sh", ["#!/bin/sh\n# One.\necho 1\n", "#!/bin/sh\r\n# Two.\r\necho 2\r\n", "#!/bin/sh\n# Three.\necho 3\n"]),
+])
+def test_import_and_refresh_keep_one_record_in_step(tree, took, ok, place, name, texts):
+    """Either reads the file as the other does: what one wrote, the other finds unchanged, and goes on from there."""
+    source = tree(name, texts[0])
     took("tree", tree.root)
     path = next(Path(place.private, "resources").glob("*.md"))
-    source.write_text("# Two\n")
-    old = path.read_bytes()
-    new = frontmatter.edit(old, {"checksum": sources.files.sha256(b"# Two\n")})
-    path.write_bytes(new.replace(b"# One\n", b"# Two\n"))
+    id = frontmatter.parse(path.read_bytes(), full=True).meta["id"]
+    assert "unchanged " + id in ok("resource", "refresh", id)
+    source.write_bytes(texts[1].encode())
+    assert "refreshed " + id in ok("resource", "refresh", id)
+    page = frontmatter.parse(path.read_bytes(), full=True)
+    assert page.meta["origin"]["checksum"] == page.meta["checksum"] == sources.files.sha256(texts[1].encode())
+    assert page.meta["origin"]["written"][:16] == page.meta["snapshot"] and "Two" in page.body and "tags: [x]" not in page.body
+    before = path.read_bytes()
+    assert counts(took("tree", tree.root)) == (0, 1, 0, 0) and path.read_bytes() == before
+    source.write_bytes(texts[2].encode())
+    assert counts(took("tree", tree.root)) == (0, 0, 1, 0) and "Three" in path.read_text()
+    assert "unchanged " + id in ok("resource", "refresh", id)
+
+
+def test_what_a_person_wrote_above_a_script_stays_theirs_after_a_refresh(tree, took, ok, place):
+    """The import that follows leaves it alone, and says so once the file has changed again."""
+    source = tree("scripts/v1/a.sh", "#!/bin/sh\n# One.\necho 1\n")
+    took("tree", tree.root)
+    path = next(Path(place.private, "resources").glob("*.md"))
+    path.write_text(path.read_text().replace("\nOne.\n", "\nMine.\n"))
+    source.write_text("#!/bin/sh\n# Two.\necho 2\n")
+    ok("resource", "refresh", "--all")
+    assert "\nMine.\n" in path.read_text() and "echo 2" in path.read_text()
     assert counts(took("tree", tree.root)) == (0, 1, 0, 0)
-    source.write_text("# Three\n")
-    assert counts(took("tree", tree.root)) == (0, 0, 1, 0) and "# Three" in path.read_text()
+    source.write_text("#!/bin/sh\n# Three.\necho 3\n")
+    assert counts(took("tree", tree.root)) == (0, 0, 0, 1) and "\nMine.\n" in path.read_text()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -337,15 +361,6 @@ def test_a_model_that_imports_is_no_human(tree, run, place):
     for words in (("tree", str(tree.root)), ("dir", str(tree.root / "notes"))):
         assert run("import", *words, CLAUDECODE="1").returncode == 0
     assert kept(place)["A"].meta["source"] == kept(place, "learnings")["N"].meta["source"] == "agent"
-
-
-@pytest.mark.parametrize(("text", "comment"), [
-    ("#!/bin/sh\n# One.\n#\n# Two.\nx=1\n# not\n", "One.\n\nTwo."), ("// a\n// b\nx\n", "a\nb"), ("x=1\n# late\n", ""),
-    ("\"\"\"Only line.\"\"\"\nx\n", "Only line."), ("'''Open\nnever closed", "Open\nnever closed"), ("", ""),
-])
-def test_the_leading_comment_of_a_script_is_its_description(text, comment):
-    """Up to the first line of code."""
-    assert trees._comment(text.split("\n")) == comment
 
 
 def test_a_resource_that_a_person_wrote_stays_theirs(tree, took, place):

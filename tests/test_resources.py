@@ -401,7 +401,7 @@ def test_a_script_describes_itself(text, said):
 def test_a_fence_in_a_script_stays_inside(place):
     """The text ends where the script ends."""
     source = resources.Source("/x/a.py", b"x = '''\n```\n# no heading\n'''\n", False)
-    body = resources.body_of(source, "script", source.data.decode())
+    body = resources.said_of(source, "script", source.data.decode()).body
     assert body.startswith("## Script\n\n````python\n") and body.endswith("\n````\n")
     assert [one.path for one in sections.outline(body)] == ["Script"]
 
