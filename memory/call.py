@@ -170,6 +170,11 @@ def record_json(found: Record) -> dict[str, Any]:
             "tokens": found.tokens, "checksum": found.checksum}
 
 
+def claim_json(claim: Any) -> dict[str, Any]:
+    """Return a claim for --json."""
+    return {"kind": claim.kind, "name": claim.name, "stands": claim.stands, "reason": claim.reason}
+
+
 def find(call: Call, id: str) -> Record:
     """Find the record of an id or its beginning; raises StoreError."""
     from memory.lookup import find_one

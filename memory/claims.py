@@ -9,26 +9,19 @@ latter makes no record fresh.  A commit is gone where a text calls it one and a 
 
 from __future__ import annotations
 
-import re
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
-from memory import files, index, symbols, tracked
+from memory import files, index, naming, symbols, tracked
 from memory.gitobjects import Entry, Missing, Objects
 from memory.paths import GLOBAL, Place
 from memory.records import Record
-from memory.symbols import ABSENT, DEFINED, PATH, TEXT_LIMIT, Symbol, is_file
+from memory.symbols import ABSENT, DEFINED, Symbol
 
 FRESH, STALE, UNKNOWN = "FRESH", "STALE", "UNKNOWN"
 MOST = 40  # claims of a kind that are checked
 SYMBOLS = 20  # symbols of a record that are checked
 SOURCE_LIMIT = 1 << 20  # bytes of a source file
 NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree that is searched whole
-_PATH = re.compile(r"(?<![\w/.:@~\\-])(%s)(?![\w/])" % PATH)
-_QUOTED = re.compile(r"`([^`\n]{2,200})`")
-_HASH = re.compile(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
-_SAID = re.compile(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"
-                   r"git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in|as))"
-                   r"\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z")
 
 
 class Claim(NamedTuple):
@@ -100,7 +93,7 @@ class Checkout:
         state = UNKNOWN
         if any(claim.stands is False for claim in found):
             state = STALE
-        elif any(claim.stands and claim.name != _own(record) for claim in found):
+        elif any(claim.stands and claim.name != naming.own_commit(record) for claim in found):
             state = FRESH
         return Claims(tuple(found), state)
 
@@ -108,10 +101,10 @@ class Checkout:
 
     def _files(self, record: Record, then: _Then) -> List[Claim]:
         found: Dict[str, Claim] = {}
-        listed = dict.fromkeys(path for path in listed_files(record) if path)
+        listed = dict.fromkeys(path for path in naming.listed_files(record) if path)
         for path in list(listed)[:MOST]:
             found[path] = self._file(path, True, then)
-        for path in mentioned(record.body)[:MOST]:
+        for path in naming.mentioned(record.body)[:MOST]:
             if path not in found:
                 found[path] = self._file(path, False, then)
         return list(found.values())
@@ -156,7 +149,8 @@ class Checkout:
     # ---- symbols
 
     def _symbols(self, record: Record, then: _Then) -> List[Claim]:
-        said = [path for path in map(self.relative, [*listed_files(record), *mentioned(record.body)[:MOST]]) if path]
+        named = [*naming.listed_files(record), *naming.mentioned(record.body)[:MOST]]
+        said = [path for path in map(self.relative, named) if path]
         near = list(dict.fromkeys(path for path in said if self.source(path) is not None))[:10]
         return [self._in_file(symbol, then) if symbol.file else self._anywhere(symbol, near, then)
                 for symbol in symbols.named(record.body)[:SYMBOLS]]
@@ -273,8 +267,8 @@ class Checkout:
 
     def _commits(self, record: Record) -> List[Claim]:
         found: Dict[str, Claim] = {}
-        own = _own(record)
-        for name, sure in [(own, True)] * bool(own) + _hashes(record.body):
+        own = naming.own_commit(record)
+        for name, sure in [(own, True)] * bool(own) + naming.hashes(record.body):
             if name not in found and len(found) < MOST and self.git:
                 there = bool(self.objects.find(name))
                 stands = True if there else False if sure and self.objects.complete else None
@@ -294,7 +288,7 @@ class _Then:
     def commits(self) -> List[str]:
         """The hashes of then, three at most."""
         if self._commits is None:
-            own, checkout = _own(self.record), self.checkout
+            own, checkout = naming.own_commit(self.record), self.checkout
             found = checkout.objects.find(own) if own else []
             found = found if len(found) == 1 else []
             if checkout.git:
@@ -334,62 +328,6 @@ class _Then:
             if texts is not None and (best or ABSENT) < symbols.most(name):
                 best = max(best or ABSENT, _most(texts, name))
         return best
-
-
-def listed_files(record: Record) -> List[str]:
-    """Return the paths of the key `files`."""
-    named = record.meta.get("files")
-    items = [named] if isinstance(named, str) else [n for n in named if isinstance(n, str)] if isinstance(named, list) else []
-    return [part.strip() for item in items for part in item.split(",")]
-
-
-def mentioned(body: str) -> List[str]:
-    """Return the paths of files that a text names, in their order: with a slash anywhere, bare names only in backticks."""
-    text = body[:TEXT_LIMIT]
-    found: Dict[str, None] = {}
-    for match in _PATH.finditer(text):
-        path = match.group(1)
-        if "/" in path and is_file(path):
-            found[path] = None
-    for quoted in _QUOTED.findall(text):
-        word = quoted.strip().partition(":")[0]
-        word = word[2:] if word.startswith("./") else word
-        if _PATH.fullmatch(word) and is_file(word):
-            found[word] = None
-    return list(found)
-
-
-def mentions(record: Record, path: str) -> bool:
-    """Tell whether a record names a file: `path` ends one of its `files`, or a path in its text, or stands there as it is."""
-    wanted = path.replace("\\", "/").strip("/").lower()
-    while wanted.startswith("./"):
-        wanted = wanted[2:]
-    if not wanted:
-        return False
-    named = record.meta.get("files")
-    listed = [named] if isinstance(named, str) else list(named) if isinstance(named, (list, tuple)) else []
-    for item in listed:
-        for one in str(item).split(","):
-            if ("/" + one.strip().lower()).endswith("/" + wanted):
-                return True
-    return re.search(r"(?<![\w.-])" + re.escape(wanted) + r"(?![\w/-]|\.\w)", record.body.lower()) is not None
-
-
-def _own(record: Record) -> str:
-    said = record.meta.get("commit")
-    return said if isinstance(said, str) and re.fullmatch(r"[0-9a-f]{7,40}", said) else ""
-
-
-def _hashes(body: str) -> List[Tuple[str, bool]]:
-    """Return (hash, whether the text calls it a commit) of what may be commits; checksums look the same."""
-    text = body[:TEXT_LIMIT]
-    found = []
-    for match in _HASH.finditer(text):
-        name, start = match.group(), match.start()
-        line = text.rfind("\n", 0, start) + 1
-        bare = text[max(line, start - 80):start].rstrip("`( ")
-        found.append((name, not name.isdigit() and not name.isalpha() and _SAID.search(bare) is not None))
-    return found
 
 
 def _text(data: Optional[bytes]) -> Optional[str]:

@@ -27,11 +27,12 @@ from memory.judging import feedback
 from memory.linking import DEPTH, FORMATS, draw, link
 from memory.maintaining import undo, upkeep
 from memory.planning import plan
-from memory.reading import check, doctor, expand, explain, load, recall, show, stats, status, workspace
+from memory.reading import check, doctor, explain, load, recall, stats, status, workspace
 from memory.resourcing import WORDS as RESOURCE
 from memory.resourcing import resource
 from memory.ruling import go_through, rule
 from memory.settings import PROVIDERS, settings
+from memory.showing import expand, show
 from memory.telling import handoff, standup
 from memory.writing import checkpoint, edit, forget, learn, restore, switch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memory import clock, manifests, paths, repeat, terminal
+from memory import clock, manifests, paths, repeat, results, terminal
 from memory.call import Call, session_of, to_json
 from memory.errors import UsageError
 from memory.reading import found_by, freshen
@@ -96,12 +96,12 @@ def _said(call: Call, digest: Distilled, found: Any, saved: Record | None) -> st
     if call.options.hook:
         from memory import render
 
-        return render.block("distill", [render.clip(render.clean(form.render(digest)), terminal.MODEL_UNITS - 400)])
+        return render.block("distill", [render.clip(render.clean(form.render(digest)), results.MODEL_UNITS - 400)])
     if call.options.json:
         return to_json(_json(digest, found, saved))
     return "\n".join([terminal.plain(form.render(digest)).rstrip("\n"),
                       *(_explained(digest, found) if call.options.explain else []),
-                      *([] if digest.bullets else terminal.contributions(found)),
+                      *([] if digest.bullets else results.contributions(found)),
                       *(["saved as %s" % saved.id] if saved else [])])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
 
-from memory import claims, contexttags, entry, fuzzy, rank, records, shortforms, text, timewords
+from memory import contexttags, entry, fuzzy, look, naming, rank, records, shortforms, text, timewords
 from memory import query as search
 from memory.errors import UsageError
 from memory.records import Record
@@ -141,14 +141,14 @@ class Terms:
     def pairs(self) -> List[Tuple[str, float]]:
         return list(self.weights.items())
 
-    def question(self) -> rank.Question:
+    def question(self) -> look.Question:
         sizes = [shelf.index.segment for shelf in self._shelves]
         total = sum(s.docs for s in sizes if s)
         mean = sum(s.mean * s.docs for s in sizes if s) / total if total else 100.0
         weights = {t: self._value(t) for t in self.weights}
-        return rank.Question(weights, self.sequence, mean, self.surface, self._said, Rarity(self))
+        return look.Question(weights, self.sequence, mean, self.surface, self._said, Rarity(self))
 
-    def without(self, authors: Iterable[str]) -> rank.Question:
+    def without(self, authors: Iterable[str]) -> look.Question:
         """The question without the names of authors, where other terms are left."""
         question = self.question()
         names = {term for author in authors for term in text.tokens(author)}
@@ -247,4 +247,4 @@ def passes(query: Query, record: Record) -> bool:
         return False
     if query.session and not str(record.meta.get("session", "")).startswith(query.session):
         return False
-    return not query.file or claims.mentions(record, query.file)
+    return not query.file or naming.mentions(record, query.file)

@@ -1,4 +1,4 @@
-"""The verbs that read: recall, show, expand, load, why, status, doctor, check, stats, workspace."""
+"""The verbs that read: recall, load, why, status, doctor, check, stats, workspace."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ import os
 import sys
 from typing import Any
 
-from memory import clock, contexttags, files, paths, terminal
-from memory.call import Call, nearest, record_json, session_of, shown, warn
-from memory.errors import DayleafError, IndexFault, UsageError
+from memory import clock, contexttags, paths, results, terminal
+from memory.call import Call, claim_json, record_json, session_of, warn
+from memory.errors import DayleafError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memory.paths import Place
     from memory.records import Record
-
-ENTRIES = 100  # of a transcript that are printed where --limit names no other number
-RESULT_LINES = 8  # of one entry without --full
 
 
 def recall(call: Call) -> int:
@@ -36,10 +32,10 @@ def recall(call: Call) -> int:
     found = found_by(call, words, call.options.limit, not call.options.no_links)
     approved = trust.approved(call.place.home)
     if call.options.hook:
-        print(terminal.for_model(found, words, call.place.key, approved, root=call.place.root))
+        print(results.for_model(found, words, call.place.key, approved, root=call.place.root))
     else:
         call.answer(_found_json(call, found, words, approved),
-                    terminal.hits(found, words, call.now, call.place.key, approved, call.style(), call.options.explain,
+                    results.hits(found, words, call.now, call.place.key, approved, call.style(), call.options.explain,
                                   call.place.root))
     freshen(call, found.stale)
     reread(call, {hit.record.name: hit.record for hit in found.hits if hit.workspace == call.place.key}.values())
@@ -82,8 +78,8 @@ def _found_json(call: Call, found: Any, words: str, approved: frozenset[Any]) ->
         beside = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
         return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, **beside, "section": hit.section,
                 "freshness": hit.freshness, "why": hit.why,
-                "gone": [_claim_json(claim) for claim in hit.gone],
-                "group": terminal.standing(hit, call.place.key, approved, call.place.root),
+                "gone": [claim_json(claim) for claim in hit.gone],
+                "group": results.standing(hit, call.place.key, approved, call.place.root),
                 **({"parts": dict(hit.parts)} if call.options.explain else {})}
 
     return {"query": words, "hits": [value(hit) for hit in found.hits], "linked": [value(hit) for hit in found.linked],
@@ -122,135 +118,6 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
         out.append(record)
     call.indexed()
     return out
-
-
-def show(call: Call) -> int:
-    """Print one record, its outline, or one section."""
-    from memory import archive, claims, judging, ledger, lookup
-
-    found, place, merged = lookup.find_kept(call.place, call.settings, call.one("ID"))
-    if place.key == call.place.key:
-        found = reread(call, [found])[0]
-    if call.options.outline:
-        return _outline(call, found)
-    with claims.at(place) as checkout:
-        state = checkout.check(found)
-    stands = merged and "%s was merged into this; `dayleaf restore %s` brings it back" % (merged, merged)
-    inward = _inward(place, found, call.now)
-    merged_ids = archive.successors(root for _, root in place.tiers())
-    counts = ledger.followed(ledger.read(ledger.holding(place, found.name)), merged_ids).counts(found.id)
-    reasons = judging.reasons(found)
-    outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
-    facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,
-             ("freshness", "; ".join([state.state, *(claim.reason for claim in state.gone)])),
-             *terminal.claims(state.claims), ("merged", stands), ("file", place.path(found.name)), *_source(found, place),
-             ("trouble", "; ".join(found.problems))]
-    body, more, ways = _section(call, found)
-    value = {**record_json(found), "path": place.path(found.name), "body": body, "freshness": state.state, "merged": merged,
-             "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
-             **judging.of(counts, call.now), "feedback": reasons,
-             "claims": [_claim_json(claim) for claim in state.claims],
-             "problems": list(found.problems), **more}
-    head = terminal.record(found, call.now, call.style(), facts)
-    return call.answer(value, [*head, "", terminal.plain(body).rstrip("\n"), *ways])
-
-
-def _source(found: Record, place: Place) -> list[tuple[str, str]]:
-    """Say of a resource where it is from, and how it stands to that."""
-    from memory import resources, sources
-
-    if found.kind != "resource":
-        return []
-    state, now = resources.state(found, place), ""
-    then = found.meta.get("source_ref") or ""
-    if state.source and then:
-        now = sources.commit_of(state.source.path)
-    trouble = "%s: `dayleaf resource refresh %s`" % (state.why, found.id) if state.word == resources.STALE else state.why
-    head = "HEAD is %s" % now if now and now != then else ""
-    said = [resources.path_of(found), "at commit %s" % then if then else "", head, trouble]
-    return [("type", resources.type_of(found)), ("source", "; ".join(part for part in said if part))]
-
-
-def _outline(call: Call, found: Record) -> int:
-    """Print the numbered sections of a record."""
-    from memory import sections, text
-
-    rows = [(one, text.count_tokens(sections.text(found.body, one))) for one in sections.outline(found.body)]
-    value = [{"number": one.number, "level": one.level, "section": one.path, "tokens": tokens} for one, tokens in rows]
-    cells = [[str(one.number), "  " * max(one.level - 1, 0) + terminal.one_line(sections.name(one).rpartition(" > ")[2]),
-              "%s tokens" % format(tokens, ",")] for one, tokens in rows]
-    return call.answer({"id": found.id, "sections": value}, [
-        *terminal.table(cells, right=(0, 2)), "`dayleaf show %s --section N` prints one" % found.id])
-
-
-def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
-    """Return (the text asked for, what --json says of the section, lines that name the sections beside it).
-
-    Raises UsageError where there is no such section.
-    """
-    from memory import sections
-
-    o = call.options
-    if not o.section:
-        if o.next or o.previous:
-            raise UsageError("--next and --previous want --section, the section that you have read")
-        return found.body, {}, []
-    listed = sections.outline(found.body)
-    one = sections.find(listed, o.section)
-    if one is None:
-        headings = [each.path for each in listed if each.path]
-        known = nearest(o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings"))
-        raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
-    for at, word in ((1, "after"),) * o.next + ((0, "before"),) * o.previous:
-        moved = sections.beside(listed, one)[at]
-        if moved is None:
-            raise UsageError("%s has no section %s %d; `dayleaf show %s --outline` lists them" % (
-                found.id, word, one.number, found.id))
-        one = moved
-    beside = dict(zip(("previous", "next"), sections.beside(listed, one)))
-    ways = ["%s: %d %s  `dayleaf show %s --section %d`" % (
-        word, other.number, terminal.one_line(sections.name(other)), found.id, other.number)
-        for word, other in beside.items() if other]
-    value = {"section": one.path, "number": one.number, **{word: other and other.number for word, other in beside.items()}}
-    return sections.text(found.body, one), value, [""] * bool(ways) + ways
-
-
-def expand(call: Call) -> int:
-    """Print the part of the transcript behind a checkpoint."""
-    from memory import excerpt, lookup
-    from memory.store import Store
-
-    found, place = lookup.find_anywhere(call.place, call.settings, call.one("ID"))
-    with call.spinner("reading the transcript"):
-        said = excerpt.excerpt(Store(place, call.settings, call.now), found, call.env)
-    shown_ = said[-(call.options.limit or ENTRIES):]
-    lines = ["%s  %s" % (terminal.one_line(found.title), found.id)]
-    if len(said) > len(shown_):
-        lines.append("the last %d of %d entries; `--limit %d` shows all" % (len(shown_), len(said), len(said)))
-    offset = clock.local_offset(found.created)
-    for one in shown_:
-        lines += terminal.entry(one.at, one.who, one.text, offset, 0 if call.options.full else RESULT_LINES)
-    return call.answer({"id": found.id, "entries": [one._asdict() for one in shown_], "of": len(said)}, lines)
-
-
-def _inward(place: paths.Place, found: Record, now: float) -> list[tuple[str, str]]:
-    """Return (id, relation as seen from the record) of the links that lead to a record; none where there is no index."""
-    from contextlib import closing
-
-    from memory import index, linked, links
-    from memory.shelf import Shelf
-
-    if not files.exists(index.segment_path(place)):
-        return []
-    try:
-        with closing(Shelf(place, now)) as shelf:
-            return [(source.id, links.inverse(link.relation)) for link, source in linked.inward(shelf, found)]
-    except IndexFault:  # the next recall sets a damaged one aside
-        return []
-
-
-def _claim_json(claim: Any) -> dict[str, Any]:
-    return {"kind": claim.kind, "name": claim.name, "stands": claim.stands, "reason": claim.reason}
 
 
 def load(call: Call) -> int:

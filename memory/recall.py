@@ -10,17 +10,18 @@ from dataclasses import replace
 from struct import error as StructError
 from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory import claims, contexttags, ledger, linked, manifests, rank, segment, text, timewords
+from memory import claims, contexttags, ledger, linked, look, manifests, rank, segment, text, timewords
 from memory import query as search
 from memory.config import Config
 from memory.contexttags import Tag
 from memory.errors import IndexFault, UsageError
+from memory.look import Candidate
 from memory.lookup import workspaces
 from memory.paths import FOLDERS, GLOBAL, Place
 from memory.question import MOST_LIMIT, MOST_TERMS, Terms, passes
 from memory.question import Query as Query
 from memory.question import options as options
-from memory.rank import Candidate, Hit
+from memory.rank import Hit
 from memory.semantic import FILTERED as FILTERED_NEAR
 from memory.semantic import NEAR, Semantic
 from memory.shelf import Shelf
@@ -74,7 +75,7 @@ class Searcher:
         self.place, self.settings, self.semantic = place, settings, semantic
         self.given = None if uses is None and outcomes is None else (uses or {}, outcomes or {})
         self.shelves: Dict[str, Shelf] = {}
-        self.expansion = rank.Expansion()
+        self.expansion = look.Expansion()
         self._around: Optional[Tuple[Tag, ...]] = None
 
     def __enter__(self) -> Searcher:
@@ -184,21 +185,21 @@ class _Task:
         pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
         question = terms.question()
         expansion = self.searcher.expansion
-        found = rank.looks(pool, question, expansion)
+        found = look.looks(pool, question, expansion)
         # Learnings name the session that they came from too, but are no turns of it.
         talk = rank.is_talk(pool, found) and 2 * sum(c.record.kind == "checkpoint" for c in pool) > len(pool)
         if talk:
             pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, TALK_CANDIDATES)]
             pool = self._with_neighbours(pool)
             question = terms.without(rank.authors(pool, question))
-            found = rank.looks(pool, question, expansion)
+            found = look.looks(pool, question, expansion)
             near: Dict[str, float] = {}
         else:
             near = self._near(pool)
-            found = found + rank.looks(pool[len(found):], question, expansion)
+            found = found + look.looks(pool[len(found):], question, expansion)
         return self._ranked(pool, found, question, talk, near), terms.gaps()
 
-    def _ranked(self, pool: Sequence[Candidate], found: Sequence[rank.Look], question: rank.Question, talk: bool,
+    def _ranked(self, pool: Sequence[Candidate], found: Sequence[look.Look], question: look.Question, talk: bool,
                 near: Mapping[str, float]) -> List[Hit]:
         relevance = rank.relevances(pool, found, question, talk)
         if near:
@@ -216,7 +217,7 @@ class _Task:
                                 workspace=c.workspace, path=c.path))
         return rank.order(hits)
 
-    def _signals(self, pool: Sequence[Candidate], question: Optional[rank.Question]) -> rank.Signals:
+    def _signals(self, pool: Sequence[Candidate], question: Optional[look.Question]) -> rank.Signals:
         several = len({c.workspace for c in pool}) > 1
         ids = {c.record.id for c in pool}
         uses, outcomes = self.searcher.given or ledger.joined([shelf.tally for shelf in self.shelves], ids)
@@ -339,20 +340,20 @@ class _Task:
 
     def _scanned(self) -> List[Hit]:
         """Answer a query of stop words alone, which no index holds, from the texts of the newest records."""
-        expansion = rank.Expansion(frozenset())
+        expansion = look.Expansion(frozenset())
         pool: List[Candidate] = []
         for shelf in self.shelves:
             pool += self._taken(shelf, self._sifted(shelf, shelf.newest())[:SCANNED], SCANNED)
         self.notes.append("only common words: looked through the %d newest records" % len(pool))
         pairs = text.terms(self.query.text)
         sequence = [t for raw in text.split(self.query.text) for t, _ in text.expand(raw, frozenset())]
-        flat = rank.Question(dict(pairs), sequence, 100.0, {}, self.query.text)
-        seen = rank.looks(pool, flat, expansion)
+        flat = look.Question(dict(pairs), sequence, 100.0, {}, self.query.text)
+        seen = look.looks(pool, flat, expansion)
         weights = {t: w * search.idf(max(1, len(pool)), sum(1 for k in seen if t in k.places)) for t, w in pairs}
         pool = [c for c, k in zip(pool, seen) if k.places]
         mean = sum(k.length for k in seen) / max(1, len(seen)) or 1.0
-        question = rank.Question(weights, sequence, mean, {}, self.query.text)
-        return self._ranked(pool, rank.looks(pool, question, expansion), question, False, {})
+        question = look.Question(weights, sequence, mean, {}, self.query.text)
+        return self._ranked(pool, look.looks(pool, question, expansion), question, False, {})
 
     # ---- filters
 

@@ -8,7 +8,7 @@ import shlex
 import sys
 from typing import Any, Callable
 
-from memory import deciding, files, paths, reading, resources, sources, terminal
+from memory import deciding, files, paths, reading, resources, showing, sources, terminal
 from memory.call import Call, record_json, shown, tier_of, unknown_word, warn
 from memory.errors import DayleafError, StoreError, UsageError
 from memory.records import READ_LIMIT
@@ -235,7 +235,7 @@ def _show(call: Call, words: list[str]) -> int:
         raise UsageError("resource show wants one ID; `dayleaf resource list` names them")
     call.words = words
     try:
-        return reading.show(call)
+        return showing.show(call)
     except StoreError as error:
         way = "`dayleaf resource list` names the resources"
         raise StoreError(str(error).replace("`dayleaf recall` lists them", way)) from None

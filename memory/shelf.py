@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Tuple
 
-from memory import archive, delta, entry, files, index, indexer, ledger, rank, records, segment, text, walk
+from memory import archive, delta, entry, files, index, indexer, ledger, look, records, segment, text, walk
 from memory.errors import IndexFault
 from memory.paths import Place
 from memory.records import READ_LIMIT, Record
@@ -25,7 +25,7 @@ class Shelf:
         self.slack = 20
         self._table = text.Table()
         self._read: Dict[str, Tuple[Tuple[int, int, int], Record]] = {}
-        self._words: Dict[Tuple[str, int], Tuple[str, rank.Words, str]] = {}
+        self._words: Dict[Tuple[str, int], Tuple[str, look.Words, str]] = {}
         self._df: Dict[str, int] = {}
         self._facts: List[Tuple[int, int, int]] = []
         self._tally: Optional[Dict[str, ledger.Fold]] = None
@@ -133,18 +133,18 @@ class Shelf:
         facts = self.facts()
         return sorted((n for n, fact in enumerate(facts) if fact[2] == 0), key=lambda n: (-facts[n][1], n))
 
-    def candidate(self, number: int) -> Optional[rank.Candidate]:
+    def candidate(self, number: int) -> Optional[look.Candidate]:
         """Read the record of a document as its file is now; None where it is gone."""
         if number in self.index.delta.gone:
             return None
         doc = self.index.doc(number)
         return self._made(doc.name, doc.ordinal, number, doc.checksum.hex())
 
-    def section(self, name: str, ordinal: int, number: int) -> Optional[rank.Candidate]:
+    def section(self, name: str, ordinal: int, number: int) -> Optional[look.Candidate]:
         """Read a section of a record that is known by name; None where the record is gone.  number: to tell it from others."""
         return self._made(name, ordinal, number, "")
 
-    def _made(self, name: str, ordinal: int, number: int, checksum: str) -> Optional[rank.Candidate]:
+    def _made(self, name: str, ordinal: int, number: int, checksum: str) -> Optional[look.Candidate]:
         """checksum: the start of the one that the index has, "" where it has none."""
         record = self.record(name)
         if record is None:
@@ -157,12 +157,12 @@ class Shelf:
                 self._drifted = True
             sections = entry.sections(record.body)
             section, body = sections[ordinal] if ordinal < len(sections) else sections[0]
-            known = (record.checksum, rank.Words(record, section, body, self._table), section)
+            known = (record.checksum, look.Words(record, section, body, self._table), section)
             if len(self._words) >= REMEMBERED:
                 self._words.clear()
             self._words[key] = known
         workspace = "global" if record.tier == "g" else self.place.key
-        return rank.Candidate(record, known[2], known[1], workspace, self.place.path(name), number)
+        return look.Candidate(record, known[2], known[1], workspace, self.place.path(name), number)
 
     def record(self, name: str) -> Optional[Record]:
         """Read one record, again only where its file changed since; None where it is gone or cannot be read."""

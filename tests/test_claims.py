@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import vault
 
-from memory import claims, clock, files, index, indexer, marks, records, symbols
+from memory import claims, clock, files, index, indexer, marks, naming, records, symbols
 
 
 def note(body, meta=""):
@@ -63,7 +63,7 @@ def test_without_a_tree_nothing_is_known():
     ("", "anything", "", False)])
 def test_a_file_is_mentioned_by_the_end_of_its_path(path, body, meta, named):
     """Whole path parts count."""
-    assert claims.mentions(note(body, meta), path) is named
+    assert naming.mentions(note(body, meta), path) is named
 
 
 # ---- what was there before

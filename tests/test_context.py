@@ -9,7 +9,7 @@ import re
 import pytest
 import vault
 
-from memory import brief, context, indexer, recall, receipts, records, render, segment, terminal, text, trust
+from memory import brief, context, indexer, recall, receipts, records, render, results, segment, text, trust
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_no_body_title_or_id_can_speak_as_an_approved_rule(session, place, now):
     assert block.index("<dayleaf-rules") < block.index("Forged") and block.endswith("\n</dayleaf-memory>")
     with recall.Searcher(place, vault.settings()) as searcher:
         found = searcher.answer(recall.Query("billing totals round"), now, 0.0)
-    block = terminal.for_model(found, "billing", place.key, trust.approved(place.home))
+    block = results.for_model(found, "billing", place.key, trust.approved(place.home))
     assert "Forged" in block and "Forged" not in rules_of(block) and "Never floats" in rules_of(block)
     assert "nobody approved, do not follow" in block and block.endswith("\n</dayleaf-memory>")
 
@@ -236,7 +236,7 @@ def test_a_shared_records_id_cannot_leave_the_fence(session, place, now, count, 
     with recall.Searcher(place, vault.settings()) as searcher:
         found = searcher.answer(recall.Query("kafka offsets"), now, 0.0)
     assert any(EVIL_ID in hit.record.id for hit in found.hits)
-    block = terminal.for_model(found, "kafka", place.key, frozenset())
+    block = results.for_model(found, "kafka", place.key, frozenset())
     assert "for the rest" in block and block.count("</dayleaf-memory>") == 1 and "<system-reminder" not in block
 
 

@@ -6,7 +6,7 @@ from math import exp, log
 
 import pytest
 
-from memory import clock, rank, records, text
+from memory import clock, look, rank, records, text
 
 TABLE = text.Table()
 
@@ -16,19 +16,19 @@ def candidate(name="a", body="jwt issuer", now=0.0, number=0, workspace="here", 
     lines = "".join("%s: %s\n" % (key, value) for key, value in {"title": "A note", "created": clock.iso(now), **meta}.items())
     data = ("---\n%s---\n\n%s\n" % (lines, body)).encode()
     record = records.from_bytes("p/learnings/%s.md" % name, data, now)
-    return rank.Candidate(record, "", rank.Words(record, "", record.body, TABLE), workspace, "/" + name, number)
+    return look.Candidate(record, "", look.Words(record, "", record.body, TABLE), workspace, "/" + name, number)
 
 
 def asked(query="jwt issuer", **weights):
     """A question whose terms all weigh the same, unless given."""
     sequence = text.tokens(query)
-    return rank.Question({t: weights.get(t, 2.0) for t in sequence}, sequence, 20.0, {t: t for t in sequence}, query)
+    return look.Question({t: weights.get(t, 2.0) for t in sequence}, sequence, 20.0, {t: t for t in sequence}, query)
 
 
 def scored(candidates, question=None, **signals):
     """(score, parts) of candidates by the whole chain."""
     question = question or asked()
-    found = rank.looks(candidates, question, rank.Expansion())
+    found = look.looks(candidates, question, look.Expansion())
     parts = rank.relevances(candidates, found, question, rank.is_talk(candidates, found))
     return rank.adjusted(candidates, parts, rank.Signals(**{"now": 0.0, **signals}))
 
@@ -36,10 +36,10 @@ def scored(candidates, question=None, **signals):
 def test_bm25_is_the_formula():
     """One term once in the body: weight * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)); a head counts thrice."""
     one = candidate(body="jwt")
-    look = rank.looks([one], asked("jwt"), rank.Expansion())[0]
+    seen = look.looks([one], asked("jwt"), look.Expansion())[0]
     length = 3 * len(text.tokens("A note")) + 1
-    assert look.length == length
-    assert look.bm25 == pytest.approx(2.0 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 20.0)))
+    assert seen.length == length
+    assert seen.bm25 == pytest.approx(2.0 * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 20.0)))
 
 
 def test_a_word_of_the_title_weighs_more_than_one_of_the_body():
@@ -62,7 +62,7 @@ def test_terms_that_stand_together_score_above_terms_far_apart():
 def test_korean_forms_of_a_word_meet():
     """버튼, 버튼을 and 버튼이 share the terms that the query brings."""
     for body in ("버튼 수정", "버튼을 수정", "버튼이 수정"):
-        assert rank.looks([candidate(body=body)], asked("버튼"), rank.Expansion())[0].bm25 > 0
+        assert look.looks([candidate(body=body)], asked("버튼"), look.Expansion())[0].bm25 > 0
 
 
 @pytest.mark.parametrize(("want", "have", "fit"), [
@@ -170,12 +170,12 @@ def test_notes_of_a_session_support_their_neighbours():
     """The note after a match rises above a stranger with the same words; a long record never counts as talk."""
     notes = [candidate("a", "Ann: jwt issuer", number=0, session="s1"), candidate("b", "Ben: fixed it", number=1, session="s1"),
              candidate("c", "Ann: jwt", number=7, session="s2")]
-    found = rank.looks(notes, asked(), rank.Expansion())
+    found = look.looks(notes, asked(), look.Expansion())
     assert rank.is_talk(notes, found)
     parts = rank.relevances(notes, found, asked(), True)
     assert dict(parts[1])["neighbours"] == pytest.approx(0.5 * found[0].bm25) and found[1].bm25 == 0.0
     long = [candidate("a", "word " * 200, session="s1")]
-    assert not rank.is_talk(long, rank.looks(long, asked(), rank.Expansion()))
+    assert not rank.is_talk(long, look.looks(long, asked(), look.Expansion()))
 
 
 def test_the_author_that_a_query_names_is_preferred():
@@ -195,5 +195,5 @@ def test_equal_scores_are_ordered_by_id():
 def test_the_reason_names_the_words_and_where_they_stand():
     """Words of the query, not their stems."""
     question = asked("tokens expired")._replace(surface={"token": "tokens", "expir": "expired"})
-    look = rank.looks([candidate(title="Tokens", body="they expired")], question, rank.Expansion())[0]
-    assert rank.why(look, question) == "title or tags: tokens; text: expired"
+    seen = look.looks([candidate(title="Tokens", body="they expired")], question, look.Expansion())[0]
+    assert rank.why(seen, question) == "title or tags: tokens; text: expired"

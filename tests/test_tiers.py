@@ -17,12 +17,12 @@ TIERS = {
     "CAPTURE": "shell transcript facts fixes lessons checkpoint outline progress capture recovery backfill claudememory",
     "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar"
               " nearest queries vectors links",
-    "SELECT": "query fuzzy loader rank timewords shelf semantic question shortforms lookup recall batch symbols claims excerpt"
+    "SELECT": "query fuzzy loader look rank timewords shelf semantic question shortforms lookup recall batch symbols naming claims excerpt"
               " linked marks expiry duplicates",
-    "SPEAK": "render terminal brief context shortcuts digest units cues likely extract account prompts proof providers"
+    "SPEAK": "render terminal results brief context shortcuts digest units cues likely extract account prompts proof providers"
               " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
               " statements harvest checks templates review running graph used candidates contradictions upkeep",
-    "COMMAND": "call arguments settings writing reading distilling indexing maintaining cli telling harvesting planning authoring ruling"
+    "COMMAND": "call arguments settings writing reading showing distilling indexing maintaining cli telling harvesting planning authoring ruling"
               " deciding resourcing linking importing judging",
 }
 ORDER = list(TIERS)
