@@ -14,8 +14,9 @@ from memory import context, files, frontmatter, links, paths, plans, records, re
 from memory.config import Config
 from memory.errors import StoreError, UsageError
 from memory.paths import FOLDERS, Place
+from memory.reader import WHOLE_LIMIT
 from memory.records import READ_LIMIT, Record
-from memory.store import WHOLE_LIMIT, Store
+from memory.store import Store
 from memory.text import utf16
 
 TYPES = ("doc", "script")  # of a resource

@@ -25,6 +25,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 from memory import clock, files, records, sources
 from memory.errors import StoreError
 from memory.paths import GLOBAL, SHARED, Place
+from memory.reader import open_beneath
 from memory.records import Record
 
 TYPE_CHECKING = False

@@ -20,7 +20,8 @@ import pytest
 
 from memory import config, files, ids, paths, records, redact
 from memory.errors import StoreError, UsageError
-from memory.store import Store, Unreadable
+from memory.reader import Unreadable
+from memory.store import Store
 
 ROOT = str(Path(__file__).resolve().parents[1])
 posix_only = pytest.mark.skipif(os.name == "nt", reason="POSIX modes, links and signals")

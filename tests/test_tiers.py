@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
-    "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing store trust"
+    "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing reader store trust"
               " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked journal",
     "CAPTURE": "shell transcript facts fixes lessons checkpoint outline progress capture recovery backfill claudememory",
     "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar"
