@@ -131,10 +131,15 @@ def warn(message: str) -> None:
 
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     """Say which valid word is nearest to a wrong one, or `otherwise`."""
+    found = closest(word, known)
+    return "did you mean '%s'?" % found if found else otherwise
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return the valid word that is nearest to a wrong one, "" where none is near."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, list(known), 1, 0.5)
-    return "did you mean '%s'?" % found[0] if found else otherwise
+    return next(iter(get_close_matches(word, list(known), 1, 0.5)), "")
 
 
 def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from memory import __version__, clock, files, paths, terminal
 from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call, real, versions, whole
 from memory.authoring import new
-from memory.call import Verb, nearest, shown, warn
+from memory.call import Verb, closest, shown, warn
 from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
@@ -89,14 +89,19 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         return 0
     name = argv[0]
     if name not in VERBS:
-        words = [verb for verb in VERBS if verb != "forget"]  # never offered for a word that was something else
-        meant = SAID_FOR.get(name) or ("index " + name if name in INDEX else "")
-        near = "did you mean '%s'?" % meant if meant else nearest(name, words, "`dayleaf help` lists them")
-        raise UsageError("unknown command '%s'; %s" % (shown(name), near))
+        raise UsageError("unknown command '%s'; %s" % (shown(name), _meant(name)))
     if any(word in ("--help", "-h") for word in argv[1:argv.index("--") if "--" in argv else None]):
         print(parser(name, VERBS[name]).format_help(), end="")
         return 0
     return VERBS[name].run(read_call(name, VERBS[name], argv[1:], env, now))
+
+
+def _meant(name: str) -> str:
+    """Say which verb a word that is none may stand for; `forget` is never offered for a word that was something else."""
+    if name in INDEX:
+        return "did you mean 'index %s'?" % name
+    found = name if name in SAID_FOR else closest(name, [*(verb for verb in VERBS if verb != "forget"), *SAID_FOR])
+    return "did you mean '%s'?" % SAID_FOR.get(found, found) if found else "`dayleaf help` lists them"
 
 
 def _failed(message: str, status: int) -> int:

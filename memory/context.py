@@ -174,8 +174,9 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: 
     origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
     origin += ", reported as misleading" if misled else ""
     id = render.line(record.id, 64)
-    head = "## [%s] %s (%s, %s%s%s)" % (id, render.line(record.title, 160), record.kind, clock.day(record.created), origin,
-                                        marked(mark))
+    held = ", " + render.versions(record.versions) if record.versions else ""
+    head = "## [%s] %s (%s, %s%s%s%s)" % (id, render.line(record.title, 160), record.kind, clock.day(record.created), held,
+                                          origin, marked(mark))
     room = units - text.utf16(head) - 1
     content = passage(render.clean(record.body).strip(), prompt, room)
     if record.kind == "rule" and record.rationale:  # whoever knows the reason can tell where the rule ends
@@ -211,12 +212,13 @@ def passage(body: str, prompt: str, units: int) -> str:
 class Lean:
     """What a block shows of a record whose file has not changed since it was indexed."""
 
-    __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "tier", "title")
+    __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "tier", "title", "versions")
 
-    def __init__(self, doc: Any, title: str, body: str):
+    def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str]):
         self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
         self.title, self.body, self.accepted = title, body, bool(doc.flags & 1 << 8)
         self.checksum: str = doc.checksum.hex()
+        self.versions = versions
 
 
 def lean(doc: Any, data: bytes) -> Optional[Lean]:
@@ -238,9 +240,22 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
         quoted = False
     odd = b'"' in line or b"\\" in line or not (quoted or line[:1].isalnum()) or b" #" in line or b": " in line
     try:
-        return None if not line or odd else Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"))
+        held = _versions(data[:end].decode("utf-8"))
+        return None if not line or odd or held is None else Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held)
     except UnicodeDecodeError:
         return None
+
+
+def _versions(head: str) -> Optional[Sequence[str]]:
+    """Read the versions of a head that has them as a list on one line; None where only the full reader can tell."""
+    at = head.find("\nversions:")
+    if at < 0:
+        return ()
+    line = head[at + 10:].partition("\n")[0].strip()
+    inner = [word.strip() for word in line[1:-1].split(",")]
+    bare = [word[1:-1] if word[:1] == word[-1:] == '"' else word for word in inner]
+    simple = line[:1] == "[" and line[-1:] == "]" and head.find("\nversions:", at + 1) < 0
+    return bare if simple and all(word.replace(".", "").replace("-", "").isalnum() for word in bare) else None
 
 
 def reread(found: Index, docs: Iterable[Any], full: bool = False) -> Iterable[Any]:

@@ -30,12 +30,12 @@ def recall(call: Call) -> int:
             print(line)
         return 0
     found = found_by(call, words, call.options.limit, not call.options.no_links)
-    approved = trust.approved(call.place.home)
+    decided = trust.decisions(call.place.home)
     if call.options.hook:
-        print(results.for_model(found, words, call.place.key, approved, root=call.place.root))
+        print(results.for_model(found, words, call.place.key, decided, root=call.place.root))
     else:
-        call.answer(_found_json(call, found, words, approved),
-                    results.hits(found, words, call.now, call.place.key, approved, call.style(), call.options.explain,
+        call.answer(_found_json(call, found, words, decided),
+                    results.hits(found, words, call.now, call.place.key, decided, call.style(), call.options.explain,
                                   call.place.root))
     freshen(call, found.stale)
     reread(call, {hit.record.name: hit.record for hit in found.hits if hit.workspace == call.place.key}.values())
@@ -73,13 +73,13 @@ def _query(call: Call, words: str, limit: int | None) -> Any:
     return search.options(given, call.now, clock.local_offset(call.now))
 
 
-def _found_json(call: Call, found: Any, words: str, approved: frozenset[Any]) -> dict[str, Any]:
+def _found_json(call: Call, found: Any, words: str, decided: dict[Any, str]) -> dict[str, Any]:
     def value(hit: Any) -> dict[str, Any]:
         beside = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
         return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, **beside, "section": hit.section,
                 "freshness": hit.freshness, "why": hit.why,
                 "gone": [claim_json(claim) for claim in hit.gone],
-                "group": results.standing(hit, call.place.key, approved, call.place.root),
+                "group": results.standing(hit, call.place.key, decided, call.place.root),
                 **({"parts": dict(hit.parts)} if call.options.explain else {})}
 
     return {"query": words, "hits": [value(hit) for hit in found.hits], "linked": [value(hit) for hit in found.linked],

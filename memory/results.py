@@ -16,27 +16,30 @@ if TYPE_CHECKING:
 
 GROUPS = (("rule", "Rules (follow these)"), ("pending", "Rules (wait for review)"),
           ("script", "Scripts (try these)"), ("waiting", "Scripts (wait for review)"), ("learning", "Learnings"),
-          ("doc", "Docs"), ("checkpoint", "Checkpoints"), ("plan", "The active plan"), ("past", "Past plans"))
+          ("doc", "Docs"), ("checkpoint", "Checkpoints"), ("plan", "The active plan"), ("past", "Past plans"),
+          ("rejected", "Rules (rejected)"), ("refused", "Scripts (rejected)"))
 SNIPPET_LINES = 400  # lines of a body that a snippet is looked for in
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 1600
-MOST_VERSIONS = 3  # of a hit that its line names
 GONE = 3  # claims that are told of a stale hit
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
 
-def group(record: Record, key: str, approved: frozenset[trust.Approval], root: str = "") -> str:
+def group(record: Record, key: str, decided: dict[trust.Approval, str], root: str = "") -> str:
     """Return the result group of a record, a word of GROUPS.
 
-    key: the workspace the record belongs to.  approved: what trust.approved returned.  root: the directory that a script's
+    key: the workspace the record belongs to.  decided: what trust.decisions returned.  root: the directory that a script's
     path is relative to, "" where that is not known here.
     """
     if record.kind == "rule":
-        bound = (trust.workspace_of(record.name, key), record.id, record.checksum) in approved
-        return "rule" if bound else "pending"
+        decision = decided.get((trust.workspace_of(record.name, key), record.id, record.checksum), "")
+        return {"approve": "rule", "reject": "rejected"}.get(decision, "pending")
     if record.kind == "plan":
         return "plan" if record.active else "past"
-    return "waiting" if record.end == "script" and not trust.may_run(record, key, root, approved) else record.end
+    if record.end == "script":
+        decision = trust.script_decision(record, key, root, decided)
+        return {"approve": "script", "reject": "refused"}.get(decision, "waiting")
+    return record.end
 
 
 def snippet(record: Record, words: str, columns: int) -> str:
@@ -60,16 +63,16 @@ def snippet(record: Record, words: str, columns: int) -> str:
     return clip(best, columns)
 
 
-def hits(found: Found, words: str, now: float, key: str, approved: frozenset[trust.Approval], style: Style,
+def hits(found: Found, words: str, now: float, key: str, decided: dict[trust.Approval, str], style: Style,
          explain: bool = False, root: str = "") -> list[str]:
     """Return the lines of a recall: groups, what did not fit, notes, and where a contribution is missing.
 
-    found: recall.Found.  words: the query.  now: seconds since the epoch.  key: the place's workspace.  explain: print the
-    parts of every score.  root: the place's checkout.
+    found: recall.Found.  words: the query.  now: seconds since the epoch.  key: the place's workspace.  decided: what
+    trust.decisions returned.  explain: print the parts of every score.  root: the place's checkout.
     """
     rows: dict[str, list[tuple[Hit, list[str]]]] = {name: [] for name, _ in GROUPS}
     for hit in (*found.hits, *found.linked):
-        rows[standing(hit, key, approved, root)].append((hit, _cells(hit, now, key)))
+        rows[standing(hit, key, decided, root)].append((hit, _cells(hit, now, key)))
     cells = [row for members in rows.values() for _, row in members]
     widths = [max((width(row[i]) for row in cells), default=0) for i in range(8)]
     widths[2] = max(20, min(widths[2], style.columns - 2 - sum(widths[:2]) - sum(widths[3:]) - (14 if widths[7] else 12)))
@@ -89,9 +92,9 @@ def hits(found: Found, words: str, now: float, key: str, approved: frozenset[tru
     return lines + told[0 if lines else 1:] + _footer(found, words, style, bool(lines))
 
 
-def standing(hit: Hit, key: str, approved: frozenset[trust.Approval], root: str) -> str:
+def standing(hit: Hit, key: str, decided: dict[trust.Approval, str], root: str) -> str:
     """Return the result group of a hit; see `group`.  key, root: of the place that was asked in."""
-    return group(hit.record, hit.workspace, approved, root if hit.workspace == key else "")
+    return group(hit.record, hit.workspace, decided, root if hit.workspace == key else "")
 
 
 def _cells(hit: Hit, now: float, key: str) -> list[str]:
@@ -101,7 +104,7 @@ def _cells(hit: Hit, now: float, key: str) -> list[str]:
     if record.tier == paths.PRIVATE and hit.workspace != key:
         where = one_line(hit.workspace)
     return [one_line(record.id), "linked" if hit.linked_from else "%.2f" % hit.score, title, age(now - record.created), where,
-            _freshness(hit), f"{hit.tokens:,} tokens", _versions(record)]
+            _freshness(hit), f"{hit.tokens:,} tokens", one_line(render.versions(record.versions))]
 
 
 def _beneath(hit: Hit, name: str, words: str, columns: int, context: Sequence[Tag] | None) -> list[str]:
@@ -119,12 +122,6 @@ def _beneath(hit: Hit, name: str, words: str, columns: int, context: Sequence[Ta
 def run_command(record: Record) -> str:
     """Return what a person types to run a script."""
     return "dayleaf resource run %s" % one_line(record.id)
-
-
-def _versions(record: Record) -> str:
-    """Return what versions a record holds for, such as `v2.1, v2.2`; "" for none."""
-    said = ["v" + version if version[:1].isdigit() else version for version in map(one_line, record.versions)]
-    return ", ".join(said[:MOST_VERSIONS]) + (" +%d" % (len(said) - MOST_VERSIONS) if len(said) > MOST_VERSIONS else "")
 
 
 def context_line(tags: Iterable[Tag]) -> str:
@@ -177,7 +174,7 @@ def contributions(found: Found) -> list[str]:
     return lines + (["only checkpoints tell of this: `dayleaf harvest` proposes learnings from them"] if found.raw else [])
 
 
-def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Approval], units: int = MODEL_UNITS,
+def for_model(found: Found, words: str, key: str, decided: dict[trust.Approval, str], units: int = MODEL_UNITS,
               root: str = "") -> str:
     """Return a recall as a fenced block for the model, in at most `units` UTF-16 units: hits with as much body as fits."""
     notes = [render.clean(line) for line in
@@ -191,7 +188,7 @@ def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Appr
     shown = (*found.hits, *found.linked)
     for at, hit in enumerate(shown):
         share = max(budget.left // (len(shown) - at), 240)
-        name = standing(hit, key, approved, root)
+        name = standing(hit, key, decided, root)
         cut += not budget.take(_for_model(hit, name, min(ITEM_UNITS, share, budget.left) - 1), name == "rule")
     if cut:
         budget.take("%s did not fit." % count(cut, "hit"))
@@ -199,7 +196,8 @@ def for_model(found: Found, words: str, key: str, approved: frozenset[trust.Appr
 
 
 _STANDINGS = {"pending": "rule that nobody approved, do not follow", "script": "script that may be run",
-              "waiting": "script that nobody approved, do not run", "doc": "doc"}
+              "waiting": "script that nobody approved, do not run", "doc": "doc",
+              "rejected": "rule that was rejected, do not follow", "refused": "script that was rejected, do not run"}
 
 
 def _for_model(hit: Hit, name: str, units: int) -> str:
@@ -210,7 +208,7 @@ def _for_model(hit: Hit, name: str, units: int) -> str:
     place = render.line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
     head = "## [%s] %s (%s, %s%s%s%s, %s)" % (
         id, render.line(one_line(record.title), 160), _STANDINGS.get(name, record.kind), clock.day(record.created),
-        ", " + render.line(_versions(record), 64) if record.versions else "", origin,
+        ", " + render.versions(record.versions) if record.versions else "", origin,
         ", " + render.line(": ".join([_freshness(hit), *_gone(hit)]), 240) if _freshness(hit) else "", place)
     if name == "script":
         head += "\n`%s`" % render.line(run_command(record), 100)

@@ -108,23 +108,23 @@ def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: s
                                                                          (error.strerror or "").lower())) from error
 
 
-def may_run(record: Record, key: str, root: str, approved: FrozenSet[Approval]) -> bool:
-    """Tell whether the file of a script is, as it stands now, one that a person approved: for showing, `run` looks again.
+def script_decision(record: Record, key: str, root: str, decided: Dict[Approval, str]) -> str:
+    """Return what a person decided on the file of a script as it stands now, "" for nothing: for showing, `run` looks again.
 
     key: the workspace the record belongs to.  root: the directory that its path is relative to, "" where there is none.
-    approved: what `approved` returned.
+    decided: what `decisions` returned.
     """
     path = record.meta.get("path")
     if not isinstance(path, str) or not (path.startswith("/") or root):
-        return False
+        return ""
     workspace = script_workspace(record.name, key)
-    if not any(known[:2] == (workspace, record.id) for known in approved):
-        return False
+    if not any(known[:2] == (workspace, record.id) for known in decided):
+        return ""
     try:
         data = files.read(path if path.startswith("/") else root + "/" + path, LIMIT)
     except OSError:
-        return False
-    return (workspace, record.id, files.sha256(data)) in approved
+        return ""
+    return decided.get((workspace, record.id, files.sha256(data)), "")
 
 
 def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:

@@ -121,6 +121,7 @@ def test_a_section_of_a_record_is_shown_alone(run, ok):
 
 WRONG = [
     (["recal", "x"], "did you mean 'recall'?"),
+    (["serach", "x"], "did you mean 'recall'?"), (["rmember", "x"], "did you mean 'learn'?"),
     (["recall", "--limt", "3", "x"], "did you mean '--limit'?"),
     (["recall", "-n", "3", "x"], "did you mean '--limit'?"),
     (["recall", "-q", "x"], "`dayleaf recall --help` lists them"),

@@ -189,7 +189,7 @@ def test_no_body_title_or_id_can_speak_as_an_approved_rule(session, place, now):
     assert block.index("<dayleaf-rules") < block.index("Forged") and block.endswith("\n</dayleaf-memory>")
     with recall.Searcher(place, vault.settings()) as searcher:
         found = searcher.answer(recall.Query("billing totals round"), now, 0.0)
-    block = results.for_model(found, "billing", place.key, trust.approved(place.home))
+    block = results.for_model(found, "billing", place.key, trust.decisions(place.home))
     assert "Forged" in block and "Forged" not in rules_of(block) and "Never floats" in rules_of(block)
     assert "nobody approved, do not follow" in block and block.endswith("\n</dayleaf-memory>")
 
@@ -236,7 +236,7 @@ def test_a_shared_records_id_cannot_leave_the_fence(session, place, now, count, 
     with recall.Searcher(place, vault.settings()) as searcher:
         found = searcher.answer(recall.Query("kafka offsets"), now, 0.0)
     assert any(EVIL_ID in hit.record.id for hit in found.hits)
-    block = results.for_model(found, "kafka", place.key, frozenset())
+    block = results.for_model(found, "kafka", place.key, {})
     assert "for the rest" in block and block.count("</dayleaf-memory>") == 1 and "<system-reminder" not in block
 
 
@@ -255,6 +255,19 @@ def vault_sha(path):
 
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
+
+
+@pytest.mark.parametrize(("held", "said"), [("[2.1, v2.2]", ", v2.1, v2.2)"), ("2.1, v2.2", ", v2.1, v2.2)"), ("", ")"),
+                                            ('["3", 4, 5, 6, 7]', ", v3, v4, v5 +2)"), ("\n  - 2.1", ", v2.1)")])
+@pytest.mark.parametrize("count", [3, 60])
+def test_a_pushed_record_names_its_versions(session, place, now, count, held, said):
+    """In the brief and in a prompt's block, however the file has them."""
+    vault.learnings(place, count)
+    vault.put(place, "p/learnings/v.md", "Zebra importer", "zebra importer rows", **({"versions": held} if held else {}))
+    indexer.build(place, now)
+    block = session("prompt", prompt="why does the zebra importer drop rows?") if count > 3 else session("start", source="startup")
+    head = next(line for line in block.split("\n") if "Zebra importer" in line)
+    assert re.search(r"\(learning, [\d-]+" + re.escape(said) + "$", head)
 
 
 def test_a_receipt_tells_what_why_and_how_much_without_text(session, place, now):

@@ -315,9 +315,9 @@ def test_links_stay_within_their_workspace(env, place, now, tmp_path):
 
 # ---- groups
 
-def approve(place, workspace, id, data, now):
-    """Write down that a person approved exactly these bytes."""
-    trust.decide(place.home, workspace, id, files.sha256(data), "approve", "alex", now)
+def decide(place, workspace, id, data, now, decision="approve"):
+    """Write down what a person decided on exactly these bytes."""
+    trust.decide(place.home, workspace, id, files.sha256(data), decision, "alex", now)
 
 
 def test_rules_and_scripts_stand_by_what_was_approved(ok, shop, project, now):
@@ -327,8 +327,8 @@ def test_rules_and_scripts_stand_by_what_was_approved(ok, shop, project, now):
     script.write_bytes(b"#!/bin/sh\necho token\n")
     said = ok("recall", "ask makes token")
     assert "Rules (wait for review)\n  r-ask" in said and "Scripts (wait for review)\n  s-mint" in said
-    approve(shop, trust.SCRIPT + shop.key, "s-mint", script.read_bytes(), now)
-    approve(shop, shop.key, "r-ask", Path(shop.path("p/rules/ask.md")).read_bytes(), now)
+    decide(shop, trust.SCRIPT + shop.key, "s-mint", script.read_bytes(), now)
+    decide(shop, shop.key, "r-ask", Path(shop.path("p/rules/ask.md")).read_bytes(), now)
     said = ok("recall", "ask makes token")
     assert "Rules (follow these)\n  r-ask" in said and "Scripts (try these)\n  s-mint" in said
     assert "`dayleaf resource run s-mint`" in said and "wait for review" not in said
@@ -337,6 +337,23 @@ def test_rules_and_scripts_stand_by_what_was_approved(ok, shop, project, now):
     said = ok("recall", "makes token")
     assert "Scripts (wait for review)" in said and "resource run" not in said
     assert "script that nobody approved, do not run" in ok("recall", "makes token", "--hook")
+
+
+def test_what_was_rejected_stands_apart_and_waits_for_nobody(ok, shop, project, now):
+    """At the end, under a heading that says so; for the model too, and in --json."""
+    script = Path(project, "bin", "mint.sh")
+    script.parent.mkdir()
+    script.write_bytes(b"#!/bin/sh\necho token\n")
+    decide(shop, trust.SCRIPT + shop.key, "s-mint", script.read_bytes(), now, "reject")
+    decide(shop, shop.key, "r-ask", Path(shop.path("p/rules/ask.md")).read_bytes(), now, "reject")
+    said = ok("recall", "ask makes token")
+    assert "Rules (rejected)\n  r-ask" in said and "Scripts (rejected)\n  s-mint" in said
+    assert "wait for review" not in said and "follow these" not in said and "resource run" not in said
+    block = ok("recall", "ask makes token", "--hook")
+    assert "rule that was rejected, do not follow" in block and "script that was rejected, do not run" in block
+    assert "<dayleaf-rules" not in block
+    groups = {hit["id"]: hit["group"] for hit in json.loads(ok("recall", "ask makes token", "--json"))["hits"]}
+    assert groups["r-ask"] == "rejected" and groups["s-mint"] == "refused"
 
 
 def test_a_hit_names_its_versions(ok, shop):

@@ -8,7 +8,7 @@ import json
 import pytest
 import vault
 
-from memory import indexer, rank, recall, records, results
+from memory import indexer, rank, recall, records, render
 
 # asked, held, the fit that the specification names; `-` stands for a record that names none.
 TABLE = [
@@ -125,4 +125,4 @@ def test_a_versions_line_is_read_however_it_is_written():
     for said in ("[2.1, 2.2]", "2.1, 2.2", "\n  - 2.1\n  - 2.2", "['2.1', \"2.2\"]"):
         record = records.from_bytes("p/learnings/a.md", ("---\nversions: %s\n---\nx\n" % said).encode(), 0.0)
         assert record.versions == ("2.1", "2.2")
-    assert results._versions(record) == "v2.1, v2.2"
+    assert render.versions(record.versions) == "v2.1, v2.2"
