@@ -226,7 +226,6 @@ def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
             try:
                 if step.do == "archive" and _bring_back(store, step, away):
                     restored.append(step.id)
-                    del away[step.id]  # a run that was cut short and went on has the step twice
                 elif step.do == "change" and _set_back(store, step):
                     reset.append(step.id)
             except DayleafError as error:
@@ -235,11 +234,15 @@ def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
         return Undone(run.began, restored, list(dict.fromkeys(reset)), problems)
 
 
-def _bring_back(store: Store, step: Step, away: Mapping[str, tuple[str, archive.Move]]) -> bool:
-    """Bring an archived record back; False where it is back already.  Raises StoreError."""
+def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Move]]) -> bool:
+    """Bring an archived record back; False where it is back already.  Raises StoreError.
+
+    away: what stands in the archives; what is brought back is taken out, for a run that went on may have a step twice.
+    """
     letter, move = away.get(step.id, ("", None))
     if move is not None and letter == step.name[0] and move.home == step.name[2:]:
         store.bring_back(letter, move, "undone")
+        del away[step.id]
         return True
     store.read(step.name)  # says what is missing
     return False

@@ -365,7 +365,7 @@ def test_a_process_that_dies_before_any_write_goes_on(store, place, now, at):
     assert len(bodies(place)) == 1 and store.find("b0")
     upkeep.apply(store, {})
     assert planned(store) == [] and len(texts(place)) == 1
-    upkeep.undo(store)
+    assert upkeep.undo(store).problems == []
     assert texts(place) == before and journal.last(place) is None
 
 
