@@ -16,6 +16,10 @@ from typing import Dict, Iterable, Iterator, NamedTuple, Set, Tuple
 from memory import clock, files, jsonio
 from memory.errors import StoreError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.paths import Place
+
 FOLDER, LOG = "archive", "log.jsonl"
 RESTORED = "restored"  # the reason of a move back that a person asked for
 LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
@@ -70,6 +74,11 @@ def successors(roots: Iterable[str]) -> Dict[str, str]:
         if kept not in into:  # a log written by hand may lead in a circle
             found[id] = kept
     return found
+
+
+def merged(place: Place) -> Dict[str, str]:
+    """Return `successors` of all tiers of a place."""
+    return successors(files.real(root) for _, root in place.tiers())
 
 
 def free_place(root: str, home: str, checksum: str) -> str:

@@ -117,8 +117,8 @@ def _handoff(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> 
     if note is None or room < LEAST_UNITS:
         return ""
     before = handoff.starts(found.place, note.id)
-    counted = "Handoff of %s (%s)" % (clock.day(note.created), "shown at %d start%s before; `dayleaf handoff` replaces it" % (
-        before, "" if before == 1 else "s") if before else "new")
+    counted = "Handoff of %s (%s)" % (clock.day(note.created), "shown at %s before; `dayleaf handoff` replaces it" % (
+        _many(before, "start")) if before else "new")
     budget.take(counted)
     budget.left -= COUNT_UNITS - text.utf16(counted)
     budget.take(context.item(note, min(HANDOFF_UNITS, room - 1), mark=found.mark(note)))
@@ -174,9 +174,7 @@ def _work(found: Index, note: Any, budget: render.Budget, chosen: Chosen) -> Non
 
 
 def _headline(found: Index) -> str:
-    return "Memory of %s: %d learning%s in %d record%s." % (
-        found.place.key, found.learnings, "" if found.learnings == 1 else "s", found.records,
-        "" if found.records == 1 else "s")
+    return "Memory of %s: %s in %s." % (found.place.key, _many(found.learnings, "learning"), _many(found.records, "record"))
 
 
 def _all(found: Index, learnings: Sequence[Any], misled: frozenset[str], budget: render.Budget, chosen: Chosen) -> None:
@@ -217,8 +215,8 @@ def notices(place: Place, settings: Config, event: Event) -> str:
     failures = unsaid(place.home)
     if failures:
         last = failures[-1]
-        lines.append("%d failure%s since the last session (%s: %s %s); `dayleaf doctor` tells more" % (
-            len(failures), "" if len(failures) == 1 else "s", last.get("where"), last.get("error"),
+        lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` tells more" % (
+            _many(len(failures), "failure"), last.get("where"), last.get("error"),
             last.get("detail") or last.get("at") or ""))
     if not files.exists(place.home + "/runtime/bin/python") and settings["runtime.auto"]:
         lines.append("setting up the runtime in the background (recall and distill need it); capture and load work meanwhile")

@@ -21,6 +21,7 @@ from memory import backfill, files, frontmatter, paths, records, sources
 from memory.imports import Draft, Piece
 from memory.paths import Place
 from memory.sources import Skip, Source
+from memory.text import coded, heading
 
 MEMORY, RULES = "claude-memory", "claude-md"
 INDEX = "MEMORY.md"
@@ -117,7 +118,6 @@ def sections(body: str) -> List[Section]:
     made: List[Section] = []
     path: List[str] = []
     lines: List[str] = []
-    fence = ""
 
     def close() -> None:
         text = "\n".join(lines).strip("\n")
@@ -127,14 +127,11 @@ def sections(body: str) -> List[Section]:
         elif own:
             made.append(Section(tuple(part for part in path if part), text + "\n"))
 
-    for line in body.split("\n"):
-        mark = line.lstrip()[:3]
-        if mark in ("```", "~~~") and fence in ("", mark):
-            fence = "" if fence else mark
-        level = len(line) - len(line.lstrip("#"))
-        if not fence and 0 < level <= 3 and line[level:level + 1] == " ":
+    for line, code in coded(body.split("\n")):
+        level, title = (0, "") if code else heading(line)
+        if 0 < level <= 3:
             close()
-            path[level - 1:] = [""] * (level - 1 - len(path)) + [line[level:].strip().rstrip("#").strip()]
+            path[level - 1:] = [""] * (level - 1 - len(path)) + [title]
             lines = []
         lines.append(line)
     close()
@@ -204,12 +201,8 @@ def _add(source: Source, within: str, env: Dict[str, str], every: Dict[str, Sour
 def _imported(text: str) -> List[str]:
     """Return the paths that a text imports, outside code."""
     found: List[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        mark = line.lstrip()[:3]
-        if mark in ("```", "~~~") and fence in ("", mark):
-            fence = "" if fence else mark
-        elif not fence:
+    for line, code in coded(text.split("\n")):
+        if not code:
             found += [said.rstrip(".!?") for said in _IMPORT.findall(_CODE.sub("", line))]
     return found
 

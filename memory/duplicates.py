@@ -27,6 +27,7 @@ from unicodedata import category, normalize
 
 from memory import handoff
 from memory.records import READ_LIMIT, SOURCES, Record
+from memory.text import coded
 
 SIMILAR = 0.98
 MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence
@@ -111,18 +112,14 @@ def _pairs(raw: str, words: Words) -> tuple[tuple[str, bool], ...]:
 
 def _sentences(text: str) -> Iterator[str]:
     """Yield the sentences of prose, and with a line end before it each line of fenced code."""
-    fence, prose = "", list[str]()
-    for line in text.split("\n"):
-        mark = line.lstrip()[:3]
-        fences = mark in ("```", "~~~") and fence in ("", mark)
-        if not (fence or fences):
+    prose: list[str] = []
+    for line, code in coded(text.split("\n")):
+        if not code:
             prose.append(line)
             continue
         yield from _cut(prose)
         prose = []
         yield "\n" + line.rstrip()
-        if fences:
-            fence = "" if fence else mark
     yield from _cut(prose)
 
 

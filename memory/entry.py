@@ -30,7 +30,6 @@ def sections(body: str) -> List[Tuple[str, str]]:
     found: List[Tuple[str, str]] = []
     path: List[str] = []
     lines: List[str] = []
-    fenced = False
 
     def close() -> None:
         block = "".join(lines)
@@ -40,13 +39,11 @@ def sections(body: str) -> List[Tuple[str, str]]:
             found.append((" > ".join(p for p in path if p), block))
         lines.clear()
 
-    for line in body.splitlines(keepends=True):
-        if line.startswith(("```", "~~~")):
-            fenced = not fenced
-        level = len(line) - len(line.lstrip("#"))
-        if not fenced and 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
+    for line, code in text.coded(body.splitlines(keepends=True)):
+        level, title = (0, "") if code else text.heading(line)
+        if level:
             close()
-            path[level - 1:] = [""] * (level - 1 - len(path)) + [line[level:].strip().rstrip("#").strip()[:80]]
+            path[level - 1:] = [""] * (level - 1 - len(path)) + [title[:80]]
         lines.append(line)
     close()
     return found or [("", body)]
@@ -77,9 +74,13 @@ def written_topics(record: Record) -> Tuple[str, ...]:
 def indexed_text(record: Record, section: str, body: str) -> str:
     """Return the text that is tokenised for one document, its head repeated by HEAD_WEIGHT."""
     head = " ".join((record.title, section, *record.tags, *record.topics, ""))
-    extra = [value if isinstance(value, str) else " ".join(map(str, value))
-             for value in (record.meta.get("files"), record.meta.get("rationale")) if value]
-    return head * HEAD_WEIGHT + " ".join(extra) + "\n" + body
+    return head * HEAD_WEIGHT + beside(record) + "\n" + body
+
+
+def beside(record: Record) -> str:
+    """Return what counts as a record's text without standing in its body: its files, its rationale."""
+    return " ".join(value if isinstance(value, str) else " ".join(map(str, value))
+                    for value in (record.meta.get("files"), record.meta.get("rationale")) if value)
 
 
 def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Doc, str]]:

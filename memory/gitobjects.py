@@ -264,7 +264,7 @@ class Objects:
             kind, size, piece, used = pack.entry(at)
             base = -1
             if kind == _OFFSET:
-                back, used = _back(piece, used)
+                back, used = offset(piece, used)
                 base = at - back
             elif kind == _REFERENCE:
                 hit = pack.find(piece[used:used + 20].hex())
@@ -281,13 +281,13 @@ class Objects:
         return _TYPES[kind], data
 
 
-def _back(piece: bytes, used: int) -> Tuple[int, int]:
-    """Read how far before a delta its base starts; returns it and where the content starts."""
-    back = piece[used] & 127
+def offset(piece: bytes, used: int) -> Tuple[int, int]:
+    """Read a number as git writes offsets, 7 bits a byte; returns it and where it ends."""
+    found = piece[used] & 127
     while piece[used] & 128:
         used += 1
-        back = (back + 1) << 7 | piece[used] & 127
-    return back, used + 1
+        found = (found + 1) << 7 | piece[used] & 127
+    return found, used + 1
 
 
 def _size(delta: bytes, at: int) -> Tuple[int, int]:

@@ -96,7 +96,7 @@ def resolved(shelf: Shelf, target: str) -> Optional[Record]:
     found = links.meant(target, map(links.node, there.values()))
     if found:
         return there[found[0].name]
-    kept = archive.successors(root for _, root in shelf.place.tiers()).get(target)
+    kept = archive.merged(shelf.place).get(target)
     return resolved(shelf, kept) if kept else None
 
 

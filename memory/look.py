@@ -21,9 +21,7 @@ class Words:
 
     def __init__(self, record: Record, section: str, body: str, table: text.Table):
         self.head = text.split(" ".join((record.title, section, *record.tags, *record.topics)), table)
-        extra = [value if isinstance(value, str) else " ".join(map(str, value))
-                 for value in (record.meta.get("files"), record.meta.get("rationale")) if value]
-        self.body = text.split(" ".join(extra) + "\n" + body[:TEXT_LIMIT], table)
+        self.body = text.split(entry.beside(record) + "\n" + body[:TEXT_LIMIT], table)
 
 
 class Candidate(NamedTuple):

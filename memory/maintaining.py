@@ -65,7 +65,7 @@ def _successes(call: Call) -> Mapping[str, int]:
     """Return by id how often a record was said to have helped."""
     from memory import archive, ledger
 
-    merged = archive.successors(root for _, root in call.place.tiers())
+    merged = archive.merged(call.place)
     folds = [ledger.followed(ledger.read(each), merged) for each in ledger.ledgers(call.place)]
     return {id: fold.counts(id).up for fold in folds for id in fold.rows}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from memory import checkpoint, facts
+from memory import checkpoint, facts, text
 from memory.records import Record, labels
 
 MOST_SAID = 2  # sentences of a text without sections
@@ -52,17 +52,13 @@ def outline(record: Record) -> Outline:
 def _sections(body: str) -> dict[str, list[str]]:
     """Return the lines under each known heading, code blocks left out; those under none stand under `said`."""
     found: dict[str, list[str]] = {name: [] for name in (*_SECTIONS.values(), "said")}
-    name, fence = "said", ""
-    for line in body.split("\n"):
-        mark = line.lstrip()[:3]
-        if mark in ("```", "~~~") and fence in ("", mark):
-            fence = "" if fence else mark
+    name = "said"
+    for line, code in text.coded(body.split("\n")):
+        if code or not line.strip():
             continue
-        if fence or not line.strip():
-            continue
-        level = len(line) - len(line.lstrip("#"))
-        if 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
-            name = _SECTIONS.get(line[level:].strip().rstrip("#: ").lower(), "said")
+        level, title = text.heading(line)
+        if level:
+            name = _SECTIONS.get(title.rstrip(": ").lower(), "said")
             continue
         item = _ITEM.match(line)
         if item and (item[1] or "").strip().lower() == "[x]" and name in ("open", "next"):

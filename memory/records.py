@@ -205,13 +205,8 @@ def wiki_links(body: str) -> Tuple[str, ...]:
     if "[[" not in body:
         return ()
     found: Dict[str, None] = {}
-    fence = ""
-    for line in body.split("\n"):
-        mark = line.lstrip()[:3]
-        if mark in ("```", "~~~") and fence in ("", mark):
-            fence = "" if fence else mark
-            continue
-        at = -1 if fence else line.find("[[")
+    for line, code in text.coded(body.split("\n")):
+        at = -1 if code else line.find("[[")
         while at >= 0:
             end = line.find("]]", at + 2)
             if end < 0:
@@ -227,15 +222,10 @@ def wiki_links(body: str) -> Tuple[str, ...]:
 def steps(body: str) -> List[Tuple[int, bool, str]]:
     """Return (line of the body, from 0; ticked; text) of each step, a task item `- [ ]` or `- [x]` outside fenced code."""
     found: List[Tuple[int, bool, str]] = []
-    fence = ""
-    for number, line in enumerate(body.split("\n") if "[" in body else ()):
-        bare = line.lstrip()
-        if bare[:3] in ("```", "~~~") and fence in ("", bare[:3]):
-            fence = "" if fence else bare[:3]
-            continue
-        bullet, rest, *_ = [*bare.split(None, 1), "", ""]
+    for number, (line, code) in enumerate(text.coded(body.split("\n") if "[" in body else ())):
+        bullet, rest, *_ = [*line.split(None, 1), "", ""]
         listed = bullet in ("-", "*", "+", "•") or (bullet[:-1].isdigit() and bullet[-1:] in (".", ")"))
-        if listed and not fence and rest[:3] in ("[ ]", "[x]", "[X]") and not rest[3:4].strip():
+        if listed and not code and rest[:3] in ("[ ]", "[x]", "[X]") and not rest[3:4].strip():
             found.append((number, rest[1] != " ", rest[3:].strip()))
     return found
 

@@ -49,13 +49,11 @@ def snippet(record: Record, words: str, columns: int) -> str:
     """
     wanted = {term for term, _ in text.terms(words)} if words else set()
     title = one_line(record.title)
-    best, most, fenced = "", -1, False
-    for line in record.body.split("\n", SNIPPET_LINES)[:SNIPPET_LINES]:
-        if line.lstrip().startswith(("```", "~~~")):
-            fenced = not fenced
-            continue
+    best, most = "", -1
+    for line, code in text.coded(record.body.split("\n", SNIPPET_LINES)[:SNIPPET_LINES]):
         bare = one_line(line).lstrip("#>*-+ ")
-        if not bare or bare == title or (line.startswith("#") and not fenced):
+        fences = code and bare.startswith(("```", "~~~"))
+        if not bare or bare == title or fences or (line.startswith("#") and not code):
             continue
         found = len(wanted.intersection(text.tokens(bare)))
         if found > most:

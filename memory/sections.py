@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional
 
+from memory.text import coded, heading
+
 BEGINNING = "(beginning)"  # what is shown for the text above the first heading
 
 
@@ -39,18 +41,10 @@ def _headings(lines: List[str]) -> List[tuple[int, int, str]]:
     """Return (line, level, heading path) of each heading."""
     found: List[tuple[int, int, str]] = []
     path: List[str] = []
-    fence = ""
-    for at, line in enumerate(lines):
-        bare = line.strip()
-        if fence:
-            fence = "" if bare and not bare.strip(fence[0]) and len(bare) >= len(fence) else fence
-            continue
-        if bare[:3] in ("```", "~~~"):
-            fence = bare[:len(bare) - len(bare.lstrip(bare[0]))]
-            continue
-        level = len(line) - len(line.lstrip("#"))
-        if 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
-            path[level - 1:] = [""] * (level - 1 - len(path)) + [line[level:].strip().rstrip("#").strip()]
+    for at, (line, code) in enumerate(coded(lines)):
+        level, title = (0, "") if code else heading(line)
+        if level:
+            path[level - 1:] = [""] * (level - 1 - len(path)) + [title]
             found.append((at, level, " > ".join(part for part in path if part)))
     return found
 

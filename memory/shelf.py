@@ -89,8 +89,7 @@ class Shelf:
         """What became of the records: the folds of the place's ledgers by path, read once."""
         if self._tally is None:
             folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
-            merged = archive.successors(files.real(root) for _, root in self.place.tiers()) if any(
-                fold.rows for fold in folds.values()) else {}
+            merged = archive.merged(self.place) if any(fold.rows for fold in folds.values()) else {}
             self._tally = {path: ledger.followed(fold, merged) for path, fold in folds.items()}
         return self._tally
 

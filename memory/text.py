@@ -13,6 +13,8 @@ what it does in Python is paid per vocabulary entry and not per word.
     버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을     (so that 버튼, 버튼을 and 버튼이 meet)
     Größe, Café, TNFα              diacritics folded: gross, cafe; tnfα + tnf
 
+Beside it what they share in reading markdown: which lines are code, which are headings.
+
 Weights are those of a query: 1 for words and identifiers, PART for the parts of an identifier, a file's name and single CJK
 characters, JOINED for a word that hyphens make (evals/README.md has the ablation).
 """
@@ -21,11 +23,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, FrozenSet, List, Optional, Tuple
+    from typing import Callable, Dict, FrozenSet, Iterable, Iterator, List, Optional, Tuple
 
     Terms = Tuple[Tuple[str, float], ...]
 
-VERSION = 4  # stands in every index: a change of what comes out here makes old indexes stale
+VERSION = 5  # stands in every index: a change of what comes out here makes old indexes stale
 
 STOP = frozenset(
     "a an the and or but of at by for with about into to from in on again further is am are was were be been being have has "
@@ -346,3 +348,30 @@ def _measure(word: str, cut: int) -> int:
 def _short(word: str) -> bool:
     """Porter's *o: ends consonant-vowel-consonant, the last not w, x or y."""
     return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
+
+
+# ---- markdown
+
+def coded(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
+    """Yield each line of a text with whether it is fenced code; the fences themselves are."""
+    fence = ""
+    for line in lines:
+        bare = line.strip()
+        if fence:
+            if bare.startswith(fence) and not bare.strip(fence[0]):
+                fence = ""
+            yield line, True
+            continue
+        if bare[:3] in ("```", "~~~"):
+            fence = bare[:len(bare) - len(bare.lstrip(bare[0]))]
+            if "`" in bare[len(fence):] and fence[0] == "`":  # code within one line
+                fence = ""
+        yield line, bool(fence)
+
+
+def heading(line: str) -> Tuple[int, str]:
+    """Return (level, 1 to 6; text) of a line that is a heading where it is no code, (0, "") for any other."""
+    level = len(line) - len(line.lstrip("#"))
+    if 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
+        return level, line[level:].strip().rstrip("#").strip()
+    return 0, ""

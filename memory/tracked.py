@@ -6,6 +6,7 @@ from bisect import bisect_right
 from typing import Dict, FrozenSet, List, NamedTuple, Tuple
 
 from memory import files
+from memory.gitobjects import offset
 
 LIMIT = 32 << 20  # bytes of an index
 MOST = 100_000  # entries
@@ -72,7 +73,7 @@ def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], Lis
             name = data[at:end]
             at = start + ((end - start + 8) & ~7)
         else:
-            cut, at = _cut(data, at)
+            cut, at = offset(data, at)
             end = data.index(b"\0", at)
             name = name[:len(name) - cut] + data[at:end]
             at = end + 1
@@ -84,15 +85,6 @@ def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], Lis
     if at > len(data):
         raise IndexError
     return found, away, at
-
-
-def _cut(data: bytes, at: int) -> Tuple[int, int]:
-    """Read how many bytes of the path before an entry of version 4 drops."""
-    size = data[at] & 127
-    while data[at] & 128:
-        at += 1
-        size = (size + 1) << 7 | data[at] & 127
-    return size, at + 1
 
 
 def _is_whole(data: bytes, at: int) -> bool:

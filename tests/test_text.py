@@ -101,3 +101,18 @@ def test_base64_gives_no_terms():
     """Long runs of mixed letters and digits would fill the vocabulary with noise."""
     blob = "f7yaQvnnV/fPC5xM4oup/LskDIJ4smjujiV/q9Zb2Kd8Ww1x/aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1v"
     assert text.tokens(blob) == [] and text.tokens("x" * 65) == []
+
+
+@pytest.mark.parametrize(("body", "code"), [
+    ("a\n```\nb\n```\nc", "01110"), ("````\n```\n````\nc", "1110"), ("~~~ sh\n```\n~~~\nc", "1110"),
+    ("  ```py\n# b\n  ```\nc", "1110"), ("``` `x` ```\nc", "00"), ("```\nnever closed", "11"), ("```\n``` b\n```\nc", "1110")])
+def test_code_is_what_stands_in_a_fence(body, code):
+    """A fence is closed by one of its own marks, at least as long, alone on its line."""
+    assert "".join("01"[inside] for _, inside in text.coded(body.split("\n"))) == code
+
+
+@pytest.mark.parametrize(("line", "level", "said"), [
+    ("# A", 1, "A"), ("###\tA b ##", 3, "A b"), ("#A", 0, ""), ("####### A", 0, ""), (" # A", 0, ""), ("#", 0, ""), ("## ", 2, "")])
+def test_a_heading_has_its_marks_before_a_blank(line, level, said):
+    """One to six of them."""
+    assert text.heading(line) == (level, said)
