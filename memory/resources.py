@@ -137,8 +137,6 @@ def read(real: str) -> Source:
 
     real: its path, all links resolved.  Raises StoreError, which says what it is instead of a readable file.
     """
-    from memory.store import open_beneath
-
     root, parts = ("/", real[1:].split("/")) if real.startswith("/") else (real[:2] + "/", real[3:].split("/"))
     try:
         mode = os.stat(real).st_mode
