@@ -39,6 +39,12 @@ from memory.writing import checkpoint, edit, forget, learn, restore, switch
 MODELS = tuple(name for name in PROVIDERS if name != "extract")
 CONFIDENCES = ("low", "medium", "high")
 SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember": "learn", "links": "link"}
+FORM = 24  # columns of a verb's words that the list of all verbs has room for
+GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
+          ("Find", "show expand standup load why graph"),
+          ("Know", "rule review resource link new edit harvest feedback import"),
+          ("Look after it", "status stats check forget restore upkeep undo"),
+          ("The machine", "doctor config index on off redact workspace"))  # and whatever stands nowhere else
 # The machine's doing, not a fault of ours.
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO)
 
@@ -129,10 +135,23 @@ def _bug(env: dict[str, str], now: float) -> str:
 
 
 def _help() -> str:
-    rows = [["  " + name, verb.words, verb.purpose] for name, verb in VERBS.items()]
-    return "\n".join([
-        "dayleaf: a memory for Claude Code that its user owns.", "", "usage: dayleaf COMMAND [words] [options]", "",
-        *terminal.table(rows), "", "`dayleaf COMMAND --help` lists a command's options; all take --json."])
+    listed = {name for _, names in GROUPS for name in names.split()}
+    rows: list[list[str]] = []
+    heads: dict[int, str] = {}  # number of a group's first row -> its heading
+    for heading, names in GROUPS:
+        heads[len(rows)] = heading
+        more = [name for name in VERBS if name not in listed] if heading == GROUPS[-1][0] else []
+        rows += [[_form(name), VERBS[name].purpose] for name in [*names.split(), *more]]
+    lines = ["dayleaf: a memory for Claude Code that its user owns.", "", "usage: dayleaf COMMAND [words] [options]"]
+    for number, line in enumerate(terminal.table(rows, "  ")):
+        lines += (["", heads[number] + ":"] if number in heads else []) + [line]
+    return "\n".join([*lines, "", "`dayleaf COMMAND --help` lists a command's words and options; all take --json."])
+
+
+def _form(name: str) -> str:
+    """Return a verb with its words, or without them where they are many."""
+    words = VERBS[name].words
+    return (name + " " + words if len(words) <= FORM else name + " …").rstrip()
 
 
 SESSION = opt("--session", metavar="ID", help="the session")
@@ -250,7 +269,7 @@ VERBS: dict[str, Verb] = {
         flag("--global", dest="tier_global", help="suggest: for every project"),
         flag("--shared", help="suggest: in the repository"),
         flag("--pending", help="list: only those that wait for a decision"))),
-    "review": Verb(go_through, "", "decide on what waits: rules, scripts, candidates"),
+    "review": Verb(go_through, "", "decide on the rules, scripts and candidates that wait"),
     "resource": Verb(resource, "|".join(RESOURCE), "keep documents and scripts, show and run them", (
         opt("--path", metavar="PATH", help="add, update: the file"),
         opt("--type", type=choice(("doc", "script")), help="add, list: doc or script; guessed where it is not given"),

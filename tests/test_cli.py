@@ -189,7 +189,16 @@ def test_every_verb_has_help_without_a_home(run, verb, tmp_path):
     """Help needs nothing and writes nothing."""
     done = run(verb, "--help")
     assert done.returncode == 0 and "usage: dayleaf " + verb in done.stdout and "--json" in done.stdout
-    assert verb in run("help").stdout
+    assert sum(line.split()[:1] == [verb] for line in run("help").stdout.splitlines()) == 1
+
+
+def test_the_help_begins_with_what_is_used_every_day(run):
+    """The six that matter first, then the others under headings; no line is wider than a screen."""
+    lines = run("help").stdout.splitlines()
+    first = lines.index("Every day:")
+    assert [line.split()[0] for line in lines[first + 1:first + 7]] == ["recall", "distill", "learn", "checkpoint", "handoff", "plan"]
+    assert first == 4 and lines[first + 7] == "" and sum(line.endswith(":") for line in lines) == 5
+    assert max(map(len, lines)) <= 100
 
 
 def test_the_version_is_the_packages(ok):
