@@ -1,6 +1,5 @@
 """Detached work behind the hooks: capture, what it taught and what was used; the handoff's count, context tags, recovery of
-lost sessions, refresh, the marks of
-what is stale and of what was announced, setting up the runtime."""
+lost sessions, refresh, the marks of what is stale and of what was announced, setting up the runtime."""
 
 from __future__ import annotations
 
