@@ -15,15 +15,13 @@ from memory import query as search
 from memory.config import Config
 from memory.contexttags import Tag
 from memory.errors import IndexFault, UsageError
-from memory.look import Candidate
 from memory.lookup import workspaces
 from memory.paths import FOLDERS, GLOBAL, Place
 from memory.question import MOST_LIMIT, MOST_TERMS, Terms, passes
 from memory.question import Query as Query
 from memory.question import options as options
 from memory.rank import Hit
-from memory.semantic import FILTERED as FILTERED_NEAR
-from memory.semantic import NEAR, Semantic
+from memory.semantic import FILTERED, NEAR, Semantic
 from memory.shelf import Shelf
 
 SECTIONS = 4  # of one record that get a second look
@@ -199,7 +197,7 @@ class _Task:
             found = found + look.looks(pool[len(found):], question, expansion)
         return self._ranked(pool, found, question, talk, near), terms.gaps()
 
-    def _ranked(self, pool: Sequence[Candidate], found: Sequence[look.Look], question: look.Question, talk: bool,
+    def _ranked(self, pool: Sequence[look.Candidate], found: Sequence[look.Look], question: look.Question, talk: bool,
                 near: Mapping[str, float]) -> List[Hit]:
         relevance = rank.relevances(pool, found, question, talk)
         if near:
@@ -217,7 +215,7 @@ class _Task:
                                 workspace=c.workspace, path=c.path))
         return rank.order(hits)
 
-    def _signals(self, pool: Sequence[Candidate], question: Optional[look.Question]) -> rank.Signals:
+    def _signals(self, pool: Sequence[look.Candidate], question: Optional[look.Question]) -> rank.Signals:
         several = len({c.workspace for c in pool}) > 1
         ids = {c.record.id for c in pool}
         uses, outcomes = self.searcher.given or ledger.joined([shelf.tally for shelf in self.shelves], ids)
@@ -229,7 +227,7 @@ class _Task:
 
     # ---- candidates
 
-    def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[Candidate]:
+    def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[look.Candidate]:
         """Return the best candidates of a workspace that pass the filters, each read from its file."""
         most = max(most, 2 * self.limit)
         every = shelf.index.documents + len(shelf.index.delta.docs)
@@ -246,9 +244,9 @@ class _Task:
             # Sections of long records took the places of others: the search goes on behind them.
             wanted, cap = 4 * wanted, every * MOST_TERMS
 
-    def _taken(self, shelf: Shelf, numbers: Sequence[int], most: int) -> List[Candidate]:
+    def _taken(self, shelf: Shelf, numbers: Sequence[int], most: int) -> List[look.Candidate]:
         """Read documents in their order: the best SECTIONS of each record, until `most` records pass the filters."""
-        found: List[Candidate] = []
+        found: List[look.Candidate] = []
         sections: Dict[str, int] = {}
         passed: Set[str] = set()
         reads = 0
@@ -274,7 +272,7 @@ class _Task:
         """The global tier is in every workspace's index: it counts in the first searched alone."""
         return name[0] == GLOBAL and shelf is not self.shelves[0]
 
-    def _near(self, pool: List[Candidate]) -> Dict[str, float]:
+    def _near(self, pool: List[look.Candidate]) -> Dict[str, float]:
         """Add the records nearest to the query to the pool; return how near each is, from 0 to 1 by its file, {} without vectors.
 
         Not for notes of conversations: there vectors cost MRR (evals/README.md), and neighbours tell more.
@@ -287,7 +285,7 @@ class _Task:
         vector = semantic.vector(self.searcher.place, self.query.text, self.now, self.notes)
         best: Dict[str, Tuple[float, Shelf, str, int]] = {}
         for shelf in self.shelves if vector is not None else ():
-            limit = FILTERED_NEAR if self._is_filtered() else NEAR
+            limit = FILTERED if self._is_filtered() else NEAR
             for name, ordinal, similarity in semantic.near(shelf.place, vector, limit, self.notes):
                 path = shelf.place.path(name)
                 if not self._is_elsewhere(shelf, name) and similarity > best.get(path, (-2.0,))[0]:
@@ -304,7 +302,7 @@ class _Task:
         low, high = (order[-1][1][0], order[0][1][0]) if order else (0.0, 0.0)
         return {path: (row[0] - low) / (high - low) if high > low else 1.0 for path, row in order}
 
-    def _with_neighbours(self, pool: List[Candidate]) -> List[Candidate]:
+    def _with_neighbours(self, pool: List[look.Candidate]) -> List[look.Candidate]:
         """Add the notes just before and after the best candidates: an answer follows its question without its words."""
         have = {(c.workspace, c.number) for c in pool}
         shelves = {shelf.place.key: shelf for shelf in self.shelves}
@@ -322,7 +320,7 @@ class _Task:
 
     def _newest(self) -> List[Hit]:
         """List what passes the filters, newest first, for a query without text."""
-        pool: List[Candidate] = []
+        pool: List[look.Candidate] = []
         for shelf in self.shelves:
             numbers = self._sifted(shelf, shelf.newest())
             taken = self._taken(shelf, numbers, self.limit)
@@ -341,7 +339,7 @@ class _Task:
     def _scanned(self) -> List[Hit]:
         """Answer a query of stop words alone, which no index holds, from the texts of the newest records."""
         expansion = look.Expansion(frozenset())
-        pool: List[Candidate] = []
+        pool: List[look.Candidate] = []
         for shelf in self.shelves:
             pool += self._taken(shelf, self._sifted(shelf, shelf.newest())[:SCANNED], SCANNED)
         self.notes.append("only common words: looked through the %d newest records" % len(pool))

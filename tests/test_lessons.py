@@ -10,7 +10,7 @@ import pytest
 from harness.command import on_terminal
 from harness.hook import fire, payload
 
-from memory import candidates, capture, fixes, frontmatter, lessons, progress, recovery, store, worker
+from memory import candidates, capture, fixes, frontmatter, ledger, lessons, progress, recovery, store, worker
 from memory.facts import Edit, Facts
 from memory.shell import Run
 from tests.test_capture import Session
@@ -229,6 +229,15 @@ def test_a_second_session_counts_again_and_promotes(session, env, project, now):
     assert kept.accepted and kept.source == "auto" and kept.meta["accepted_by"] == candidates.SEEN
     other.missing().end()
     assert len(Path(session.place.private, "ledger.jsonl").read_text().splitlines()) == 1
+
+
+def test_what_was_counted_is_promoted_later_where_the_process_died_between(session, env, project, now):
+    """The ledger has the line, the file says nothing yet: the next capture that meets it ends the work, in any session."""
+    (kept,) = session.missing().end("PreCompact")
+    ledger.note(ledger.holding(session.place, kept.name), kept.id, "again", now, "sess-2")
+    session.state.unlink()
+    (kept,) = session.missing().end()
+    assert kept.accepted and kept.meta["accepted_by"] == candidates.SEEN
 
 
 def test_a_person_takes_a_promotion_back_for_good(session, env, project, now):
