@@ -141,14 +141,20 @@ class Reader:
         begun = ids.begun(text, known)
         if not stems and len(begun) == 1:
             return self.read(max(starts)[1])
+        raise self._unfound(text, begun, [name for _, name in sorted(stems)], known)
+
+    def _unfound(self, text: str, begun: List[str], stems: List[str], known: Dict[str, str]) -> StoreError:
+        """Return the error for a word that means no record, or several: where it went, or what is near.
+
+        begun: the ids that it begins.  stems: names of the files that are called so.  known: every id, with a name.
+        """
         away = [] if begun else ids.begun(text, self.away())
-        if len(away) == 1:
-            kept = self.successors().get(away[0])
-            if kept:
-                raise StoreError("'%s' was merged into %s; use that, or `dayleaf restore %s`" % (text[:80], kept, away[0]))
-            raise StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0]))
-        raise StoreError(ids.unknown("record", text, begun or [name for _, name in sorted(stems)], known,
-                                     "`dayleaf recall` lists them"))
+        if len(away) != 1:
+            return StoreError(ids.unknown("record", text, begun or stems, known, "`dayleaf recall` lists them"))
+        kept = self.successors().get(away[0])
+        if kept:
+            return StoreError("'%s' was merged into %s; use that, or `dayleaf restore %s`" % (text[:80], kept, away[0]))
+        return StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0]))
 
     def find_archived(self, text: str) -> Record:
         """Find a record in the archives by its id or the start of it; its name is the one it has there.
