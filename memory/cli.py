@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from memory import __version__, clock, files, paths, terminal
 from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call, real, versions, whole
+from memory.auditing import backup, restore
 from memory.authoring import new
 from memory.call import Verb, closest, shown, warn
 from memory.distilling import distill
@@ -34,7 +35,7 @@ from memory.ruling import go_through, rule
 from memory.settings import PROVIDERS, settings
 from memory.showing import expand, show
 from memory.telling import handoff, standup
-from memory.writing import checkpoint, edit, forget, learn, restore, switch
+from memory.writing import checkpoint, edit, forget, learn, switch
 
 MODELS = tuple(name for name in PROVIDERS if name != "extract")
 CONFIDENCES = ("low", "medium", "high")
@@ -239,7 +240,15 @@ VERBS: dict[str, Verb] = {
     "forget": Verb(forget, "ID", "move a record to the archive", (
         flag("--hard", help="remove it for good"), flag("--yes", help="without asking"),
         opt("--reason", metavar="WHY", help="for the archive's log"))),
-    "restore": Verb(restore, "ID", "bring a record back"),
+    "restore": Verb(restore, "ID|FILE", "bring a record back from the archive, or everything from a backup", (
+        opt("--into", metavar="DIR", help="FILE: into this empty directory, as a home of its own"),
+        flag("--merge", help="FILE: beside what is there, which stays"),
+        flag("--replace", help="FILE, with --merge: files that differ too; the old ones go to the archive"),
+        flag("--trust", help="FILE: its approvals too, in a terminal"),
+        flag("--dry-run", help="FILE: say what would be written"))),
+    "backup": Verb(backup, "[FILE]", "keep everything in one file", (
+        opt("--workspace", metavar="NAME", help="only this workspace and its receipts"),
+        flag("--shared", help="the repository's .dayleaf too"))),
     "upkeep": Verb(upkeep, "", "merge what says the same, archive what is old", (
         flag("--apply", help="do it; without it the plan is printed"),
         opt("--only", type=choice(("expiry", "duplicates")), metavar="WAY", help="expiry or duplicates alone"),

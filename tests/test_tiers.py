@@ -13,7 +13,8 @@ MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing reader store trust"
-              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked journal",
+              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked journal"
+              " backup restoration",
     "CAPTURE": "shell transcript facts fixes lessons checkpoint outline progress capture recovery backfill claudememory",
     "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar"
               " nearest queries vectors links",
@@ -23,7 +24,7 @@ TIERS = {
               " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
               " statements harvest checks templates review running graph used candidates contradictions upkeep",
     "COMMAND": "call arguments settings writing reading showing distilling indexing maintaining cli telling harvesting planning authoring ruling"
-              " deciding resourcing linking importing judging",
+              " deciding resourcing linking importing judging auditing",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}
