@@ -1,161 +1,190 @@
-"""The verbs of what must stand, must not stand, and must last: audit, redact, backup, restore."""
+"""The verbs of what must not stand: audit, redact."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from typing import Any
 
-from memory import backup as backups
-from memory import files, lookup, paths, restoration, terminal
-from memory.call import Call, need_person, warn
+from memory import files, terminal
+from memory.call import Call, confirmed, read_stdin, warn
 from memory.errors import StoreError, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.backup import Backup
-    from memory.restoration import Restored, Step, Target
-
-MOST_LISTED = 20  # files that a plan names
-
-
-# ---- backup and restore
-
-def backup(call: Call) -> int:
-    """Write everything into one file."""
-    if len(call.words) > 1:
-        raise UsageError("backup wants one FILE, not %d words" % len(call.words))
-    place, name = call.place, call.options.workspace or ""
-    places = lookup.workspaces(place, name) if name not in ("", "all") else []
-    if len(places) > 1:
-        raise UsageError("several workspaces are called '%s': %s; name one whole" % (name, ", ".join(p.key for p in places)))
-    target = os.path.abspath(call.words[0]) if call.words else backups.free_name(os.getcwd(), call.now)
-    with call.spinner("writing the backup") as spinner:
-        made = backups.write(place, target, call.now, places[0].key if places else "", bool(call.options.shared), _steps(spinner))
-    if call.options.shared and not any(kept.name.startswith(backups.SHARED + "/") for kept in made.files):
-        warn("there is no shared tier here; the backup is without one")
-    size = os.stat(target).st_size
-    lines = ["backed up %s (%s bytes) to %s" % (terminal.count(len(made.files), "file"), "{:,}".format(size), target),
-             *("  left out %s: %s" % (terminal.one_line(name), why) for name, why in made.left),
-             *(["  %s went meanwhile" % terminal.count(made.vanished, "file")] if made.vanished else []),
-             "  it was read back and holds what it says; `dayleaf restore FILE` brings it back"]
-    return call.answer({"file": target, "bytes": size, "files": len(made.files), "vanished": made.vanished,
-                        "left": [list(row) for row in made.left]}, lines)
-
-
-def _steps(spinner: terminal.Spinner) -> Any:
-    step = spinner.step
-
-    def told(done: int, of: int) -> None:
-        spinner.step = "%s: %d of %d" % (step, done, of)
-
-    return told
-
-
-def restore(call: Call) -> int:
-    """Bring a record back from the archive, or everything from the file of a backup."""
-    from memory import writing
-
-    if not (len(call.words) == 1 and backups.is_backup(call.words[0])):
-        given = [name for name in ("into", "merge", "replace", "trust", "dry_run") if getattr(call.options, name)]
-        if given:
-            raise UsageError("--%s goes with the file of a backup: `dayleaf restore FILE`" % given[0].replace("_", "-"))
-        return writing.restore(call)
-    path = os.path.abspath(call.words[0])
-    with call.spinner("reading the backup"):
-        found = backups.inspect(path)
-        target, empty = _target(call, path)
-        plan = restoration.plan(found, target)
-    note = restoration.foreign(found, target)
-    if call.options.dry_run:
-        return call.answer(_planned(found, plan, False), [*_plan_lines(plan, note), "nothing was written (--dry-run)"])
-    if not empty and not call.options.merge and restoration.counts(plan)[restoration.SAME] < len(plan):
-        call.answer(_planned(found, plan, False), _plan_lines(plan, note))
-        raise StoreError("%s holds files already; --merge writes the new ones, with --replace those that differ too, "
-                         "--into DIR restores elsewhere" % target.home)
-    return _restore(call, path, found, plan, target)
-
-
-def _target(call: Call, path: str) -> tuple[Target, bool]:
-    """Return where a backup goes, and whether nothing is there yet; raises UsageError."""
-    options, place = call.options, call.place
-    if options.replace and not options.merge:
-        raise UsageError("--replace goes with --merge")
-    if options.into and (options.merge or options.trust):
-        raise UsageError("--into wants an empty directory, and neither --merge nor --trust")
-    if options.into:
-        home = files.real(os.path.abspath(options.into).rstrip("/") or "/")
-        if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
-            raise UsageError("--into %s: it is no empty directory; name another one" % home)
-        return restoration.Target(home, "", True), True
-    if options.trust:
-        need_person(call, "approvals", "restore --trust %s" % path)
-    empty = restoration.is_empty(place.home)
-    trusted = bool(options.trust) or (empty and not call.env.get("CLAUDECODE"))
-    return restoration.Target(place.home, place.shared if place.git else "", trusted), empty
-
-
-def _restore(call: Call, path: str, found: Backup, plan: list[Step], target: Target) -> int:
-    """Write what the plan says, and bring the index up to date."""
-    from memory import indexer
-
-    files.make_folder(target.home)
-    place = paths.Place(target.home, call.place.key, "", "", "", "") if call.options.into else call.place
-    with call.spinner("restoring") as spinner:
-        done = restoration.apply(path, found, plan, target, place, call.now, bool(call.options.replace), _steps(spinner))
-        if not call.options.into:
-            indexer.refresh(call.place, call.now)
-    for problem in done.problems:
-        warn(problem)
-    call.answer({**_planned(found, plan, True), "home": target.home, "written": done.written, "joined": done.joined,
-                 "replaced": done.replaced, "problems": done.problems}, _restored_lines(plan, target, done, found))
-    return 1 if done.problems else 0
-
-
-def _planned(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]:
-    return {"made": found.made, "workspace": found.workspace, "applied": applied, "counts": restoration.counts(plan),
-            "files": [{"name": step.kept.name, "path": step.path, "state": step.state} for step in plan]}
-
-
-def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
-    told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
-    lines = ["%-9s  %s" % (step.state, terminal.one_line(step.path)) for step in told[:MOST_LISTED]]
-    more = len(told) - MOST_LISTED
-    number = restoration.counts(plan)
-    sums = "%s: %d new, %d the same, %d different, %d that lack lines" % (
-        terminal.count(len(plan), "file"), number[restoration.NEW], number[restoration.SAME], number[restoration.DIFFERENT],
-        number[restoration.BEHIND])
-    return [*lines, *(["… and %d more; --json lists all" % more] if more > 0 else []), sums,
-            *_left_lines(plan), *([note] if note else [])]
-
-
-def _left_lines(plan: Iterable[Step]) -> list[str]:
-    if any(step.state == restoration.LEFT for step in plan):
-        return ["its approvals are left out: they let rules bind and scripts run; in a terminal --trust joins them"]
-    return []
-
-
-def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Backup) -> list[str]:
-    number = restoration.counts(plan)
-    kept = number[restoration.DIFFERENT] - done.replaced
-    made = found.made[:16].replace("T", " ")
-    said = "restored %s into %s (made %s)" % (terminal.count(done.written, "file"), target.home, made)
-    parts = [*(["%d were there" % number[restoration.SAME]] if number[restoration.SAME] else []),
-             *(["%d ledgers got the lines they lacked" % done.joined] if done.joined else []),
-             *(["%d replaced, the old ones are in the archive" % done.replaced] if done.replaced else []),
-             *(["%d differ and stay; --merge --replace replaces them" % kept] if kept else [])]
-    note = restoration.foreign(found, target)
-    return [said, *("  " + line for line in (*parts, *_left_lines(plan), *([note] if note else [])))]
+    from memory.erasure import Erased, Holder
+    from memory.records import Record
+    from memory.traces import Finder
 
 
 def redact(call: Call) -> int:
     """Take secrets out of stdin, or a text out of everything that dayleaf keeps."""
     from memory import indexing
 
-    if call.words in ([], ["-"]) or call.options.batch:
+    options = call.options
+    if options.batch or call.words in ([], ["-"]):
+        if options.text is not None or options.regex or options.everywhere or options.apply:
+            raise UsageError("redact wants the ID of a record that holds the text")
         return indexing.redact(call)
-    raise UsageError("redact wants `-`")
+    return _erase(call, call.one("ID"))
+
+
+def _erase(call: Call, id: str) -> int:
+    from memory import erasure, indexer, traces
+
+    record = _wanted(call, id)
+    own = frozenset({call.place.path(record.name)})
+    texts = _texts(call, record)
+    found = traces.finder(texts)
+    why = erasure.refusal(found, call.place)
+    if why:
+        raise UsageError("this text cannot be taken out: %s; name more of it" % why)
+    with call.spinner("searching") as spinner:
+        def told(done: int) -> None:
+            spinner.step = "searching: %s" % terminal.count(done, "file")
+
+        searched, held = erasure.search(call.place, found, own, told)
+        elsewhere = _transcripts(call, found)
+    everywhere = bool(call.options.everywhere)
+    others = [one for one in held if one.role == erasure.OTHER]
+    lines = [*_held_lines(call, found, held), "%s of %s hold it, %s in all" % (
+        len(held), terminal.count(searched, "file"), terminal.count(sum(one.trace.hits for one in held), "time"))]
+    if not call.options.apply:
+        print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
+        if not confirmed("take it out of %s? type yes: " % terminal.count(len(erasure.reached(held, everywhere)), "file")):
+            return _planned_erasure(call, found, held, others)
+        everywhere = everywhere or bool(others and confirmed("and out of %s? type yes: " % terminal.count(
+            len(others), "other record")))
+    with call.spinner("taking it out") as spinner:
+        done = erasure.apply(call.place, found, held, own, everywhere, call.now)
+        indexer.build(call.place, call.now)
+    return _erased(call, found, held, done, elsewhere)
+
+
+def _wanted(call: Call, id: str) -> Record:
+    """Find the record of an id, in the archive too; raises StoreError."""
+    store = call.store()
+    try:
+        return store.find(id)
+    except StoreError as unknown:
+        try:
+            return store.find_archived(id)
+        except StoreError:
+            raise unknown from None
+
+
+def _texts(call: Call, record: Record) -> dict[str, str]:
+    """Return what is to be taken out, each with its mark; raises UsageError, StoreError."""
+    from memory import redact as finder
+    from memory import traces
+
+    raw = call.store().raw(record.name).decode("utf-8", "surrogateescape")
+    key, named = call.place.key, _named(call)
+    if not named:
+        found = finder.secrets(raw, call.settings["redact.allow"], key)
+    elif call.options.regex:
+        found = {text: finder.marker("text", text, key) for text in _matches(call, named, raw)}
+    else:
+        found = {named: finder.marker("text", named, key)}
+    short = [text for text in found if len(text.strip()) < traces.SHORTEST]
+    if short and (named or len(short) == len(found)):
+        raise UsageError("a text of less than %d characters stands everywhere; name more of it" % traces.SHORTEST)
+    if not found:
+        raise StoreError("%s holds %s" % (record.id, "nothing that the expression matches; correct it" if named else
+                                          "no secret that is found by itself; `--text -` asks for the text or reads stdin"))
+    return {text: mark for text, mark in found.items() if text not in short}
+
+
+def _named(call: Call) -> str:
+    """Return the text that was named, "" for none: asked for without echo, or from stdin."""
+    said = call.options.text
+    if said is None:
+        if call.options.regex:
+            raise UsageError("--regex says what --text is; give --text too")
+        return ""
+    if said != "-":
+        warn("the text stands in your shell's history now; `--text -` asks for it, or reads it from stdin")
+    elif sys.stdin.isatty():
+        from getpass import getpass
+
+        said = getpass("the text (it is not shown): ")
+    else:
+        said = read_stdin().rstrip("\r\n")
+    if not said:
+        raise UsageError("an empty text; --text - reads it from stdin")
+    return str(said)
+
+
+def _matches(call: Call, expression: str, raw: str) -> list[str]:
+    """Return what a regular expression matches in the record and in all others; raises UsageError."""
+    import re
+
+    try:
+        wanted = re.compile(expression)
+    except re.error as error:
+        raise UsageError("--regex: %s; see docs.python.org/library/re" % error) from None
+    texts = [raw, *(found.title + "\n" + found.body for found in call.store().each())]
+    if not wanted.search(raw):
+        return []
+    return sorted({match[0] for text in texts for match in wanted.finditer(text) if match[0].strip()})
+
+
+def _transcripts(call: Call, found: Finder) -> list[str]:
+    """Return the host's own transcripts of this workspace that hold a text."""
+    from memory import backfill, erasure
+
+    sessions = [one for one in backfill.sessions(call.env) if isinstance(one, backfill.Session)]
+    folders = {os.path.dirname(one.path).rpartition("/")[2] for one in backfill.chosen(sessions, call.place, call.env, 0.0)}
+    return erasure.transcripts(found, call.env, sorted(folders))
+
+
+def _held_lines(call: Call, found: Finder, held: list[Holder]) -> list[str]:
+    return terminal.table([[one.role, "%dx" % one.trace.hits if one.trace.hits else "name", _shown(call, found, one.trace.path)]
+                           for one in held], "  ", (1,))
+
+
+def _shown(call: Call, found: Finder, path: str) -> str:
+    """Write a path without the text, which may stand in it."""
+    return terminal.one_line(found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace"))
+
+
+def _holders_json(call: Call, found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
+    return [{"path": _shown(call, found, one.trace.path), "role": one.role, "hits": one.trace.hits} for one in held]
+
+
+def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
+    more = ", --everywhere of the %s too" % terminal.count(len(others), "other record") if others else ""
+    value = {"applied": False, "held": _holders_json(call, found, held)}
+    return call.answer(value, ["nothing was changed: --apply takes it out%s" % more])
+
+
+def _erased(call: Call, found: Finder, before: list[Holder], done: Erased, elsewhere: list[str]) -> int:
+    """Say what was done, what the proof found, and what stands beyond reach."""
+    from memory import erasure, traces
+
+    for problem in done.problems:
+        warn(_shown(call, found, problem))
+    notes = ["the approval of %s held it and is gone: `dayleaf review`" % id for id in done.pending]
+    if any(call.place.shared and one.trace.path.startswith(call.place.shared + "/") for one in before):
+        notes.append("git still has what was committed: `git filter-repo --replace-text FILE` rewrites it")
+    notes += ["Claude Code's own transcript holds it, and is left as it is: " + _shown(call, found, path) for path in elsewhere]
+    if elsewhere:
+        notes.append("`dayleaf import transcripts` would read it there again")
+    remedies = {erasure.DERIVED: "what is derived follows the records",
+                erasure.OTHER: "--everywhere takes it out of other records too",
+                erasure.SETTINGS: "settings are yours: edit the file", erasure.FOREIGN: "no file of dayleaf's: edit or delete it"}
+    lines = ["took it out of %s" % terminal.count(done.changed, "file"), *("  " + note for note in notes),
+             "  backups that were made before still hold it",
+             "%d of %s hold it" % (len(done.held), terminal.count(done.searched, "file")),
+             *_held_lines(call, found, done.held),
+             *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
+             "  searched: every byte and name below %s%s, %s/runtime apart" % (
+                 call.place.home, " and " + call.place.shared if files.is_folder(call.place.shared) else "", call.place.home),
+             "  for the text " + traces.SEARCHED]
+    call.answer({"applied": True, "changed": done.changed, "pending": done.pending, "searched": done.searched,
+                 "held": _holders_json(call, found, done.held), "transcripts": [_shown(call, found, path) for path in elsewhere],
+                 "problems": [_shown(call, found, problem) for problem in done.problems]}, lines)
+    return 1 if done.held or done.problems else 0
 
 
 def audit(call: Call) -> int:

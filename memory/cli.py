@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from memory import __version__, clock, files, paths, terminal
 from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call, real, versions, whole
-from memory.auditing import backup, restore
+from memory.auditing import redact
 from memory.authoring import new
 from memory.call import Verb, closest, shown, warn
 from memory.distilling import distill
@@ -23,8 +23,9 @@ from memory.errors import DayleafError, UsageError
 from memory.harvesting import harvest
 from memory.importing import KINDS as IMPORTS
 from memory.importing import take
-from memory.indexing import INDEX, index, redact
+from memory.indexing import INDEX, index
 from memory.judging import feedback
+from memory.keeping import backup, restore
 from memory.linking import DEPTH, FORMATS, draw, link
 from memory.maintaining import undo, upkeep
 from memory.planning import plan
@@ -299,7 +300,11 @@ VERBS: dict[str, Verb] = {
         opt("--format", type=choice(FORMATS), help=", ".join(FORMATS)),
         flag("--dangling", help="only links that lead nowhere"),
         opt("--workspace", metavar="NAME", help="another workspace, or `all`"))),
-    "redact": Verb(redact, "-", "take secrets out of stdin", (flag("--batch", help="JSONL {id, text}"),)),
+    "redact": Verb(redact, "ID|-", "take a text out of everything that is kept, or secrets out of stdin", (
+        opt("--text", metavar="TEXT", help="ID: this text, `-` to be asked for it or for stdin; else the secrets that are found"),
+        flag("--regex", help="ID: --text is a regular expression"),
+        flag("--everywhere", help="ID: out of other records too"), flag("--apply", help="ID: do it without asking"),
+        flag("--batch", help="-: JSONL {id, text}"))),
     "config": Verb(settings, "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
     "workspace": Verb(workspace, "", "name the workspace and its tiers"),
 }

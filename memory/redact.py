@@ -53,6 +53,23 @@ def redact(text: str, allow: Sequence[str] = (), salt: str = "") -> Redacted:
     text: any length, ANSI escapes and line-number gutters are seen through.  allow: exact strings that may stay.
     salt: of the store, so that tags of two stores cannot be compared.  Redacting the result again changes nothing.
     """
+    return _redacted(text, allow, salt, {})
+
+
+def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, str]:
+    """Return every secret in a text with the marker that `redact` puts in its place: for who must find it elsewhere."""
+    values: Dict[str, str] = {}
+    _redacted(text, allow, salt, values)
+    return values
+
+
+def marker(kind: str, value: str, salt: str = "") -> str:
+    """Return what stands in a value's place: its kind and 16 bits of its salted SHA-256."""
+    return "[redacted:%s#%s]" % (kind, files.sha256((salt + "\0" + value).encode("utf-8", "surrogatepass"))[:4])
+
+
+def _redacted(text: str, allow: Sequence[str], salt: str, values: Dict[str, str]) -> Redacted:
+    """Redact a text, and note its values with their markers."""
     counts: Dict[Tuple[str, str], int] = {}
     while True:
         plain, cuts = _plain(text)
@@ -62,10 +79,11 @@ def redact(text: str, allow: Sequence[str] = (), salt: str = "") -> Redacted:
         parts: List[str] = []
         at = 0
         for start, end, kind in spans:
-            tag = files.sha256((salt + "\0" + plain[start:end]).encode("utf-8", "surrogatepass"))[:4]
+            mark = values[plain[start:end]] = marker(kind, plain[start:end], salt)
+            tag = mark[-5:-1]
             counts[kind, tag] = counts.get((kind, tag), 0) + 1
             first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
-            parts += (text[at:first], "[redacted:%s#%s]" % (kind, tag))
+            parts += (text[at:first], mark)
             at = last
         text = "".join(parts) + text[at:]
 
