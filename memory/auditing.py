@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from memory import files, terminal
-from memory.call import Call, confirmed, read_stdin, warn
+from memory.call import Call, confirmed, read_stdin, unknown_word, warn
 from memory.errors import StoreError, UsageError
 
 TYPE_CHECKING = False
@@ -15,6 +15,31 @@ if TYPE_CHECKING:
     from memory.erasure import Erased, Holder
     from memory.records import Record
     from memory.traces import Finder
+
+
+def audit(call: Call) -> int:
+    """Say what should not stand as it does, and what mends it."""
+    from memory import audit as auditor
+    from memory import lookup
+
+    for word in call.words:
+        if word not in auditor.SECTIONS:
+            raise unknown_word("audit", word, auditor.SECTIONS)
+    sections = [section for section in auditor.SECTIONS if section in call.words or not call.words]
+    places = lookup.workspaces(call.place, call.options.workspace or "")
+    found = []
+    with call.spinner("reading the records") as spinner:
+        def told(step: str) -> None:
+            spinner.step = step
+
+        for place in places:
+            found.append(auditor.audit(place, call.settings, call.now, sections, place is places[0], told))
+    one = auditor.Audited([finding for each in found for finding in each.findings], sum(each.records for each in found),
+                          sorted({note for each in found for note in each.notes}))
+    call.answer({"workspaces": [place.key for place in places], "records": one.records, "counts": one.counts(sections),
+                 "notes": one.notes, "findings": [finding._asdict() for finding in one.findings]},
+                auditor.lines(one, sections, call.place.root, call.style()))
+    return 1 if one.findings and call.options.strict else 0
 
 
 def redact(call: Call) -> int:
@@ -185,8 +210,3 @@ def _erased(call: Call, found: Finder, before: list[Holder], done: Erased, elsew
                  "held": _holders_json(call, found, done.held), "transcripts": [_shown(call, found, path) for path in elsewhere],
                  "problems": [_shown(call, found, problem) for problem in done.problems]}, lines)
     return 1 if done.held or done.problems else 0
-
-
-def audit(call: Call) -> int:
-    """Say what should not stand as it does."""
-    return 0 if sys else 1

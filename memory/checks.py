@@ -99,11 +99,11 @@ def one(name: str, data: bytes, path: str, place: Place, config: Config, linked:
         return [Fault(path, 1, True, "not UTF-8 text", "save it as UTF-8")]
     record, lines = records.from_bytes(name, data[:READ_LIMIT], 0.0), frontmatter.key_lines(data)
     text = data.decode("utf-8-sig", "replace")
-    rows = [*_read(record, lines), *_size(record, data), *_keys(record, lines), *_versions(record, lines),
+    rows = [*_read(record, lines), *size_rows(record, data), *_keys(record, lines), *_versions(record, lines),
             *_hidden(text)]
     rows += _links(record, text, lines, linked)
     rows += _resource(record, lines, place) if record.kind == "resource" else []
-    rows += _secrets(text, config, place.key) if secrets else []
+    rows += secret_rows(text, config["redact.allow"], place.key) if secrets and config["redact.enabled"] else []
     twins = [twin for twin in linked.names.get(record.id, ()) if twin != name]
     if twins:
         rows.append((lines.get("id", 1), True, "the id %s stands in %s too" % (record.id, _path(place, twins[0])),
@@ -129,7 +129,8 @@ def _read(record: Record, lines: dict[str, int]) -> list[Row]:
     return rows
 
 
-def _size(record: Record, data: bytes) -> list[Row]:
+def size_rows(record: Record, data: bytes) -> list[Row]:
+    """Say where a record is longer than what reads it takes.  data: its file's bytes."""
     first = frontmatter.parse(data[:READ_LIMIT]).head_lines + 1
     if len(data) > READ_LIMIT:
         return [(data.count(b"\n", 0, READ_LIMIT) + 1, True, "only the first 1 MiB of %.1f is read" % (len(data) / READ_LIMIT),
@@ -172,10 +173,9 @@ def _hidden(text: str) -> list[Row]:
     return [(text.count("\n", 0, found[0].start()) + 1, True, what, "remove what no reader can see")]
 
 
-def _secrets(text: str, config: Config, salt: str) -> list[Row]:
-    if not config["redact.enabled"]:
-        return []
-    done = redact.redact(text, config["redact.allow"], salt)
+def secret_rows(text: str, allow: Sequence[str], salt: str) -> list[Row]:
+    """Find secrets and private parts.  allow: strings that may stay.  salt: a place's key."""
+    done = redact.redact(text, allow, salt)
     rows = []
     for found in done.found:
         at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))
@@ -189,7 +189,7 @@ def _secrets(text: str, config: Config, salt: str) -> list[Row]:
 def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> list[Row]:
     rows, source = list[Row](), links.node(record)
     for link in record.links:
-        line = _line_of(link.target, text, lines.get("links", 1))
+        line = line_of(link.target, text, lines.get("links", 1))
         edge = links.edge(source, link.relation, link.target, linked.targets, linked.away)
         if edge.wrong:
             known = link.relation in links.RELATIONS
@@ -208,7 +208,7 @@ def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> l
     return rows
 
 
-def _line_of(target: str, text: str, start: int) -> int:
+def line_of(target: str, text: str, start: int) -> int:
     """Return the line from `start` on that names a target, else `start`."""
     return next((number for number, line in enumerate(text.split("\n"), 1) if number >= start and target in line), start)
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 
 from memory import __version__, clock, files, paths, terminal
 from memory.arguments import KINDS, choice, flag, kinds, opt, parser, read_call, real, versions, whole
-from memory.auditing import redact
+from memory.auditing import audit, redact
 from memory.authoring import new
 from memory.call import Verb, closest, shown, warn
 from memory.distilling import distill
@@ -256,6 +256,9 @@ VERBS: dict[str, Verb] = {
         flag("--contradictions", help="list learnings and rules that cannot both hold"),
         flag("--clock-is-right", help="expire although clock and records are far apart"))),
     "undo": Verb(undo, "", "take the last upkeep back"),
+    "audit": Verb(audit, "[SECTION…]", "say what should not stand as it does, and what mends it", (
+        opt("--workspace", metavar="NAME", help="another workspace, or `all`"),
+        flag("--strict", help="status 1 where anything is found"))),
     "new": Verb(new, "rule|learning|resource|plan [TITLE]", "write a record in $EDITOR", (
         flag("--shared", help="in the repository"), flag("--global", dest="tier_global", help="for every project"),
         flag("--replace", help="plan: drop the plan that is active"),

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from memory import (
+    audit,
     clock,
     config,
     contexttags,
@@ -54,7 +55,7 @@ def gather(place: paths.Place, settings: config.Config, now: float) -> dict[str,
         "tiers": {paths.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
         "records": {kind: tiers for kind, tiers in counts.items() if tiers},
         "total": sum(n for tiers in counts.values() for n in tiers.values()), "tokens": tokens,
-        "index": index_state(place), "vectors": vectors.state(place),
+        "index": index_state(place), "vectors": vectors.state(place), "audit": audit.last(place),
         "backend": "lexical" + (" + vectors" if settings["recall.semantic"] else ""),
         "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
@@ -110,6 +111,7 @@ def lines(value: dict[str, Any], style: terminal.Style) -> list[str]:
     tags = [[terminal.one_line(tag["tag"]), "%g" % tag["weight"], terminal.one_line(tag["from"])] for tag in value["contextTags"]]
     if tags:
         out += ["", style.bold("Context tags"), *terminal.table(tags, "  ", (1,))]
+    out += ["", "last audit: " + audit.last_line(value["audit"])]
     if value["upkeep"]:
         out += ["", "upkeep %s; %s" % (value["upkeep"], upkeep.LOOK)]
     if changed:
