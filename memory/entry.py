@@ -56,9 +56,15 @@ def topic_names(record: Record) -> Tuple[str, ...]:
     if written or record.kind != "learning":
         return written
     title = record.title if record.meta.get("title") else record.name.rpartition("/")[2][:-3].replace("-", " ")
-    words = [word.strip("-./_").lower() for word in text.split(title)]
+    words = [word.strip("-./_").lower() for word in text.split(_without_marks(title))]
     return tuple(dict.fromkeys(word for word in words if len(word) > 1 and not word.isdigit() and word not in text.STOP
                                and text.stem(word) not in text.COMMON))[:TITLE_TOPICS]
+
+
+def _without_marks(said: str) -> str:
+    """Return a text without the marks that stand for secrets, `[redacted:token#1a2b]`: their words are no topic."""
+    first, *pieces = said.split("[redacted:")
+    return first + "".join(piece.partition("]")[2] for piece in pieces)
 
 
 def written_topics(record: Record) -> Tuple[str, ...]:

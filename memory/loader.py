@@ -205,16 +205,21 @@ def refusal(relevance: float, parts: Sequence[Tuple[str, float]], floor: float, 
     """Say why a learning is not pushed, or "".
 
     parts: what each matched term adds.  floor: `load.relevance`.  outside: the prompt's category, where no topic of the
-    learning belongs to it, else "".
+    learning belongs to it, else ""; a learning that shares an identifier with the prompt is in every category.
     """
     if relevance < floor:
         return "below %.2f" % floor
     strengths = [part for _, part in parts]
     if sum(part > WEAK for part in strengths) < 2 and max(strengths, default=0.0) < STRONG:
         return "one term alone"
-    if outside and relevance < floor * EXACT:
+    if outside and relevance < floor * EXACT and not any(map(is_exact, (term for term, _ in parts))):
         return "outside %s, below %.2f" % (outside, floor * EXACT)
     return ""
+
+
+def is_exact(term: str) -> bool:
+    """Tell whether a term is a whole identifier, path or file (`verify_token`, `src/jwt.py`): naming it is no coincidence."""
+    return "_" in term or "/" in term or "." in term
 
 
 def is_inside(category: str, prompt: str, topics: Sequence[str], routes: Sequence[str]) -> bool:

@@ -28,6 +28,7 @@ SECTIONS = 4  # of one record that get a second look
 CANDIDATES = 32  # records that get a second look
 TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
 FILTERED_READS = 3000  # files that filters on the text of records may read
+NOISE = 0.02  # share of the best score below which a hit is chance: one common word of many
 SCANNED = 2000  # newest records that a query of stop words alone is looked for in
 _KIND_WORDS = {form: kind for kind, forms in {
     "checkpoint": "checkpoint checkpoints", "learning": "learning learnings lesson lessons", "rule": "rule rules",
@@ -208,8 +209,11 @@ class _Task:
             if score > 0.0 and score > best.get(candidate.path, (0.0, 0))[0]:
                 best[candidate.path] = (score, i)
         hits = []
+        least = self.query.min_score
+        if least is None:
+            least = NOISE * max((score for score, _ in best.values()), default=0.0)
         for score, i in best.values():
-            if self.query.min_score is None or score >= self.query.min_score:
+            if score >= least:
                 c = pool[i]
                 hits.append(Hit(c.record, score, scored[i][1], rank.why(found[i], question), c.section, c.record.tokens,
                                 workspace=c.workspace, path=c.path))

@@ -45,17 +45,20 @@ def group(record: Record, key: str, decided: dict[trust.Approval, str], root: st
 def snippet(record: Record, words: str, columns: int) -> str:
     """Return the line of a record's body that says most about the words of a query, cut to `columns`.
 
-    Headings and a line that only repeats the title say nothing new; "" where there is no other.
+    A heading counts for the lines below it.  Headings themselves and a line that only repeats the title say nothing new; ""
+    where there is no other.
     """
     wanted = {term for term, _ in text.terms(words)} if words else set()
     title = one_line(record.title)
-    best, most = "", -1
+    best, most, above = "", -1, set[str]()
     for line, code in text.coded(record.body.split("\n", SNIPPET_LINES)[:SNIPPET_LINES]):
         bare = one_line(line).lstrip("#>*-+ ")
         fences = code and bare.startswith(("```", "~~~"))
+        if line.startswith("#") and not code:
+            above = wanted.intersection(text.tokens(bare))
         if not bare or bare == title or fences or (line.startswith("#") and not code):
             continue
-        found = len(wanted.intersection(text.tokens(bare)))
+        found = len(above | wanted.intersection(text.tokens(bare)))
         if found > most:
             best, most = bare, found
     return clip(best, columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from memory import clock, files, paths, terminal
 from memory.call import Call, confirmed, find, record_json, session_of, tier_of
@@ -221,7 +222,10 @@ def in_editor(call: Call, path: str) -> bytes | None:
     import shlex
     import subprocess
 
-    argv = shlex.split(call.env.get("VISUAL") or call.env.get("EDITOR") or "vi")
+    named = call.env.get("VISUAL") or call.env.get("EDITOR")
+    if not named and not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("no terminal to edit in; set EDITOR to what edits without one, or run this in a terminal")
+    argv = shlex.split(named or "vi")
     try:
         done = subprocess.call([*argv, path])
     except OSError as error:

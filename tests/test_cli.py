@@ -107,6 +107,21 @@ def test_an_edit_goes_through_the_editor(ok, home, tmp_path):
     assert "unchanged" in ok("edit", id, EDITOR="true")
 
 
+def test_no_editor_starts_where_nobody_sees_it(run, ok):
+    """Without a terminal and without EDITOR there is nothing to type into: one line says so."""
+    id = json.loads(ok("learn", "Prices are cents.", "--json"))["id"]
+    done = run("edit", id)
+    assert done.returncode == 2 and done.stderr == (
+        "dayleaf: no terminal to edit in; set EDITOR to what edits without one, or run this in a terminal\n")
+
+
+def test_what_a_heading_names_is_shown_from_below_it(project, run, ok):
+    """The line under the heading that the query names says more than the first line of the body."""
+    ok("learn", "-", stdin="Notes on money\n\n## Rounding\n\nHalf to even.\n\n## Überweisung\n\nSEPA takes a day.\n")
+    assert "SEPA takes a day." in ok("recall", "überweisung")
+    assert "Half to even." in ok("recall", "rounding")
+
+
 def test_a_section_of_a_record_is_shown_alone(run, ok):
     """--section takes a heading or a path of headings; a wrong one names the nearest."""
     body = "# Setup\nintro\n## Docker\nuse compose\n```\n# not a heading\n```\n## Local\nuse make\n"

@@ -462,3 +462,9 @@ def test_a_plan_that_is_done_is_no_active_plan(place, now):
     for i in (1, 2):
         vault.put(place, "p/plans/n%d.md" % i, "Plan %d" % i, "steps", kind="plan", status="done", created="2026-11-0%d" % (i + 1))
     assert [d.name for d in index.open_index(place).listed("plans")] == ["p/plans/n0.md"]
+
+
+def test_what_stands_for_a_secret_is_no_topic(now):
+    """The topics of a brief are words of people, not of redaction."""
+    record = records.from_bytes("p/learnings/x.md", b"---\ntitle: Key [redacted:cloud-key#7817] opened staging\n---\nx\n", now)
+    assert entry.topic_names(record) == ("key", "staging")

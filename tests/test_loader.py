@@ -239,3 +239,11 @@ def test_no_learning_is_pushed_where_the_user_wants_none(place, now):
     vault.learnings(place, 40)
     opened = vault.built(place, now)
     assert loader.choose(opened, "topic003 word003x1", "", vault.settings(load_top=0), set()).picks == []
+
+
+def test_an_identifier_in_the_prompt_is_in_every_category():
+    """A learning that names what the prompt names is not outside; words alone are, unless they are many."""
+    words, named = [("why", 0.7), ("fail", 0.7)], [("verify_token", 1.3), ("fail", 0.1)]
+    assert loader.refusal(1.3, words, 1.2, "auth") == "outside auth, below 1.50"
+    assert loader.refusal(1.3, named, 1.2, "auth") == ""
+    assert loader.refusal(1.1, named, 1.2, "auth") == "below 1.20"
