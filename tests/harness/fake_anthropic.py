@@ -31,15 +31,14 @@ from __future__ import annotations
 
 import json
 import re
-import socket
-import sys
 import threading
 import time
 import uuid
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-SECRET_HEADERS = {"x-api-key", "authorization", "cookie"}
+from harness.loopback import Fake, FakeServer
+
 BUILTIN_RULES = [
     {"when": {"text": r"create a detailed summary of (the|this) conversation"
                       r"|detailed summary of the conversation so far"},
@@ -235,41 +234,11 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
-class FakeServer(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = True
-
-    def __init__(self, port: int, script: Script, log: str | None):
-        self.script, self.log_path, self.requests = script, log, []
-        self.log_lock = threading.Lock()
-        super().__init__(("127.0.0.1", port), Handler)
-
-    def handle_error(self, request: socket.socket, client_address: Any) -> None:
-        if not isinstance(sys.exc_info()[1], (BrokenPipeError, ConnectionResetError)):
-            super().handle_error(request, client_address)
-
-    def record(self, handler: Handler, body: Any, why: str, response: Any = None) -> None:
-        headers = {k.lower(): ("<redacted>" if k.lower() in SECRET_HEADERS else v) for k, v in handler.headers.items()}
-        with self.log_lock:
-            entry = {"n": len(self.requests) + 1, "ts": time.time(), "method": handler.command, "path": handler.path,
-                     "why": why, "headers": headers, "body": body, "response": response}
-            self.requests.append(entry)
-            if self.log_path:
-                with open(self.log_path, "a", encoding="utf8") as f:
-                    f.write(json.dumps(entry, ensure_ascii=False) + "\n")
-
-
-class FakeAnthropic:
+class FakeAnthropic(Fake):
     """In-process server for tests: `with FakeAnthropic(script) as api: ... api.requests`."""
 
     def __init__(self, script: dict[str, Any] | None = None, port: int = 0, log: str | None = None):
-        self.server = FakeServer(port, Script(script), log)
-        self.port = self.server.server_address[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-
-    @property
-    def requests(self) -> list[dict[str, Any]]:
-        return list(self.server.requests)
+        super().__init__(Handler, Script(script), port, log)
 
     def messages(self, tools: bool | None = None) -> list[dict[str, Any]]:
         """Bodies of the /v1/messages calls; tools=True keeps the agent loop, False the side calls."""
@@ -278,11 +247,3 @@ class FakeAnthropic:
 
     def set_script(self, script: dict[str, Any]) -> None:
         self.server.script = Script(script)
-
-    def __enter__(self) -> FakeAnthropic:
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        self.server.shutdown()
-        self.server.server_close()

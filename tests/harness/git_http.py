@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from harness.loopback import Served
 
-class GitHttp:
+
+class GitHttp(Served):
     def __init__(self, root: str, port: int = 0):
         class Handler(BaseHTTPRequestHandler):
             def log_message(self, *args: Any) -> None:
@@ -37,17 +38,9 @@ class GitHttp:
 
             do_GET = do_POST = serve
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-
-    def __enter__(self) -> GitHttp:
-        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        return self
-
-    def __exit__(self, *exc: Any) -> None:
-        self.server.shutdown()
-        self.server.server_close()
+        server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        server.daemon_threads = True
+        super().__init__(server)
 
 
 def bare_clone(src: str, dest: str) -> None:
