@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator, List, Mapping
 
-from memory import redact
 from memory.records import Record
 
 _SEPARATOR = "\n\x1e\n"
@@ -16,6 +15,8 @@ def clean(value: Any, config: Any, salt: str) -> Any:
     config: settings by key.  salt: of the tags that stand for secrets.  All texts are searched together: a value found
     in one of them is taken out of every other one.
     """
+    from memory import redact
+
     texts: List[str] = []
     _each_text(value, texts.append)
     texts = [redact.strip_private(text) for text in texts]
@@ -29,11 +30,15 @@ def clean(value: Any, config: Any, salt: str) -> Any:
 
 def without_private(record: Record) -> Record:
     """Return a record without its private parts: before anything takes its lines apart, and a tag loses its other half."""
+    from memory import redact
+
     return record.replaced(title=redact.strip_private(record.title), body=redact.strip_private(record.body))
 
 
 def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
     """Return a file's new bytes; where they hold a secret that the old ones did not, secrets are taken out of them."""
+    from memory import redact
+
     if not config["redact.enabled"]:
         return after
     allow = config["redact.allow"]
