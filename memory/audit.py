@@ -96,7 +96,7 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
     found: list[Finding] = []
     notes: list[str] = []
     if {"secrets", "suspicious", "oversize"} & set(sections):
-        found += (one for one in _texts(read, world, told) if one.section in sections)
+        found += _texts(read, sections, world, told)
     steps: dict[str, Callable[[], Iterable[Finding]]] = {
         "stale": lambda: _stale(read), "unused": lambda: _unused(read, notes), "duplicates": lambda: _duplicates(read),
         "contradictions": lambda: _contradictions(read), "dangling": lambda: _dangling(read)}
@@ -114,7 +114,7 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
 
 # ---- texts
 
-def _texts(read: _Read, world: bool, told: Told) -> Iterator[Finding]:
+def _texts(read: _Read, sections: Sequence[str], world: bool, told: Told) -> Iterator[Finding]:
     """Look into the bytes of every record, archived ones too for their secrets; then into settings and logs."""
     for number, record in enumerate(read.records):
         if not number % 100:
@@ -122,11 +122,16 @@ def _texts(read: _Read, world: bool, told: Told) -> Iterator[Finding]:
         with suppress(StoreError):
             data = read.store.raw(record.name)
             text = data.decode("utf-8-sig", "replace")
-            yield from _secrets(read, record, text)
-            for line, what in suspects.find(text):
+            yield from _secrets(read, record, text) if "secrets" in sections else ()
+            for line, what in suspects.find(text) if "suspicious" in sections else ():
                 yield read.finding("suspicious", record, line, what, "`dayleaf show %s`, then `edit` or `forget`" % record.id)
-            for line, _, what, remedy in checks.size_rows(record, data):
+            for line, _, what, remedy in checks.size_rows(record, data) if "oversize" in sections else ():
                 yield read.finding("oversize", record, line, what, "%s: `dayleaf edit %s`" % (remedy, record.id))
+    yield from _elsewhere(read, world) if "secrets" in sections else ()
+
+
+def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
+    """Look for secrets in the archive, and in what is no record."""
     for letter, move in sorted(read.store.away().values()):
         if letter != GLOBAL or world:
             with suppress(StoreError):

@@ -72,7 +72,7 @@ def _erase(call: Call, id: str) -> int:
         elsewhere = _transcripts(call, found)
     everywhere = bool(call.options.everywhere)
     others = [one for one in held if one.role == erasure.OTHER]
-    lines = [*_held_lines(call, found, held), "%s of %s hold it, %s in all" % (
+    lines = [*_held_lines(found, held), "%s of %s hold it, %s in all" % (
         len(held), terminal.count(searched, "file"), terminal.count(sum(one.trace.hits for one in held), "time"))]
     if not call.options.apply:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
@@ -163,23 +163,23 @@ def _transcripts(call: Call, found: Finder) -> list[str]:
     return erasure.transcripts(found, call.env, sorted(folders))
 
 
-def _held_lines(call: Call, found: Finder, held: list[Holder]) -> list[str]:
-    return terminal.table([[one.role, "%dx" % one.trace.hits if one.trace.hits else "name", _shown(call, found, one.trace.path)]
+def _held_lines(found: Finder, held: list[Holder]) -> list[str]:
+    return terminal.table([[one.role, "%dx" % one.trace.hits if one.trace.hits else "name", _shown(found, one.trace.path)]
                            for one in held], "  ", (1,))
 
 
-def _shown(call: Call, found: Finder, path: str) -> str:
+def _shown(found: Finder, path: str) -> str:
     """Write a path without the text, which may stand in it."""
     return terminal.one_line(found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace"))
 
 
-def _holders_json(call: Call, found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
-    return [{"path": _shown(call, found, one.trace.path), "role": one.role, "hits": one.trace.hits} for one in held]
+def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
+    return [{"path": _shown(found, one.trace.path), "role": one.role, "hits": one.trace.hits} for one in held]
 
 
 def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
     more = ", --everywhere of the %s too" % terminal.count(len(others), "other record") if others else ""
-    value = {"applied": False, "held": _holders_json(call, found, held)}
+    value = {"applied": False, "held": _holders_json(found, held)}
     return call.answer(value, ["nothing was changed: --apply takes it out%s" % more])
 
 
@@ -188,11 +188,11 @@ def _erased(call: Call, found: Finder, before: list[Holder], done: Erased, elsew
     from memory import erasure, traces
 
     for problem in done.problems:
-        warn(_shown(call, found, problem))
+        warn(_shown(found, problem))
     notes = ["the approval of %s held it and is gone: `dayleaf review`" % id for id in done.pending]
     if any(call.place.shared and one.trace.path.startswith(call.place.shared + "/") for one in before):
         notes.append("git still has what was committed: `git filter-repo --replace-text FILE` rewrites it")
-    notes += ["Claude Code's own transcript holds it, and is left as it is: " + _shown(call, found, path) for path in elsewhere]
+    notes += ["Claude Code's own transcript holds it, and is left as it is: " + _shown(found, path) for path in elsewhere]
     if elsewhere:
         notes.append("`dayleaf import transcripts` would read it there again")
     remedies = {erasure.DERIVED: "what is derived follows the records",
@@ -201,12 +201,12 @@ def _erased(call: Call, found: Finder, before: list[Holder], done: Erased, elsew
     lines = ["took it out of %s" % terminal.count(done.changed, "file"), *("  " + note for note in notes),
              "  backups that were made before still hold it",
              "%d of %s hold it" % (len(done.held), terminal.count(done.searched, "file")),
-             *_held_lines(call, found, done.held),
+             *_held_lines(found, done.held),
              *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
              "  searched: every byte and name below %s%s, %s/runtime apart" % (
                  call.place.home, " and " + call.place.shared if files.is_folder(call.place.shared) else "", call.place.home),
              "  for the text " + traces.SEARCHED]
     call.answer({"applied": True, "changed": done.changed, "pending": done.pending, "searched": done.searched,
-                 "held": _holders_json(call, found, done.held), "transcripts": [_shown(call, found, path) for path in elsewhere],
-                 "problems": [_shown(call, found, problem) for problem in done.problems]}, lines)
+                 "held": _holders_json(found, done.held), "transcripts": [_shown(found, path) for path in elsewhere],
+                 "problems": [_shown(found, problem) for problem in done.problems]}, lines)
     return 1 if done.held or done.problems else 0
