@@ -60,7 +60,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
         context.write_receipt(env, path, {
             "v": 1, "t": clock.iso(now), "event": "start", "source": source,
             "transcript": transcript if isinstance(transcript, str) else "", "brief": tag, "strategy": name,
-            "candidates": candidates, "chosen": shown, "chars": text.utf16(block),
+            "candidates": candidates, "chosen": shown, "chars": text.utf16(block), "tokens": text.count_tokens(block),
             "ms": context.elapsed_ms(now), "saved": saved})
     return block
 

@@ -230,7 +230,10 @@ VERBS: dict[str, Verb] = {
     "status": Verb(status, "", "show paths, counts, freshness, settings"),
     "doctor": Verb(doctor, "", "check everything, one verdict a line"),
     "check": Verb(check, "[FILE…]", "say what is wrong in record files"),
-    "stats": Verb(stats, "", "count records, pushes, model calls", (flag("--spend", help="what models cost"),)),
+    "stats": Verb(stats, "", "count and draw records, pushes, times, uses, model calls", (
+        opt("--since", metavar="WHEN", help="what happened since: 7d, a date, `Monday`"),
+        opt("--workspace", metavar="NAME", help="another workspace, or `all`"),
+        flag("--ascii", help="charts without block characters"), flag("--spend", help="what models cost"))),
     "index": Verb(index, "|".join(INDEX), "build, refresh, verify, show or export the index", (
         *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
         flag("--embeddings", help="build: vectors too"), VECTORS_BY,

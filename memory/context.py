@@ -38,14 +38,15 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
     said = ends(prompt)
     found, (choice, block, shown) = consult(place, event, env, "prompt index",
                                             lambda found: _chosen(found, event, said, settings, state))
-    saved = max(0, found.learning_tokens - text.count_tokens(block)) if block else 0
+    tokens = text.count_tokens(block)
+    saved = max(0, found.learning_tokens - tokens) if block else 0
     if path:
         identity = event.get("prompt_id")
         write_receipt(env, path, {
             "v": 1, "t": clock.iso(now), "event": "prompt", "prompt": paths.safe_id(identity),
             "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy,
-            "candidates": choice.candidates, "chosen": shown, "chars": text.utf16(block), "ms": elapsed_ms(now),
-            "saved": saved})
+            "candidates": choice.candidates, "chosen": shown, "chars": text.utf16(block), "tokens": tokens,
+            "ms": elapsed_ms(now), "saved": saved})
     return output("UserPromptSubmit", block, ""), found.stale or scan_due(place, now)
 
 

@@ -117,6 +117,13 @@ def used_in(ledger: Ledger, session: str) -> Set[Tuple[str, str]]:
     return found
 
 
+def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:
+    """Yield the lines of a ledger that note a use, oldest first, as they stand; reads all of it.  Never raises."""
+    for block in _blocks(ledger.path, 0):
+        yield from (row for row in jsonio.rows(b"\n".join(line for line in block.split(b"\n") if b'"use"' in line))
+                    if row.get("event") == "use")
+
+
 def read(ledger: Ledger) -> Fold:
     """Fold a ledger, from its snapshot on where that fits; what is derived is written anew where it is due.  Never raises."""
     if not files.exists(ledger.path):

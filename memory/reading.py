@@ -175,12 +175,19 @@ def check(call: Call) -> int:
 
 
 def stats(call: Call) -> int:
-    """Count records, pushes, tokens saved and model calls."""
-    from memory import status as state
+    """Count records, pushes, tokens saved, times and model calls, and draw them."""
+    from memory import charts, drawn, figures, lookup, timewords
 
-    value = state.spending(call.place, call.settings, call.now) if call.options.spend else \
-        state.figures(call.place, call.settings, call.now)
-    return call.answer(value, state.figure_lines(value))
+    if call.words:
+        raise UsageError("stats wants no words, not '%s'; `--since` names a time" % shown(" ".join(call.words)))
+    if call.options.spend:
+        spent = figures.spending(call.place.home, call.settings, call.now)
+        return call.answer(spent, drawn.spend_lines(spent))
+    since = timewords.instant(call.options.since, call.now, clock.local_offset(call.now)) if call.options.since else 0.0
+    with call.spinner("counting"):
+        places = lookup.workspaces(call.place, call.options.workspace or "")
+        value = figures.figures(places, call.settings, call.now, since)
+    return call.answer(value, drawn.lines(value, call.style(), call.options.ascii or charts.is_plain(call.env)))
 
 
 def workspace(call: Call) -> int:

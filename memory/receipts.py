@@ -5,8 +5,8 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
     v 1, t ISO instant, event start | prompt | off | on
     start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
     prompt: prompt (the host's prompt id), query (8 hex of the prompt)
-    both:   strategy, candidates (how many were scored), chosen [[id, score, reason]], chars (UTF-16 units of the block),
-            ms, saved (tokens that loading every learning would have cost beyond this)
+    both:   strategy, candidates (how many were scored), chosen [[id, score, reason]], chars and tokens of the block (UTF-16
+            units; older receipts have no tokens), ms, saved (tokens that loading every learning would have cost beyond this)
 
 The file is the session's state too: what stands in it was shown, until a start by clear or compact, where the host drops
 its context.

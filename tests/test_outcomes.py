@@ -359,7 +359,7 @@ def test_show_and_stats_tell_what_became_of_a_record(twins, ok, now):
     assert (value["uses"], value["up"], value["down"]) == (3, 1, 0)
     figures = json.loads(ok("stats", "--json"))
     assert figures["mostUsed"] == {"b": 3} and "b" not in figures["leastUsed"] and len(figures["leastUsed"]) == 5
-    assert "most used" in ok("stats") and "b (3)" in ok("stats")
+    assert "Most used" in ok("stats") and "b (3)" in ok("stats")
 
 
 def test_a_last_use_ahead_of_the_clock_is_now(twins, ok):

@@ -13,7 +13,7 @@ MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
     "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing reader store trust"
-              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked journal"
+              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked journal attempts"
               " backup restoration traces suspects",
     "CAPTURE": "shell transcript facts fixes lessons checkpoint outline progress capture recovery backfill claudememory",
     "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar"
@@ -22,7 +22,8 @@ TIERS = {
               " linked marks expiry duplicates",
     "SPEAK": "render terminal results brief context shortcuts digest units cues likely extract account prompts proof providers"
               " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
-              " statements harvest checks templates review running graph used candidates contradictions upkeep erasure audit",
+              " statements harvest checks templates review running graph used candidates contradictions upkeep erasure audit"
+             " figures charts drawn",
     "COMMAND": "call arguments settings writing reading showing distilling indexing maintaining cli telling harvesting planning authoring ruling"
               " deciding resourcing linking importing judging auditing keeping",
 }

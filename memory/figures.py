@@ -1,0 +1,212 @@
+"""Figures of what is there and of what happened: counts, pushes, times, uses, spend; read from the records, the receipts and
+the ledgers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from memory import attempts, clock, config, ledger, paths, receipts, spend
+from memory.records import Record
+from memory.store import Store
+
+DAYS = 14  # of the calls that `stats --spend` lists
+MOST_USED = 5
+MOST_TOPICS = 20
+WEEKS, SESSIONS = 26, 30  # the last ones that are drawn
+WEEK = 7 * clock.DAY
+RANKS = 8  # ranks that are told apart; the rest is one
+UPTO = (5, 10, 20, 50, 100, 200, 500, 1000)  # milliseconds, the upper ends of the histogram's steps
+EVENTS = ("start", "prompt")
+
+
+class Session(NamedTuple):
+    """What one session got: its id, its first instant, and its receipts of starts and prompts."""
+
+    name: str
+    began: float
+    rows: list[dict[str, Any]]
+
+
+def figures(places: Sequence[paths.Place], settings: config.Config, now: float, since: float = 0.0) -> dict[str, Any]:
+    """Return what is there and what happened in some workspaces.
+
+    places: the present one first; records of the global tier count in it alone.  now: seconds since the epoch.  since: of what
+    happened only what is not older (seconds since the epoch); records are counted all, `new` says how many are not older.
+    """
+    found = [record for place in places for record in _records(place, settings, now, place is places[0])]
+    sessions = [session for place in places for session in _sessions(place, since)]
+    sessions.sort(key=lambda session: (session.began, session.name))
+    learnings = {record.id: record.created for record in found if record.kind == "learning" and record.accepted}
+    uses = [use for place in places for use in _uses(place, since, place is places[0])]
+    pushed = Counter(str(item[0]) for session in sessions for row in session.rows for item in _chosen(row))
+    folds: dict[str, int] = Counter(id for _, _, id in uses) if since else _folded(places, settings, now, {r.id for r in found})
+    there = {record.id for record in found}
+    least = sorted(learnings, key=lambda id: (folds.get(id, 0), -pushed.get(id, 0), learnings[id], id))[:MOST_USED]
+    named: dict[str, dict[str, Any]] = {
+        "mostPushed": _most(pushed), "mostUsed": _most({id: n for id, n in folds.items() if id in there}),
+        "leastUsed": {id: {"uses": folds.get(id, 0), "pushed": pushed.get(id, 0)} for id in least}}
+    shown = {id for some in named.values() for id in some}
+    topics = Counter(topic for record in found for topic in {*record.topics, *record.tags})
+    return {"workspaces": [place.key for place in places], "since": clock.iso(since) if since else "",
+            "records": dict(Counter(record.kind for record in found)), "new": sum(record.created >= since for record in found),
+            "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
+            "perWeek": _weeks(found, now), **_pushes(sessions), "ranks": _ranks(sessions, uses),
+            "hooks": _times(sessions, places, since), **named,
+            "titles": {record.id: record.title for record in found if record.id in shown},
+            "spend": spending(places[0].home, settings, now)["today"]}
+
+
+def _records(place: paths.Place, settings: config.Config, now: float, everyone: bool) -> Iterator[Record]:
+    """Yield the records of a workspace, those of the global tier where `everyone` says so, a double id once."""
+    seen: set[str] = set()
+    for record in Store(place, settings, now).each():
+        if (everyone or record.tier != paths.GLOBAL) and record.id not in seen:
+            seen.add(record.id)
+            yield record
+
+
+def _weeks(found: Sequence[Record], now: float) -> list[dict[str, Any]]:
+    """Return how many records were made in each of the last weeks, from Monday on, the oldest first."""
+    monday = clock.midnight(now) - clock.weekday(now) * clock.DAY
+    made = Counter(int((record.created - monday) // WEEK) for record in found)
+    return [{"week": clock.day(monday + at * WEEK), "records": made[at]} for at in range(1 - WEEKS, 1)]
+
+
+def _most(counted: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:MOST_USED])
+
+
+# ---- what was pushed
+
+def _sessions(place: paths.Place, since: float) -> Iterator[Session]:
+    folder = place.receipts("x").rpartition("/")[0]
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(".jsonl"))
+    except OSError:
+        return
+    for name in names:
+        try:
+            rows = [row for row in receipts.read(folder + "/" + name) if row.get("event") in EVENTS]
+        except OSError:
+            continue
+        dated = [(clock.parse(str(row.get("t"))) or 0.0, row) for row in rows]
+        kept = [pair for pair in dated if pair[0] >= since]
+        if kept:
+            yield Session(name[:-6], kept[0][0], [row for _, row in kept])
+
+
+def _chosen(row: dict[str, Any]) -> list[list[Any]]:
+    chosen = row.get("chosen")
+    return [item for item in chosen if isinstance(item, list) and item] if isinstance(chosen, list) else []
+
+
+def _tokens(row: dict[str, Any]) -> int:
+    """Return the tokens of a block; a receipt of before says characters alone, of which four are one."""
+    return _whole(row["tokens"]) if "tokens" in row else -(-_whole(row.get("chars")) // 4)
+
+
+def _pushes(sessions: Sequence[Session]) -> dict[str, Any]:
+    rows = [row for session in sessions for row in session.rows]
+    prompts = [row for row in rows if row.get("event") == "prompt"]
+    chars = sum(_whole(row.get("chars")) for row in rows)
+    tokens = [{"session": session.name, "began": clock.iso(session.began), "tokens": sum(map(_tokens, session.rows)),
+               "characters": sum(_whole(row.get("chars")) for row in session.rows)} for session in sessions]
+    return {"sessions": len(sessions), "prompts": len(prompts), "promptsGiven": sum(bool(_chosen(row)) for row in prompts),
+            "characters": chars, "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
+            "tokens": sum(row["tokens"] for row in tokens), "perSession": tokens[-SESSIONS:],
+            "tokensSaved": sum(_whole(row.get("saved")) for row in rows)}
+
+
+def _ranks(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """Return by rank how many records a prompt got there, and how many of these were then used; the last rank holds the rest.
+
+    uses: 8 hex of the session and of the prompt, and the record's id.
+    """
+    pushed: Counter[int] = Counter()
+    used: Counter[int] = Counter()
+    known = set(uses)
+    for session in sessions:
+        short = ledger.short(session.name)
+        for row in session.rows:
+            asked = ledger.short(str(row.get("prompt") or ""))
+            for rank, item in enumerate(_chosen(row) if row.get("event") == "prompt" else (), 1):
+                pushed[min(rank, RANKS)] += 1
+                used[min(rank, RANKS)] += (short, asked, str(item[0])) in known
+    return [{"rank": rank, "pushed": pushed[rank], "used": used[rank]} for rank in range(1, max(pushed, default=0) + 1)]
+
+
+def _times(sessions: Sequence[Session], places: Sequence[paths.Place], since: float) -> dict[str, Any]:
+    """Return by event how often it ran, its median and 95th percentile in milliseconds, and how many runs fell in each step."""
+    times: dict[str, list[int]] = {}
+    for session in sessions:
+        for row in session.rows:
+            times.setdefault(str(row["event"]), []).append(_whole(row.get("ms")))
+    for place in places:
+        for instant, trigger, took in attempts.timings(place):
+            if instant >= since:
+                times.setdefault("capture " + trigger, []).append(took)
+    return {event: {"runs": len(ms), "p50": percentile(ms, 50), "p95": percentile(ms, 95), "histogram": histogram(ms)}
+            for event, ms in sorted(times.items(), key=lambda item: (item[0].startswith("capture"), item[0]))}
+
+
+def histogram(values: Sequence[int]) -> list[dict[str, Any]]:
+    """Return how many values fall in each step of UPTO, from the first to the last that holds one; `upto` is None above all."""
+    steps = [next((at for at, top in enumerate(UPTO) if value <= top), len(UPTO)) for value in values]
+    held = Counter(steps)
+    return [{"upto": UPTO[at] if at < len(UPTO) else None, "runs": held[at]} for at in range(min(steps), max(steps) + 1)] \
+        if steps else []
+
+
+def percentile(values: Sequence[int], percent: int) -> int:
+    """Return the nearest-rank percentile of some values; 0 for none."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0
+
+
+def _whole(value: Any) -> int:
+    return int(value) if isinstance(value, (int, float)) and value - value == 0 else 0
+
+
+# ---- what was used, and what it cost
+
+def _books(place: paths.Place, everyone: bool) -> Sequence[ledger.Ledger]:
+    """Return the ledgers of a workspace; the global tier's belongs to every one, and counts in the first alone."""
+    return ledger.ledgers(place)[:2 if everyone else 1]
+
+
+def _uses(place: paths.Place, since: float, everyone: bool) -> Iterator[tuple[str, str, str]]:
+    for book in _books(place, everyone):
+        for row in ledger.uses(book):
+            if (clock.parse(str(row.get("t"))) or 0.0) >= since:
+                yield str(row.get("session") or ""), str(row.get("prompt") or ""), str(row.get("id"))
+
+
+def _folded(places: Sequence[paths.Place], settings: config.Config, now: float, ids: set[str]) -> dict[str, int]:
+    """Return how often each record was used ever; what was merged counts for the record that stands for it."""
+    tallies = []
+    for place in places:
+        successors = Store(place, settings, now).successors()
+        tallies.append({book.path: ledger.followed(ledger.read(book), successors) for book in _books(place, place is places[0])})
+    return ledger.joined(tallies, ids)[0]
+
+
+def spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
+    """Return today's model calls (UTC) beside their caps, and those of the last days by provider.
+
+    home: dayleaf's directory.  now: seconds since the epoch.  Raises OSError.
+    """
+    spent = spend.today(home, now)
+    calls, tokens = int(settings["distill.dailyCalls"]), int(settings["distill.dailyTokens"])
+    used = spent.tokens_in + spent.tokens_out + spent.planned
+    return {"today": {**_spent(spent), "mostCalls": calls, "mostTokens": tokens, "callsLeft": max(calls - spent.calls, 0),
+                      "tokensLeft": max(tokens - used, 0)},
+            "days": [{"day": day, "provider": provider, **_spent(total)} for day, provider, total in spend.daily(
+                home, clock.midnight(now) - (DAYS - 1) * clock.DAY, clock.midnight(now) + clock.DAY)]}
+
+
+def _spent(total: spend.Totals) -> dict[str, Any]:
+    return {"calls": total.calls, "failed": total.failed, "unknown": total.unknown, "tokensIn": total.tokens_in,
+            "tokensOut": total.tokens_out, "dollars": round(total.cost, 4)}
