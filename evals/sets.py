@@ -1,4 +1,4 @@
-"""Sets of documents, queries and relevance: read, written as memories, scored.
+"""Sets of documents, queries and relevance: read, and written as memories; scored as the product scores (memory/scoring.py).
 
 A set is a folder with docs, queries and qrels as .jsonl or .jsonl.gz:
 
@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
-import random
-import re
-from collections import Counter, defaultdict
+import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-STOP = frozenset(
-    "a an the and or of to in on at by for with about from as is are was were be been do does did have has had what which who "
-    "when where why how that this these those it its i you we they he she not no so than can could would should will may".split())
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from memory.scoring import STOP, misspelt, score, word_count, words  # noqa: F401  (for the scripts beside this one)
+
 Doc = dict[str, Any]
 
 
@@ -58,35 +57,3 @@ def write(docs: list[Doc], root: Path) -> None:
                 "created": doc.get("ts") or None, "session": doc.get("session"), "speaker": doc.get("speaker"), "order": number}
         head = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in meta.items() if value is not None)
         (folder / f"{number:06d}.md").write_text(f"---\n{head}---\n\n{doc['text']}\n", encoding="utf-8")
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text that are no stop words, or all where nothing else is there."""
-    found = re.findall(r"\w+", text.lower())
-    return [word for word in found if word not in STOP] or found
-
-
-def misspelt(text: str, seed: str) -> str:
-    """Make one edit (swap, drop, double or change a letter) in a quarter of a query's words of five letters and more."""
-    rng = random.Random(seed)
-    parts = re.split(r"(\s+)", text)
-    long = [i for i, part in enumerate(parts) if len(part) >= 5 and part.isalpha()]
-    for i in rng.sample(long, math.ceil(len(long) / 4)):
-        word = parts[i]
-        at = rng.randrange(1, len(word) - 1)
-        parts[i] = rng.choice((word[:at] + word[at + 1] + word[at] + word[at + 2:], word[:at] + word[at + 1:],
-                               word[:at] + word[at] + word[at:], word[:at] + rng.choice("aeiourstln") + word[at + 1:]))
-    return "".join(parts)
-
-
-def score(answers: dict[str, list[str]], queries: list[Doc], wanted: dict[str, dict[str, float]]) -> Counter[str]:
-    """Return the sums of recall at 1, 5 and 10, reciprocal rank and nDCG at 10 over the queries."""
-    out: Counter[str] = Counter()
-    for query in queries:
-        want, got = wanted[query["id"]], answers.get(query["id"], [])
-        for k in (1, 5, 10):
-            out[f"r@{k}"] += sum(id_ in want for id_ in got[:k]) / len(want)
-        out["mrr"] += next((1 / (i + 1) for i, id_ in enumerate(got[:10]) if id_ in want), 0)
-        ideal = sum(gain / math.log2(i + 2) for i, gain in enumerate(sorted(want.values(), reverse=True)[:10]))
-        out["ndcg"] += sum(want.get(id_, 0) / math.log2(i + 2) for i, id_ in enumerate(got[:10])) / ideal
-    return out

@@ -20,6 +20,7 @@ from memory.authoring import new
 from memory.call import Verb, closest, shown, warn
 from memory.distilling import distill
 from memory.errors import DayleafError, UsageError
+from memory.evaluating import evaluate
 from memory.harvesting import harvest
 from memory.importing import KINDS as IMPORTS
 from memory.importing import take
@@ -234,6 +235,10 @@ VERBS: dict[str, Verb] = {
         opt("--since", metavar="WHEN", help="what happened since: 7d, a date, `Monday`"),
         opt("--workspace", metavar="NAME", help="another workspace, or `all`"),
         flag("--ascii", help="charts without block characters"), flag("--spend", help="what models cost"))),
+    "eval": Verb(evaluate, "[FILE…]", "measure recall by your own questions", (
+        flag("--template", help="draft such questions from your records, in FILE"),
+        flag("--strict", help="status 1 below the floor that the file names"),
+        flag("--misses", help="list what was not found"))),
     "index": Verb(index, "|".join(INDEX), "build, refresh, verify, show or export the index", (
         *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
         flag("--embeddings", help="build: vectors too"), VECTORS_BY,

@@ -44,7 +44,7 @@ DEFAULTS: Values = {
     "context.tags": [],  # "name" or "name=weight": context tags that always count (contexttags.py)
     "recall.limit": 10,
     "recall.semantic": False,  # rank with vectors too, as `--semantic` does (semantic.py)
-    "recall.without": [],  # parts of a score that are left out: recency frequency context outcomes version tags latest source
+    "recall.without": [],  # what is left out of a score: recency frequency context outcomes version tags latest source fuzzy
     "recall.rerank": "factor",  # factor | weighted | none
     "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract
     "distill.model": "",

@@ -71,8 +71,9 @@ class Rarity(Dict[str, float]):
 class Terms:
     """The terms of a query with what the indexes say of them: weights, idf over all workspaces, neighbours of unknown ones."""
 
-    def __init__(self, said: str, shelves: Sequence[Shelf]):
-        """said: the text of a query.  shelves: the workspaces searched.  notes: lines for the user come out of it."""
+    def __init__(self, said: str, shelves: Sequence[Shelf], misspelt: bool = True):
+        """said: the text of a query.  shelves: the workspaces searched.  misspelt: unknown words are looked for as misspellings.
+        notes: lines for the user come out of it."""
         self._said, self._shelves = said, shelves
         self.notes: List[str] = []
         self._raws = text.split(said)
@@ -88,6 +89,8 @@ class Terms:
                 if not self.sequence or self.sequence[-1] != term:
                     self.sequence.append(term)
         self._vary()
+        if misspelt:
+            self._guess()
         self._trim()
 
     def _add(self, term: str, weight: float, word: str) -> None:
@@ -101,12 +104,15 @@ class Terms:
         return sum(shelf.df(term) for shelf in self._shelves)
 
     def _vary(self) -> None:
-        """Add the words that the query may have meant."""
+        """Add the short and long forms of the query's words."""
         for term, weight in [*self.weights.items(), *((term, UNKNOWN * weight) for term, weight in self._unknown.items())]:
             for other in shortforms.OTHERS.get(term, ()):
                 if self.df(other):
                     self._add(other, SHORT * weight, "%s~%s" % (term, other))
                     self._guessed.add(term)
+
+    def _guess(self) -> None:
+        """Add the words that unknown ones may be misspellings of."""
         for term, a, b in fuzzy.joined(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
         typed: Dict[str, str] = {}

@@ -179,7 +179,7 @@ class _Task:
             return self._newest(), ()
         if not any(text.expand(raw) for raw in text.split(self.query.text)):
             return self._scanned(), ()
-        terms = Terms(self.query.text, self.shelves)
+        terms = Terms(self.query.text, self.shelves, "fuzzy" not in self.searcher.settings["recall.without"])
         self.notes += [note for note in terms.notes if note not in self.notes]
         pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
         question = terms.question()

@@ -19,13 +19,13 @@ TIERS = {
     "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar"
               " nearest queries vectors links",
     "SELECT": "query fuzzy loader look rank timewords shelf semantic question shortforms lookup recall batch symbols naming claims excerpt"
-              " linked marks expiry duplicates",
+              " linked marks expiry duplicates scoring",
     "SPEAK": "render terminal results brief context shortcuts digest units cues likely extract account prompts proof providers"
               " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
               " statements harvest checks templates review running graph used candidates contradictions upkeep erasure audit"
-             " figures charts drawn",
+             " figures charts drawn goldens measured",
     "COMMAND": "call arguments settings writing reading showing distilling indexing maintaining cli telling harvesting planning authoring ruling"
-              " deciding resourcing linking importing judging auditing keeping",
+              " deciding resourcing linking importing judging auditing keeping evaluating",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}
