@@ -229,7 +229,8 @@ VERBS: dict[str, Verb] = {
     "on": Verb(switch, "", "push again", (SESSION, flag("--project", help="for everyone in this project"))),
     "off": Verb(switch, "", "push nothing more", (SESSION, flag("--project", help="for everyone in this project"))),
     "status": Verb(status, "", "show paths, counts, freshness, settings"),
-    "doctor": Verb(doctor, "", "check everything, one verdict a line"),
+    "doctor": Verb(doctor, "", "check everything, one verdict a line", (
+        flag("--fix", help="mend what is safe: permissions, leftovers, the index; no record"),)),
     "check": Verb(check, "[FILE…]", "say what is wrong in record files"),
     "stats": Verb(stats, "", "count and draw records, pushes, times, uses, model calls", (
         opt("--since", metavar="WHEN", help="what happened since: 7d, a date, `Monday`"),

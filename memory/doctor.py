@@ -6,42 +6,30 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any, Callable, NamedTuple
+from typing import Callable
 
-from memory import child, clock, config, contexttags, files, jsonio, ledger, paths, plans, status, terminal, upkeep, walk, why
-from memory.errors import ProviderError, UsageError
-from memory.records import Record
-from memory.store import Store
+from memory import checkup, child, config, contexttags, files, jsonio, paths, terminal, traces, why
+from memory.checkup import FAIL, OK, WARN, Check
+from memory.errors import UsageError
 
-OK, WARN, FAIL = "OK", "WARN", "FAIL"
 PACKAGES = (("yaml", "PyYAML", "frontmatter is read line by line"),
             ("rapidfuzz", "RapidFuzz", "misspelt words are not looked for"),
             ("numpy", "NumPy", "large indexes build slower"))
-MOST_FILES = 20  # files named one by one
-PROBE = 20.0  # seconds for a provider of vectors to answer
-RECENT = 7 * clock.DAY
-TEMP_AGE = 3600.0
 TIMEOUT = 10.0  # seconds for a child
-
-
-class Check(NamedTuple):
-    """One verdict: OK, WARN or FAIL; what was looked at; what was found; what to do ("" where nothing)."""
-
-    verdict: str
-    what: str
-    found: str
-    remedy: str = ""
 
 
 def examine(place: paths.Place, settings: config.Config, env: dict[str, str], now: float) -> list[Check]:
     """Return every verdict, in a fixed order; what a check cannot do is a WARN of its own, never an error."""
     steps: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
-        ("home", lambda: _home(place)), ("python", lambda: _python(place)), ("config", lambda: _config(place, settings)),
-        ("records", lambda: _records(place, settings, now)), ("index", lambda: _index(place)),
-        ("vectors", lambda: _vectors(place, settings, env)),
-        ("log", lambda: _log(place, now)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
-        ("command", lambda: _command(env)), ("ledgers", lambda: _ledgers(place)), ("temps", lambda: _temps(place, now)),
-        ("upkeep", lambda: _upkeep(place, settings, now)), ("shared", lambda: _shared(place, env)))
+        ("home", lambda: checkup.home(place)), ("disk", lambda: checkup.disk(place)), ("python", lambda: _python(place)),
+        ("config", lambda: _config(place, settings)), ("records", lambda: checkup.records(place, settings, now)),
+        ("clock", lambda: checkup.clock_of(place, settings, now)), ("handoff", lambda: checkup.handed(place, now)),
+        ("index", lambda: checkup.index(place)), ("vectors", lambda: checkup.vectors(place, settings, env)),
+        ("log", lambda: traces.log(place, now)), ("captures", lambda: traces.captures(place, env, now)),
+        ("receipts", lambda: traces.logs(place)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
+        ("command", lambda: _command(env)), ("ledgers", lambda: traces.ledgers(place)), ("ledgers", lambda: traces.torn(place)),
+        ("journal", lambda: traces.undoing(place)), ("temps", lambda: traces.temps(place, now)),
+        ("upkeep", lambda: checkup.upkeep_of(place, settings, now)), ("shared", lambda: _shared(place, env)))
     found: list[Check] = []
     for what, step in steps:
         try:
@@ -59,45 +47,6 @@ def lines(found: list[Check], style: terminal.Style) -> list[str]:
         out.append("%s  %s  %s" % (style.verdict(terminal.pad(check.verdict, 4)), terminal.pad(check.what, 8), said))
     counts = {verdict: sum(check.verdict == verdict for check in found) for verdict in (OK, WARN, FAIL)}
     return [*out, "", "%d OK, %d WARN, %d FAIL" % tuple(counts.values())]
-
-
-# ---- home and runtime
-
-def _home(place: paths.Place) -> Iterator[Check]:
-    try:
-        stat = os.stat(place.home)
-    except FileNotFoundError:
-        yield Check(OK, "home", "%s is not there yet; the first record makes it" % place.home)
-        return
-    mine = not hasattr(os, "geteuid") or stat.st_uid == os.geteuid()
-    said = "%s (%04o)" % (place.home, stat.st_mode & 0o777)
-    if not files.is_folder(place.home):
-        yield Check(FAIL, "home", place.home + " is no directory", "move it away, or set DAYLEAF_HOME")
-        return
-    if not mine:
-        yield Check(FAIL, "home", said + " belongs to another user", "set DAYLEAF_HOME to a directory of your own")
-    elif not os.access(place.home, os.W_OK | os.X_OK):
-        yield Check(FAIL, "home", said + " cannot be written", "chmod 700 '%s'" % place.home)
-    elif stat.st_mode & 0o022:
-        yield Check(FAIL, "home", said + " can be written by others", "chmod 700 '%s'" % place.home)
-    else:
-        yield Check(OK, "home", said)
-    open_ones = list(_open_to_others(place))
-    if open_ones:
-        yield Check(WARN, "home", "%s can be read by others, such as %s" % (terminal.count(len(open_ones), "file"), open_ones[0]),
-                    "chmod -R go-rwx '%s'" % place.home)
-
-
-def _open_to_others(place: paths.Place) -> Iterator[str]:
-    """Yield what others may read below the home although the home itself lets them in."""
-    if os.name == "nt" or not os.stat(place.home).st_mode & 0o011:
-        return
-    for folder, folders, names in os.walk(place.home):
-        folders[:] = [name for name in folders if folder != place.home or name not in ("runtime", "cache")]
-        for name in names:
-            path = folder + "/" + name
-            if not os.path.islink(path) and os.stat(path).st_mode & 0o044:
-                yield path
 
 
 def _python(place: paths.Place) -> Iterator[Check]:
@@ -151,129 +100,6 @@ def _config(place: paths.Place, settings: config.Config) -> Iterator[Check]:
         yield Check(WARN, "config", "pushes: off " + one["where"], one["remedy"])
 
 
-# ---- records and index
-
-def _records(place: paths.Place, settings: config.Config, now: float) -> Iterator[Check]:
-    store = Store(place, settings, now)
-    number = 0
-    planned: list[Record] = []
-    faulty: list[tuple[str, str]] = []
-    for record in store.each():
-        number += 1
-        planned += [record] if record.active else []
-        if record.problems and len(faulty) < MOST_FILES:
-            faulty.append((record.name, record.problems[0]))
-    yield Check(OK if not store.skipped else WARN, "records",
-                "%s readable, %d skipped" % (terminal.count(number, "record"), len(store.skipped)))
-    for skipped in store.skipped[:MOST_FILES]:
-        line = ":%d" % skipped.line if skipped.line else ""
-        yield Check(WARN, "records", "%s%s: %s" % (_path(place, skipped.name), line, skipped.reason), skipped.remedy)
-    if len(store.skipped) > MOST_FILES:
-        yield Check(WARN, "records", "and %d more are skipped" % (len(store.skipped) - MOST_FILES), "mend those above first")
-    for name, problem in faulty:
-        said, _, remedy = problem.rpartition("; ")
-        yield Check(WARN, "records", "%s: %s" % (_path(place, name), said or problem), remedy if said else "")
-    if len(planned) > 1:
-        yield Check(WARN, "records", "%d plans are active, the newest (%s) counts" % (
-            len(planned), plans.active(planned)[0].id), "`dayleaf plan done ID` ends one")
-    for id, names in list(store.duplicates.items())[:MOST_FILES]:
-        yield Check(WARN, "records", "the id %s stands in %s" % (id, " and ".join(_path(place, name) for name in names)),
-                    "change or remove the line `id:` in one of them")
-
-
-def _path(place: paths.Place, name: str) -> str:
-    try:
-        return place.path(name)
-    except KeyError:
-        return name
-
-
-def _index(place: paths.Place) -> Iterator[Check]:
-    found = status.index_state(place)
-    if len(walk.walk(place)[0]) >= walk.MOST:
-        yield Check(WARN, "index", "more than %s files; the rest is in no index" % "{:,}".format(walk.MOST),
-                    "move old checkpoints to the archive: `dayleaf forget ID`")
-    if found["state"] == "missing":
-        yield Check(WARN, "index", "none yet; recall reads the files", found["remedy"])
-    elif found["state"] == "damaged":
-        yield Check(FAIL, "index", "damaged: " + found["why"], found["remedy"])
-    elif not found["whole"]:
-        yield Check(FAIL, "index", "damaged: its bytes are not those that were written", found["remedy"] or status.BUILD)
-    elif found["state"] == "stale":
-        behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
-        yield Check(WARN, "index", "behind the files: " + behind, found["remedy"])
-    else:
-        yield Check(OK, "index", "fresh, %s, generation %s" % (terminal.count(found["records"], "record"), found["generation"]))
-
-
-def _vectors(place: paths.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Check]:
-    """Whether recall can rank by them: silent where nobody asked for any."""
-    from memory import embedder, semantic, vectors
-
-    made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
-    if provider is None:
-        if made["rows"] or settings["recall.semantic"]:
-            yield Check(WARN, "vectors", "no provider is set, so words alone rank", semantic.SET_UP)
-        return
-    try:
-        embedder.embed(provider, [("q", "is it there?")], env, PROBE)
-    except ProviderError as error:
-        yield Check(WARN, "vectors", "%s: %s" % (provider.label, error), semantic.SET_UP)
-        return
-    if made["problem"] or not made["rows"] or made["label"] != provider.label:
-        found = made["problem"] or ("none yet" if not made["rows"] else "those of another model, " + made["label"])
-        yield Check(WARN, "vectors", "%s answers; %s" % (provider.label, found), status.EMBED)
-    else:
-        yield Check(WARN if made["behind"] else OK, "vectors", "%s answers; %s, %s behind" % (
-            provider.label, terminal.count(made["records"], "record"), made["behind"]), status.EMBED if made["behind"] else "")
-
-
-# ---- what happened
-
-def _log(place: paths.Place, now: float) -> Iterator[Check]:
-    rows = _json_lines(place.home + "/log/errors.jsonl")[0]
-    bugs = sorted(name for name in _listed(place.home + "/log") if name.startswith("bug-"))
-    recent = [row for row in rows if now - (clock.parse(str(row.get("t"))) or 0.0) < RECENT]
-    if recent:
-        last = recent[-1]
-        said = " ".join(str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")).split()
-        number = terminal.count(len(recent), "failure")
-        yield Check(WARN, "log", "%s in hooks within 7 days, the last: %s" % (number, " ".join(said)),
-                    "%s/log/errors.jsonl has them all" % place.home)
-    else:
-        yield Check(OK, "log", "no failure of a hook within 7 days (%d in all)" % len(rows))
-    if bugs:
-        number = terminal.count(len(bugs), "fault")
-        yield Check(WARN, "log", "%s of dayleaf's own, the last in %s/log/%s" % (number, place.home, bugs[-1]),
-                    "report it, then delete the file")
-
-
-def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
-    """Return (the objects of a JSONL file, how many lines are none); an absent file has neither.  Raises OSError."""
-    try:
-        data = files.read(path, 16 << 20)
-    except FileNotFoundError:
-        return [], 0
-    rows, torn = [], 0
-    for line in data.split(b"\n"):
-        try:
-            row = jsonio.parse(line) if line.strip() else {}
-        except ValueError:
-            row = None
-        if isinstance(row, dict):
-            rows += [row] if row else []
-        else:
-            torn += 1
-    return rows, torn
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
-
-
 # ---- the host
 
 def _hooks(env: dict[str, str]) -> Iterator[Check]:
@@ -316,70 +142,6 @@ def _command(env: dict[str, str]) -> Iterator[Check]:
         yield Check(WARN, "command", "%s is not of this copy (%s)" % (path, own), "run install.sh")
     else:
         yield Check(OK, "command", path)
-
-
-# ---- ledgers, leftovers, the shared tier
-
-def _ledgers(place: paths.Place) -> Iterator[Check]:
-    for name in ("trust.jsonl", "spend.jsonl"):
-        path = place.home + "/" + name
-        try:
-            rows, torn = _json_lines(path)
-        except OSError as error:
-            yield Check(FAIL, "ledgers", "%s cannot be read (%s)" % (path, error.strerror), "chmod 600 '%s'" % path)
-            continue
-        if files.exists(path) and os.name != "nt" and os.stat(path).st_mode & 0o022:
-            yield Check(FAIL, "ledgers", "%s can be written by others: nothing in it counts" % path, "chmod 600 '%s'" % path)
-        elif torn:
-            yield Check(WARN, "ledgers", "%s has %s that cannot be read" % (path, terminal.count(torn, "line")),
-                        "remove them by hand")
-        else:
-            yield Check(OK, "ledgers", "%s: %s" % (name, terminal.count(len(rows), "line")))
-    for each in ledger.ledgers(place):
-        yield from _outcomes(each)
-
-
-def _outcomes(each: ledger.Ledger) -> Iterator[Check]:
-    """What a ledger of uses and outcomes holds: silent where there is none yet."""
-    if not files.exists(each.path):
-        return
-    if not os.access(each.path, os.R_OK | os.W_OK):
-        yield Check(FAIL, "ledgers", "%s cannot be read and written: no use counts" % each.path, "chmod 600 '%s'" % each.path)
-        return
-    found = ledger.whole(each)
-    if found.passed:
-        yield Check(WARN, "ledgers", "%s has %s of a newer version, passed over" % (
-            each.path, terminal.count(found.passed, "line")), "update dayleaf; they are kept")
-    if found.torn:
-        yield Check(WARN, "ledgers", "%s has %s that cannot be read" % (each.path, terminal.count(found.torn, "line")),
-                    "remove them by hand")
-    yield Check(OK, "ledgers", "%s: uses and outcomes of %s" % (each.path, terminal.count(len(found.rows), "record")))
-
-
-def _temps(place: paths.Place, now: float) -> Iterator[Check]:
-    left = []
-    for _, root in [*place.tiers(), ("", place.cache)]:
-        for folder, _, names in os.walk(root):
-            left += [folder + "/" + name for name in names if name.startswith(files.TEMP) and _old(folder + "/" + name, now)]
-    if left:
-        number = terminal.count(len(left), "temporary file")
-        yield Check(WARN, "temps", "%s of writers that were killed, such as %s" % (number, left[0]), "delete them")
-    else:
-        yield Check(OK, "temps", "no temporary files are left")
-
-
-def _old(path: str, now: float) -> bool:
-    try:
-        return now - os.stat(path).st_mtime > TEMP_AGE
-    except OSError:
-        return False
-
-
-def _upkeep(place: paths.Place, settings: config.Config, now: float) -> Iterator[Check]:
-    found = upkeep.plan(Store(place, settings, now), {})
-    said = upkeep.due(found)
-    yield Check(WARN if said else OK, "upkeep", said or "not due (%s)" % terminal.count(len(found.changes), "change"),
-                upkeep.LOOK if said else "")
 
 
 def _shared(place: paths.Place, env: dict[str, str]) -> Iterator[Check]:

@@ -230,17 +230,17 @@ def append(path: str, data: bytes) -> None:
 
 def append_line(path: str, line: str) -> None:
     """Add one line of ASCII to a ledger in one write, below what a killed writer left without its end; raises OSError."""
-    torn = _torn(path)
+    torn = is_torn(path)
     if torn:  # or another writer is in the middle of its line, which takes it microseconds
         from time import sleep
 
         sleep(0.001)
-        torn = _torn(path)
+        torn = is_torn(path)
     append(path, (("\n" if torn else "") + line + "\n").encode("ascii"))
 
 
-def _torn(path: str) -> bool:
-    """Tell whether a killed writer left a last line without its end."""
+def is_torn(path: str) -> bool:
+    """Tell whether a killed writer left a last line without its end; raises OSError where it cannot be read."""
     try:
         fd = open_read(path)
     except FileNotFoundError:

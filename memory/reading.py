@@ -152,13 +152,20 @@ def status(call: Call) -> int:
 
 
 def doctor(call: Call) -> int:
-    """Check everything, one verdict a line; 1 where one fails."""
+    """Check everything, one verdict a line, and with --fix mend what is safe before; 1 where one fails."""
+    from memory import checkup, mending
     from memory import doctor as checks
 
+    if call.words:
+        raise UsageError("doctor wants no words, not '%s'; `--fix` mends what is safe" % shown(" ".join(call.words)))
     with call.spinner("checking"):
+        done = mending.mend(call.place, call.now) if call.options.fix else []
         found = checks.examine(call.place, call.settings, call.env, call.now)
-    call.answer([check._asdict() for check in found], checks.lines(found, call.style()))
-    return 1 if any(check.verdict == checks.FAIL for check in found) else 0
+    value: Any = [check._asdict() for check in found]
+    told = [terminal.one_line(line) for line in done] or ["nothing to mend that is safe to mend"]
+    call.answer({"fixed": done, "checks": value} if call.options.fix else value,
+                [*([*told, ""] if call.options.fix else []), *checks.lines(found, call.style())])
+    return 1 if any(check.verdict == checkup.FAIL for check in found) else 0
 
 
 def check(call: Call) -> int:

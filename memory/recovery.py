@@ -9,7 +9,7 @@ from memory.capture import capture, names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     OnChange = Callable[[str], None] | None
 
@@ -26,16 +26,20 @@ def recover(place: paths.Place, settings: config.Config, env: dict[str, str], no
     """
     if not settings["capture.enabled"]:
         return 0
-    written = 0
     _prune(place, now)
+    return sum(bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
+               for session, path in lost(place, env, now, current))
+
+
+def lost(place: paths.Place, env: dict[str, str], now: float, current: str) -> Iterator[tuple[str, str]]:
+    """Yield (session, path of its transcript) of the sessions that died with work nobody wrote down; see `recover`."""
     for name in names(place.receipts("x").rpartition("/")[0]):
         session = paths.safe_id(name[:-len(".jsonl")]) if name.endswith(".jsonl") else ""
         if not session or session == current:
             continue
         path = transcript.trusted(transcript_of(place.receipts(session)), env)
         if path and _left(place, session, path, now):
-            written += bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
-    return written
+            yield session, path
 
 
 def _left(place: paths.Place, session: str, path: str, now: float) -> bool:

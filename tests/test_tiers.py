@@ -23,7 +23,7 @@ TIERS = {
     "SPEAK": "render terminal results brief context shortcuts digest units cues likely extract account prompts proof providers"
               " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
               " statements harvest checks templates review running graph used candidates contradictions upkeep erasure audit"
-             " figures charts drawn goldens measured",
+             " figures charts drawn goldens measured checkup traces mending",
     "COMMAND": "call arguments settings writing reading showing distilling indexing maintaining cli telling harvesting planning authoring ruling"
               " deciding resourcing linking importing judging auditing keeping evaluating",
 }
