@@ -54,7 +54,7 @@ def unfinished(place: Place, now: float) -> List[Dict[str, Any]]:
     """
     open_ones: Dict[str, Dict[str, Any]] = {}
     for row in _rows(place):
-        run = str(row.get("run"))
+        run = row["run"]
         if row.get("do") == "asked":
             open_ones[run] = {**row, "said": False}
         elif row.get("do") == "done":
@@ -99,9 +99,10 @@ def timings(place: Place) -> List[Tuple[float, str, int]]:
 
 def _rows(place: Place) -> List[Dict[str, Any]]:
     try:
-        return jsonio.rows(files.read(path_of(place), LIMIT))
+        found = jsonio.rows(files.read(path_of(place), LIMIT))
     except OSError:
         return []
+    return [row for row in found if row.get("v") == 1 and isinstance(row.get("run"), str)]
 
 
 def _add(place: Place, row: Dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PLAN_UNITS, CHECKPOINT_UNITS, HANDOFF_UNITS = 1200, 1800, 1800
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
+UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
 MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
 MOST_HANDOFFS = 8  # checkpoints that are read for the newest one which is no handoff
@@ -36,7 +37,7 @@ def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Opt
     except Exception as error:
         block = ""
         hookio.note(env, "session_start", error)
-    return context.output("SessionStart", block, notices(place, settings, event)), True
+    return context.output("SessionStart", block, notices(place, settings, event, now)), True
 
 
 def _answer(event: Event, env: Dict[str, str], now: float, place: Place, settings: Config, path: str,
@@ -52,7 +53,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
                                                 lambda found: brief(found, settings, note, now))
         name = loader.strategy(found.learnings, found.learning_tokens, settings)
         candidates, saved = found.learnings, max(0, found.learning_tokens - text.count_tokens(block))
-    tag = block[block.find('tag="') + 5:][:8] if block else ""
+    tag = context.tag_of(block)
     if source == "resume" and tag == state.brief:
         block, shown = "", []
     if path:
@@ -204,7 +205,7 @@ def _overview(found: Index, name: str, learnings: Sequence[Any], budget: render.
         budget.take("\n".join(["", "Newest of %d learnings:" % found.learnings, *recent]))
 
 
-def notices(place: Place, settings: Config, event: Event) -> str:
+def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     """Return what the user must hear once at a session's start: failures since the last, settings that are off, records and
     rules by others."""
     lines = list(settings.problems[:3])
@@ -212,6 +213,7 @@ def notices(place: Place, settings: Config, event: Event) -> str:
         lines += announcement(place, event)
     except (OSError, ValueError):
         pass
+    lines += unwritten(place, event, now)
     failures = unsaid(place.home)
     if failures:
         last = failures[-1]
@@ -234,6 +236,30 @@ def unsaid(home: str) -> List[Dict[str, Any]]:
     except OSError:
         return []
     return jsonio.rows(data[mark if mark <= len(data) else 0:])[-50:]
+
+
+def unwritten(place: Place, event: Event, now: float) -> List[str]:
+    """Return the line about captures that were cut short and that the user has not heard of; the worker marks them as said.
+
+    attempts.py describes the log; where every capture came to its end, its lines are only counted.
+    """
+    try:
+        data = files.read(place.home + "/log/captures/" + place.key + ".jsonl", 1 << 20)
+    except OSError:
+        return []
+    if data.count(b'"do":"asked"') <= data.count(b'"do":"done"') + data.count(b'"do":"said"'):
+        return []
+    from memory import attempts
+
+    cut = [row for row in attempts.unfinished(place, now) if not row["said"]]
+    if not cut:
+        return []
+    event[UNWRITTEN] = [row["run"] for row in cut]
+    at = clock.parse(str(cut[-1].get("t"))) or now
+    said = clock.iso(at + clock.local_offset(at))
+    when = said[11:16] if said[:10] == clock.day(now + clock.local_offset(now)) else said[:16].replace("T", " ")
+    others = " and %s before it" % _many(len(cut) - 1, "other") if len(cut) > 1 else ""
+    return ["the session of %s%s left no checkpoint; it is captured again, `dayleaf doctor` tells more" % (when, others)]
 
 
 def announcement(place: Place, event: Event) -> List[str]:

@@ -45,7 +45,7 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
         write_receipt(env, path, {
             "v": 1, "t": clock.iso(now), "event": "prompt", "prompt": paths.safe_id(identity),
             "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy,
-            "candidates": choice.candidates, "chosen": shown, "chars": text.utf16(block), "tokens": tokens,
+            "tag": tag_of(block), "candidates": choice.candidates, "chosen": shown, "chars": text.utf16(block), "tokens": tokens,
             "ms": elapsed_ms(now), "saved": saved})
     return output("UserPromptSubmit", block, ""), found.stale or scan_due(place, now)
 
@@ -325,6 +325,11 @@ def output(name: str, block: str, message: str) -> Optional[Event]:
     if message:
         output["systemMessage"] = message
     return output or None
+
+
+def tag_of(block: str) -> str:
+    """Return the tag of a block, "" for none."""
+    return block[block.find('tag="') + 5:][:8] if block else ""
 
 
 def elapsed_ms(now: float) -> int:

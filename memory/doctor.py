@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Callable
 
-from memory import checkup, child, config, contexttags, files, jsonio, paths, terminal, traces, why
+from memory import checkup, child, config, contexttags, files, incidents, jsonio, paths, terminal, why
 from memory.checkup import FAIL, OK, WARN, Check
 from memory.errors import UsageError
 
@@ -25,10 +25,10 @@ def examine(place: paths.Place, settings: config.Config, env: dict[str, str], no
         ("config", lambda: _config(place, settings)), ("records", lambda: checkup.records(place, settings, now)),
         ("clock", lambda: checkup.clock_of(place, settings, now)), ("handoff", lambda: checkup.handed(place, now)),
         ("index", lambda: checkup.index(place)), ("vectors", lambda: checkup.vectors(place, settings, env)),
-        ("log", lambda: traces.log(place, now)), ("captures", lambda: traces.captures(place, env, now)),
-        ("receipts", lambda: traces.logs(place)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
-        ("command", lambda: _command(env)), ("ledgers", lambda: traces.ledgers(place)), ("ledgers", lambda: traces.torn(place)),
-        ("journal", lambda: traces.undoing(place)), ("temps", lambda: traces.temps(place, now)),
+        ("log", lambda: incidents.log(place, now)), ("captures", lambda: incidents.captures(place, env, now)),
+        ("receipts", lambda: incidents.logs(place)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
+        ("command", lambda: _command(env)), ("ledgers", lambda: incidents.ledgers(place)), ("ledgers", lambda: incidents.torn(place)),
+        ("journal", lambda: incidents.undoing(place)), ("temps", lambda: incidents.temps(place, now)),
         ("upkeep", lambda: checkup.upkeep_of(place, settings, now)), ("shared", lambda: _shared(place, env)))
     found: list[Check] = []
     for what, step in steps:

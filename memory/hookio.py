@@ -20,6 +20,19 @@ if TYPE_CHECKING:
 NESTED = "DAYLEAF_NESTED"  # set for every model dayleaf starts: a hook that sees it is inside our own distiller
 STDIN_LIMIT = 8 << 20
 DEADLINE = 10  # seconds, then the process ends itself; the launcher still exits 0
+LAST = 2  # seconds for saying so
+
+
+class Overdue(BaseException):
+    """A hook did not answer within DEADLINE; no handler takes it for a failure of its own."""
+
+    strerror = "no answer within %d seconds, so nothing reached the model" % DEADLINE
+
+
+class Unwelcome(Exception):
+    """A block did not reach the model although the hook had said it."""
+
+    strerror = "the client took no notice of a block; its notes may come again"
 
 
 def run(name: str, answer: str = "", after: str = "") -> None:
@@ -80,11 +93,21 @@ def resolve(handler: str) -> Callable[..., Any]:
 
 
 def _arm() -> None:
-    """End this process when a file system hangs: SIGALRM's default action; fork clears it for the detached child."""
+    """End this process when a file system hangs; fork clears the alarm for the detached child.
+
+    First an exception, which is noted; where that hangs too, SIGALRM's default action.
+    """
     try:
-        from _signal import alarm  # type: ignore[import-not-found]
+        from _signal import SIG_DFL, SIGALRM, alarm, signal  # type: ignore[import-not-found]
     except ImportError:
         return
+
+    def late(number: int, frame: object) -> None:
+        signal(SIGALRM, SIG_DFL)
+        alarm(LAST)
+        raise Overdue
+
+    signal(SIGALRM, late)
     alarm(DEADLINE)
 
 
@@ -134,7 +157,7 @@ def note(env: Dict[str, str], where: str, error: BaseException) -> None:
     A line holds time, event, kind of error and place in our code: no text of the user's.
     """
     try:
-        detail = error.strerror if isinstance(error, OSError) else ""
+        detail = getattr(error, "strerror", "")
         path = error.filename if isinstance(error, OSError) else ""
         line = {"v": 1, "t": clock.iso(clock.now()), "where": where, "error": type(error).__name__,
                 "detail": str(detail or "")[:200], "path": str(path or "")[:300], "at": _origin(error)}

@@ -10,7 +10,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 
-from memory import checkup, files, indexer, paths, status, terminal, traces
+from memory import checkup, files, incidents, indexer, paths, status, terminal
 from memory.errors import DayleafError
 
 BITS = 0o077  # what others may do
@@ -56,18 +56,18 @@ def _close(place: paths.Place) -> Iterator[str]:
 
 def _end_lines(place: paths.Place) -> Iterator[str]:
     """Give a torn last line its end, so that the next one stands alone; what is torn is passed over by every reader."""
-    for path in list(traces.ends(place)):
+    for path in list(incidents.ends(place)):
         files.append(path, b"\n")
         yield "ended the torn last line of %s" % path
 
 
 def _sweep(place: paths.Place, now: float) -> Iterator[str]:
     """Delete leftovers and caches of nothing."""
-    left = list(traces.leftovers(place, now))
+    left = list(incidents.leftovers(place, now))
     gone = sum(files.remove(path) for path in left)
     if gone:
         yield "deleted %s of killed writers, such as %s" % (terminal.count(gone, "leftover"), left[0])
-    for folder in list(traces.orphans(place, now)):
+    for folder in list(incidents.orphans(place, now)):
         shutil.rmtree(folder)
         yield "deleted %s, the cache of a workspace that is gone" % folder
 

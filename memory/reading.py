@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from memory import clock, contexttags, paths, results, terminal
-from memory.call import Call, claim_json, record_json, session_of, warn
+from memory.call import Call, claim_json, record_json, session_of, shown, warn
 from memory.errors import DayleafError, UsageError
 
 TYPE_CHECKING = False

@@ -2,9 +2,10 @@
 
 Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a line.
 
-    v 1, t ISO instant, event start | prompt | off | on
+    v 1, t ISO instant, event start | prompt | off | on | lost
     start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
-    prompt: prompt (the host's prompt id), query (8 hex of the prompt)
+    prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none)
+    lost:   tag and chosen of a block that did not reach the model (arrival.py); its records count as not shown
     both:   strategy, candidates (how many were scored), chosen [[id, score, reason]], chars and tokens of the block (UTF-16
             units; older receipts have no tokens), ms, saved (tokens that loading every learning would have cost beyond this)
 
@@ -68,9 +69,19 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
     elif event in ("off", "on"):
         state.off = event == "off"
     chosen = row.get("chosen")
+    if event == "lost":
+        state.shown.difference_update(item[0] for item in chosen if item) if isinstance(chosen, list) else None
+        state.brief = "" if row.get("tag") == state.brief else state.brief
+        return
     for item in chosen if isinstance(chosen, list) else ():
         if isinstance(item, list) and item and isinstance(item[0], str):
             state.shown.add(item[0])
+
+
+def tag_of(row: Dict[str, Any]) -> str:
+    """Return the tag of the block that a receipt is of, "" where it put none before the model."""
+    tag = row.get({"start": "brief", "prompt": "tag"}.get(str(row.get("event")), ""))
+    return tag if isinstance(tag, str) and row.get("chars") else ""
 
 
 def write(path: str, row: Dict[str, Any]) -> None:

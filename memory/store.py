@@ -96,6 +96,7 @@ class Store(Reader):
                     else:
                         self._clear(tier, root, path.rpartition("/")[0], made)
                         files.create(path, made.data, _mode(tier))
+                        _prove(name, path, made.data)
                 except FileExistsError:
                     if not self._is(name, made.id):
                         continue
@@ -258,7 +259,9 @@ class Store(Reader):
         """Replace a record's bytes; a secret that was not in the old ones is taken out of the new ones."""
         data = cleaning.clean_change(before, data, self.config, self.place.key)
         self._own(name[:1])
-        files.replace(self._beneath(name), data, _mode(name[0]))
+        path = self._beneath(name)
+        files.replace(path, data, _mode(name[0]))
+        _prove(name, path, data)
 
     def _own(self, tier: str) -> None:
         """Take write permission on a private tier from everyone else; raises StoreError where it is another user's."""
@@ -324,6 +327,20 @@ class Store(Reader):
         while "/" in path and not files.is_folder(path):
             path = path.rpartition("/")[0]
         return path
+
+
+def _prove(name: str, path: str, data: bytes) -> None:
+    """Read a written file back, past the system's memory where it allows that; raises StoreError where it differs."""
+    fd = files.open_read(path)
+    try:
+        if hasattr(os, "posix_fadvise"):
+            with contextlib.suppress(OSError):
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        same = files.read_fd(fd, len(data) + 1) == data
+    finally:
+        os.close(fd)
+    if not same:
+        raise StoreError("%s: reads back other than it was written; check the disk, then write it again" % name)
 
 
 def _mode(tier: str) -> int:

@@ -105,11 +105,15 @@ def _report(place: paths.Place, session: str, rows: list[dict[str, Any]]) -> dic
     finally:
         found.close()
     events = []
+    lost = {row.get("tag") for row in rows if row.get("event") == "lost"}
     for row in rows:
+        if row.get("event") == "lost":
+            continue
         items = [{"id": str(item[0]), "title": known.get(str(item[0]), ""), "score": item[1], "reason": str(item[2])}
                  for item in _chosen(row)]
         event: dict[str, Any] = {key: row[key] for key in SAID if key in row}
-        events.append({**event, "chosen": items})
+        tag = receipts.tag_of(row)
+        events.append({**event, **({"lost": True} if tag and tag in lost else {}), "chosen": items})
     return {"session": session, "events": events}
 
 
@@ -156,6 +160,7 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
     head += "  %s, %s scored, %s, %s ms" % (
         event.get("strategy") or "no strategy", terminal.count(_int(event, "candidates"), "candidate"),
         terminal.count(_int(event, "chars"), "character"), _int(event, "ms"))
+    head += "  LOST: it did not reach the model" if event.get("lost") else ""
     rows = [["%.2f" % _real(item["score"]), terminal.one_line(item["id"]),
              terminal.one_line(item["title"]) or "(no longer there)", terminal.one_line(item["reason"])]
             for item in event["chosen"]]

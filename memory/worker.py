@@ -3,7 +3,7 @@ lost sessions, refresh, the marks of what is stale and of what was announced, se
 
 from __future__ import annotations
 
-from memory import adoption, capture, config, files, handoff, hookio, indexer, ledger, marks, paths, recovery
+from memory import adoption, attempts, capture, clock, config, files, handoff, hookio, indexer, ledger, marks, paths, recovery
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def work(event: Event, env: Dict[str, str], now: float) -> None:
     place = adoption.at(env, hookio.project_dir(event, env), now)
     settings = config.load(place.home, place.root, env)
     try:
-        capture.on_event(event, env, now, written.append)
+        _captured(place, settings, event, env, now, written)
         session = paths.safe_id(event.get("session_id"))
         if session:
             _learn(place, settings, env, now, session, written)
@@ -35,6 +35,44 @@ def work(event: Event, env: Dict[str, str], now: float) -> None:
         embed(place, settings, env, now)
     finally:
         _note_uses(place, settings, event, env, now)
+
+
+def _captured(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float,
+              written: List[str]) -> None:
+    """Capture, and note before and after: what never came to its end is said at the next start."""
+    session, path = capture.subject(event, env)
+    trigger = capture.TRIGGERS.get(str(event.get("hook_event_name")), "")
+    if not session or not trigger or not settings["capture.enabled"]:
+        return
+    began = clock.now()
+    try:
+        run = attempts.begin(place, session, trigger, began)
+    except OSError as error:
+        hookio.note(env, "attempts", error)
+        run = ""
+    try:
+        capture.on_event(event, env, now, written.append)
+    finally:
+        try:
+            if run:
+                attempts.end(place, run, trigger, (written or [""])[0], began, clock.now())
+        except OSError as error:
+            hookio.note(env, "attempts", error)
+    if trigger != "stop":
+        _lost(place, session, path, env, now)
+
+
+def _lost(place: paths.Place, session: str, path: str, env: Dict[str, str], now: float) -> None:
+    """Note which blocks did not reach the model."""
+    from memory import arrival
+
+    try:
+        for row in arrival.settle(place, session, path, now):
+            hookio.note(env, str(row.get("event")), hookio.Unwelcome())
+    except FileNotFoundError:  # a session without receipts
+        return
+    except OSError as error:
+        hookio.note(env, "arrival", error)
 
 
 def _learn(place: paths.Place, settings: config.Config, env: Dict[str, str], now: float, session: str,
@@ -64,7 +102,7 @@ def after_start(event: Event, env: Dict[str, str], now: float) -> None:
     is stale, set up the runtime."""
     place = adoption.at(env, hookio.project_dir(event, env), now)
     settings = config.load(place.home, place.root, env)
-    _mark_said(place.home)
+    _mark_said(place, event, now)
     for step in (_count, _derive, _recover, _refresh, _mark_stale, _mark_announced, _set_up):
         try:
             step(place, settings, event, env, now)
@@ -72,13 +110,17 @@ def after_start(event: Event, env: Dict[str, str], now: float) -> None:
             hookio.note(env, "session_start worker", error)
 
 
-def _mark_said(home: str) -> None:
-    """Remember how far the log of failures was when the user heard of them."""
+def _mark_said(place: paths.Place, event: Event, now: float) -> None:
+    """Remember how far the log of failures was when the user heard of them, and of which captures that were cut short."""
+    from memory import brief
+
+    said = event.get(brief.UNWRITTEN)
     try:
-        size = files.posix.stat(home + "/log/errors.jsonl").st_size
+        attempts.say(place, said if isinstance(said, list) else [], now)
+        size = files.posix.stat(place.home + "/log/errors.jsonl").st_size
     except OSError:
         return
-    files.replace(home + "/log/said", b"%d" % size)
+    files.replace(place.home + "/log/said", b"%d" % size)
 
 
 def _count(place: paths.Place, settings: config.Config, event: Event, env: Dict[str, str], now: float) -> None:

@@ -12,20 +12,20 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted((ROOT / "memory").glob("*.py"))
 TIERS = {
     "GROUND": "errors clock jsonio files config paths text hookio",
-    "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing reader store trust"
-              " adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign ledger gitobjects tracked journal attempts"
-              " backup restoration traces suspects",
+    "RECORD": "head yamlhead frontmatter records evidence named shapes redact cleaning ids git archive composing reader"
+              " store trust adoption child receipts handoff walk plans sections resources bulk sources imports trees foreign"
+              " ledger gitobjects tracked journal attempts arrival backup restoration traces suspects",
     "CAPTURE": "shell transcript facts fixes lessons checkpoint outline progress capture recovery backfill claudememory",
     "INDEX": "contexttags manifests segment delta entry index postings assembly indexer topics embedder minilm rows sidecar"
               " nearest queries vectors links",
-    "SELECT": "query fuzzy loader look rank timewords shelf semantic question shortforms lookup recall batch symbols naming claims excerpt"
-              " linked marks expiry duplicates scoring",
-    "SPEAK": "render terminal results brief context shortcuts digest units cues likely extract account prompts proof providers"
-              " answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup failures"
-              " statements harvest checks templates review running graph used candidates contradictions upkeep erasure audit"
-             " figures charts drawn goldens measured checkup traces mending",
-    "COMMAND": "call arguments settings writing reading showing distilling indexing maintaining cli telling harvesting planning authoring ruling"
-              " deciding resourcing linking importing judging auditing keeping evaluating",
+    "SELECT": "query fuzzy loader look rank timewords shelf semantic question shortforms lookup recall batch symbols naming"
+              " claims excerpt linked marks expiry duplicates scoring",
+    "SPEAK": "render terminal results brief context shortcuts digest units cues likely extract account prompts proof"
+              " providers answer spend sealed kept repeat parts distill status doctor why worker inforce draft standup"
+              " failures statements harvest checks templates review running graph used candidates contradictions upkeep"
+              " erasure audit figures charts drawn goldens measured checkup incidents mending",
+    "COMMAND": "call arguments settings writing reading showing distilling indexing maintaining cli telling harvesting"
+              " planning authoring ruling deciding resourcing linking importing judging auditing keeping evaluating",
 }
 ORDER = list(TIERS)
 TIER = {name: tier for tier, names in TIERS.items() for name in names.split()}
