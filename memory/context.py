@@ -36,7 +36,7 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
     if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
         return None, False
     said = ends(prompt)
-    found, (choice, block, shown) = consult(place, event, env, "prompt index",
+    found, (choice, block, shown, unfit) = consult(place, event, env, "prompt index",
                                             lambda found: _chosen(found, event, said, settings, state))
     tokens = text.count_tokens(block)
     saved = max(0, found.learning_tokens - tokens) if block else 0
@@ -46,16 +46,19 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
             "v": 1, "t": clock.iso(now), "event": "prompt", "prompt": paths.safe_id(identity),
             "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy,
             "tag": tag_of(block), "candidates": choice.candidates, "chosen": shown, "chars": text.utf16(block), "tokens": tokens,
-            "ms": elapsed_ms(now), "saved": saved})
+            "ms": elapsed_ms(now), "saved": saved, **({"unfit": unfit} if unfit else {}),
+            **({"stale": True} if found.stale else {})})
     return output("UserPromptSubmit", block, ""), found.stale or scan_due(place, now)
 
 
 def _chosen(found: Index, event: Event, prompt: str, settings: Config,
-            state: receipts.Session) -> Tuple[loader.Choice, str, Chosen]:
+            state: receipts.Session) -> Tuple[loader.Choice, str, Chosen, List[str]]:
+    """Return (what was picked, the block, what it shows, ids of what was picked and found no room)."""
     mode = event.get("permission_mode")
     choice = loader.choose(found, prompt, mode if isinstance(mode, str) else "", settings, state.shown)
     block, shown = with_prompt(found, choice, prompt, settings, state, mode if isinstance(mode, str) else "")
-    return choice, block, shown
+    fitted = {item[0] for item in shown}
+    return choice, block, shown, [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted]
 
 
 def scan_due(place: Place, now: float) -> bool:

@@ -4,7 +4,8 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
 
     v 1, t ISO instant, event start | prompt | off | on | lost
     start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
-    prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none)
+    prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none);
+            where there are any: unfit (ids that were picked and found no room), stale (the index was behind the files)
     lost:   tag and chosen of a block that did not reach the model (arrival.py); its records count as not shown
     both:   strategy, candidates (how many were scored), chosen [[id, score, reason]], chars and tokens of the block (UTF-16
             units; older receipts have no tokens), ms, saved (tokens that loading every learning would have cost beyond this)

@@ -18,7 +18,8 @@ RECENT_SESSIONS = 20  # of which it is said that their pushes are off
 _SETTING = {"project": ("in this project", "`dayleaf on --project` switches them on"),
             "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
             "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it")}
-SAID = ("t", "event", "source", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved")  # keys of a receipt
+# Keys of a receipt that are told.
+SAID = ("t", "event", "source", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved", "unfit", "stale")
 
 
 def report(place: paths.Place, word: str, session: str) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def _report(place: paths.Place, session: str, rows: list[dict[str, Any]]) -> dic
     finally:
         found.close()
     events = []
-    lost = {row.get("tag") for row in rows if row.get("event") == "lost"}
+    lost = {row.get("tag") for row in _rows(place, session) if row.get("event") == "lost"}
     for row in rows:
         if row.get("event") == "lost":
             continue
@@ -164,8 +165,11 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
     rows = [["%.2f" % _real(item["score"]), terminal.one_line(item["id"]),
              terminal.one_line(item["title"]) or "(no longer there)", terminal.one_line(item["reason"])]
             for item in event["chosen"]]
+    unfit = event.get("unfit")
+    left = ["  did not fit: " + terminal.one_line(", ".join(map(str, unfit)))] if isinstance(unfit, list) and unfit else []
+    left += ["  the index was behind the files"] if event.get("stale") is True else []
     return [head, *(terminal.table(rows, "  ", (0,)) or
-                   ["  counts and titles only" if _int(event, "chars") else "  nothing"])]
+                   ["  counts and titles only" if _int(event, "chars") else "  nothing"]), *left]
 
 
 def _int(event: dict[str, Any], key: str) -> int:

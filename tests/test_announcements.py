@@ -287,3 +287,17 @@ def test_a_full_disk_is_said_in_one_line(place, now, run, env, project):
     assert done.returncode == 1 and done.stderr.startswith("dayleaf: ") and done.stderr.count("\n") == 1, done.stderr
     assert not list(Path(place.folder("p", "learning")).glob("*"))
     assert os.path.isdir(place.home)
+
+
+def test_why_says_what_did_not_fit_and_that_the_index_was_behind(talk, place, ok):
+    """Both stand in the receipt of the prompt."""
+    for name in "abcdef":
+        vault.put(place, f"p/learnings/{name}.md", f"The kafka rebalance storm of {name}", "Kafka rebalance storm. " * 40, "q")
+    vault.built(place, talk.at).close()
+    talk.ask("what of the kafka rebalance storm?", "p1")
+    row = receipts.read(place.receipts(SESSION))[-1]
+    assert row["unfit"] and not set(row["unfit"]) & {item[0] for item in row["chosen"]} and "stale" not in row
+    vault.put(place, "p/learnings/new.md", "A jwt issuer of today", "The jwt issuer.")
+    talk.ask("why does the jwt issuer mismatch?", "p2")
+    said = ok("why", SESSION)
+    assert "  did not fit: " + ", ".join(row["unfit"]) in said and said.count("the index was behind the files") == 1
