@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import Iterator, Tuple
 
 Span = Tuple[int, int, str]
+# What follows has letters of both cases, as no digest, UUID or identifier in base 36 has.
+MIXED = r"(?=[\w\-]{0,60}?[a-z])(?=[\w\-]{0,60}?[A-Z])"
 # kind, literal prefixes, what follows.  The class runs to the token's end: a bounded count would leave the tail in clear.
 TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("anthropic-key", "sk-ant-", r"[\w\-]{16,}"),
@@ -21,7 +23,9 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("stripe-key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_", r"[A-Za-z0-9+/=]{10,}"),
     ("google-key", "AIza GOCSPX- ya29. 1//0", r"[\w\-.]{20,}"),
     ("aws-key", "ABSK bedrock-api-key- amzn.mws. amzn1.oa2-cs.v1.", r"[\w+/=\-]{30,}"),
-    ("registry-token", "npm_ rubygems_ CLOJARS_ oy2 cio", r"[A-Za-z0-9]{30,}"),
+    ("registry-token", "npm_ rubygems_ CLOJARS_", r"[A-Za-z0-9]{30,}"),
+    ("registry-token", "oy2", r"[a-z0-9]{43}(?!\w)"),
+    ("registry-token", "cio", MIXED + r"[A-Za-z0-9]{32}(?!\w)"),
     ("registry-token", "pypi-Ag", r"[\w\-]{30,}"),
     ("docker-token", "dckr_pat_ dckr_oat_", r"[\w\-]{16,}"),
     ("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{24,}"),
@@ -30,12 +34,13 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("databricks-token", "dapi dose", r"[a-f0-9]{32,}(?:-\d)?"),
     ("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[A-Za-z0-9]{20,}"),
     ("square-token", "sq0atp- sq0csp- sq0idp-", r"[\w\-]{20,}"),
-    ("meta-token", "EAA", r"[\w\-]{50,}"),
+    ("meta-token", "EAA", MIXED + r"[\w\-]{50,}"),
     ("twilio-key", "SK", r"[0-9a-fA-F]{32}(?![\w])"),
     ("mailgun-key", "key- pubkey-", r"[A-Za-z0-9]{32}(?![\w])"),
     ("mail-key", "xkeysib- xsmtpsib-", r"[a-f0-9]{32,}-\w{8,}"),
     ("aws-key", "AKIA ASIA ABIA ACCA AROA AIDA AGPA AIPA ANPA ANVA A3T", r"[A-Z0-9]{16,17}(?![A-Za-z0-9])"),
-    ("cloud-key", "LTAI AKID EZAK EZTK AKCp cmVmd HRKU- AQVN 4b1d", r"[\w\-]{16,}"),
+    ("cloud-key", "LTAI AKID EZAK EZTK AKCp cmVmd HRKU- AQVN", r"[\w\-]{16,}"),
+    ("cloud-key", "4b1d", MIXED + r"[A-Za-z0-9]{38}(?!\w)"),
     ("vault-token", "hvs. hvb. hvr.", r"[\w\-]{20,}"),
     ("vault-token", "s.", r"[A-Za-z0-9]{24}(?![\w.])"),
     ("atlassian-token", "ATATT3 ATCTT3 ATBB", r"[\w\-=.]{20,}"),
@@ -52,8 +57,10 @@ TOKENS: Tuple[Tuple[str, str, str], ...] = (
     ("hubspot-key", "pat-na1- pat-na2- pat-eu1-", r"[0-9a-f\-]{30,}"),
     ("plaid-token", "access-sandbox- access-development- access-production-", r"[0-9a-f\-]{30,}"),
     ("mapbox-token", "sk.eyJ tk.eyJ", r"[\w\-]{20,}\.[\w\-]{10,}"),
-    ("yandex-token", "t1. YC", r"[\w\-=]{38,}(?:\.[\w\-=]{40,})?"),
-    ("onepassword-key", "ops_eyJ A3-", r"[\w+/=\-]{30,}"),
+    ("yandex-token", "t1.", r"[\w\-=]{38,}(?:\.[\w\-=]{40,})?"),
+    ("yandex-token", "YC", MIXED + r"[\w\-=]{38,}"),
+    ("onepassword-key", "ops_eyJ", r"[\w+/=\-]{30,}"),
+    ("onepassword-key", "A3-", r"(?:[A-Z0-9]{5,11}-){4,5}[A-Z0-9]{5}(?!\w)"),
     ("age-key", "AGE-SECRET-KEY- AGE-PLUGIN-", r"[A-Z0-9\-]{30,}"),
     ("cloudflare-key", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{100,}"),
     ("openshift-token", "sha256~", r"[\w\-]{40,}"),
