@@ -139,9 +139,10 @@ SUFFIX = {
     "pass": r"(?i:words?|wd|phrase|code|wort|confirm\w{0,12})?", "cred": r"(?i:s|entials?)?", "auth": r"(?i:key|pass|pwd|code)?",
     "seed": r"(?i:phrase|words)?", "token": "[sS]?", "key": "[sS]?", "secret": "[sS]?",
 }
-# Names in other scripts stand in sentences: what is taken is the next printable ASCII word.
+# Names in other scripts stand in sentences: what is taken is the next printable ASCII word.  pin: 4 to 8 digits count too.
 WORDS: Tuple[Tuple[str, str, str], ...] = (
-    ("password", "strong", "비밀번호|암호|패스워드|비번|パスワード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|пароль|contraseña"),
+    ("password", "strong", "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|пароль|contraseña"),
+    ("password", "pin", "暗証番号|핀번호|핀 번호"),
     ("secret", "strong", "비밀키|비밀 키|시크릿|개인키|秘密鍵|シークレット|密钥|密鑰|秘钥|私钥|私鑰"),
     ("token", "medium", "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|凭证|凭据|憑證|токен"),
     ("api-key", "medium", "api키|api 키|apiキー|api キー|schlüssel|api密钥"),
@@ -217,8 +218,10 @@ OPEN = r"[fFbBrRuUL@$]{0,2}(?P<q>\\{0,7}(?:\"\"\"|'''|[\"'`「『“”‘]))"
 BARE = r"[^\s\"'`<>|]{1,160}"
 STOP = r"[&;,?][\w .\-%]{1,30}=|=[A-Za-z_]{3,30}=|\\+[nrt\"'`]|[,;)\]}]+(?:$|[,;)\]}])|;$|\$\(|%2[26]|&quot;|&#3[49];|[\u2010-\uffff]"
 PARTICLES = (
-    r"[^\x00-\x7f\n]{0,8}[\s:=(*]{0,6}[「『“‘：＝は是为為]{0,3}\s{0,2}[\"'`(]{0,2}(?P<v>[\x21-\x7e]{4,256})"
+    r"(?:(?P<sign>(?:[ \t]?[(（【\[][^\n()（）【】\[\]]{1,24}[)）】\]])?\\{0,7}[\"'`*]{0,2}\s{0,3}(?:[-=]>|:=|[:=：＝|→⇒])\s{0,3})"
+    r"|[^\x00-\x7f\n]{0,8}[\s:=(*]{0,6}[「『“‘：＝は是为為]{0,3}\s{0,2})\\{0,7}[\"'`(*「『“‘]{0,2}(?P<v>[\x21-\x7e]{4,256})"
 )
+TICKET = r"[A-Z]{2,8}-\d{1,7}|[a-z]-[0-9a-f]{6,12}"  # of an error, an issue, a record: what a sentence names beside such a word
 CREDENTIAL = (
     r"(?:^|[^a-z])(?:api|access|secret|auth|private|signing|encryption|service|account|bot|deploy)?[-_ ]?(?:key|token|secret|password|passwd|credentials?|passphrase)s?"
     r"(?:[^a-z0-9\n][^\n]{0,30}|[:=]?[ \t]*\n[ \t]{0,8})?\Z"

@@ -24,6 +24,7 @@ from memory.evidence import (
     STOP,
     SUFFIX,
     TECHNICAL,
+    TICKET,
     VENDORS,
     VETO_HEAD,
     VETO_TAIL,
@@ -59,9 +60,16 @@ def by_sentence(text: str, lower: str) -> Iterator[Span]:
             for at in spots(lower, word) if max(word) in lower else ():  # one character is found ten times as fast
                 match = rx(PARTICLES).match(text, at + len(word))
                 value = match["v"][:_cut(match["v"])].strip("\"'`()").rstrip(".,;") if match else ""
-                if match and is_secret(value, tier, False):
+                if match and _is_meant(value, tier, bool(match["sign"])):
                     start = text.index(value, match.start("v"))
                     yield start, start + len(value), kind
+
+
+def _is_meant(value: str, tier: str, signed: bool) -> bool:
+    """Judge a value after a name in a sentence.  signed: a colon or the like stands between them."""
+    if tier == "pin":
+        return bool(rx(r"\d{4,8}").fullmatch(value))
+    return is_secret(value, tier, False) and (signed or not rx(TICKET).fullmatch(value))
 
 
 def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match[str]) -> str:
