@@ -27,14 +27,27 @@ def feedback(call: Call) -> int:
     if why:
         found = _explained(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
     book = ledger.holding(place, found.name)
+    before = ledger.read(book).counts(found.id)
     ledger.note(book, found.id, word, call.now, session_of(call))
     counts = ledger.settle(book).counts(found.id)
     below = ledger.misleads(counts.up, counts.down)
     value = {**record_json(found), "path": place.path(found.name), "feedback": word, "why": why, **of(counts, call.now),
              "misled": below}
     return call.answer(value, ["noted: %s is %s  %s" % (found.id, word, terminal.one_line(found.title)),
-                               "  " + said(counts, call.now),
-                               *(["  it ranks lower, and stands below all others where it is pushed"] if below else [])])
+                               "  " + said(counts, call.now), *_effect(found, before, counts, below)])
+
+
+def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
+    """Say what a word changed, for a person.  before, now: what became of the record, without the word and with it.  below:
+    whether the record misled more often than it helped."""
+    from memory.rank import outcome_factor
+
+    if (before.up, before.down) == (now.up, now.down):
+        return ["  this session said so before; nothing changes"]
+    lower = outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down)
+    pushed = below and found.kind == "learning" and found.accepted
+    return [*(["  it ranks lower than before"] if lower else []),
+            *(["  a prompt gets it last, marked as misleading"] if pushed else [])]
 
 
 def of(counts: ledger.Counts, now: float) -> dict[str, object]:

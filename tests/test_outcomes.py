@@ -256,13 +256,28 @@ def ids(ok, *words):
 def test_what_misled_ranks_lower_on_the_very_next_recall(twins, ok):
     """And `--explain` says by how much."""
     assert ids(ok) == ["a", "b"]
-    assert "it ranks lower" in ok("feedback", "a", "down")
+    assert "it ranks lower than before\n  a prompt gets it last, marked as misleading\n" in ok("feedback", "a", "down")
     assert ids(ok) == ["b", "a"]
     assert "outcomes 0.938" in ok("recall", "kafka rebalance", "--explain")
     said = ok("recall", "--batch", stdin='{"id":1,"query":"kafka rebalance"}\n')
     assert [hit["id"] for hit in json.loads(said)["hits"]] == ["b", "a"]
     ok("feedback", "a", "up")
     assert ids(ok) == ["a", "b"]
+
+
+def test_feedback_says_what_it_changes_and_no_more(place, twins, ok):
+    """A `down` lowers what helped often without setting it last, a word said twice in a session nothing, a rule is never last."""
+    for session in "123":
+        assert "ranks" not in ok("feedback", "a", "up", "--session", session)
+    said = ok("feedback", "a", "down", "--session", "1")
+    assert "it ranks lower than before" in said and "misleading" not in said
+    again = ok("feedback", "a", "down", "--session", "1")
+    assert "this session said so before; nothing changes" in again and "ranks" not in again
+    vault.put(place, "p/rules/r.md", "Ask first", rationale="once")
+    said = ok("feedback", "r", "down")
+    assert "it ranks lower than before" in said and "misleading" not in said
+    vault.put(place, "p/learnings/c.md", "Maybe so", "text", source="auto", accepted="false")
+    assert "misleading" not in ok("feedback", "c", "down")
 
 
 def test_uses_lift_a_record_among_its_equals(twins, ok, now):
