@@ -6,7 +6,7 @@ import re
 import sys
 
 from memory import clock, files, paths, terminal
-from memory.call import Call, confirmed, find, record_json, session_of, tier_of
+from memory.call import Call, confirmed, find, record_json, session_of, shown, tier_of
 from memory.errors import StoreError, UsageError
 from memory.settings import change_config
 
@@ -235,28 +235,40 @@ def in_editor(call: Call, path: str) -> bytes | None:
 
 def switch(call: Call) -> int:
     """Switch the pushes of a session or a project on or off."""
-    from memory import receipts, why
+    from memory import receipts
 
-    on, session = call.verb == "on", session_of(call)
-    ran = [] if call.options.project else why.sessions_of(call.place)
-    if not session and not call.options.session:
-        session = next(iter(ran), "")  # a terminal beside the session: the newest is meant
-    elif call.options.session and session != call.env.get("CLAUDE_CODE_SESSION_ID") and session not in ran:
-        raise UsageError("no session '%s' here; %s" % (
-            call.options.session[:60], "the newest is " + ran[0] if ran else "none has run in this workspace"))
+    on = call.verb == "on"
     if call.options.project:
         if not call.place.shared:
             raise UsageError("no project here; cd into one")
         path = call.place.shared + "/config.json"
         change_config(path, "load.enabled", None if on else False, 0o644)
-        what = {"project": call.place.root, "config": path}
-        said = "dayleaf pushes %s in this project (%s)" % ("again" if on else "nothing more", path)
-    elif session:
+        return call.answer({"project": call.place.root, "config": path, "enabled": on}, [
+            "dayleaf pushes %s in this project (%s)" % ("again" if on else "nothing more", path)])
+    session = _switched(call, on)
+    if session:
         receipts.write(call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb})
-        what = {"session": session}
         said = "dayleaf pushes %s in session %s" % ("again" if on else "nothing more", session)
     else:
-        raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
-    if on and not (call.settings["load.enabled"] or call.options.project):
+        said = "no session of this workspace is off"
+    if on and not call.settings["load.enabled"]:
         said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
-    return call.answer({**what, "enabled": on}, [said])
+    return call.answer({"session": session, "enabled": on}, [said])
+
+
+def _switched(call: Call, on: bool) -> str:
+    """Return the session that is meant: the one that is named or runs this, else the newest, to switch on the newest that is off.
+
+    Returns "" where none is off; raises UsageError where none has run.
+    """
+    from memory import receipts, why
+
+    ran, named = why.sessions_of(call.place), session_of(call)
+    if call.options.session and named != call.env.get("CLAUDE_CODE_SESSION_ID") and named not in ran:
+        raise UsageError("no session '%s' here; %s" % (
+            shown(call.options.session), "the newest is " + ran[0] if ran else "none has run in this workspace"))
+    if not named and not ran:
+        raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
+    if named or not on:
+        return named or ran[0]
+    return next((session for session in ran if receipts.session(call.place.receipts(session)).off), "")

@@ -614,6 +614,18 @@ def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, projec
     assert json.loads(ok("stats", "--json"))["sessions"] == 1
 
 
+def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
+    """Outside a session `on` means the newest one that is off, names it, and says where none is."""
+    receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
+    assert "no session of this workspace is off" in ok("on")
+    assert "nothing more in session aaaa1111" in ok("off")
+    time.sleep(0.02)
+    receipts.write(place.receipts("bbbb2222"), {"v": 1, "event": "prompt"})
+    assert "pushes again in session aaaa1111" in ok("on")
+    assert not receipts.session(place.receipts("aaaa1111")).off
+    assert json.loads(ok("on", "--json")) == {"session": "", "enabled": True}
+
+
 @pytest.mark.parametrize("words", [["learn", "<private>foo. bar</private>"], ["learn", "<private>foo</private>", "--title", "T"],
                                    ["checkpoint", "<private>foo</private>"]], ids=" ".join)
 def test_nothing_is_kept_of_what_is_private(run, place, words):
