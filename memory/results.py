@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 GROUPS = (("rule", "Rules (follow these)"), ("pending", "Rules (wait for review)"),
           ("script", "Scripts (try these)"), ("waiting", "Scripts (wait for review)"), ("learning", "Learnings"),
-          ("doc", "Docs"), ("checkpoint", "Checkpoints"), ("plan", "The active plan"), ("past", "Past plans"),
+          ("candidate", "Learnings (wait for review)"), ("doc", "Docs"), ("checkpoint", "Checkpoints"),
+          ("plan", "The active plan"), ("past", "Past plans"),
           ("rejected", "Rules (rejected)"), ("refused", "Scripts (rejected)"))
 SNIPPET_LINES = 400  # lines of a body that a snippet is looked for in
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
@@ -39,7 +40,7 @@ def group(record: Record, key: str, decided: dict[trust.Approval, str], root: st
     if record.end == "script":
         decision = trust.script_decision(record, key, root, decided)
         return {"approve": "script", "reject": "refused"}.get(decision, "waiting")
-    return record.end
+    return "candidate" if record.kind == "learning" and not record.accepted else record.end
 
 
 def snippet(record: Record, words: str, columns: int) -> str:
@@ -196,7 +197,8 @@ def for_model(found: Found, words: str, key: str, decided: dict[trust.Approval, 
     return render.block("recall", [*budget.lines, *([tail] if tail else [])], budget.rules)
 
 
-_STANDINGS = {"pending": "rule that nobody approved, do not follow", "script": "script that may be run",
+_STANDINGS = {"pending": "rule that nobody approved, do not follow", "candidate": "candidate that nobody accepted",
+              "script": "script that may be run",
               "waiting": "script that nobody approved, do not run", "doc": "doc",
               "rejected": "rule that was rejected, do not follow", "refused": "script that was rejected, do not run"}
 

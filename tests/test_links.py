@@ -356,6 +356,18 @@ def test_what_was_rejected_stands_apart_and_waits_for_nobody(ok, shop, project, 
     assert groups["r-ask"] == "rejected" and groups["s-mint"] == "refused"
 
 
+def test_a_candidate_stands_apart_from_what_was_accepted(ok, shop):
+    """Under a heading that says what it waits for; for the model too, and in --json."""
+    vault.put(shop, "p/learnings/maybe.md", "Quasar queue", "quasar drops jobs", id="l-maybe", source="auto", accepted="false")
+    vault.put(shop, "p/learnings/sure.md", "Quasar jobs", "quasar keeps jobs", id="l-sure")
+    said = ok("recall", "quasar")
+    assert "Learnings\n  l-sure" in said and "\n\nLearnings (wait for review)\n  l-maybe" in said
+    groups = {hit["id"]: hit["group"] for hit in json.loads(ok("recall", "quasar", "--json"))["hits"]}
+    assert groups == {"l-sure": "learning", "l-maybe": "candidate"}
+    block = ok("recall", "quasar", "--hook")
+    assert "[l-maybe] Quasar queue (candidate that nobody accepted, " in block and "[l-sure] Quasar jobs (learning, " in block
+
+
 def test_a_hit_names_its_versions(ok, shop):
     """At the end of its line."""
     vault.put(shop, "p/learnings/v.md", "Versions", "zebra", id="l-v", versions="[v2.1, v2.2]")
