@@ -275,8 +275,7 @@ def _run(call: Call, words: list[str]) -> int:
     lines = _announced(told)
     if call.options.dry_run:
         return call.answer({**_order_json(told), "seconds": seconds}, [
-            *lines, "  environment: " + ", ".join(sorted(told.env)), "  nothing was run%s" % (
-                "" if told.approved else "; it waits for approval: `dayleaf resource approve %s`" % told.id)])
+            *lines, "  environment: " + ", ".join(sorted(told.env)), "  nothing was run" + (told.waits and "; it " + told.waits)])
     if told.approved:
         _renew(call, found)
         sys.stderr.write("\n".join(lines) + "\n")
@@ -323,7 +322,7 @@ def _announced(told: Order) -> list[str]:
 
 def _order_json(told: Order) -> dict[str, Any]:
     return {"id": told.id, "script": told.path, "sha256": told.checksum, "argv": told.argv(told.path), "cwd": told.cwd,
-            "environment": sorted(told.env), "approved": told.approved}
+            "environment": sorted(told.env), "approved": told.approved, "waits": told.waits}
 
 
 SEARCH = ("since", "days", "from_", "to", "kind", "tag", "topic", "file", "branch", "session", "version", "workspace",

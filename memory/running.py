@@ -38,7 +38,7 @@ class Order(NamedTuple):
     """What is to run: the script's bytes with their SHA-256, where they came from, what executes them, and around what.
 
     program: the interpreter and its argument; empty where the script is executed itself.  approved: whether a person approved
-    exactly these bytes.
+    exactly these bytes.  waits: else why it may not run, with the remedy, said of it.
     """
 
     id: str
@@ -50,6 +50,7 @@ class Order(NamedTuple):
     cwd: str
     env: dict[str, str]
     approved: bool
+    waits: str = ""
 
     def argv(self, script: str) -> list[str]:
         """Return the words that are executed, where the script stands at a path."""
@@ -71,8 +72,21 @@ def order(record: Record, place: Place, args: Sequence[str], env: Mapping[str, s
         runs = program(source.data, source.runnable, passed)
     except StoreError as error:
         raise StoreError("%s: %s cannot run: %s" % (record.id, source.path, error)) from None
+    waits = _waits(key, decided)
     return Order(record.id, source.path, source.data, source.checksum, runs, tuple(args), cwd or place.root, passed,
-                 decided.get(key) == "approve")
+                 decided.get(key) == "approve", waits)
+
+
+def _waits(key: trust.Approval, decided: dict[trust.Approval, str]) -> str:
+    """Say of a script why exactly these bytes may not run, "" where they may."""
+    workspace, id, _ = key
+    if decided.get(key) == "approve":
+        return ""
+    if decided.get(key) == "reject":
+        return "was rejected; a person who thinks otherwise runs `dayleaf resource approve %s`" % id
+    if trust.latest(decided, workspace, id):
+        return "changed since it was approved: `dayleaf resource approve %s` shows what" % id
+    return "waits for approval: nobody approved this content; a person runs `dayleaf resource approve %s`" % id
 
 
 def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
@@ -154,8 +168,7 @@ def run(told: Order, cache: str, seconds: float, stdin: bool, printer: Printer) 
     does not start.
     """
     if not told.approved or files.sha256(told.data) != told.checksum:
-        raise StoreError("%s waits for approval: nobody approved this content; a person runs `dayleaf resource approve %s`" % (
-            told.id, told.id))
+        raise StoreError("%s %s" % (told.id, told.waits or "waits for approval: its bytes changed on the way; run it again"))
     try:
         with _ending() as (stop, caught), copied(cache, told.path, told.data) as copy:
             source = 0 if stdin else subprocess.DEVNULL

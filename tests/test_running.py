@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -221,6 +222,21 @@ def test_a_dry_run_runs_nothing(run, kept, place, tmp_path):
 
 
 # ---- what does not run
+
+def test_a_script_that_changed_since_it_was_approved_says_so(run, kept, project, place, now):
+    """What nobody saw is told from what somebody saw as it was before, and from what was rejected; in a dry run too."""
+    record = kept("#!/bin/sh\necho one\n")
+    Path(project, "do it.sh").write_text("#!/bin/sh\necho two\n")
+    said = "changed since it was approved: `dayleaf resource approve %s` shows what" % record.id
+    done = run("resource", "run", record.id)
+    assert (done.returncode, done.stdout) == (1, "") and said in done.stderr and "nobody" not in done.stderr
+    assert said in run("resource", "run", record.id, "--dry-run").stdout
+    digest = hashlib.sha256(b"#!/bin/sh\necho two\n").hexdigest()
+    trust.decide(place.home, trust.script_workspace(record.name, place.key), record.id, digest, "reject", "joe", now)
+    assert "was rejected" in run("resource", "run", record.id).stderr
+    other = kept("#!/bin/sh\necho new\n", False, "other.sh")
+    assert "nobody approved this content" in run("resource", "run", other.id).stderr
+
 
 @pytest.mark.parametrize(("text", "mode", "said"), [
     ("echo hi\n", 0o644, "begin it with one"), ("echo hi\n", 0o755, "begin it with one"), ("#!\n", 0o755, "no absolute path"),
