@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Callable, NamedTuple
 
 from memory import adoption, clock, config, files, hookio, paths, terminal
@@ -209,10 +209,38 @@ def need_person(call: Call, of: str, typed: str) -> None:
         raise UsageError("only a person decides on %s: run `dayleaf %s` in a terminal of your own" % (of, typed))
 
 
-def confirmed(question: str) -> bool:
-    """Ask on the terminal; without one the answer is no."""
+def answered(ways: Sequence[str]) -> str:
+    """Ask on the terminal for one of some words, by itself or by its first letter, until one is given; at its end it is the last.
+
+    ways: words with first letters of their own; the last one leaves.
+    """
+    letters = " ".join("[%s]%s" % (way[0], way[1:]) for way in ways)
+    while True:
+        sys.stderr.write(letters + ": ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        said = line.strip().lower() if line else ways[-1]
+        for way in ways:
+            if said in (way, way[0]):
+                return way
+        warn("'%s' is no answer; type one of %s" % (shown(said), ", ".join("%s (%s)" % (way[0], way) for way in ways)))
+
+
+def at_once(call: Call, done: str, id: str, title: str) -> None:
+    """Say what was decided on a record as soon as it holds, so that an interrupt leaves no doubt; with --json on stderr."""
+    print("%s %s  %s" % (done, terminal.one_line(id), terminal.one_line(title)),
+          file=sys.stderr if call.options.json else sys.stdout, flush=True)
+
+
+def told(call: Call, done: Sequence[Any], nothing: str) -> int:
+    """End a command whose decisions `at_once` has said: with their JSON, or with what to say where none was made."""
+    return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
+
+
+def confirmed(question: str, short: bool = False) -> bool:
+    """Ask on the terminal; without one the answer is no.  short: `y` will do for `yes`."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     sys.stderr.write(question)
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() == "yes"
+    return sys.stdin.readline().strip().lower() in (("y", "yes") if short else ("yes",))

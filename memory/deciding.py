@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple
 
 from memory import files, terminal, trust
-from memory.call import Call, confirmed, need_person, warn
+from memory.call import Call, answered, at_once, confirmed, need_person, told, warn
 from memory.errors import StoreError, UsageError
 
 TYPE_CHECKING = False
@@ -75,7 +75,7 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
         if decision == "approve" and hindrance:
             raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
         sys.stderr.write("\n".join(_content(call, matter, record, data, path)) + "\n")
-        if confirmed("%s exactly this? type yes: " % decision):
+        if confirmed("%s exactly this? type yes: " % decision, short=True):
             done.append(_decide(call, store, matter, record, data, decision))
         elif len(found) == 1:
             raise UsageError("%s stays as it was" % record.id)
@@ -83,7 +83,7 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
 
 
 def _decide(call: Call, store: Store, matter: Matter, record: Record, data: bytes, decision: str) -> dict[str, Any]:
-    """Record a decision on exactly the bytes that were shown; raises StoreError where the file holds others by now."""
+    """Record a decision on exactly the bytes that were shown, and say so; raises StoreError where the file holds others now."""
     import getpass
 
     home, digest = call.place.home, files.sha256(data)
@@ -102,13 +102,8 @@ def _decide(call: Call, store: Store, matter: Matter, record: Record, data: byte
     if trust.decisions(home).get((workspace, record.id, digest)) != decision:
         raise StoreError("%s/%s: others may write to it, so nothing in it counts; `chmod 600` it and decide again" % (
             home, trust.LEDGER))
+    at_once(call, DONE[decision], record.id, record.title)
     return {"id": record.id, "decision": decision, "sha256": digest, "title": terminal.one_line(record.title)}
-
-
-def told(call: Call, done: list[dict[str, Any]], noun: str) -> int:
-    """Say what was decided.  noun: what nothing was decided on otherwise, such as `no rule`."""
-    lines = ["%s %s  %s" % (DONE.get(one["decision"], one["decision"]), one["id"], one["title"]) for one in done]
-    return call.answer(done, lines or [noun + " was decided on"])
 
 
 def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str) -> list[str]:
@@ -166,7 +161,7 @@ def _through(call: Call, store: Store, matters: Sequence[Matter]) -> tuple[list[
 
 def _answered(call: Call, store: Store, matter: Matter, name: str, where: str) -> list[dict[str, Any]] | None:
     """Ask about one until it is decided or skipped; returns the decision, [] for none, None where the person quits."""
-    letters = "[a]pprove [r]eject %s[s]kip [q]uit: " % ("[e]dit " if matter.editable else "")
+    ways = ["approve", "reject", *(["edit"] if matter.editable else []), "skip", "quit"]
     while True:
         try:
             record, data, path, hindrance = matter.read(store, name)
@@ -174,19 +169,18 @@ def _answered(call: Call, store: Store, matter: Matter, name: str, where: str) -
             warn(str(error))
             return []
         notes = ["cannot be approved: " + terminal.one_line(hindrance)] if hindrance else []
-        sys.stderr.write("\n".join(["", where, *_content(call, matter, record, data, path), *notes, letters]))
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-        letter = line.strip().lower()[:1] if line else "q"
+        sys.stderr.write("\n".join(["", where, *_content(call, matter, record, data, path), *notes, ""]))
+        way = answered(ways)
+        while way == "approve" and hindrance:
+            warn("%s cannot be approved: %s" % (name, hindrance))
+            way = answered(ways)
         try:
-            if letter in ("a", "r"):
-                if letter == "a" and hindrance:
-                    raise UsageError("%s cannot be approved: %s" % (name, hindrance))
-                return [_decide(call, store, matter, record, data, "approve" if letter == "a" else "reject")]
-            if letter in ("s", "q"):
-                return [] if letter == "s" else None
-            if letter == "e" and matter.editable:
+            if way in DONE:
+                return [_decide(call, store, matter, record, data, way)]
+            if way == "edit" and matter.editable:
                 matter.editable(call, record)
+            else:
+                return [] if way == "skip" else None
         except (StoreError, UsageError) as error:
             warn(str(error))
 

@@ -6,7 +6,7 @@ import sys
 from typing import Any, Callable
 
 from memory import clock, terminal
-from memory.call import Call, confirmed, need_person, record_json, shown, unknown_word, warn
+from memory.call import Call, answered, at_once, confirmed, need_person, record_json, shown, told, unknown_word, warn
 from memory.errors import StoreError, UsageError
 
 TYPE_CHECKING = False
@@ -21,6 +21,7 @@ QUESTION = ("Which lessons, decisions with their reasons, and fixes of recurring
             "later sessions?")
 SENT, SENT_CHARS = 40, 100_000  # newest checkpoints that a model gets, and characters of their bodies together
 OPTIONS = ("since", "session", "limit", "provider", "dry_run")
+WAYS, DONE = ("accept", "edit", "reject", "skip", "quit"), {"accept": "accepted", "reject": "rejected"}
 REVIEW = "`dayleaf review` in a terminal of your own decides on them"
 
 
@@ -82,7 +83,7 @@ def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], l
     from memory import harvest as finder
     from memory.digest import Source
 
-    def told(line: str) -> None:
+    def heard(line: str) -> None:
         spinner.step = line
 
     sent: list[Record] = []
@@ -94,7 +95,7 @@ def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], l
         sent.append(record)
     sources = [Source(r.id, r.kind, r.title, r.created, r.body, r.tier, r.checksum) for r in sent]
     digest = model.distill(QUESTION, sources, call.settings, call.env, call.place.home, call.place.cache, call.now,
-                           call.options.provider, None, True, told)
+                           call.options.provider, None, True, heard)
     notes = [terminal.one_line(note) for note in digest.notes]
     if digest.provider == "extract":
         return None, [*notes, "no model answered: harvested without one"]
@@ -176,7 +177,7 @@ def _accept(call: Call, words: list[str]) -> int:
         if not confirmed("accept all %d? type yes: " % len(found)):
             raise UsageError("the candidates stay as they were")
     for record in found:
-        _decide(store, record, True)
+        _decide(call, store, record, "accept")
     return _decided(call, [(record, "accepted") for record in found])
 
 
@@ -186,26 +187,25 @@ def _reject(call: Call, words: list[str]) -> int:
     store = call.store()
     found = _named(call, store, "reject", words)
     for record in found:
-        _decide(store, record, False)
+        _decide(call, store, record, "reject")
     return _decided(call, [(record, "rejected") for record in found])
 
 
-def _decide(store: Store, record: Record, accept: bool) -> None:
-    """Accept or archive exactly what was read; raises StoreError where the file has changed since."""
+def _decide(call: Call, store: Store, record: Record, way: str) -> None:
+    """Accept or archive exactly what was read, and say so; raises StoreError where the file has changed since."""
     if store.read(record.name).checksum != record.checksum:
         raise StoreError("%s: changed meanwhile; review it again" % record.name)
-    if accept:
+    if way == "accept":
         store.edit(record.name, {"accepted": True})
     else:
         store.archive(record.name, "rejected")
+    at_once(call, DONE[way], record.id, record.title)
 
 
 def _decided(call: Call, done: Sequence[tuple[Record, str]]) -> int:
-    """Tell the index and the person."""
+    """Tell the index, and say where nothing was decided."""
     call.indexed()
-    return call.answer([{"id": record.id, "decision": decision} for record, decision in done],
-                       ["%s %s  %s" % (decision, record.id, terminal.one_line(record.title)) for record, decision in done]
-                       or ["no candidate was decided on"])
+    return told(call, [{"id": record.id, "decision": decision} for record, decision in done], "no candidate")
 
 
 def _content(record: Record) -> list[str]:
@@ -242,18 +242,15 @@ def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str
     from memory.writing import edited
 
     while True:
-        sys.stderr.write("\n%s  %s\n[a]ccept [e]dit [r]eject [s]kip [q]uit: " % (where, "\n".join(_content(record))))
-        sys.stderr.flush()
-        line = sys.stdin.readline()
-        letter = line.strip().lower()[:1] if line else "q"
+        sys.stderr.write("\n%s  %s\n" % (where, "\n".join(_content(record))))
+        way = answered(WAYS)
         try:
-            if letter in ("a", "r"):
-                _decide(store, record, letter == "a")
-                return "accepted" if letter == "a" else "rejected", record
-            if letter in ("s", "q"):
-                return "skipped" if letter == "s" else "quit", record
-            if letter == "e":
-                record = edited(call, record) or record
+            if way in DONE:
+                _decide(call, store, record, way)
+                return DONE[way], record
+            if way != "edit":
+                return "skipped" if way == "skip" else way, record
+            record = edited(call, record) or record
         except (StoreError, UsageError) as error:
             warn(str(error))
             try:

@@ -336,6 +336,8 @@ def test_a_review_goes_through_them_one_by_one(ok, env, project, place, notes):
     script.chmod(0o755)
     status, shown = on_terminal(["harvest", "review"], {**env, "EDITOR": str(script)}, project, ["e", "a", "x", "r", "s"])
     assert status == 0 and "1 of 3" in shown and "3 of 3" in shown
+    assert shown.count("2 of 3") == 1 and "'x' is no answer; type one of a (accept), e (edit), r (reject), s (skip), q (quit)" in shown
+    assert shown.index("\naccepted l-") < shown.index("2 of 3") < shown.index("\nrejected l-") < shown.index("3 of 3")
     assert "\\u{202e}gnihtemos\\u{1b}[2J" in shown and "\u202e" not in shown
     texts = [path.read_text(encoding="utf-8") for path in kept(place)]
     assert len(texts) == 2 and sum("accepted: true" in text and "Seen in review." in text for text in texts) == 1

@@ -129,7 +129,7 @@ def test_the_list_says_why_a_rule_waits(ok, decide, place):
     assert states(ok)["r-1"] == ("pending", "edited since approval")
     path.write_text(RULE)
     assert states(ok)["r-1"] == ("approved", "")
-    decide("rule", "reject", "r-2", answers=["yes"])
+    decide("rule", "reject", "r-2", answers=["y"])
     assert states(ok)["r-2"] == ("rejected", "")
 
 
@@ -140,13 +140,26 @@ def test_a_review_goes_through_all_that_waits(ok, decide, place, tmp_path):
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\necho Amended. >> \"$1\"\n")
     editor.chmod(0o755)
-    shown = decide("review", answers=["x", "a", "r", "s", "e", "a", "q"], EDITOR=str(editor))
+    shown = decide("review", answers=["x", "", "rather not", "a", "reject", "s", "e", "a", "q"], EDITOR=str(editor))
     assert "1 of 5  r-0" in shown and "\\u{202e}Hidden 0" in shown and "\u202e" not in shown and "Amended." in shown
-    assert shown.count("1 of 5") == 2 and shown.count("4 of 5") == 2
+    assert shown.count("1 of 5") == 1 and shown.count("4 of 5") == 2
+    assert "'x' is no answer; type one of a (approve), r (reject), e (edit), s (skip), q (quit)\n" in shown
+    assert shown.count("approved r-0") == 1 and shown.index("approved r-0") < shown.index("2 of 5")
     assert trust.files.sha256(Path(place.path("p/rules/n0.md")).read_bytes()) in shown
     assert {id: state for id, (state, _) in states(ok).items()} == {
         "r-0": "approved", "r-1": "rejected", "r-2": "pending", "r-3": "approved", "r-4": "pending"}
     assert "no rule was decided on" in decide("rule", "review", answers=["q"])
+
+
+def test_an_interrupted_review_has_said_what_it_decided(env, project, decide, ok, place):
+    """Ctrl-C after the first of two: what was approved is approved, and stands on the terminal; with --json on stderr."""
+    put(place, RULE)
+    put(place, RULE.replace("r-1", "r-2"), "p/rules/other.md")
+    status, shown = on_terminal(["review"], env, project, ["a", "\x03"])
+    assert status == 130 and "approved r-1  " in shown and "approved r-2" not in shown
+    assert {id: state for id, (state, _) in states(ok).items()} == {"r-1": "approved", "r-2": "pending"}
+    shown = decide("review", "--json", answers=["a"])
+    assert shown.index("approved r-2  ") < shown.index('[{"id":"r-2"')
 
 
 def test_a_review_shows_what_changed_since_the_approval(decide, place, home):
