@@ -89,8 +89,8 @@ def _draft(root: Root, source: Source, data: bytes, kind: str, author: str, plan
     if isinstance(meta.get("id"), str):
         extra["origin"] = {"id": meta["id"]}
     read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
-    agents = author == "agent" or kind == "checkpoint" or str(meta.get("source")).lower() in records.SOURCES[1:]
-    return Draft(kind, _title(meta, page.body, source), page.body, read.tags, "agent" if agents else "human", extra)
+    agent = author == "agent" or kind == "checkpoint" or str(meta.get("source")).lower() in records.SOURCES[1:]
+    return Draft(kind, _title(meta, page.body, source), page.body, read.tags, "agent" if agent else "human", extra, read.problems)
 
 
 def _title(meta: Dict[str, Any], body: str, source: Source) -> str:

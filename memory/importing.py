@@ -59,10 +59,12 @@ def _tree(call: Call) -> int:
     result = _brought(call, [Batch(trees.FROM, tier, len(tree.found) + len(tree.skipped),
                                    trees.pieces(tree, call.place, tier, call.now, author(call)),
                                    _below(call, tree.root, tier))])
-    notes = []
+    left = trees.beside(tree)
+    notes = ["left out %s%s beside docs/, scripts/, shared/ and unversioned/" % (
+        "more than " * (left == trees.COUNTED), terminal.count(left, "file"))] if left else []
     if tier == paths.SHARED and not files.inside(tree.root, call.place.root):
         notes.append("the tree is outside the repository: the paths in the shared records hold on this machine alone")
-    return _answer(call, "file", result, {"from": tree.root}, notes)
+    return _answer(call, "file", result, {"from": tree.root, "left_out": left}, notes)
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
@@ -136,7 +138,7 @@ def _places(call: Call) -> list[paths.Place]:
 
 
 def _add(total: Result, more: Result) -> None:
-    for name in ("new", "changed", "same", "skipped", "gone"):
+    for name in ("new", "changed", "same", "skipped", "gone", "troubled"):
         getattr(total, name).extend(getattr(more, name))
 
 
@@ -198,8 +200,13 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
         terminal.count(result.done, noun), ", ".join(f"{number:,} {name}" for name, number in counts.items()),
         "; nothing was written (--dry-run)" if call.options.dry_run else ""))
     lines += _first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
+    troubled = len({path for path, _ in result.troubled})
+    lines += ["%s in the frontmatter:" % (
+        terminal.count(troubled, "file") + (" has trouble" if troubled == 1 else " have trouble"))] if troubled else []
+    lines += _first(result.troubled, lambda one: "%s: %s" % one)
     lines += _first(result.gone, lambda one: "gone: %s; its record stays, `dayleaf forget %s` archives it" % (one[1], one[0]))
     value = {**more, "dry_run": call.options.dry_run, **counts, "skipped": [skip._asdict() for skip in result.skipped],
+             "troubled": [{"path": path, "problem": problem} for path, problem in result.troubled],
              "gone": [{"id": id, "path": path} for id, path in result.gone],
              "records": {"new": result.new, "changed": result.changed}, "notes": notes}
     return call.answer(value, lines)

@@ -37,6 +37,7 @@ class Draft(NamedTuple):
     tags: Tuple[str, ...] = ()
     source: str = "human"
     extra: Optional[Dict[str, Any]] = None
+    problems: Tuple[str, ...] = ()  # of the source's frontmatter, as Record.problems
 
 
 class Piece(NamedTuple):
@@ -70,7 +71,7 @@ class Result:
     """What an import did.
 
     new, changed, same: ids of records.  skipped: sources that gave none.  gone: (id, path) of records whose source is no
-    longer there.  seen: the keys met.
+    longer there.  troubled: (source, problem) of frontmatter that could not be read as it stands.  seen: the keys met.
     """
 
     new: List[str] = field(default_factory=list)
@@ -78,6 +79,7 @@ class Result:
     same: List[str] = field(default_factory=list)
     skipped: List[Skip] = field(default_factory=list)
     gone: List[Tuple[str, str]] = field(default_factory=list)
+    troubled: List[Tuple[str, str]] = field(default_factory=list)
     seen: Set[Key] = field(default_factory=set)
 
     @property
@@ -143,7 +145,7 @@ def bring(store: Store, pieces: Iterable[Union[Piece, Skip]], from_: str, tier: 
                 result.skipped.append(piece)
             elif piece.key not in result.seen:
                 result.seen.add(piece.key)
-                _one(store, shelf, piece, from_, tier, None if dry else bulk, result)
+                _one(store, shelf, _watched(piece, result), from_, tier, None if dry else bulk, result)
             if told:
                 told(result.done)
     finally:
@@ -151,6 +153,17 @@ def bring(store: Store, pieces: Iterable[Union[Piece, Skip]], from_: str, tier: 
     result.gone = [(found.id, " § ".join(filter(None, key))) for key, found in sorted(shelf.by_key.items())
                    if key not in result.seen and covered(key[0])]
     return result
+
+
+def _watched(piece: Piece, result: Result) -> Piece:
+    """Return a piece that notes the problems of its source when its record is made."""
+    def draft() -> Union[Draft, Skip]:
+        made = piece.draft()
+        if isinstance(made, Draft):
+            result.troubled.extend((piece.shown, problem) for problem in made.problems)
+        return made
+
+    return piece._replace(draft=draft)
 
 
 def _one(store: Store, shelf: Shelf, piece: Piece, from_: str, tier: str, bulk: Optional[Bulk],

@@ -35,7 +35,7 @@ def show(call: Call) -> int:
     reasons = judging.reasons(found)
     outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
     facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,
-             ("freshness", "; ".join([state.state, *(claim.reason for claim in state.gone)])),
+             ("freshness", "; ".join([state.state, *(claim.reason for claim in state.gone)]) * (state.state != claims.UNKNOWN)),
              *terminal.claims(state.claims), ("merged", stands), ("file", place.path(found.name)), *_source(found, place),
              ("trouble", "; ".join(found.problems))]
     body, more, ways = _section(call, found)

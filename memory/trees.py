@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from itertools import islice
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple, Union
 
 from memory import clock, files, resources, sources
@@ -21,6 +22,7 @@ from memory.sources import Skip, Source
 
 FROM = "tree"
 DOC, SCRIPT = "doc", "script"
+COUNTED = 10_000  # files that were left out, at most
 SHARED, UNVERSIONED = "shared", "unversioned"
 _TYPES = {"docs": DOC, "scripts": SCRIPT, SHARED: "", UNVERSIONED: ""}
 
@@ -46,7 +48,7 @@ def look(root: str) -> Tree:
 
     root: as `sources.folder` returns it.  Raises UsageError where no directory has one of the four names.
     """
-    inner = [""] if _is_tree(root) else [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
+    inner = _inner(root)
     if not inner:
         raise UsageError("%s: no docs/, scripts/, shared/ or unversioned/ in it; give the directory that holds "
                          "docs/{version}/… or scripts/{version}/…" % root)
@@ -58,6 +60,18 @@ def look(root: str) -> Tree:
                 _take(tree, prefix + top, _TYPES[top], versions)
     tree.found.sort(key=lambda found: found.source.name)
     return tree
+
+
+def beside(tree: Tree) -> int:
+    """Return how many files below a tree's directory stand in none of the four directories, COUNTED at most."""
+    tops = tuple(prefix + top + "/" for prefix in _inner(tree.root) for top in _TYPES)
+    found = (one for one in sources.below(tree.root, lambda name: True) if isinstance(one, Source))
+    return sum(1 for _ in islice((one for one in found if not one.name.startswith(tops)), COUNTED))
+
+
+def _inner(root: str) -> List[str]:
+    """Return the trees in a directory: "" for itself, else the folders that are one, each with a slash."""
+    return [""] if _is_tree(root) else [entry + "/" for entry in _folders(root) if _is_tree(root + "/" + entry)]
 
 
 def _is_tree(path: str) -> bool:

@@ -401,3 +401,9 @@ def test_a_capture_and_a_start_write_the_marks(place, repository, now, world, ho
             path.unlink()
     marks.write(place)
     assert not os.path.exists(index.marks_path(place))
+
+
+def test_show_says_nothing_of_freshness_where_nothing_can_be_checked(ok):
+    """A record that names no file, identifier or commit; --json says UNKNOWN."""
+    id = json.loads(ok("learn", "Ask before you merge on Fridays", "--json"))["id"]
+    assert "freshness" not in ok("show", id) and json.loads(ok("show", id, "--json"))["freshness"] == "UNKNOWN"

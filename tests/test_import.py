@@ -194,6 +194,34 @@ def test_what_cannot_be_taken_is_named_with_a_remedy(tree, ok, took, place):
     assert "  skipped docs/v 2: a version has no spaces, commas or '#'; rename it to v-2\n" in ok("import", "tree", str(tree.root))
 
 
+def test_what_a_tree_leaves_out_is_counted(tree, ok, took):
+    """Files beside the four directories; hidden ones are nobody's, and a tree with nothing beside it says nothing."""
+    tree("docs/v1/a.md")
+    assert took("tree", tree.root)["left_out"] == 0 and "left out" not in ok("import", "tree", str(tree.root))
+    for name in ("README.md", "other/deep/b.md", ".git/config"):
+        tree(name)
+    assert "left out 2 files beside docs/, scripts/, shared/ and unversioned/\n" in ok("import", "tree", str(tree.root))
+    inner = took("tree", tree.root.parent)
+    assert inner["left_out"] == 2 and inner["unchanged"] == 1
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_trouble_in_the_frontmatter_of_a_source_is_told_line_by_line(ok, project, dry):
+    """With the number of files; what is unchanged is not told again, what changed is."""
+    notes = Path(project, "my notes")
+    notes.mkdir()
+    (notes / "a.md").write_text("---\ntitle: Fence\n\nkafka has no closing line\n")
+    (notes / "b.md").write_text("---\nconfidence: huge\ncreated: soonish\n---\n\nredis\n")
+    (notes / "c.md").write_text("---\ntitle: Fine\n---\n\nnginx\n")
+    said = ok("import", "dir", str(notes), *dry)
+    assert "2 files have trouble in the frontmatter:\n  a.md: line 1: the frontmatter is not closed" in said
+    assert "  b.md: line 1: confidence 'huge'" in said and "  b.md: line 1: created 'soonish' is no date" in said and "c.md" not in said
+    if not dry:
+        assert "trouble" not in ok("import", "dir", str(notes))
+        (notes / "b.md").write_text("---\nconfidence: huge\n---\n\nredis again\n")
+        assert "1 file has trouble in the frontmatter:\n  b.md" in ok("import", "dir", str(notes))
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_skipped(tree, took):
     """And a directory."""
