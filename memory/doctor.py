@@ -28,8 +28,9 @@ def examine(place: paths.Place, settings: config.Config, env: dict[str, str], no
         ("log", lambda: incidents.log(place, now)), ("captures", lambda: incidents.captures(place, env, now)),
         ("receipts", lambda: incidents.logs(place)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
         ("command", lambda: _command(env)), ("ledgers", lambda: incidents.ledgers(place)),
-        ("ledgers", lambda: incidents.torn(place)), ("journal", lambda: incidents.undoing(place)), ("temps", lambda: incidents.temps(place, now)),
-        ("upkeep", lambda: checkup.upkeep_of(place, settings, now)), ("shared", lambda: _shared(place, env)))
+        ("ledgers", lambda: incidents.torn(place)), ("journal", lambda: incidents.undoing(place)),
+        ("temps", lambda: incidents.temps(place, now)), ("upkeep", lambda: checkup.upkeep_of(place, settings, now)),
+        ("shared", lambda: _shared(place, env)))
     found: list[Check] = []
     for what, step in steps:
         try:
