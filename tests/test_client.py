@@ -316,7 +316,7 @@ def test_a_script_runs_from_approval_to_the_next_edit(lab):
         assert lab.claude("-p", "check the prices", *WORK).rc == 0
         said = main_requests(lab)[-1]
         assert ("checked 3 prices; $(id)" in said, "Scripts (try these)" in said) == (there, there)
-    assert "waits for approval" in said and "Scripts (wait for review)" in said
+    assert "changed since it was approved" in said and "Scripts (wait for review)" in said
     assert errors(lab) == ""
 
 
