@@ -251,7 +251,7 @@ def _dangling(read: _Read) -> Iterator[Finding]:
 def _mended(record: Record, edge: links.Edge, inline: bool) -> str:
     """Return the command that mends a dangling link.  inline: it stands in the text, where no command takes it out."""
     if edge.away:
-        return "`dayleaf restore %s`" % edge.target
+        return "`dayleaf restore %s`" % edge.away
     if inline:
         return "`dayleaf edit %s`" % record.id
     return "`dayleaf link %s %s '%s' --remove`" % (record.id, edge.relation, edge.target[:80])

@@ -39,10 +39,10 @@ class Fault(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a link may name, ids in the archives, and the names that bear an id."""
+    """What a link may name, also in the archives (links.called_away), and the names that bear an id."""
 
     targets: links.Names
-    away: frozenset[str]
+    away: dict[str, str]
     names: dict[str, list[str]]
 
 
@@ -53,7 +53,7 @@ def known(store: Store, found: Iterable[Record]) -> Known:
     for record in found:
         nodes.append(links.node(record))
         names.setdefault(record.id, []).append(record.name)
-    return Known(links.Names(nodes, store.successors()), frozenset(store.away()), names)
+    return Known(links.Names(nodes, store.successors()), links.called_away(store.left()), names)
 
 
 def everything(store: Store) -> tuple[int, list[Fault]]:
@@ -196,7 +196,7 @@ def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> l
             rows.append((line, True, edge.wrong, "use related_to, or link other records" if known else "use one of these"))
         if edge.away:
             rows.append((line, False, "it links to %s, which is archived" % link.target,
-                         "`dayleaf restore %s`, or remove the link" % link.target))
+                         "`dayleaf restore %s`, or remove the link" % edge.away))
         elif edge.dangling:
             near = linked.targets.nearest(link.target, source)
             rows.append((line, False, "it links to '%s', which is no record here" % link.target[:80],

@@ -57,6 +57,13 @@ def stem(kind: str, title: str, body: str, created: float) -> str:
         clock.day(created), clock.iso(created)[11:19].replace(":", ""), named)
 
 
+def bare_stem(file: str) -> str:
+    """Return a file's name without `.md` and the digits that dayleaf put at its end: `prices` of `prices-8fc4.md`."""
+    stem = file[:-3] if file.endswith(".md") else file
+    head, _, tail = stem.rpartition("-")
+    return head if head and len(tail) == 4 and set(tail) <= set("0123456789abcdef") else stem
+
+
 def digest(kind: str, title: str, body: str, created: float) -> str:
     """Return 64 hex digits of what a record says and when: the same again gives the same name and id."""
     return files.sha256("\0".join((kind, title, body, clock.iso(created))).encode("utf-8", "replace"))

@@ -129,7 +129,7 @@ def _nowhere(edge: Edge, web: Web) -> str:
     """Say of a dangling link what it names, and which record may be meant."""
     target = "'%s'" % clip(one_line(edge.target), TITLE_COLUMNS)
     if edge.away:
-        return target + ", which is archived; `dayleaf restore %s` brings it back" % one_line(edge.target)
+        return target + ", which is archived; `dayleaf restore %s` brings it back" % one_line(edge.away)
     near = web.names.nearest(edge.target, edge.source)
     return target + ", which is no record" + ("; did you mean %s '%s'?" % (
         one_line(near.id), clip(one_line(near.title), TITLE_COLUMNS)) if near else "")
@@ -231,7 +231,7 @@ def as_json(web: Web, nodes: Iterable[Node], edges: Iterable[Edge]) -> dict[str,
         else:
             near = None if edge.away else web.names.nearest(edge.target, edge.source)
             value["dangling"].append({"from": edge.source.name, "relation": edge.relation, "target": edge.target,
-                                      "archived": edge.away, "nearest": near.id if near else None})
+                                      "archived": bool(edge.away), "nearest": near.id if near else None})
     return value
 
 

@@ -27,7 +27,7 @@ def link(call: Call) -> int:
         raise UsageError("link wants %s; quote a title" % FORMS)
     store = call.store()
     found = {record.name: record for record in store.each()}
-    web = links.web(list(found.values()), store.away(), merged=store.successors())
+    web = links.web(list(found.values()), links.called_away(store.left()), merged=store.successors())
     source = _one(web, words[0])
     if len(words) == 1:
         return _listed(call, web, source)
@@ -62,7 +62,7 @@ def _word(said: str) -> str:
 
 def _one(web: Web, said: str) -> Node:
     """Find the record that a word names: id, start of an id, file or title; raises StoreError."""
-    from memory import ids
+    from memory import ids, links
 
     found = web.names.find(said.strip())
     if len(found) > 1:
@@ -72,6 +72,10 @@ def _one(web: Web, said: str) -> Node:
     begun = web.names.begun(said.strip())
     if len({one.id for one in begun}) == 1:
         return max(begun, key=lambda one: one.created)
+    away = ids.begun(said.strip(), web.away.values())
+    gone = links.gone_to(said.strip(), web.away) or (away[0] if len(away) == 1 else "")
+    if gone and not begun:
+        raise StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (shown(said), gone))
     near = web.names.nearest(said)
     otherwise = "did you mean %s '%s'?" % (near.id, terminal.one_line(near.title)) if near else "`dayleaf recall` lists them"
     raise StoreError(ids.unknown("record", shown(said), [one.id for one in begun], (), otherwise))
@@ -164,7 +168,7 @@ def _listed(call: Call, web: Web, node: Node) -> int:
         to = step.to
         out = step.edge.source == node
         values.append({"relation": step.label, "direction": "out" if out else "in", "target": step.edge.target,
-                       "to": graph.node_json(to) if to else None, "wrong": step.edge.wrong, "archived": step.edge.away})
+                       "to": graph.node_json(to) if to else None, "wrong": step.edge.wrong, "archived": bool(step.edge.away)})
         rows.append(graph.row(step, web))
     head = "%s  %s" % (terminal.one_line(node.id), terminal.one_line(node.title))
     return call.answer({"id": node.id, "links": values}, [head, *(terminal.table(rows, "  ") or ["  no links"])])
@@ -207,5 +211,6 @@ def _web(call: Call) -> Web:
     webs = []
     for place in places:
         store = Store(place, call.settings, call.now)
-        webs.append(links.web(list(store.each()), store.away(), place.key if len(places) > 1 else "", store.successors()))
+        away, workspace = links.called_away(store.left()), place.key if len(places) > 1 else ""
+        webs.append(links.web(list(store.each()), away, workspace, store.successors()))
     return links.joined(webs) if len(webs) > 1 else webs[0]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory import entry, ids
-from memory.paths import GLOBAL
+from memory import composing, entry, ids
+from memory.paths import GLOBAL, slug
 from memory.records import Record, written_links
 
 ANY: Tuple[str, ...] = ()
@@ -52,7 +52,8 @@ class Node(NamedTuple):
 class Edge(NamedTuple):
     """A link of a record: to is None where it leads nowhere; also: other records that are called the same.
 
-    target: as written.  wrong: what is wrong with its relation or ends, "" for nothing.  away: it leads to the archive.
+    target: as written.  wrong: what is wrong with its relation or ends, "" for nothing.  away: id of the record in the archive
+    that it leads to, or "".
     """
 
     source: Node
@@ -61,7 +62,7 @@ class Edge(NamedTuple):
     to: Optional[Node]
     also: Tuple[Node, ...] = ()
     wrong: str = ""
-    away: bool = False
+    away: str = ""
 
     @property
     def dangling(self) -> bool:
@@ -70,11 +71,15 @@ class Edge(NamedTuple):
 
 
 class Web(NamedTuple):
-    """Records and all links among them, both in a fixed order: by workspace and name, links as they are written."""
+    """Records and all links among them, both in a fixed order: by workspace and name, links as they are written.
+
+    away: of `called_away`.
+    """
 
     nodes: Tuple[Node, ...]
     edges: Tuple[Edge, ...]
     names: Names
+    away: Mapping[str, str] = MappingProxyType({})
 
 
 def inverse(relation: str) -> str:
@@ -195,25 +200,47 @@ def _likeness(one: str, other: str) -> float:
     return max(common, SequenceMatcher(None, one, other, autojunk=False).ratio())
 
 
-def web(found: Sequence[Record], away: Iterable[str] = (), workspace: str = "",
+def called_away(left: Mapping[str, str]) -> Dict[str, str]:
+    """Return what a link may call the records in the archives: name -> id.
+
+    left: by id, the path that each one left: its file's name, and what that has of its first title, lead to it where no other
+    is called the same.
+    """
+    names: Dict[str, str] = {}
+    for id, home in left.items():
+        file = home[home.rfind("/") + 1:].replace(".md", "")
+        for key in {entry.link_key(home), entry.link_key(file), composing.bare_stem(file)}:
+            names[key] = "" if key in names else id
+    return {**{key: id for key, id in names.items() if key and id}, **{id: id for id in left}}
+
+
+def gone_to(target: str, away: Mapping[str, str]) -> str:
+    """Return the id of the archived record that a link's target means, or "".  away: of `called_away`."""
+    key = entry.link_key(target)
+    file = key[key.rfind("/") + 1:].replace(".md", "")
+    return next((away[name] for name in (target, key, file, slug(target)) if name in away), "")
+
+
+def web(found: Sequence[Record], away: Mapping[str, str] = MappingProxyType({}), workspace: str = "",
         merged: Mapping[str, str] = MappingProxyType({})) -> Web:
     """Resolve all links of all records.
 
-    away: ids in the archives.  workspace: a place's key, where there are several.  merged: see `Names`.
+    away: of `called_away`.  workspace: a place's key, where there are several.  merged: see `Names`.
     """
     nodes = {record.name: node(record, workspace) for record in found}
-    names, archived = Names(nodes.values(), merged), frozenset(away)
-    edges = [edge(nodes[record.name], link.relation, link.target, names, archived)
+    names = Names(nodes.values(), merged)
+    edges = [edge(nodes[record.name], link.relation, link.target, names, away)
              for record in sorted(found, key=lambda r: r.name) for link in record.links]
-    return Web(tuple(nodes[name] for name in sorted(nodes)), tuple(edges), names)
+    return Web(tuple(nodes[name] for name in sorted(nodes)), tuple(edges), names, away)
 
 
-def edge(source: Node, relation: str, target: str, names: Names, away: frozenset[str] = frozenset()) -> Edge:
+def edge(source: Node, relation: str, target: str, names: Names,
+         away: Mapping[str, str] = MappingProxyType({})) -> Edge:
     """Resolve one link; see `Edge` and `web`."""
     found = names.find(target)
     wrong = "" if relation in RELATIONS else "the relation '%s' is none of %s" % (relation[:40], ", ".join(RELATIONS))
     if not found:
-        return Edge(source, relation, target, None, (), wrong, target in away)
+        return Edge(source, relation, target, None, (), wrong, gone_to(target, away))
     return Edge(source, relation, target, found[0], tuple(found[1:]),
                 wrong or wrong_ends(relation, source.end, found[0].end))
 
@@ -222,7 +249,8 @@ def joined(webs: Sequence[Web]) -> Web:
     """Return the webs of several workspaces as one, what the global tier holds once."""
     nodes = {one: None for each in webs for one in each.nodes}
     edges = {one: None for each in webs for one in each.edges}
-    return Web(tuple(sorted(nodes, key=lambda one: (one.workspace, one.name))), tuple(edges), Names(nodes))
+    return Web(tuple(sorted(nodes, key=lambda one: (one.workspace, one.name))), tuple(edges), Names(nodes),
+               {key: id for each in webs for key, id in each.away.items()})
 
 
 # ---- in frontmatter

@@ -37,6 +37,26 @@ class Unreadable(StoreError):
         self.skipped = skipped
 
 
+def calls(record: Record, text: str) -> int:
+    """Say how a text names a record that it is no id of: 3 by its title, 2 by a resource's path or the end of that, 1 by its
+    file's name without the digits at its end, 0 not at all; titles in any case."""
+    key = " ".join(text.lower().split())
+    if not key:
+        return 0
+    path = record.meta.get("path") if record.kind == "resource" else None
+    if key == " ".join(record.title.lower().split()):
+        return 3
+    if isinstance(path, str) and ("/" + path).endswith("/" + text.removeprefix("./").lstrip("/")):
+        return 2
+    return int(composing.bare_stem(record.name.rpartition("/")[2]) == (text[:-3] if text.endswith(".md") else text))
+
+
+def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
+    """Return of (how a text names a record, its id, its name) those that it names best, name by id."""
+    best = max((how for how, _, _ in called), default=0)
+    return {id: name for how, id, name in called if how == best > 0}
+
+
 class Reader:
     """The records of one place, to be read.
 
@@ -115,13 +135,16 @@ class Reader:
     def find(self, text: str) -> Record:
         """Find a record by id, by the start of its id, by name, or by its file's name with or without `.md`.
 
-        Of several files with one id the newest counts.  Raises StoreError, which names up to three near ids.
+        Else the only one that is called so counts: by its title, a resource by its path or the end of it, or by its file's
+        name without the digits at its end.  Of several files with one id the newest counts.  Raises StoreError, which names
+        up to three ids.
         """
         text = text.strip()
         exact: List[Tuple[float, str]] = []
         stems: List[Tuple[float, str]] = []
         starts: List[Tuple[float, str]] = []
         known: Dict[str, str] = {}
+        called: List[Tuple[int, str, str]] = []
         for record in self.each():
             entry = (record.updated, record.name)
             file = record.name.rpartition("/")[2]
@@ -134,6 +157,7 @@ class Reader:
                 known[record.id] = record.name
             else:
                 known.setdefault(record.id, record.name)
+                called.append((calls(record, text), record.id, record.name))
         if exact:
             return self.read(max(exact)[1])
         if len(stems) == 1:
@@ -141,12 +165,17 @@ class Reader:
         begun = ids.begun(text, known)
         if not stems and len(begun) == 1:
             return self.read(max(starts)[1])
+        if not stems and not begun:
+            named = _best(called)
+            if len(named) == 1:
+                return self.read(max(named.values()))
+            begun = list(named)
         raise self._unfound(text, begun, [name for _, name in sorted(stems)], known)
 
     def _unfound(self, text: str, begun: List[str], stems: List[str], known: Dict[str, str]) -> StoreError:
         """Return the error for a word that means no record, or several: where it went, or what is near.
 
-        begun: the ids that it begins.  stems: names of the files that are called so.  known: every id, with a name.
+        begun: the ids that it begins or calls.  stems: names of the files that are called so.  known: every id, with a name.
         """
         away = [] if begun else ids.begun(text, self.away())
         if len(away) != 1:
@@ -188,6 +217,10 @@ class Reader:
         """Return by id (tier, latest move) of what stands in the archives now."""
         return {id: (letter, move) for letter, root in reversed(list(self.roots.items()))
                 for id, move in archive.standing(root).items()}
+
+    def left(self) -> Dict[str, str]:
+        """Return by id the path below its tier that each record in the archives left."""
+        return {id: move.home for id, (_, move) in self.away().items()}
 
     def _find_move(self, text: str) -> Tuple[str, Move]:
         away = self.away()

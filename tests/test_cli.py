@@ -15,6 +15,7 @@ import pytest
 from harness.command import on_terminal
 
 from memory import cli, paths, receipts, terminal
+from tests import vault
 
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
@@ -591,6 +592,31 @@ def test_off_in_a_terminal_means_the_newest_session(ok, place):
     receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
     assert "nothing more" in ok("off")
     assert receipts.session(place.receipts("newer")).off and not receipts.session(place.receipts("older")).off
+
+
+def test_a_record_is_found_by_what_a_person_calls_it(ok, run, place, project):
+    """Its whole title in any case, its file without the digits at the end, a resource by its path or file; ids before all."""
+    prices = json.loads(ok("learn", "Prices are integers", "--json"))["id"]
+    korean = json.loads(ok("learn", "버튼은 저장한다", "--json"))["id"]
+    for said in ("prices ARE integers", "prices-are-integers", "prices-are-integers.md"):
+        assert prices in ok("show", said)
+    assert korean in ok("show", "버튼은 저장한다")
+    Path(project, "my docs").mkdir()
+    Path(project, "my docs", "billing.md").write_text("# Money\n\nHalf to even.\n")
+    doc = json.loads(ok("resource", "add", "--path", "my docs/billing.md", "--json"))["id"]
+    for said in ("billing.md", "my docs/billing.md", "./my docs/billing.md", "Money"):
+        assert doc in ok("resource", "show", said)
+    assert ok("forget", "Money").startswith("archived " + doc)
+    vault.put(place, "p/learnings/own.md", prices, "Its title is the id of another.", id="l-own")
+    assert "Prices are integers" in ok("show", prices).splitlines()[0]
+
+
+def test_what_several_records_are_called_is_listed(ok, run):
+    """Up to three, by id; nothing is chosen."""
+    found = sorted(json.loads(ok("learn", "text %d" % i, "--title", "Prices", "--json"))["id"] for i in range(4))
+    said = one_line_error(run("show", "prices"), 1)
+    assert said.startswith("dayleaf: 'prices' may mean ") and sum(id in said for id in found) == 3
+    assert "no record 'price'" in one_line_error(run("show", "price"), 1)
 
 
 # ---- what a first user stumbled on

@@ -397,3 +397,18 @@ def test_an_index_without_names_is_built_anew(place, now):
     path.write_bytes(b"DLSEG002" + path.read_bytes()[8:])
     found = recall.recall(place, vault.settings(), recall.Query("x"), now, 0.0, links=True)
     assert [hit.record.id for hit in found.hits] == ["a"]
+
+
+def test_an_archived_record_is_told_from_one_that_never_was(run, ok, shop):
+    """As the end of a new link and as the target of one that stands: by its id, its file and its title."""
+    id = json.loads(ok("learn", "Prices are integers in cents", "--json"))["id"]
+    vault.put(shop, "p/learnings/w.md", "Wiki", "See [[Prices are integers in cents]].", id="l-wiki")
+    ok("forget", id)
+    way = "is archived; `dayleaf restore %s` brings it back" % id
+    for said in (id, "Prices are integers in cents", "prices are integers in cents", "prices-are-integers-in-cents"):
+        done = run("link", "l-jwt", said)
+        assert (done.returncode, done.stderr) == (1, "dayleaf: '%s' %s\n" % (said, way))
+    assert run("graph", id).stderr == "dayleaf: '%s' %s\n" % (id, way)
+    assert "'Prices are integers in cents', which " + way in ok("graph", "--dangling")
+    assert "`dayleaf restore %s`" % id in run("check").stdout
+    assert "no record 'integers'" in run("link", "l-jwt", "integers").stderr

@@ -202,6 +202,12 @@ def test_output_comes_while_the_script_runs(kept, env, project):
     process.communicate(timeout=20)
 
 
+def test_a_script_is_run_by_its_files_name(run, kept):
+    """As people call it."""
+    kept("#!/bin/sh\necho ran $1\n", name="bin/count it.sh")
+    assert run("resource", "run", "count it.sh", "--", "x").stdout == "ran x\n"
+
+
 def test_json_holds_all_of_it(run, kept):
     """And the status of the process is the script's too."""
     done = run("resource", "run", kept("#!/bin/sh\necho out; echo err >&2; exit 4\n").id, "--json", "--", "x")
