@@ -95,7 +95,7 @@ def _active(store: Store) -> list[Record]:
 # ---- showing
 
 def _list(call: Call, words: list[str]) -> int:
-    """List the active plan with its steps, then those that ended last."""
+    """List the active plan with its steps, or that none is active, then those that ended last."""
     _none_of(words, "list")
     _only(call, "plan list", ())
     from memory import plans
@@ -103,15 +103,15 @@ def _list(call: Call, words: list[str]) -> int:
     every = list(call.store().each(("plan",)))
     found = plans.active(every)
     ended = sorted((r for r in every if not r.active), key=lambda r: (-r.updated, r.name))
-    lines = []
+    lines = [] if found else [_none(call)]
     for record in found:
         lines += [_line(record), *_step_lines(record)]
     if len(found) > 1:
         lines.append("%d plans are active, %s counts; `dayleaf plan done ID` ends one" % (len(found), found[0].id))
-    lines += [""] * bool(lines and ended) + [_line(record) for record in ended[:ENDED]]
+    lines += [""] * bool(ended) + [_line(record) for record in ended[:ENDED]]
     if len(ended) > ENDED:
         lines.append("and %d more; `dayleaf recall --kind plan` lists them" % (len(ended) - ENDED))
-    return call.answer([_json(record) for record in [*found, *ended]], lines or [_none(call)])
+    return call.answer([_json(record) for record in [*found, *ended]], lines)
 
 
 def _line(record: Record) -> str:

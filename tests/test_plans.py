@@ -165,6 +165,14 @@ def test_words_that_are_off_make_no_plan(refused, ok):
     assert "no plan is active" in ok("plan")
 
 
+def test_where_none_is_active_the_list_begins_with_that(ok):
+    """Then come those that ended."""
+    ok("plan", "Move the retries")
+    ok("plan", "done")
+    first, blank, ended = ok("plan").splitlines()
+    assert first.startswith("no plan is active in ") and blank == "" and "done" in ended and "Move the retries" in ended
+
+
 def test_of_several_active_plans_the_newest_counts_and_it_is_said(place, now, ok, env):
     """In the list, by `doctor`, and for `plan done`."""
     vault.put(place, "p/plans/a.md", "Old", "- [ ] a", created="2026-11-01")
