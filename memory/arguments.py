@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Callable, NoReturn
 
-from memory import paths
+from memory import paths, terminal
 from memory.call import Call, Option, Verb, nearest, read_stdin, shown
 from memory.errors import UsageError
 from memory.records import has_blank
@@ -20,6 +20,17 @@ SHORT = {"-n": "--limit", "-k": "--kind", "-t": "--tag", "-s": "--since", "-o": 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(message.replace("argument ", "", 1))
+
+    def format_help(self) -> str:
+        """Write the help in the columns that there are; argparse folds all of it but a given usage."""
+        from shutil import get_terminal_size
+
+        usage, columns = self.usage or "", max(40, get_terminal_size().columns)
+        self.usage = "\n".join(terminal.folded("usage: " + usage, columns, len("usage: ")))[len("usage: "):]
+        try:
+            return super().format_help()
+        finally:
+            self.usage = usage
 
 
 def parser(name: str, verb: Verb) -> _Parser:

@@ -42,7 +42,7 @@ from memory.writing import checkpoint, edit, forget, learn, switch
 MODELS = tuple(name for name in PROVIDERS if name != "extract")
 CONFIDENCES = ("low", "medium", "high")
 SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember": "learn", "links": "link"}
-FORM = 24  # columns of a verb's words that the list of all verbs has room for
+FORM = 20  # columns of a verb with its words that the list of all verbs has room for
 GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
           ("Find", "show expand standup load why graph"),
           ("Know", "rule review resource link new edit harvest feedback import"),
@@ -138,23 +138,24 @@ def _bug(env: dict[str, str], now: float) -> str:
 
 
 def _help() -> str:
-    listed = {name for _, names in GROUPS for name in names.split()}
-    rows: list[list[str]] = []
-    heads: dict[int, str] = {}  # number of a group's first row -> its heading
-    for heading, names in GROUPS:
-        heads[len(rows)] = heading
-        more = [name for name in VERBS if name not in listed] if heading == GROUPS[-1][0] else []
-        rows += [[_form(name), VERBS[name].purpose] for name in [*names.split(), *more]]
+    from shutil import get_terminal_size
+
+    columns, listed = max(40, get_terminal_size().columns), {name for _, names in GROUPS for name in names.split()}
     lines = ["dayleaf: a memory for Claude Code that its user owns.", "", "usage: dayleaf COMMAND [words] [options]"]
-    for number, line in enumerate(terminal.table(rows, "  ")):
-        lines += (["", heads[number] + ":"] if number in heads else []) + [line]
-    return "\n".join([*lines, "", "`dayleaf COMMAND --help` lists a command's words and options; all take --json."])
+    for heading, names in GROUPS:
+        more = [name for name in VERBS if name not in listed] if heading == GROUPS[-1][0] else []
+        lines += ["", heading + ":"]
+        for name in [*names.split(), *more]:
+            row = "  " + terminal.pad(_form(name), FORM) + "  " + VERBS[name].purpose
+            lines += terminal.folded(row, columns, FORM + 4)
+    last = "`dayleaf COMMAND --help` lists a command's words and options; all take --json."
+    return "\n".join([*lines, "", *terminal.folded(last, columns, 0)])
 
 
 def _form(name: str) -> str:
     """Return a verb with its words, or without them where they are many."""
     words = VERBS[name].words
-    return (name + " " + words if len(words) <= FORM else name + " …").rstrip()
+    return (name + " " + words if len(name + words) < FORM else name + " …").rstrip()
 
 
 SESSION = opt("--session", metavar="ID", help="the session")

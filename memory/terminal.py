@@ -78,6 +78,16 @@ def pad(value: str, columns: int, right: bool = False) -> str:
     return space + value if right else value + space
 
 
+def folded(line: str, columns: int, indent: int) -> list[str]:
+    """Cut a line at blanks and behind `|` into lines of at most `columns` columns, those after the first indented."""
+    lines = [""]
+    for piece in re.findall(r"[^ |]+[ |]*|[ |]+", line):
+        if lines[-1].strip() and width((lines[-1] + piece).rstrip()) > columns:
+            lines.append(" " * indent)
+        lines[-1] += piece
+    return [one.rstrip() for one in lines]
+
+
 def table(rows: Sequence[Sequence[str]], indent: str = "", right: Sequence[int] = ()) -> list[str]:
     """Return rows as lines whose columns are aligned; `right`: numbers of the columns that stand to the right."""
     if not rows:

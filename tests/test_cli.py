@@ -619,6 +619,17 @@ def test_what_several_records_are_called_is_listed(ok, run):
     assert "no record 'price'" in one_line_error(run("show", "price"), 1)
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_help_fits_the_columns_that_there_are(ok, columns):
+    """The list of verbs, and the help of each; a verb with many words sets no column."""
+    listed = ok("help", COLUMNS=str(columns))
+    assert max(map(terminal.width, listed.splitlines())) <= columns
+    starts = {line.index(cli.VERBS[line.split()[0]].purpose[:20]) for line in listed.splitlines() if line[:2] == "  " and line[2] != " "}
+    assert len(starts) == 1
+    for verb in ("resource", "import", "rule", "harvest", "recall", "plan"):
+        assert max(map(terminal.width, ok(verb, "--help", COLUMNS=str(columns)).splitlines())) <= columns, verb
+
+
 # ---- what a first user stumbled on
 
 def test_a_session_that_never_ran_is_not_switched(run, ok, env, project, place):
