@@ -6,7 +6,7 @@ import re
 import sys
 
 from memory import clock, files, paths, terminal
-from memory.call import Call, confirmed, find, record_json, session_of, shown, tier_of
+from memory.call import Call, confirmed, find, record_json, session_of, shown, tier_of, warn
 from memory.errors import StoreError, UsageError
 from memory.settings import change_config
 
@@ -35,6 +35,7 @@ def learn(call: Call) -> int:
     there = store.same("learning", title, said, tier)
     kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
     call.indexed()
+    _warn_of_links(call, store, kept)
     return written(call, kept, "already there" if there else "kept")
 
 
@@ -69,11 +70,30 @@ def checkpoint(call: Call) -> int:
     if said.strip():
         if not strip_private(said).strip():
             raise UsageError("nothing is left to keep: all of it is private")
-        kept = capture.note(call.store(), call.place, said, call.options.tag or (), session_of(call), call.now)
+        store = call.store()
+        kept = capture.note(store, call.place, said, call.options.tag or (), session_of(call), call.now)
+        _warn_of_links(call, store, kept)
     else:
         kept = _of_session(call)
     call.indexed()
     return written(call, kept, "written")
+
+
+def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
+    """Say of the `[[targets]]` in a text that is kept which ones are no record."""
+    from memory import links, records
+
+    said = records.wiki_links(kept.body)
+    if not said:
+        return
+    names, away = links.Names(map(links.node, store.each()), store.successors()), links.called_away(store.left())
+    lost = []
+    for target in (target for target in said if not names.find(target)):
+        gone, near = links.gone_to(target, away), names.nearest(target, links.node(kept))
+        lost.append("[[%s]] is %s" % (shown(target), "archived: `dayleaf restore %s`" % gone if gone else "no record" + (
+            " (did you mean %s '%s'?)" % (near.id, shown(near.title)) if near else "")))
+    if lost:
+        warn("kept, but %s" % ", ".join(lost))
 
 
 def _of_session(call: Call) -> Record:
