@@ -221,6 +221,7 @@ PARTICLES = (
     r"(?:(?P<sign>(?:[ \t]?[(（【\[][^\n()（）【】\[\]]{1,24}[)）】\]])?\\{0,7}[\"'`*]{0,2}\s{0,3}(?:[-=]>|:=|[:=：＝|→⇒])\s{0,3})"
     r"|[^\x00-\x7f\n]{0,8}[\s:=(*]{0,6}[「『“‘：＝は是为為]{0,3}\s{0,2})\\{0,7}[\"'`(*「『“‘]{0,2}(?P<v>[\x21-\x7e]{4,256})"
 )
+COUNTED = tuple("年月日桁回個件文자년월일회개건")  # a number before one of these is no PIN
 TICKET = r"[A-Z]{2,8}-\d{1,7}|[a-z]-[0-9a-f]{6,12}"  # of an error, an issue, a record: what a sentence names beside such a word
 CREDENTIAL = (
     r"(?:^|[^a-z])(?:api|access|secret|auth|private|signing|encryption|service|account|bot|deploy)?[-_ ]?(?:key|token|secret|password|passwd|credentials?|passphrase)s?"

@@ -9,6 +9,7 @@ from memory.evidence import (
     BARE,
     BOUND,
     CODE,
+    COUNTED,
     CREDENTIAL,
     GOOD_KEY,
     HASHED,
@@ -60,15 +61,16 @@ def by_sentence(text: str, lower: str) -> Iterator[Span]:
             for at in spots(lower, word) if max(word) in lower else ():  # one character is found ten times as fast
                 match = rx(PARTICLES).match(text, at + len(word))
                 value = match["v"][:_cut(match["v"])].strip("\"'`()").rstrip(".,;") if match else ""
-                if match and _is_meant(value, tier, bool(match["sign"])):
+                counts = match is not None and text[match.end("v"):match.end("v") + 1] in COUNTED
+                if match and _is_meant(value, tier, bool(match["sign"]), counts):
                     start = text.index(value, match.start("v"))
                     yield start, start + len(value), kind
 
 
-def _is_meant(value: str, tier: str, signed: bool) -> bool:
-    """Judge a value after a name in a sentence.  signed: a colon or the like stands between them."""
+def _is_meant(value: str, tier: str, signed: bool, counts: bool) -> bool:
+    """Judge a value after a name in a sentence.  signed: a colon or the like stands between them.  counts: a unit follows."""
     if tier == "pin":
-        return bool(rx(r"\d{4,8}").fullmatch(value))
+        return not counts and bool(rx(r"\d{4,8}").fullmatch(value))
     return is_secret(value, tier, False) and (signed or not rx(TICKET).fullmatch(value))
 
 
