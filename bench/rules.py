@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""CPU of the prompt hook with rules and links against the same store without: paired, interleaved runs.
+"""CPU of the prompt hook with rules and links, and with stale records, against the same store without: paired, interleaved runs.
 
     bench/rules.py [--runs 60] [--python /usr/bin/python3] [--rules 200] [--links 500] [--records 1000]
 
 Both stores hold the learnings of corpus.py and the kept context tags of a Python project.  The second one holds approved rules
 too, each with two tags, and links: between learnings, and from rules to learnings.  Measured twice: `apart`, with tags that no
 prompt speaks of, and `met`, with the words that the prompts are made of, so that nearly every prompt gets rules.  Each round runs
-both stores with the same prompt; the figure is the median of the rounds' ratios.
+both stores with the same prompt; the figure is the median of the rounds' ratios.  `stale`: the second store has no rules, but half
+of its learnings name a file that is gone, and the worker's marks say so.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import corpus
 
 import hooks
-from memory import contexttags, files, indexer, paths, trust
+from memory import contexttags, files, index, indexer, jsonio, paths, trust
 
 NOW = 1795271452.0
 RULE = "---\nid: r%04d\nkind: rule\ntitle: Rule %d on %s\nrationale: it failed\ntags: [%s]\nlinks: [%s]\n---\n\nAsk first.\n"
@@ -47,16 +48,27 @@ def add(env: dict[str, str], rules: int, links: int, words: list[str]) -> None:
         trust.decide(place.home, place.key, "r%04d" % number, files.sha256(data.encode()), "approve", "bench", NOW)
 
 
+def mark(env: dict[str, str]) -> None:
+    """Mark every second learning of a store as stale, as the worker does (memory/marks.py)."""
+    place = paths.locate(env, env["CLAUDE_PROJECT_DIR"])
+    found = sorted(Path(place.private, "learnings").glob("*.md"))[::2]
+    row = ["src/gone.py is gone", "src/gone.py", "", "src/gone.py"]
+    data = {"v": 1, "records": {files.sha256(path.read_bytes())[:16]: [row] for path in found}}
+    files.replace(index.marks_path(place), jsonio.dump(data).encode())
+
+
 def stores(folder: Path, args: argparse.Namespace, words: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Make the two stores: without rules and links, and with."""
+    """Make the two stores: without rules and links, and with; with marks in their place where there are no words."""
     found = []
     for name in ("without", "with"):
         env = hooks.store(folder / name, args.records, args.python)
         place = paths.locate(env, env["CLAUDE_PROJECT_DIR"])
-        if name == "with":
+        if name == "with" and words:
             add(env, args.rules, args.links, words)
         contexttags.keep(place, dict.fromkeys(("python", "pytest-suite", "fastapi-app"), "pyproject.toml"))
         indexer.build(place, NOW)
+        if name == "with" and not words:
+            mark(env)
         found.append(env)
     return found[0], found[1]
 
@@ -83,7 +95,7 @@ def main() -> None:
     for name, default in (("--rules", 200), ("--links", 500), ("--records", 1000)):
         parser.add_argument(name, type=int, default=default)
     args = parser.parse_args()
-    for name, words in (("apart", ["zz%s" % word for word in corpus.TECH]), ("met", corpus.TECH)):
+    for name, words in (("apart", ["zz%s" % word for word in corpus.TECH]), ("met", corpus.TECH), ("stale", [])):
         with tempfile.TemporaryDirectory(prefix="dayleaf-rules-") as folder:
             first, second = stores(Path(folder), args, words)
             without, with_ = measure(first, second, args.runs)

@@ -282,8 +282,9 @@ def test_a_full_disk_is_said_in_one_line(place, now, run, env, project):
     """RLIMIT_FSIZE makes writes short as a full disk does: status 1, no file, no trace."""
     code = ("import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv = sys.argv[1:]; "
             "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); runpy.run_path(sys.argv[0], run_name='__main__')")
-    done = subprocess.run([sys.executable, "-I", "-c", code, str(ROOT / "memory"), "learn", "word " * 60], cwd=project, env=env,
-                          capture_output=True, encoding="utf-8", timeout=60)
+    # -B: the interpreter would write the modules' bytecode short too, and every later process would stumble over it.
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", code, str(ROOT / "memory"), "learn", "word " * 60], cwd=project,
+                          env=env, capture_output=True, encoding="utf-8", timeout=60)
     assert done.returncode == 1 and done.stderr.startswith("dayleaf: ") and done.stderr.count("\n") == 1, done.stderr
     assert not list(Path(place.folder("p", "learning")).glob("*"))
     assert os.path.isdir(place.home)
