@@ -6,9 +6,9 @@ import re
 from typing import Dict, List, Tuple
 
 from memory.records import Record
-from memory.symbols import PATH, TEXT_LIMIT, is_file
+from memory.symbols import BEFORE, PATH, TEXT_LIMIT, is_file
 
-_PATH = re.compile(r"(?<![\w/.:@~\\-])(%s)(?![\w/])" % PATH)
+_PATH = re.compile(BEFORE + r"(%s)(?![\w/])" % PATH)
 _QUOTED = re.compile(r"`([^`\n]{2,200})`")
 _HASH = re.compile(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
 _SAID = re.compile(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"

@@ -31,10 +31,20 @@ def outline(body: str) -> List[Section]:
     marks = _headings(lines)
     first = marks[0][0] if marks else len(lines)
     found = [Section(0, 0, "", 0, first)] if "".join(lines[:first]).strip() or not marks else []
-    for at, (line, level, path) in enumerate(marks):
-        end = next((other for other, above, _ in marks[at + 1:] if above <= level), len(lines))
-        found.append(Section(at + 1, level, path, line, end))
+    ends = _ends(marks, len(lines))
+    found += [Section(at + 1, level, path, line, ends[at]) for at, (line, level, path) in enumerate(marks)]
     return found
+
+
+def _ends(marks: List[tuple[int, int, str]], last: int) -> List[int]:
+    """Return for each heading the line of the next one that is no deeper, else the last line."""
+    ends = [last] * len(marks)
+    following = [last] * 8  # by level, the next heading of it or above
+    for at in range(len(marks) - 1, -1, -1):
+        line, level, _ = marks[at]
+        ends[at] = following[level]
+        following[level:] = [line] * (len(following) - level)
+    return ends
 
 
 def _headings(lines: List[str]) -> List[tuple[int, int, str]]:

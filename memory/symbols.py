@@ -21,16 +21,18 @@ EXTENSIONS = frozenset(
     "py pyi js jsx ts tsx mjs cjs go rs java kt kts scala rb php c h cc cpp cxx hpp cs swift m mm sh bash zsh fish ps1 sql html "
     "htm css scss sass less vue svelte md mdx rst txt toml yaml yml json jsonc xml ini cfg conf lock gradle tf proto graphql "
     "ex exs erl clj hs ml lua r jl dart zig nix cmake mk ipynb csv tsv env".split())
-PATH = r"(?:\./)?(?:[\w.@+\-\[\]()]+/)*[\w.@+\-\[\]()]*[\w\])]\.[A-Za-z0-9]{1,8}"
+_PART = r"(?:[\w.@+-]|\([\w.@+-]{1,60}\)|\[{1,2}[\w.@+-]{1,60}\]{1,2})+"  # brackets stand around a name: `[id]`, `(shop)`
+BEFORE = r"(?<![\w/.:@~\\+)\]-])"  # no path starts in the midst of one: each run of its characters is tried once
+PATH = r"(?:%s/)*%s(?<=[\w\])])\.[A-Za-z0-9]{1,8}" % (_PART, _PART)
 
 _NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*"
 _QUOTED = re.compile(r"`([^`\n]{2,200})`")
 _SYMBOL = re.compile(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
-_AT = re.compile(r"(?<![\w/.:@~\\-])(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
+_AT = re.compile(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
 _IN = re.compile(r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported|function|method|"
                  r"class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?"
                  r"`?(%s)" % PATH)
-_OWNER = re.compile(r"(?<![\w/.:@~\\-])(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
+_OWNER = re.compile(BEFORE + r"(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
 _SEPARATOR = re.compile(r"\.|::|#|->")
 _COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)|.*(?:(?<!:)//|\s#\s|/\*)")
 _KEYWORD = re.compile(

@@ -20,7 +20,7 @@ _LOGGED = re.compile(
     r"\s*(?:\[?\d{4}-\d\d-\d\d[T \]]|\[?\d{1,2}:\d\d:\d\d|\[\s*\d+%?\]|E\s{2,}|>\s|\$\s|(?:PASS|FAIL)(?:ED)?\b|Traceback |"
     r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|at [\w.$<>]+\(|[\w.]+(?:Error|Exception): |"
     r"File \"|[=_-]{3,})")
-_STOP = re.compile(r"[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
+_STOP = re.compile(r"(?<![.!?])[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
                    r"(?<=[다요죠까]\.)(?=[가-힣A-Z\"'`])")
 _ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ca|approx|Dr|Mr|Mrs|Nr|No|Fig|bzw|usw|vgl|"
                            r"z\.\s?B|d\.\s?h|u\.\s?a|[A-Za-z])\.$")

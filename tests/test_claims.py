@@ -5,12 +5,31 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 import vault
 
-from memory import claims, clock, files, index, indexer, marks, naming, records, symbols
+from memory import (
+    claims,
+    clock,
+    contradictions,
+    duplicates,
+    files,
+    fixes,
+    index,
+    indexer,
+    marks,
+    naming,
+    records,
+    sections,
+    shell,
+    statements,
+    suspects,
+    symbols,
+    used,
+)
 
 
 def note(body, meta=""):
@@ -269,6 +288,37 @@ def test_hostile_sources_and_bodies_take_no_time():
                  "commit " * 9000):
         claims.check(note(body), "/", "")
     assert clock.now() - started < 10
+
+
+SIGNS = ["(", "[", "{", "+", ".", "@", "-", "_", "/", "([", "(+", "[(.", "a(", "a[", "(a)", "[a]", "](", "[[", "./", "@.", "+-", "-_",
+         "_/", "!", "?", "# a\n", "## a\n\n", "`a", "a.b ", "'", '"']
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_a_run_of_any_sign_is_read_in_time_that_grows_with_its_length(sign):
+    """60,000 characters of brackets, joints and marks, in every reading of a record: a fifth of a second each at the most."""
+    body = (sign * 60_000)[:60_000]
+    one, other = note(body, "id: l-11111111\n"), note(body + " x", "id: l-22222222\n")
+    note_of = records.from_bytes("p/checkpoints/x.md", one.body.encode(), 0.0)
+    failure = shell.Run("000001", "pytest x", "pytest", "exit 1", body)
+    readings = {
+        "claims": lambda: claims.check(one, "/", ""), "symbols": lambda: symbols.named("`a`%s`a`" % body),
+        "commits": lambda: naming.hashes(body), "uses": lambda: used.words_of(body),
+        "contradictions": lambda: contradictions.pairs([one, other]), "duplicates": lambda: duplicates.find([one, other], {}),
+        "statements": lambda: statements.statements(note_of), "sections": lambda: sections.outline(body),
+        "suspects": lambda: list(suspects.find(body)),
+        "fixes": lambda: (fixes.telling(body), fixes.names("src/user_name.py", failure), fixes.signature("pytest x", body)),
+    }
+    for name, reading in readings.items():
+        started = time.process_time()
+        reading()
+        assert time.process_time() - started < 0.2, name
+
+
+def test_brackets_around_a_path_are_no_part_of_it_and_those_in_it_are():
+    """A link, a parenthesis and a call name the file alone; folders in brackets stay whole."""
+    assert naming.mentioned("(src/a.py), [b](src/b.py) and open(src/c.py)") == ["src/a.py", "src/b.py", "src/c.py"]
+    assert naming.mentioned("app/(shop)/[id]/page.tsx, app/[[slug]]/x.ts") == ["app/(shop)/[id]/page.tsx", "app/[[slug]]/x.ts"]
 
 
 # ---- what is shown
