@@ -6,8 +6,8 @@
 Both stores hold the learnings of corpus.py and the kept context tags of a Python project.  The second one holds approved rules
 too, each with two tags, and links: between learnings, and from rules to learnings.  Measured twice: `apart`, with tags that no
 prompt speaks of, and `met`, with the words that the prompts are made of, so that nearly every prompt gets rules.  Each round runs
-both stores with the same prompt; the figure is the median of the rounds' ratios.  `stale`: the second store has no rules, but half
-of its learnings name a file that is gone, and the worker's marks say so.
+both stores with the same prompt; the figure is the median of the rounds' ratios.  `stale`: the second store has no rules, but
+half of its learnings name a file that is gone, and the worker's marks say so.
 """
 
 from __future__ import annotations
