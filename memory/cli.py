@@ -46,8 +46,8 @@ FORM = 20  # columns of a verb with its words that the list of all verbs has roo
 GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
           ("Find", "show expand standup load why graph"),
           ("Know", "rule review resource link new edit harvest feedback import"),
-          ("Look after it", "status stats check forget restore upkeep undo"),
-          ("The machine", "doctor config index on off redact workspace"))  # and whatever stands nowhere else
+          ("Look after it", "status stats audit eval check upkeep undo forget restore backup redact"),
+          ("The machine", "doctor config index on off workspace"))  # and whatever stands nowhere else
 # The machine's doing, not a fault of ours.
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO)
 
