@@ -7,11 +7,15 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from memory import clock, files, goldens, measured, terminal
+from memory import clock, files, terminal
 from memory.call import Call
 from memory.errors import StoreError, UsageError
-from memory.measured import Measured
-from memory.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.goldens import Set
+    from memory.measured import Measured
+    from memory.records import Record
 
 MOST_MOVED = 10  # changes of rank that are listed
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
@@ -24,6 +28,8 @@ def evaluate(call: Call) -> int:
 
 def _draft(call: Call) -> int:
     """Write a file of golden queries drafted from the store; nothing is overwritten."""
+    from memory import goldens
+
     if len(call.words) > 1:
         raise UsageError("eval --template wants one file at the most, not %d words" % len(call.words))
     path = os.path.abspath(call.words[0]) if call.words else "%s/evals/%s" % (call.place.private, goldens.NAME)
@@ -44,6 +50,8 @@ def _draft(call: Call) -> int:
 
 
 def _measure(call: Call) -> int:
+    from memory import goldens, measured
+
     records = _records(call)
     results = []
     for path in _paths(call):
@@ -86,8 +94,10 @@ def _paths(call: Call) -> list[str]:
     return found
 
 
-def _result(call: Call, golden: goldens.Set, found: Measured, records: Sequence[Record]) -> dict[str, Any]:
+def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record]) -> dict[str, Any]:
     """Return all that is told of one file, and keep the run."""
+    from memory import measured
+
     row, before = measured.row(found, golden.path, call.settings, records, call.now), measured.last(call.place, golden.path)
     measures = found.measures[found.main]
     try:
@@ -126,6 +136,8 @@ def _lines(one: dict[str, Any], call: Call) -> list[str]:
 
 def _table(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
     """Write a row a ranker; the best of each column bears a star, and the one that recall uses is named."""
+    from memory import goldens
+
     best = {name: max(each[name] for each in rankers.values()) for name in goldens.MEASURES}
     rows = [[ranker, *("%.2f%s" % (each[name], "*" if each[name] == best[name] else " ") for name in goldens.MEASURES),
              "what recall uses" if ranker == main else ""] for ranker, each in rankers.items()]
@@ -134,6 +146,8 @@ def _table(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
 
 def _history(one: dict[str, Any]) -> list[str]:
     """Say what is another than at the last run."""
+    from memory import goldens
+
     if not one["since"]:
         return ["", "the first run of this file; the next one tells what has changed"]
     now, then = one["rankers"][one["main"]], one["before"]

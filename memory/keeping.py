@@ -6,8 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from memory import backup as backups
-from memory import files, lookup, paths, restoration, terminal
+from memory import files, paths, terminal
 from memory.call import Call, need_person, warn
 from memory.errors import StoreError, UsageError
 
@@ -21,6 +20,9 @@ MOST_LISTED = 20  # files that a plan names
 
 def backup(call: Call) -> int:
     """Write everything into one file."""
+    from memory import backup as backups
+    from memory import lookup
+
     if len(call.words) > 1:
         raise UsageError("backup wants one FILE, not %d words" % len(call.words))
     place, name = call.place, call.options.workspace or ""
@@ -52,7 +54,8 @@ def _steps(spinner: terminal.Spinner) -> Any:
 
 def restore(call: Call) -> int:
     """Bring a record back from the archive, or everything from the file of a backup."""
-    from memory import writing
+    from memory import backup as backups
+    from memory import restoration, writing
 
     if not (len(call.words) == 1 and backups.is_backup(call.words[0])):
         given = [name for name in ("into", "merge", "replace", "trust", "dry_run") if getattr(call.options, name)]
@@ -76,6 +79,8 @@ def restore(call: Call) -> int:
 
 def _target(call: Call, path: str) -> tuple[Target, bool]:
     """Return where a backup goes, and whether nothing is there yet; raises UsageError."""
+    from memory import restoration
+
     options, place = call.options, call.place
     if options.replace and not options.merge:
         raise UsageError("--replace goes with --merge")
@@ -95,7 +100,7 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
 
 def _restore(call: Call, path: str, found: Backup, plan: list[Step], target: Target) -> int:
     """Write what the plan says, and bring the index up to date."""
-    from memory import indexer
+    from memory import indexer, restoration
 
     files.make_folder(target.home)
     place = paths.Place(target.home, call.place.key, "", "", "", "") if call.options.into else call.place
@@ -111,11 +116,15 @@ def _restore(call: Call, path: str, found: Backup, plan: list[Step], target: Tar
 
 
 def _planned(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]:
+    from memory import restoration
+
     return {"made": found.made, "workspace": found.workspace, "applied": applied, "counts": restoration.counts(plan),
             "files": [{"name": step.kept.name, "path": step.path, "state": step.state} for step in plan]}
 
 
 def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
+    from memory import restoration
+
     told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
     lines = ["%-9s  %s" % (step.state, terminal.one_line(step.path)) for step in told[:MOST_LISTED]]
     more = len(told) - MOST_LISTED
@@ -128,12 +137,16 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
 
 
 def _left_lines(plan: Iterable[Step]) -> list[str]:
+    from memory import restoration
+
     if any(step.state == restoration.LEFT for step in plan):
         return ["its approvals are left out: they let rules bind and scripts run; in a terminal --trust joins them"]
     return []
 
 
 def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Backup) -> list[str]:
+    from memory import restoration
+
     number = restoration.counts(plan)
     kept = number[restoration.DIFFERENT] - done.replaced
     made = found.made[:16].replace("T", " ")

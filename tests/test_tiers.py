@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from pathlib import Path
 
@@ -88,3 +89,11 @@ def test_no_module_shadows_the_standard_library():
 def test_python_39_reads_every_file(path):
     """The blocking path runs under a system's 3.9 where there is no runtime."""
     ast.parse(path.read_text(encoding="utf-8"), filename=str(path), feature_version=(3, 9))
+
+
+def test_the_command_line_loads_no_engine_before_a_verb_needs_it():
+    """Every command pays for what `cli` loads: neither the search, the store nor what finds secrets is among it."""
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import memory.cli; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-I", "-c", code, str(ROOT)], capture_output=True, text=True, check=True).stdout.split()
+    heavy = {"memory." + name for name in "recall rank store indexer redact distill digest transcript gitobjects backup".split()}
+    assert not (heavy | {"numpy", "yaml", "rapidfuzz", "dataclasses", "sqlite3"}) & set(loaded)
