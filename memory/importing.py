@@ -79,14 +79,18 @@ def _dir(call: Call) -> int:
     from memory import foreign, plans, sources
 
     tier = tier_of(call)
-    batches, notes = [], []
+    batches: list[Batch] = []
+    notes = []
     path = sources.folder(call.words[1], call.place)
     active = plans.active(call.store().each(("plan",)))
-    plan = active[0].id if active else ""
-    for root in foreign.roots(path):
+    origin = active[0].meta.get(sources.ORIGIN) if active else None
+    known = {str(origin.get("path")) if isinstance(origin, dict) else "": one.id for one in active[:1]}
+    roots, linked = foreign.roots(path)
+    batches.append(Batch(foreign.FROM, tier, len(linked), iter(linked), lambda path: False))
+    for root in roots:
         found, skipped = sources.split(sources.below(root.path, foreign.wanted))
         batches.append(Batch(foreign.FROM, tier, len(found) + len(skipped), _after(skipped, foreign.pieces(
-            root, found, call.place, tier, call.options.kind or "", author(call), plan)),
+            root, found, call.place, tier, call.options.kind or "", author(call), known, call.now)),
             _below(call, root.path, tier)))
         if root.store:
             notes.append("%s: a store of another tool, %s" % (root.shown, terminal.count(len(found), "file")))
@@ -138,7 +142,7 @@ def _places(call: Call) -> list[paths.Place]:
 
 
 def _add(total: Result, more: Result) -> None:
-    for name in ("new", "changed", "same", "skipped", "gone", "troubled"):
+    for name in ("new", "changed", "same", "skipped", "gone", "troubled", "private"):
         getattr(total, name).extend(getattr(more, name))
 
 
@@ -195,6 +199,11 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     """Sum an import up."""
     counts = {"new": len(result.new), "unchanged": len(result.same), "changed": len(result.changed),
               "skipped": len(result.skipped)}
+    if result.private:
+        few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
+        notes = [*notes, "%s in the private tier since an earlier import, and nothing moved: `dayleaf forget --hard ID` for "
+                         "each and this import again put them where you say now (%s)" % (
+                             "1 stands" if len(result.private) == 1 else "%d stand" % len(result.private), few)]
     lines = [terminal.one_line(note) for note in notes]
     lines.append("%s: %s%s" % (
         terminal.count(result.done, noun), ", ".join(f"{number:,} {name}" for name, number in counts.items()),
@@ -208,7 +217,7 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
     value = {**more, "dry_run": call.options.dry_run, **counts, "skipped": [skip._asdict() for skip in result.skipped],
              "troubled": [{"path": path, "problem": problem} for path, problem in result.troubled],
              "gone": [{"id": id, "path": path} for id, path in result.gone],
-             "records": {"new": result.new, "changed": result.changed}, "notes": notes}
+             "records": {"new": result.new, "changed": result.changed, "private": result.private}, "notes": notes}
     return call.answer(value, lines)
 
 

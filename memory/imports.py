@@ -71,7 +71,7 @@ class Result:
     """What an import did.
 
     new, changed, same: ids of records.  skipped: sources that gave none.  gone: (id, path) of records whose source is no
-    longer there.  troubled: (source, problem) of frontmatter that could not be read as it stands.  seen: the keys met.
+    longer there.  troubled: (source, problem) of frontmatter that could not be read as it stands.  private: ids of records that stand in the private tier, though another one was named.  seen: the keys met.
     """
 
     new: List[str] = field(default_factory=list)
@@ -80,6 +80,7 @@ class Result:
     skipped: List[Skip] = field(default_factory=list)
     gone: List[Tuple[str, str]] = field(default_factory=list)
     troubled: List[Tuple[str, str]] = field(default_factory=list)
+    private: List[str] = field(default_factory=list)
     seen: Set[Key] = field(default_factory=set)
 
     @property
@@ -171,6 +172,8 @@ def _one(store: Store, shelf: Shelf, piece: Piece, from_: str, tier: str, bulk: 
     """Deal with one piece: it is new, as it was, changed, or skipped.  bulk: None writes nothing."""
     found = shelf.by_key.get(piece.key) or (shelf.by_path.get(piece.key[0]) if from_ == "tree" else None)
     if found is not None:
+        if found.name[:1] == paths.PRIVATE != tier:
+            result.private.append(found.id)
         return _again(store, found, piece, from_, bulk is None, result)
     if piece.key in shelf.forgotten:
         id = shelf.forgotten[piece.key]
@@ -204,7 +207,7 @@ def _made(store: Store, piece: Piece, from_: str) -> Union[Skip, Tuple[Draft, co
         # Checksums stay out of what is cleaned: beside a path that names a key they would pass for secrets.
         title, body, given = store.cleaned(value)
         known = {"checksum": piece.checksum, "snapshot": resources.print_of(body)} if "checksum" in (draft.extra or {}) else {}
-        origin = _origin(piece, from_, title, body, draft, given.get("path") or store.cleaned(piece.key[0]))
+        origin = _origin(piece, from_, title, body, draft, store.cleaned(piece.key[0]))
         return [title, body, {**given, **known, ORIGIN: origin}]
 
     try:

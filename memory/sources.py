@@ -19,6 +19,7 @@ ORIGIN = "origin"  # the key of a record that names what it was imported from (i
 MOST_BYTES = 5 << 20  # of a source
 DEPTH_LIMIT = 24
 IGNORED = frozenset(("node_modules", "__pycache__"))
+LINKED = ("a link to a directory is not followed", "import that directory by itself")
 
 
 class Skip(NamedTuple):
@@ -84,7 +85,7 @@ def _below(root: str, name: str, wanted: Callable[[str], bool], depth: int) -> I
             else:
                 yield Skip(inner, "nested more than %d folders deep" % DEPTH_LIMIT, "import it by itself")
         elif entry.is_symlink() and entry.is_dir():
-            yield Skip(inner, "a link to a directory is not followed", "import that directory by itself")
+            yield Skip(inner, *LINKED)
         elif wanted(entry.name):
             if entry.is_symlink() and not files.inside(entry.path, root):
                 yield Skip(inner, "a link out of the directory", "replace the link by the file itself")
@@ -115,8 +116,9 @@ def read(source: Source) -> Union[bytes, Skip]:
 def known_as(path: str, place: Place, tier: str) -> str:
     """Return a path as a record names it: below the repository relative to it, for a global record and elsewhere absolute.
 
-    path: all links resolved.
+    path: all links resolved.  Bytes of it that are no UTF-8 are written `\\xff`: a record is text, and must know them again.
     """
+    path = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     root = files.real(place.root).rstrip("/") + "/"
     return path[len(root):] if tier != paths.GLOBAL and path.startswith(root) else path
 

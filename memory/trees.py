@@ -56,8 +56,12 @@ def look(root: str) -> Tree:
     for prefix in inner:
         versions = _versions(root + "/" + prefix)
         for top in _TYPES:
-            if os.path.isdir(root + "/" + prefix + top):
+            if not os.path.isdir(root + "/" + prefix + top):
+                continue
+            if files.inside(root + "/" + prefix + top, root):
                 _take(tree, prefix + top, _TYPES[top], versions)
+            else:
+                tree.skipped.append(Skip(prefix + top, *sources.LINKED))
     tree.found.sort(key=lambda found: found.source.name)
     return tree
 
@@ -88,7 +92,8 @@ def _folders(path: str) -> List[str]:
 
 def _versions(tree: str) -> Tuple[str, ...]:
     """Return every version that a tree has, in the order of their names."""
-    named = {name for top in ("docs", "scripts") if os.path.isdir(tree + top) for name in _folders(tree + top)}
+    named = {name for top in ("docs", "scripts") if os.path.isdir(tree + top) and files.inside(tree + top, tree)
+             for name in _folders(tree + top)}
     return tuple(sorted(name for name in named if name not in _TYPES and _is_version(name)))
 
 

@@ -495,6 +495,82 @@ def test_an_active_plan_is_not_pushed_aside(project, ok, took, place):
     assert counts(found) == (0, 0, 0, 1) and "another plan is active" in found["skipped"][0]["reason"]
 
 
+def test_only_one_plan_of_a_directory_is_active(tree, took, ok, place):
+    """The first one that is brought in counts for the rest, also the next time, and may change."""
+    first = tree("a.md", "---\nkind: plan\n---\n\n# One\n\n- [ ] a\n")
+    tree("b.md", "---\nkind: plan\nstatus: active\n---\n\n# Two\n\n- [ ] b\n")
+    found = took("dir", tree.root)
+    assert counts(found) == (1, 0, 0, 1) and found["skipped"][0]["reason"] == "another plan is active, a.md"
+    assert set(kept(place, "plans")) == {"One"} and counts(took("dir", tree.root)) == (0, 1, 0, 1)
+    first.write_text("---\nkind: plan\n---\n\n# One\n\n- [ ] a\n- [ ] c\n", encoding="utf-8")
+    assert counts(took("dir", tree.root)) == (0, 0, 1, 1)
+
+
+@pytest.mark.parametrize("tier", [(), ("--shared",)])
+def test_a_resource_of_a_directory_is_taken_once(tree, took, ok, place, tier):
+    """Its path is below the repository in every key, so that a second import and a refresh know it."""
+    path = tree("r.md", "---\nkind: resource\ntitle: R\n---\n\nSome text.\n")
+    tree("l.md", "---\npath: elsewhere/x.md\n---\n\nA learning that has a path.\n")
+    assert counts(took("dir", tree.root, *tier)) == (2, 0, 0, 0)
+    meta = kept(place, tier="shared" if tier else "private")["R"].meta
+    assert meta["path"] == meta["origin"]["path"] == "my ref/r.md"
+    assert counts(took("dir", tree.root, *tier)) == (0, 2, 0, 0)
+    path.write_text("---\nkind: resource\ntitle: R\n---\n\nOther text.\n", encoding="utf-8")
+    assert counts(took("dir", tree.root, *tier)) == (0, 1, 1, 0)
+    assert [one["state"] for one in json.loads(ok("resource", "list", "--json"))] == ["fresh"]
+
+
+def test_what_dayleaf_alone_says_is_not_taken_over(tree, took, place, now):
+    """Who accepted, which session, what it was made of, and dates that lie ahead."""
+    tree("a.md", "---\naccepted_by: bob\nsession: abc\nharvest: x\napproved: true\ncreated: 9999-12-31\nupdated: 2999-01-01\n"
+                 "owner: me\n---\n\nAbc is so.\n")
+    os.utime(tree.root / "a.md", (now - 86_400, now - 86_400))
+    took("dir", tree.root)
+    meta = kept(place, "learnings")["Abc is so."].meta
+    assert not {"accepted_by", "session", "harvest", "approved", "updated"} & set(meta) and meta["owner"] == "me"
+    assert meta["created"][:4] not in ("9999", "2999")
+
+
+def test_links_to_directories_outside_are_not_followed(tree, ok, took, project, tmp_path):
+    """Neither as another tool's store nor as part of a tree; each is said, the rest is taken."""
+    outside = tmp_path / "diary"
+    outside.mkdir()
+    (outside / "d.md").write_text("# Diary\n\nThe launch is on Friday.\n", encoding="utf-8")
+    Path(project, ".memories").symlink_to(outside)
+    assert counts(took("dir", ".")) == (0, 0, 0, 1)
+    tree("t/docs/v1/a.md")
+    for name in ("scripts", "shared"):
+        (tree.root / "t" / name).symlink_to(outside)
+    found = took("tree", tree.root / "t")
+    assert counts(found) == (1, 0, 0, 2) and {skip["path"] for skip in found["skipped"]} == {"scripts", "shared"}
+    assert "not followed" in found["skipped"][0]["reason"] and not json.loads(ok("recall", "launch", "--json"))["hits"]
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="file names are UTF-8 there")
+def test_a_name_that_is_not_utf_8_is_known_again(tree, took):
+    """It is neither gone nor new the second time, and two such names stay two."""
+    for name in (b"\xff.md", b"\xfe.md"):
+        with open(os.fsencode(tree("x/y.md").parent) + b"/" + name, "wb") as file:
+            file.write(b"Text of " + name.hex().encode() + b".\n")
+    assert counts(took("dir", tree.root)) == (3, 0, 0, 0)
+    found = took("dir", tree.root)
+    assert counts(found) == (0, 3, 0, 0) and found["gone"] == []
+
+
+@pytest.mark.parametrize(("kind", "name"), [("dir", "a.md"), ("tree", "docs/v1/a.md")])
+def test_a_private_import_that_shall_be_shared_says_what_moves_it(tree, ok, took, place, kind, name):
+    """It does not move by itself; what is said does move it."""
+    tree(name)
+    took(kind, tree.root)
+    found = took(kind, tree.root, "--shared")
+    [id] = found["records"]["private"]
+    assert counts(found) == (0, 1, 0, 0) and "private tier" in found["notes"][-1] and id in found["notes"][-1]
+    assert "private tier" not in ok("import", kind, str(tree.root))
+    ok("forget", "--hard", id, "--yes")
+    assert counts(took(kind, tree.root, "--shared")) == (1, 0, 0, 0)
+    assert len(kept(place, "resources" if kind == "tree" else "learnings", "shared")) == 1
+
+
 def test_what_the_store_holds_already_is_not_kept_twice(tree, ok, took, place):
     """The same text, under any title or date, and twice in one directory."""
     ok("learn", "Retries double the load because the pool is shared.")
