@@ -15,6 +15,7 @@ from typing import Dict, Iterable, Iterator, NamedTuple, Set, Tuple
 
 from memory import clock, files, jsonio
 from memory.errors import StoreError
+from memory.paths import SHARED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,22 +64,29 @@ def _moves(root: str) -> Iterator[Tuple[Move, str]]:
                 yield Move(line["id"], line["from"], line["to"], into if isinstance(into, str) else ""), str(line.get("reason"))
 
 
-def successors(roots: Iterable[str]) -> Dict[str, str]:
-    """Return by id of a merged record the id of the one that stands for it.  roots: the directories of tiers."""
-    into = {id: move.into for root in roots for id, move in standing(root).items() if move.into and move.into != id}
+def successors(tiers: Iterable[Tuple[str, str]]) -> Dict[str, str]:
+    """Return by id of a merged record the id of the one that stands for it.
+
+    tiers: (letter, directory).  A tombstone leads on within its own tier; a repository's says nothing of an id that stands in
+    an archive of the user's own.
+    """
+    away = [(letter, standing(root)) for letter, root in tiers]
+    own = {id for letter, moves in away if letter != SHARED for id in moves}
     found: Dict[str, str] = {}
-    for id in into:
-        kept, left = id, len(into)
-        while kept in into and left:
-            kept, left = into[kept], left - 1
-        if kept not in into:  # a log written by hand may lead in a circle
-            found[id] = kept
+    for letter, moves in away:
+        into = {id: move.into for id, move in moves.items() if move.into not in ("", id)}
+        for id in into:
+            kept, left = id, len(into)
+            while kept in into and left:
+                kept, left = into[kept], left - 1
+            if kept not in into and not (letter == SHARED and id in own):  # a log written by hand may lead in a circle
+                found.setdefault(id, kept)
     return found
 
 
 def merged(place: Place) -> Dict[str, str]:
     """Return `successors` of all tiers of a place."""
-    return successors(files.real(root) for _, root in place.tiers())
+    return successors((letter, files.real(root)) for letter, root in place.tiers())
 
 
 def free_place(root: str, home: str, checksum: str) -> str:

@@ -196,7 +196,8 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
             "since %s only" % clock.day(first) if first < float("inf") else "for no session"))
         return
     merged = read.store.successors()
-    tallies = [ledger.followed(ledger.read(each), merged) for each in ledger.ledgers(read.place)]
+    here = {record.id for record in read.records}
+    tallies = [ledger.followed(ledger.read(each), merged, here.__contains__) for each in ledger.ledgers(read.place)]
     for record in read.records:
         young = max(record.created, record.updated) > since
         if record.kind not in ("learning", "resource") or young or record.pinned or not record.accepted or record.id in shown:

@@ -189,7 +189,8 @@ def _folded(places: Sequence[paths.Place], settings: config.Config, now: float, 
     tallies = []
     for place in places:
         successors = Store(place, settings, now).successors()
-        tallies.append({book.path: ledger.followed(ledger.read(book), successors) for book in _books(place, place is places[0])})
+        tallies.append({book.path: ledger.followed(ledger.read(book), successors, ids.__contains__)
+                        for book in _books(place, place is places[0])})
     return ledger.joined(tallies, ids)[0]
 
 

@@ -17,16 +17,17 @@ Derived, in the cache of the workspace and in `cache/global`:
                  {"v":1,"offset":bytes folded,"seal":[inode, SHA-256 of both ends of them],"passed":…,"torn":…,
                  "rows":{id:[uses, up, down, again, instant of the last use, sessions that had their say]}}
                  (of these the word, as U, D or A, and the 8 hex digits, run together)
-    misled       ids of records whose failures outweigh their successes, one a line: what the hooks read
+    misled       ids of records whose failures outweigh their successes, those of what was merged into them included, one a
+                 line: what the hooks read
 """
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
 
-from memory import clock, files, jsonio
+from memory import archive, clock, files, jsonio
 from memory.errors import StoreError
 from memory.paths import GLOBAL, Place
 
@@ -41,10 +42,11 @@ Row = List[Any]  # uses, up, down, again, instant of the last use, sessions that
 
 
 class Ledger(NamedTuple):
-    """Where one ledger is, and the directory of what is derived of it."""
+    """Where one ledger is, the directory of what is derived of it, the tiers (letter, directory) whose records it counts."""
 
     path: str
     cache: str
+    tiers: Tuple[Tuple[str, str], ...] = ()
 
 
 class Counts(NamedTuple):
@@ -75,8 +77,9 @@ class Fold(NamedTuple):
 
 def ledgers(place: Place) -> Tuple[Ledger, Ledger]:
     """Return the ledgers of a place: the workspace's, the global tier's."""
-    return (Ledger(place.private + "/" + NAME, place.cache),
-            Ledger(place.everyone + "/" + NAME, place.home + "/cache/global"))
+    tiers = tuple(place.tiers())
+    return (Ledger(place.private + "/" + NAME, place.cache, tuple(tier for tier in tiers if tier[0] != GLOBAL)),
+            Ledger(place.everyone + "/" + NAME, place.home + "/cache/global", tuple(t for t in tiers if t[0] == GLOBAL)))
 
 
 def holding(place: Place, name: str) -> Ledger:
@@ -135,10 +138,21 @@ def read(ledger: Ledger) -> Fold:
         return _fold(ledger, False)
 
 
-def settle(ledger: Ledger) -> Fold:
-    """Fold a ledger and bring what is derived of it up to date, waiting for whoever does the same; raises OSError."""
+def settle(ledger: Ledger, moved: bool = False) -> Fold:
+    """Fold a ledger and bring what is derived of it up to date, waiting for whoever does the same; raises OSError.
+
+    moved: records went to the archive or came back, so that others stand for them.
+    """
     with files.Lock(ledger.cache + "/ledger.lock", wait=True):
-        return _fold(ledger, True)
+        return _fold(ledger, True, moved)
+
+
+def moved(place: Place) -> None:
+    """List anew what misled, after records went to an archive or came back; where that cannot be, the next reading does."""
+    for ledger in ledgers(place):
+        if files.exists(ledger.path):
+            with suppress(OSError):
+                settle(ledger, True)
 
 
 def whole(ledger: Ledger) -> Fold:
@@ -146,16 +160,17 @@ def whole(ledger: Ledger) -> Fold:
     return _added(ledger.path, Fold({}))
 
 
-def followed(found: Fold, successors: Mapping[str, str]) -> Fold:
+def followed(found: Fold, successors: Mapping[str, str], stands: Callable[[str], bool] = lambda id: False) -> Fold:
     """Return a fold in which what was merged counts for the record that stands for it.
 
-    successors: id of a merged record -> id of the kept one (`archive.successors`).
+    successors: id of a merged record -> id of the kept one (`archive.successors`).  stands: tells whether a record of an id is
+    in the store; it counts for itself, whatever a log says.
     """
-    merged = [id for id in found.rows if id in successors]
+    merged = {id for id in found.rows if id in successors and not stands(id)}
     if not merged:
         return found
-    rows = {id: row for id, row in found.rows.items() if id not in successors}
-    for id in merged:
+    rows = {id: row for id, row in found.rows.items() if id not in merged}
+    for id in sorted(merged):
         row, kept = found.rows[id], rows.get(successors[id], [0, 0, 0, 0, "", []])
         rows[successors[id]] = [*(a + b for a, b in zip(kept[:4], row[:4])), max(kept[4], row[4]), kept[5]]
     return found._replace(rows=rows)
@@ -184,12 +199,12 @@ def misleads(up: int, down: int) -> bool:
 
 # ---- the fold
 
-def _fold(ledger: Ledger, write: bool) -> Fold:
+def _fold(ledger: Ledger, write: bool, moved: bool = False) -> Fold:
     before = _snapshot(ledger) or Fold({})
     found = _added(ledger.path, before)
     if write:
         with suppress(OSError):
-            if found.offset > before.offset or not files.exists(ledger.cache + "/misled"):
+            if moved or found.offset > before.offset or not files.exists(ledger.cache + "/misled"):
                 _list_misled(ledger, found)
             if found.offset - before.offset >= SNAPSHOT_EVERY:
                 _keep(ledger, found)
@@ -197,15 +212,26 @@ def _fold(ledger: Ledger, write: bool) -> Fold:
 
 
 def _list_misled(ledger: Ledger, found: Fold) -> None:
-    """Write the ids of records that misled, where the list is another; raises OSError."""
+    """Write the ids of records that misled, where the list is another; raises OSError.
+
+    A merged one stays in it beside the one that stands for it: where a log lies, and it stands in the store, it is still marked.
+    """
     path = ledger.cache + "/misled"
-    said = "".join(id + "\n" for id in sorted(found.rows) if misleads(*found.rows[id][1:3])).encode("ascii", "replace")
+    ids = _misled(found)
+    if ids:
+        successors = archive.successors(ledger.tiers)
+        ids = ids.intersection(successors) | _misled(followed(found, successors))
+    said = "".join(id + "\n" for id in sorted(ids)).encode("ascii", "replace")
     try:
         if files.read(path, len(said) + 1) == said:
             return
     except FileNotFoundError:
         pass
     files.replace(path, said)
+
+
+def _misled(found: Fold) -> Set[str]:
+    return {id for id, row in found.rows.items() if misleads(row[1], row[2])}
 
 
 def _keep(ledger: Ledger, found: Fold) -> None:

@@ -40,6 +40,7 @@ def upkeep(call: Call) -> int:
 
 
 def _apply(call: Call) -> int:
+    from memory import ledger
     from memory import upkeep as keeper
 
     with call.spinner("reading the records") as spinner:
@@ -48,6 +49,7 @@ def _apply(call: Call) -> int:
 
         did = keeper.apply(call.store(), _successes(call), call.options.only or "", call.options.clock_is_right, told)
     call.indexed()
+    ledger.moved(call.place)
     for problem in did.problems:
         warn(problem)
     merged = sum(change.kept is not None for change in did.changes)
@@ -85,6 +87,7 @@ def _doubt(found: Plan) -> list[str]:
 
 def undo(call: Call) -> int:
     """Take the last apply back."""
+    from memory import ledger
     from memory import upkeep as keeper
 
     if call.words:
@@ -97,6 +100,7 @@ def undo(call: Call) -> int:
     if back is None:
         return call.answer({"undone": None}, ["nothing to undo: no upkeep was applied here, or all of it was taken back"])
     call.indexed()
+    ledger.moved(call.place)
     for problem in back.problems:
         warn(problem)
     said = "took back the upkeep of %s: %s brought back, %d set back" % (

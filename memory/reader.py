@@ -211,7 +211,7 @@ class Reader:
 
     def successors(self) -> Dict[str, str]:
         """Return by id of a merged record the id of the one that stands for it, of those in the archives."""
-        return archive.successors(self.roots.values())
+        return archive.successors(self.roots.items())
 
     def away(self) -> Dict[str, Tuple[str, Move]]:
         """Return by id (tier, latest move) of what stands in the archives now."""

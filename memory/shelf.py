@@ -90,7 +90,8 @@ class Shelf:
         if self._tally is None:
             folds = {each.path: ledger.read(each) for each in ledger.ledgers(self.place)}
             merged = archive.merged(self.place) if any(fold.rows for fold in folds.values()) else {}
-            self._tally = {path: ledger.followed(fold, merged) for path, fold in folds.items()}
+            self._tally = {path: ledger.followed(fold, merged, lambda id: self.index.by_id(id) is not None)
+                           for path, fold in folds.items()}
         return self._tally
 
     @property

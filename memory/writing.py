@@ -158,10 +158,13 @@ def forget(call: Call) -> int:
     id = call.one("ID")
     if call.options.hard:
         return _forget_hard(call, id)
+    from memory import ledger
+
     store = call.store()
     found = store.find(id)
     away = store.archive(found.name, call.options.reason or "forgotten")
     call.indexed()
+    ledger.moved(call.place)
     return call.answer({"id": found.id, "from": found.name, "to": away},
                        ["archived %s  %s" % (found.id, terminal.one_line(found.title)),
                         "  `dayleaf restore %s` brings it back" % found.id])
@@ -169,7 +172,7 @@ def forget(call: Call) -> int:
 
 def _forget_hard(call: Call, id: str) -> int:
     """Remove a record for good: its file, all cached digests, and its words in the index."""
-    from memory import distill, indexer
+    from memory import distill, indexer, ledger
 
     store = call.store()
     note = []
@@ -188,6 +191,7 @@ def _forget_hard(call: Call, id: str) -> int:
     digests = distill.forget(call.place.cache)
     with call.spinner("building the index"):
         indexer.build(call.place, call.now)
+    ledger.moved(call.place)
     if found.tier == paths.SHARED:
         note.append("  git still has it where it was committed")
     return call.answer({"id": found.id, "removed": found.name, "bytes": found.size, "digests": digests},
@@ -198,8 +202,11 @@ def _forget_hard(call: Call, id: str) -> int:
 
 def restore(call: Call) -> int:
     """Bring a record back from the archive."""
+    from memory import ledger
+
     found = call.store().restore(call.one("ID"))
     call.indexed()
+    ledger.moved(call.place)
     return written(call, found, "restored")
 
 

@@ -14,7 +14,7 @@ import pytest
 import vault
 from harness.hook import ROOT
 
-from memory import archive, checks, clock, contradictions, files, journal, upkeep
+from memory import archive, checks, clock, contradictions, files, journal, ledger, upkeep
 from memory.store import Store
 
 DAY = clock.DAY
@@ -262,6 +262,46 @@ def test_the_one_that_helped_more_stays_and_counts_for_both(store, place, now, o
     assert (hit["id"], "3" in str(hit["why"]) + str(hit["parts"])) == ("a0", True)
     ok("undo")
     assert [json.loads(ok("show", id, "--json"))["up"] for id in ("a0", "b0")] == [2, 1]
+
+
+def test_what_misled_is_pushed_with_its_mark_under_the_id_that_stands_for_it(store, place, now, ok):
+    """The hooks' list follows a merge, its undo, a restore."""
+    twins(place, now)
+    listed = Path(place.misled()[0])
+    ok("feedback", "a0", "down", CLAUDE_CODE_SESSION_ID="s1")
+    assert listed.read_text() == "a0\n"
+    ok("upkeep", "--apply")
+    assert "b0" in listed.read_text().split()
+    ok("undo")
+    assert listed.read_text() == "a0\n"
+    ok("upkeep", "--apply")
+    ok("restore", "a0")
+    assert listed.read_text() == "a0\n"
+
+
+def test_a_repositorys_log_says_nothing_of_what_stands_or_is_the_users_own(store, place, now, ok):
+    """A shared tombstone neither moves a private record's counts nor takes its mark, nor leads away from the user's archive."""
+    vault.put(place, "p/learnings/mine.md", "Note mine", "Zebra crossings are private.")
+    vault.put(place, "p/learnings/gone.md", "Note gone", "Yaks are shaved.")
+    vault.put(place, "s/learnings/evil.md", "Note evil", "Zebra crossings are evil.")
+    for word, id in (("up", "mine"), ("down", "gone")):
+        ok("feedback", id, word, CLAUDE_CODE_SESSION_ID="s1")
+    ok("forget", "gone")
+    away = Path(place.shared, "archive/learnings")
+    away.mkdir(parents=True)
+    (away / "x.md").write_text("x\n", encoding="utf-8")
+    for id in ("mine", "gone"):
+        archive.log(os.path.realpath(place.shared), archive.Move(id, "learnings/x.md", "archive/learnings/x.md", "evil"),
+                    "merged", now, 0o600)
+    assert "gone" not in archive.merged(place)
+    (book, _) = ledger.ledgers(place)
+    folds = ledger.followed(ledger.read(book), archive.merged(place), lambda id: id == "mine")
+    assert (folds.counts("mine").up, folds.counts("evil").up) == (1, 0)
+    hits = json.loads(ok("recall", "zebra crossings", "--json", "--explain"))["hits"]
+    assert hits[0]["id"] == "mine"
+    ok("feedback", "mine", "down", CLAUDE_CODE_SESSION_ID="s2")
+    ok("feedback", "mine", "down", CLAUDE_CODE_SESSION_ID="s3")
+    assert "mine" in Path(place.misled()[0]).read_text().split()
 
 
 # ---- two at once, killed, of a newer version
