@@ -1,9 +1,10 @@
 """Records that say the same: which ones may be merged without a fact going.
 
-The measure, version 1.  A text is cut at blank space into words; marks around a word (quotes, brackets, full stops, commas,
-backticks, `**`) go, and so do words that are nothing but marks; plain words are folded to lower case.  A word is **hard**
-where a slip would change the sense: it holds a digit, a symbol, a joint (`_ - . / : @ #`) or a capital inside, it says no
-or how much (`NEGATIONS`, `MEASURES`), it is a question mark, or it is a line of fenced code, kept with its indentation.
+The measure, version 2.  A text is cut at blank space into words; marks around a word (quotes, brackets, full stops, commas,
+`**` at both ends) go, and so do marks that stand alone and those that begin a line (`-`, `*`, `#`); plain words are folded to
+lower case.  A word is **hard** where a slip would change the sense: it holds a digit, a symbol, a joint (`_ - . / : @ #`) or a
+capital inside, it says no or how much (`NEGATIONS`, `MEASURES`), it is a question mark or any other sign that stands alone
+(`a / b`, `a & b`), what stands between backticks, whole and as it is, or a line of fenced code, kept with its indentation.
 One record covers another where
 
     kind, tier and the rest of the frontmatter agree (what is united, and what says when and by whom, apart),
@@ -45,6 +46,13 @@ MEASURES = frozenset(
     "zero one two three four five six seven eight nine ten hundred thousand million ms s min h kb mb gb kib mib gib percent "
     "muss soll darf immer vor nach alle einige nur".split())
 _LEFT, _RIGHT = "\"'“”‘’([{（「『【《«`", ".,;:!…\"'”’)]}）」』】》»。、，；：！`"
+_MARK = re.compile(  # alone, it tells nothing
+    r"[.,;:!…\"'“”‘’()\[\]{}（）「」『』【】《》«»。、，；：！]|\.{3,}|!+|[\"'”’)\]}）」』】][.,;:!…]")
+_LEAD = re.compile(r"(?m)^[ \t]*(?:[-*•]|#{1,6})(?=[ \t])|^[ \t]*[-*_]{3,}[ \t]*$")
+_BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])([^*\n]+)(?<=\S)\*\*(?!\*)")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)((?:[^`\n]|\n(?![ \t]*\n))+)\1(?!`)")
+_HELD = str.maketrans(" \t*。！？、，；：", "".join(map(chr, range(0xE000, 0xE00A))))  # within code nothing is cut
+_SPAN = re.compile(r"`([^`]+)`")
 _BREAK = re.compile(r"(?<=[.!?…])\s+|[。！？]|\n")
 _CJK_MARKS = re.compile("[、，；：]")
 
@@ -73,12 +81,12 @@ class Text(NamedTuple):
 
 
 def _word(raw: str) -> tuple[str, bool]:
-    word = raw
-    for _ in range(2):  # quotes stand outside of `**` and inside
-        word = word.lstrip(_LEFT).rstrip(_RIGHT)
-        word = word.strip("*") if word.startswith("**") or word.endswith("**") else word
-    if not word or all(category(c)[0] == "P" for c in word):
-        return "", False
+    code = _SPAN.search(raw)
+    if code:
+        return raw[:code.start()].lstrip(_LEFT) + code[1] + raw[code.end():].rstrip(_RIGHT), True
+    if all(category(c)[0] == "P" for c in raw):
+        return ("", False) if not raw or _MARK.fullmatch(raw) else (raw, True)
+    word = raw.lstrip(_LEFT).rstrip(_RIGHT) or raw
     low = word.lower()
     if "`" in raw:
         return word, True
@@ -124,7 +132,13 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _cut(prose: Sequence[str]) -> list[str]:
-    return _BREAK.split(_CJK_MARKS.sub(" ", "\n".join(prose).replace("？", "? ")))
+    text = _BOLD.sub(r"\1", _CODE.sub(_held, _LEAD.sub("", "\n".join(prose))))
+    return _BREAK.split(_CJK_MARKS.sub(" ", text.replace("？", "? ")))
+
+
+def _held(code: re.Match[str]) -> str:
+    """Return what stands between backticks as one word; a line end in it is a blank."""
+    return "`%s`" % re.sub(r"[ \t]*\n[ \t]*", " ", code[2]).translate(_HELD)
 
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from harness.notes import near_misses, planted
+from harness.notes import SIGNS, near_misses, planted
 
 from memory import duplicates, records
 
@@ -20,6 +20,14 @@ def note(name: str, body: str, kind: str = "learnings", **keys: str):
 def merged(*found, **counts: int) -> list[tuple[str, str]]:
     """(kept, other) of the duplicates among records."""
     return [(pair.kept.id, pair.other.id) for pair in duplicates.find(found, counts)]
+
+
+@pytest.mark.parametrize("pair", SIGNS)
+def test_a_sign_that_stands_alone_or_in_code_is_a_fact(pair):
+    """An operator, a wildcard, empty brackets, whatever stands between backticks."""
+    one, other = pair
+    assert merged(note("a", one, title="x"), note("b", other, title="x")) == []
+    assert merged(note("a", one, title="x"), note("b", one.replace(" module ", "  module\n"), title="x")) != []
 
 
 LONG = " ".join("The worker number word%d waits for the queue and then goes on." % i for i in range(12))

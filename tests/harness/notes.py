@@ -15,6 +15,35 @@ WHEN = ("after a restart", "under load", "while the disk is full", "when two wri
 PLAIN = ("We saw it in the logs.", "It took a day to find.", "The team agreed on it.", "Others met it too.", "Keep it in mind.")
 LATER = ("Good to know.", "Worth remembering.", "Thanks to the team.")
 
+# Pairs that differ in a sign alone, or in what stands between backticks.
+SIGNS = tuple(tuple("In the %s module %s" % (NOUNS[at % len(NOUNS)], said) for said in pair) for at, pair in enumerate((
+    ("stage it with `git add .` first.", "stage it with `git add *` first."),
+    ("the page size is total / shards.", "the page size is total * shards."),
+    ("start it with `server & client`.", "start it with `server && client`."),
+    ("start it with server & client.", "start it with server && client."),
+    ("the rest is total - used.", "the rest is total + used."), ("the rest is total % used.", "the rest is total / used."),
+    ("the mask is `flags & 1`.", "the mask is `flags | 1`."), ("the mask is flags & bits.", "the mask is flags ^ bits."),
+    ("pipe it with `sort | uniq`.", "pipe it with `sort > uniq`."), ("pipe it with `run > log`.", "pipe it with `run >> log`."),
+    ("go up with `cd ..` before.", "go up with `cd .` before."), ("go up with `cd -` before.", "go up with `cd /` before."),
+    ("it returns [] when idle.", "it returns {} when idle."), ("it returns () when idle.", "it returns [] when idle."),
+    ("pass **kwargs on.", "pass *kwargs on."), ("pass **kwargs on.", "pass kwargs on."),
+    ("the default is `''` there.", "the default is `' '` there."), ("match it with `^a.*$`.", "match it with `^a.+$`."),
+    ("match it with `a;` only.", "match it with `a,` only."), ("call `save!` there.", "call `save` there."),
+    ("call `empty?` there.", "call `empty!` there."), ("copy with `cp -r src/ dst`.", "copy with `cp -r src dst`."),
+    ("remove it with `rm ./*` then.", "remove it with `rm . /*` then."), ("quote it as `\"$1\"` here.", "quote it as `'$1'` here."),
+    ("the cron is `* * * * .`, in words hourly.", "the cron is `* * * * :`, in words hourly."),
+    ("the type is `list[str]` there.", "the type is `list(str)` there."), ("use `a = b` there.", "use `a : b` there."),
+    ("the wildcard is * for all.", "the wildcard is % for all."), ("the owner is @ by default.", "the owner is # by default."),
+    ("the separator is \\ here.", "the separator is / here."), ("cut it at `. ` in the line.", "cut it at `, ` in the line."),
+    ("join with _ between.", "join with - between."),
+)))
+
+
+def sign_misses() -> list[records.Record]:
+    """Return both notes of each pair of SIGNS: `sign3a` and `sign3b`."""
+    return [note("sign%d%s" % (number, side), '"Of signs %d"' % number, said)
+            for number, pair in enumerate(SIGNS) for side, said in zip("ab", pair)]
+
 
 def note(name: str, title: str, body: str, tags: str = "", day: int = 1) -> records.Record:
     """A learning as it is read from its file."""
