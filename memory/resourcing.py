@@ -92,13 +92,24 @@ def _said(call: Call, kept: Record, done: str) -> int:
     """Say what was written; of a script, how it stands with its approval."""
     if call.options.json:
         return call.answer({**record_json(kept), "path": call.place.path(kept.name), "type": resources.type_of(kept),
-                            "source_path": resources.path_of(kept), "source_ref": kept.meta.get("source_ref") or ""}, [])
+                            "source_path": resources.path_of(kept), "source_ref": kept.meta.get("source_ref") or "",
+                            "hindrance": _hindrance(call, kept)}, [])
     written(call, kept, done)
     if resources.type_of(kept) == "script" and not call.options.hook:
         state = _standing(call, kept).state
+        hindrance = _hindrance(call, kept)
         way = ": `dayleaf resource approve %s` in a terminal of your own lets it run" % kept.id if state == "pending" else ""
+        way = ", and nobody can approve it yet: " + terminal.one_line(hindrance) if hindrance else way
         print("  a script, %s%s" % (state, way))
     return 0
+
+
+def _hindrance(call: Call, record: Record) -> str:
+    """Say what keeps a script from being approved, "" for nothing, a doc, or a file that is gone."""
+    from memory import review
+
+    source = resources.state(record, call.place).source if resources.type_of(record) == "script" else None
+    return review.script_hindrance(source) if source else ""
 
 
 def _standing(call: Call, record: Record) -> Any:

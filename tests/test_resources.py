@@ -449,6 +449,17 @@ def test_a_review_goes_through_rules_and_scripts(ok, decide, script, place):
     assert sorted(row["approval"] for row in ok("list")) == ["approved", "pending"]
 
 
+def test_what_keeps_a_script_from_approval_is_said_when_it_is_added(ok, run, script):
+    """In its words for a person and in --json; a sound one names the approval."""
+    script.with_name("b.sh").write_text("echo no first line\n")
+    said = run("resource", "add", "--type", "script", "--path", "tools/b.sh").stdout
+    assert "nobody can approve it yet" in said and "begin it with one" in said and "lets it run" not in said
+    script.with_name("c.sh").write_text("echo neither\n")
+    assert "begin it with one" in ok("add", "--type", "script", "--path", "tools/c.sh")["hindrance"]
+    said = run("resource", "add", "--path", str(script)).stdout
+    assert "lets it run" in said and "nobody" not in said
+
+
 def test_a_script_that_changes_while_it_is_shown_stays_pending(ok, env, project, script):
     """Neither content is approved."""
     id = ok("add", str(script))["id"]
