@@ -16,6 +16,7 @@ OBJECT_LIMIT = 4 << 20  # bytes of one object
 DEPTH = 300  # deltas of one object; git makes 50, 250 when it is told to be aggressive
 PACKS = 200  # packs that are looked into
 TREE_ENTRIES = 50_000  # files of a commit that are walked
+DELTA_BYTES = 64 << 20  # of all deltas of one object
 KEPT_BYTES = 16 << 20  # of trees that are kept while the reader is open
 _TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 _OFFSET, _REFERENCE = 6, 7  # types of deltas
@@ -260,6 +261,7 @@ class Objects:
     def _packed(self, pack: _Pack, at: int) -> Tuple[str, bytes]:
         """Read the object at an offset: its base, then its deltas."""
         deltas: List[bytes] = []
+        left = DELTA_BYTES
         while True:
             kind, size, piece, used = pack.entry(at)
             base = -1
@@ -272,7 +274,8 @@ class Objects:
             data = pack.inflate(at + len(piece), size, piece[used:])
             if kind in _TYPES:
                 break
-            if base < 12 or len(deltas) >= DEPTH:  # 12: the header of a pack
+            left -= len(data)
+            if base < 12 or left < 0 or len(deltas) >= DEPTH:  # 12: the header of a pack
                 raise Missing
             deltas.append(data)
             at = base

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory import tracked
+from memory import gitobjects, tracked
 from memory.gitobjects import Missing, Objects
 
 
@@ -61,6 +61,20 @@ def test_every_object_is_read_as_git_reads_it(packing, history, git):
             assert (found, data) == (kind, raw)
             assert objects.find(hash) == objects.find(hash[:12]) == [hash]
         assert objects.find("0" * 40) == objects.find("f" * 12) == []
+
+
+def test_the_deltas_of_one_object_are_bounded_together(history, git, monkeypatch):
+    """A pack made to fill the memory is missing objects, and never more than the bound."""
+    git("repack", "-adfq", "--depth=250", "--window=50")
+    monkeypatch.setattr(gitobjects, "DELTA_BYTES", 100)
+    missing = 0
+    with Objects(history + "/.git") as objects:
+        for hash in listed(git):
+            try:
+                objects.read(hash)
+            except Missing:
+                missing += 1
+    assert 0 < missing < len(listed(git))
 
 
 def test_a_short_hash_that_two_objects_share_gives_both(history, git):
