@@ -66,7 +66,12 @@ def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place
         begun = ids.begun(text_.strip(), successors)
         if len(begun) != 1:
             raise
-        return (*find_anywhere(place, settings, successors[begun[0]]), begun[0])
+        kept = successors[begun[0]]
+        try:
+            return (*find_anywhere(place, settings, kept), begun[0])
+        except StoreError:
+            raise StoreError("'%s' was merged into %s, which is gone; `dayleaf restore %s` brings it back" % (
+                text_.strip()[:80], kept, begun[0])) from None
 
 
 def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:

@@ -153,6 +153,17 @@ def test_a_merge_unites_and_leads_on(place, now, ok, run, store):
     assert [hit["id"] for hit in json.loads(ok("recall", "quote path shell", "--json"))["hits"]] == ["b"]
 
 
+def test_a_merged_record_comes_back_where_the_kept_one_is_gone_for_good(place, now, ok, run):
+    """Show names the way, and the way works."""
+    twins(place, now)
+    ok("upkeep", "--apply")
+    ok("forget", "--hard", "b0", "--yes")
+    done = run("show", "a0")
+    assert done.returncode == 1 and "'a0' was merged into b0, which is gone; `dayleaf restore a0` brings it back" in done.stderr
+    ok("restore", "a0")
+    assert ok("show", "a0").startswith("Quote paths 0  a0")
+
+
 def test_undo_is_exact_and_goes_back_step_by_step(store, place, now, ok, run):
     """Every byte is as before; a second undo takes back the apply before; then nothing is left."""
     recent(place, now)
