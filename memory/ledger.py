@@ -106,18 +106,26 @@ def note(ledger: Ledger, id: str, event: str, now: float, session: str = "", pro
         raise StoreError("%s: not written, %s; check its permissions" % (ledger.path, (error.strerror or "").lower())) from error
 
 
-def used_in(ledger: Ledger, session: str) -> Set[Tuple[str, str]]:
-    """Return (8 hex of the prompt or "", id) of the uses that a ledger has of a session; reads all of it.
+def used_in(ledger: Ledger, session: str, start: int = 0) -> Set[Tuple[str, str]]:
+    """Return (8 hex of the prompt or "", id) of the uses that a ledger has of a session.
 
-    session: the host's id.
+    session: the host's id.  start: bytes in front of the session's first line; all is read where the ledger is shorter now.
     """
     found: Set[Tuple[str, str]] = set()
     mark = b'"session":"%s"' % short(session).encode("ascii")
-    for block in _blocks(ledger.path, 0):
+    for block in _blocks(ledger.path, start if start <= size(ledger) else 0):
         if mark in block:
             found.update((str(row.get("prompt") or ""), str(row.get("id"))) for row in jsonio.rows(b"\n".join(
                 line for line in block.split(b"\n") if mark in line)) if row.get("event") == "use")
     return found
+
+
+def size(ledger: Ledger) -> int:
+    """Return the bytes of a ledger, 0 where there is none."""
+    try:
+        return files.posix.stat(ledger.path).st_size
+    except OSError:
+        return 0
 
 
 def uses(ledger: Ledger) -> Iterator[Dict[str, Any]]:

@@ -7,7 +7,8 @@ succeeded says nothing more.  What a start shows by its place alone (newest chec
 there anyway.
 
 State, version 1, `<cache>/sessions/<session>.used`, derived, one line: {"v":1,"offset":bytes of the transcript read,
-"prompt":the host's id of the turn's prompt,"words":[8 hex of each of its words],"recalled":[ids],"pending":[ids of tool calls]}.
+"prompt":the host's id of the turn's prompt,"words":[8 hex of each of its words],"recalled":[ids],"pending":[ids of tool calls],
+"since":[bytes of each ledger in front of the session's first line, 0 where that is not known]}.
 Without it the transcript is read again, and what the ledger has of the session is not noted twice.
 """
 
@@ -86,7 +87,7 @@ def note(place: Place, session: str, path: str, now: float) -> int:
     if shown is None:
         return 0
     with files.Lock(state + ".lock", wait=True):
-        offset, turn = _load(state + ".used")
+        offset, turn, since = _load(state + ".used")
         reading = transcript.read(path, offset)
         found = context.opened(place)
         try:
@@ -94,19 +95,22 @@ def note(place: Place, session: str, path: str, now: float) -> int:
             uses = dict.fromkeys(_uses(reading, turn, shown, known, place.home))
         finally:
             found.close()
-        new = _write(place, session, uses, known, now)
-        _save(state + ".used", reading.offset, turn)
+        new = _write(place, session, uses, known, now, since)
+        _save(state + ".used", reading.offset, turn, since)
     return new
 
 
-def _write(place: Place, session: str, uses: Iterable[Use], known: _Records, now: float) -> int:
-    """Append the uses that no ledger has yet and return how many."""
+def _write(place: Place, session: str, uses: Iterable[Use], known: _Records, now: float, since: List[int]) -> int:
+    """Append the uses that no ledger has yet and return how many.  since: see the state; what is learned of it is put there."""
+    books = ledger.ledgers(place)
     there: Dict[ledger.Ledger, Set[Use]] = {}
     new = 0
     for prompt, id in uses:
         book = ledger.holding(place, known.name(id))
         if book not in there:
-            there[book] = ledger.used_in(book, session)
+            at, before = books.index(book), ledger.size(book)
+            there[book] = ledger.used_in(book, session, since[at])
+            since[at] = since[at] or (0 if there[book] else before)
         if (ledger.short(prompt), id) not in there[book]:
             ledger.note(book, id, "use", now, session, prompt)
             new += 1
@@ -245,17 +249,19 @@ class _Records(Dict[str, Optional[Names]]):
 
 # ---- the state
 
-def _load(path: str) -> Tuple[int, Turn]:
+def _load(path: str) -> Tuple[int, Turn, List[int]]:
     try:
         row: Any = jsonio.parse(files.read(path))
         if row["v"] != 1:
-            return 0, Turn()
-        return int(row["offset"]), Turn(str(row["prompt"]), row["words"], row["recalled"], row["pending"])
+            return 0, Turn(), [0, 0]
+        private, everyone = row.get("since") or (0, 0)
+        return (int(row["offset"]), Turn(str(row["prompt"]), row["words"], row["recalled"], row["pending"]),
+                [max(0, int(private)), max(0, int(everyone))])
     except (OSError, ValueError, KeyError, TypeError):
-        return 0, Turn()
+        return 0, Turn(), [0, 0]
 
 
-def _save(path: str, offset: int, turn: Turn) -> None:
+def _save(path: str, offset: int, turn: Turn, since: Sequence[int]) -> None:
     row = {"v": 1, "offset": offset, "prompt": turn.prompt, "words": sorted(turn.words), "recalled": list(turn.recalled),
-           "pending": sorted(turn.pending)}
+           "pending": sorted(turn.pending), "since": list(since)}
     files.replace(path, (jsonio.dump(row) + "\n").encode("ascii"))
