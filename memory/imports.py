@@ -71,7 +71,8 @@ class Result:
     """What an import did.
 
     new, changed, same: ids of records.  skipped: sources that gave none.  gone: (id, path) of records whose source is no
-    longer there.  troubled: (source, problem) of frontmatter that could not be read as it stands.  private: ids of records that stand in the private tier, though another one was named.  seen: the keys met.
+    longer there.  troubled: (source, problem) of frontmatter that could not be read as it stands.
+    private: ids of records that stand in the private tier, though another one was named.  seen: the keys met.
     """
 
     new: List[str] = field(default_factory=list)
