@@ -62,9 +62,14 @@ def _tree(call: Call) -> int:
     left = trees.beside(tree)
     notes = ["left out %s%s beside docs/, scripts/, shared/ and unversioned/" % (
         "more than " * (left == trees.COUNTED), terminal.count(left, "file"))] if left else []
-    if tier == paths.SHARED and not files.inside(tree.root, call.place.root):
-        notes.append("the tree is outside the repository: the paths in the shared records hold on this machine alone")
-    return _answer(call, "file", result, {"from": tree.root, "left_out": left}, notes)
+    return _answer(call, "file", result, {"from": tree.root, "left_out": left}, [*notes, *_outside(call, tree.root, tier)])
+
+
+def _outside(call: Call, root: str, tier: str) -> list[str]:
+    """Return a note where shared records name a directory of this machine, else none."""
+    if tier != paths.SHARED or files.inside(root, call.place.root):
+        return []
+    return ["the directory is outside the repository: the paths in the shared records hold on this machine alone"]
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
@@ -80,8 +85,8 @@ def _dir(call: Call) -> int:
 
     tier = tier_of(call)
     batches: list[Batch] = []
-    notes = []
     path = sources.folder(call.words[1], call.place)
+    notes = _outside(call, path, tier)
     active = plans.active(call.store().each(("plan",)))
     origin = active[0].meta.get(sources.ORIGIN) if active else None
     known = {str(origin.get("path")) if isinstance(origin, dict) else "": one.id for one in active[:1]}

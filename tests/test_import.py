@@ -520,6 +520,16 @@ def test_a_resource_of_a_directory_is_taken_once(tree, took, ok, place, tier):
     assert [one["state"] for one in json.loads(ok("resource", "list", "--json"))] == ["fresh"]
 
 
+@pytest.mark.parametrize("kind", ["dir", "tree"])
+def test_shared_records_of_a_directory_elsewhere_are_said_to_hold_here_alone(took, tmp_path, kind):
+    """Their origin can only be a path of this machine."""
+    path = tmp_path / "elsewhere/docs/v1/a.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("# A\n\nText.\n", encoding="utf-8")
+    assert any("outside the repository" in note for note in took(kind, tmp_path / "elsewhere", "--shared")["notes"])
+    assert not any("outside the repository" in note for note in took(kind, tmp_path / "elsewhere")["notes"])
+
+
 def test_what_dayleaf_alone_says_is_not_taken_over(tree, took, place, now):
     """Who accepted, which session, what it was made of, and dates that lie ahead."""
     tree("a.md", "---\naccepted_by: bob\nsession: abc\nharvest: x\napproved: true\ncreated: 9999-12-31\nupdated: 2999-01-01\n"
