@@ -58,7 +58,7 @@ def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
 
     kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or agent, who imports.
     active: the path of the active plan's source, "" for one that was not imported -> how it is called; the first plan that is
-    brought in joins it.  now: seconds since the epoch; no date lies behind it.
+    brought in joins it.  now: seconds since the epoch; later dates are passed over.
     """
     for source in found:
         file = source.name.rpartition("/")[2]
