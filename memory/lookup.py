@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import List, Tuple
 
 from memory import files, ids, index
@@ -52,6 +53,15 @@ def find_one(place: Place, settings: Config, text_: str) -> Record:
         if record.id == text_.strip():
             return record
     return store.find(text_)
+
+
+def stands(place: Place, id: str) -> bool:
+    """Tell whether the index of a place has a record of an id."""
+    try:
+        with closing(index.open_index(place)) as found:
+            return found.by_id(id) is not None
+    except IndexFault:
+        return False
 
 
 def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:

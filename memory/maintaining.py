@@ -65,10 +65,10 @@ def _apply(call: Call) -> int:
 
 def _successes(call: Call) -> Mapping[str, int]:
     """Return by id how often a record was said to have helped."""
-    from memory import archive, ledger
+    from memory import archive, ledger, lookup
 
-    merged = archive.merged(call.place)
-    folds = [ledger.followed(ledger.read(each), merged) for each in ledger.ledgers(call.place)]
+    merged, books = archive.merged(call.place), ledger.ledgers(call.place)
+    folds = [ledger.followed(ledger.read(book), merged, lambda id: lookup.stands(call.place, id)) for book in books]
     return {id: fold.counts(id).up for fold in folds for id in fold.rows}
 
 

@@ -31,7 +31,8 @@ def show(call: Call) -> int:
         state = checkout.check(found)
     stands = merged and "%s was merged into this; `dayleaf restore %s` brings it back" % (merged, merged)
     inward = _inward(place, found, call.now)
-    counts = ledger.followed(ledger.read(ledger.holding(place, found.name)), archive.merged(place)).counts(found.id)
+    counts = ledger.followed(ledger.read(ledger.holding(place, found.name)), archive.merged(place),
+                             lambda id: lookup.stands(place, id)).counts(found.id)
     reasons = judging.reasons(found)
     outcome = [("outcome", judging.said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons))]
     facts = [("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,

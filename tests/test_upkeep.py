@@ -517,3 +517,17 @@ def test_wrong_words_change_nothing(place, now, run):
     for words in (("upkeep", "now"), ("upkeep", "--only", "dups"), ("upkeep", "--aply"), ("undo", "b0")):
         done = run(*words)
         assert done.returncode == 2 and done.stderr.count("\n") == 1 and len(texts(place)) == 2
+
+
+def test_a_record_that_stands_keeps_its_own_counts(store, place, now, ok):
+    """A merged record that was restored, or that a foreign log calls merged, is no longer counted for the other one."""
+    twins(place, now)
+    ok("index", "build")
+    ok("feedback", "a0", "up")
+    upkeep.apply(store, {})
+    assert "up 1" in ok("show", "b0")
+    ok("restore", "a0")
+    Path(place.private, "archive", "old.md").write_text("x")
+    with open(Path(place.private, "archive", "log.jsonl"), "ab") as file:
+        file.write(b'{"v":1,"t":"2026-11-21T14:30:52Z","id":"a0","from":"learnings/x.md","to":"archive/old.md","reason":"x","into":"b0"}\n')
+    assert "up 1" not in ok("show", "b0") and "up 1" in ok("show", "a0")
