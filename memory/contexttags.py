@@ -154,13 +154,7 @@ def path_of(place: Place) -> str:
 def keep(place: Place, derived: Mapping[str, str]) -> None:
     """Keep what manifests gave, where it is not kept already; raises OSError."""
     rest = "".join("%s\t%s\n" % pair for pair in derived.items()).encode("utf-8", "surrogateescape")
-    data = b"1 %08x\n" % crc32(rest) + rest
-    try:
-        same = files.read(path_of(place), LIMIT) == data
-    except OSError:
-        same = False
-    if not same:
-        files.replace(path_of(place), data)
+    files.update(path_of(place), b"1 %08x\n" % crc32(rest) + rest)
 
 
 def kept(place: Place) -> Dict[str, str]:

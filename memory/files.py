@@ -162,6 +162,16 @@ def replace(path: str, data: bytes, mode: int = FILE_MODE, synced: bool = True) 
         _sync_folder(path)
 
 
+def update(path: str, data: bytes) -> None:
+    """Write a file as `replace` does, where it does not hold these bytes already; raises OSError."""
+    try:
+        if read(path, len(data) + 1) == data:
+            return
+    except OSError:
+        pass
+    replace(path, data)
+
+
 def create(path: str, data: bytes, mode: int = FILE_MODE) -> None:
     """Write a file that must not exist yet, complete or not at all; raises FileExistsError or another OSError."""
     temp = _temp(path, data, mode)

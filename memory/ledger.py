@@ -224,18 +224,12 @@ def _list_misled(ledger: Ledger, found: Fold) -> None:
 
     A merged one stays in it beside the one that stands for it: where a log lies, and it stands in the store, it is still marked.
     """
-    path = ledger.cache + "/misled"
     ids = _misled(found)
     if ids:
         successors = archive.successors(ledger.tiers)
         ids = ids.intersection(successors) | _misled(followed(found, successors))
     said = "".join(id + "\n" for id in sorted(ids)).encode("ascii", "replace")
-    try:
-        if files.read(path, len(said) + 1) == said:
-            return
-    except FileNotFoundError:
-        pass
-    files.replace(path, said)
+    files.update(ledger.cache + "/misled", said)
 
 
 def _misled(found: Fold) -> Set[str]:

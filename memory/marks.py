@@ -35,13 +35,7 @@ def write(place: Place) -> None:
     if not found:
         files.remove(path)
         return
-    data = jsonio.dump({"v": 1, "records": found}).encode("ascii")
-    try:
-        if files.read(path, len(data) + 1) == data:
-            return
-    except OSError:
-        pass
-    files.replace(path, data)
+    files.update(path, jsonio.dump({"v": 1, "records": found}).encode("ascii"))
 
 
 def _row(place: Place, claim: claims.Claim) -> List[str]:
