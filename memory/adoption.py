@@ -20,7 +20,7 @@ def adopt(place: Place, now: float) -> Place:
         files.posix.rename(place.private, new.private)
     except OSError:
         return place
-    for old, target in ((place.cache, new.cache), (_receipts(place), _receipts(new))):
+    for old, target in ((place.cache, new.cache), (place.receipts_folder, new.receipts_folder)):
         try:
             files.posix.rename(old, target)
         except OSError:
@@ -34,10 +34,6 @@ def adopt(place: Place, now: float) -> Place:
     except (OSError, DayleafError):
         return new  # its rules wait for their approval again, which `dayleaf rule list` shows
     return new
-
-
-def _receipts(place: Place) -> str:
-    return place.receipts("x").rpartition("/")[0]
 
 
 def at(env: dict[str, str], directory: str, now: float) -> Place:

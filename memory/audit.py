@@ -39,7 +39,6 @@ SECTIONS = {"secrets": "Secrets", "suspicious": "Suspicious text", "stale": "Sta
             "dangling": "Dangling links", "oversize": "Oversize"}
 UNUSED = 90 * clock.DAY
 LOG_LIMIT = 8 << 20  # bytes of a log or of settings that are read
-RAW_LIMIT = 64 << 20
 HISTORY = "checkpoint"  # tells of a day: what it names may be gone
 Told = Callable[[str], None]
 
@@ -210,15 +209,14 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
 def _shown(place: Place, since: float) -> tuple[float, set[str]]:
     """Return the instant of the first receipt of a workspace (infinity for none), and the ids shown since an instant."""
     first, shown = float("inf"), set[str]()
-    folder = place.receipts("x").rpartition("/")[0]
+    folder = place.receipts_folder
     for name in _names(folder):
         with suppress(OSError):
             for row in receipts.read(folder + "/" + name):
                 instant = clock.parse(str(row.get("t"))) or first
                 first = min(first, instant)
-                chosen = row.get("chosen")
-                if instant >= since and isinstance(chosen, list):
-                    shown.update(str(item[0]) for item in chosen if isinstance(item, list) and item)
+                if instant >= since:
+                    shown.update(str(item[0]) for item in receipts.chosen(row))
     return first, shown
 
 

@@ -81,7 +81,10 @@ def _erase(call: Call, id: str) -> int:
         everywhere = everywhere or bool(others and confirmed("and out of %s? type yes: " % terminal.count(
             len(others), "other record")))
     with call.spinner("taking it out") as spinner:
-        done = erasure.apply(call.place, found, held, own, everywhere, call.now)
+        def proving(done: int) -> None:
+            spinner.step = "proving: %s" % terminal.count(done, "file")
+
+        done = erasure.apply(call.place, found, held, own, everywhere, call.now, proving)
         indexer.build(call.place, call.now)
     return _erased(call, found, held, done, elsewhere)
 

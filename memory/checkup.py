@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory import clock, config, expiry, files, handoff, paths, plans, status, terminal, upkeep, walk
@@ -77,19 +77,17 @@ def _with_bits(place: paths.Place, bits: int) -> Iterator[str]:
                 continue
 
 
-def records(place: paths.Place, settings: config.Config, now: float) -> Iterator[Check]:
-    """What can be read, what is skipped and why, and what contradicts itself."""
-    store = Store(place, settings, now)
-    number = 0
+def records(store: Store, found: Sequence[Record]) -> Iterator[Check]:
+    """What can be read, what is skipped and why, and what contradicts itself.  found: the store's records, just read."""
+    place = store.place
     planned: list[Record] = []
     faulty: list[tuple[str, str]] = []
-    for record in store.each():
-        number += 1
+    for record in found:
         planned += [record] if record.active else []
         if record.problems and len(faulty) < MOST_FILES:
             faulty.append((record.name, record.problems[0]))
     yield Check(OK if not store.skipped else WARN, "records",
-                "%s readable, %d skipped" % (terminal.count(number, "record"), len(store.skipped)))
+                "%s readable, %d skipped" % (terminal.count(len(found), "record"), len(store.skipped)))
     for skipped in store.skipped[:MOST_FILES]:
         line = ":%d" % skipped.line if skipped.line else ""
         yield Check(WARN, "records", "%s%s: %s" % (_path(place, skipped.name), line, skipped.reason), skipped.remedy)
@@ -154,11 +152,11 @@ def vectors(place: paths.Place, settings: config.Config, env: dict[str, str]) ->
             provider.label, terminal.count(made["records"], "record"), made["behind"]), status.EMBED if made["behind"] else "")
 
 
-def upkeep_of(place: paths.Place, settings: config.Config, now: float) -> Iterator[Check]:
-    """Whether a run of upkeep is worth it."""
-    found = upkeep.plan(Store(place, settings, now), {})
-    said = upkeep.due(found)
-    yield Check(WARN if said else OK, "upkeep", said or "not due (%s)" % terminal.count(len(found.changes), "change"),
+def upkeep_of(store: Store, found: Sequence[Record]) -> Iterator[Check]:
+    """Whether a run of upkeep is worth it.  found: the store's records, just read."""
+    plan = upkeep.plan(store, {}, read=found)
+    said = upkeep.due(plan)
+    yield Check(WARN if said else OK, "upkeep", said or "not due (%s)" % terminal.count(len(plan.changes), "change"),
                 upkeep.LOOK if said else "")
 
 
@@ -176,9 +174,9 @@ def disk(place: paths.Place) -> Iterator[Check]:
     yield Check(verdict, "disk", said, "" if verdict == OK else "make room: what is captured may not be written")
 
 
-def clock_of(place: paths.Place, settings: config.Config, now: float) -> Iterator[Check]:
+def clock_of(found: Sequence[Record], now: float) -> Iterator[Check]:
     """Whether the clock agrees with the dates of the records, without which nothing expires."""
-    doubt = expiry.doubt(Store(place, settings, now).each(), now)
+    doubt = expiry.doubt(found, now)
     yield Check(WARN if doubt else OK, "clock", doubt or "agrees with the records",
                 "set the clock; nothing expires until then" if doubt else "")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Callable
 from memory import checkup, child, config, contexttags, files, incidents, jsonio, paths, terminal, why
 from memory.checkup import FAIL, OK, WARN, Check
 from memory.errors import UsageError
+from memory.store import Store
 
 PACKAGES = (("yaml", "PyYAML", "frontmatter is read line by line"),
             ("rapidfuzz", "RapidFuzz", "misspelt words are not looked for"),
@@ -20,16 +22,18 @@ TIMEOUT = 10.0  # seconds for a child
 
 def examine(place: paths.Place, settings: config.Config, env: dict[str, str], now: float) -> list[Check]:
     """Return every verdict, in a fixed order; what a check cannot do is a WARN of its own, never an error."""
+    store = Store(place, settings, now)
+    every = functools.cache(lambda: list(store.each()))  # three of the checks look at all records
     steps: tuple[tuple[str, Callable[[], Iterator[Check]]], ...] = (
         ("home", lambda: checkup.home(place)), ("disk", lambda: checkup.disk(place)), ("python", lambda: _python(place)),
-        ("config", lambda: _config(place, settings)), ("records", lambda: checkup.records(place, settings, now)),
-        ("clock", lambda: checkup.clock_of(place, settings, now)), ("handoff", lambda: checkup.handed(place, now)),
+        ("config", lambda: _config(place, settings)), ("records", lambda: checkup.records(store, every())),
+        ("clock", lambda: checkup.clock_of(every(), now)), ("handoff", lambda: checkup.handed(place, now)),
         ("index", lambda: checkup.index(place)), ("vectors", lambda: checkup.vectors(place, settings, env)),
         ("log", lambda: incidents.log(place, now)), ("captures", lambda: incidents.captures(place, env, now)),
         ("receipts", lambda: incidents.logs(place)), ("hooks", lambda: _hooks(env)), ("models", lambda: _models(env)),
         ("command", lambda: _command(env)), ("ledgers", lambda: incidents.ledgers(place)),
         ("ledgers", lambda: incidents.torn(place)), ("journal", lambda: incidents.undoing(place)),
-        ("temps", lambda: incidents.temps(place, now)), ("upkeep", lambda: checkup.upkeep_of(place, settings, now)),
+        ("temps", lambda: incidents.temps(place, now)), ("upkeep", lambda: checkup.upkeep_of(store, every())),
         ("shared", lambda: _shared(place, env)))
     found: list[Check] = []
     for what, step in steps:

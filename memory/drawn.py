@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory import charts, terminal
+from memory import charts, figures, terminal
 
 EVENT = {"start": "session start", "prompt": "prompt"}
 
@@ -67,7 +67,7 @@ def _ranks(value: dict[str, Any], style: terminal.Style, plain: bool) -> list[st
     if not value["ranks"]:
         return []
     last = len(value["ranks"])
-    rows = [("rank %d%s" % (row["rank"], "+" if row["rank"] == last == 8 else ""), row["pushed"], "%d, %d used" % (
+    rows = [("rank %d%s" % (row["rank"], "+" if row["rank"] == last == figures.RANKS else ""), row["pushed"], "%d, %d used" % (
         row["pushed"], row["used"])) for row in value["ranks"]]
     return ["", style.bold("Records that prompts got, by rank"), *charts.bars(rows, style.columns, plain)]
 
@@ -76,7 +76,8 @@ def _times(value: dict[str, Any], style: terminal.Style, plain: bool) -> list[st
     out: list[str] = []
     for event, row in value["hooks"].items():
         said = "%s, %s" % (terminal.one_line(EVENT.get(event, event)), terminal.count(row["runs"], "run"))
-        steps = [("> 1000 ms" if step["upto"] is None else "<= %d ms" % step["upto"], step["runs"], str(step["runs"]))
+        over = "> %d ms" % figures.UPTO[-1]
+        steps = [(over if step["upto"] is None else "<= %d ms" % step["upto"], step["runs"], str(step["runs"]))
                  for step in row["histogram"]]
         out += ["", style.bold(said), "  p50 %d ms, p95 %d ms" % (row["p50"], row["p95"]),
                 *charts.bars(steps, style.columns, plain)]

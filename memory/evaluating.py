@@ -52,7 +52,7 @@ def _draft(call: Call) -> int:
 def _measure(call: Call) -> int:
     from memory import goldens, measured
 
-    records = _records(call)
+    records, merged = _records(call), call.store().successors()
     results = []
     for path in _paths(call):
         golden = goldens.read(path, call.now, clock.local_offset(call.now))
@@ -60,8 +60,8 @@ def _measure(call: Call) -> int:
             def told(ranker: str) -> None:
                 spinner.step = "asking %s" % ranker
 
-            found = measured.measure(call.place, call.settings, call.env, golden, records, call.store().successors(),
-                                     call.now, clock.local_offset(call.now), told)
+            found = measured.measure(call.place, call.settings, call.env, golden, records, merged, call.now,
+                                     clock.local_offset(call.now), told)
         results.append(_result(call, golden, found, records))
     below = [fault for one in results for fault in one["below"]]
     if call.options.strict and not any(one["floor"] for one in results):

@@ -41,7 +41,7 @@ def figures(places: Sequence[paths.Place], settings: config.Config, now: float, 
     sessions.sort(key=lambda session: (session.began, session.name))
     learnings = {record.id: record.created for record in found if record.kind == "learning" and record.accepted}
     uses = [use for place in places for use in _uses(place, since, place is places[0])]
-    pushed = Counter(str(item[0]) for session in sessions for row in session.rows for item in _chosen(row))
+    pushed = Counter(str(item[0]) for session in sessions for row in session.rows for item in receipts.chosen(row))
     folds: dict[str, int] = Counter(id for _, _, id in uses) if since else _folded(places, settings, now, {r.id for r in found})
     there = {record.id for record in found}
     least = sorted(learnings, key=lambda id: (folds.get(id, 0), -pushed.get(id, 0), learnings[id], id))[:MOST_USED]
@@ -82,7 +82,7 @@ def _most(counted: dict[str, int]) -> dict[str, int]:
 # ---- what was pushed
 
 def _sessions(place: paths.Place, since: float) -> Iterator[Session]:
-    folder = place.receipts("x").rpartition("/")[0]
+    folder = place.receipts_folder
     try:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(".jsonl"))
     except OSError:
@@ -98,11 +98,6 @@ def _sessions(place: paths.Place, since: float) -> Iterator[Session]:
             yield Session(name[:-6], kept[0][0], [row for _, row in kept])
 
 
-def _chosen(row: dict[str, Any]) -> list[list[Any]]:
-    chosen = row.get("chosen")
-    return [item for item in chosen if isinstance(item, list) and item] if isinstance(chosen, list) else []
-
-
 def _tokens(row: dict[str, Any]) -> int:
     """Return the tokens of a block; a receipt of before says characters alone, of which four are one."""
     return _whole(row["tokens"]) if "tokens" in row else -(-_whole(row.get("chars")) // 4)
@@ -114,7 +109,8 @@ def _pushes(sessions: Sequence[Session]) -> dict[str, Any]:
     chars = sum(_whole(row.get("chars")) for row in rows)
     tokens = [{"session": session.name, "began": clock.iso(session.began), "tokens": sum(map(_tokens, session.rows)),
                "characters": sum(_whole(row.get("chars")) for row in session.rows)} for session in sessions]
-    return {"sessions": len(sessions), "prompts": len(prompts), "promptsGiven": sum(bool(_chosen(row)) for row in prompts),
+    given = sum(bool(receipts.chosen(row)) for row in prompts)
+    return {"sessions": len(sessions), "prompts": len(prompts), "promptsGiven": given,
             "characters": chars, "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
             "tokens": sum(row["tokens"] for row in tokens), "perSession": tokens[-SESSIONS:],
             "tokensSaved": sum(_whole(row.get("saved")) for row in rows)}
@@ -132,7 +128,7 @@ def _ranks(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) ->
         short = ledger.short(session.name)
         for row in session.rows:
             asked = ledger.short(str(row.get("prompt") or ""))
-            for rank, item in enumerate(_chosen(row) if row.get("event") == "prompt" else (), 1):
+            for rank, item in enumerate(receipts.chosen(row) if row.get("event") == "prompt" else (), 1):
                 pushed[min(rank, RANKS)] += 1
                 used[min(rank, RANKS)] += (short, asked, str(item[0])) in known
     return [{"rank": rank, "pushed": pushed[rank], "used": used[rank]} for rank in range(1, max(pushed, default=0) + 1)]

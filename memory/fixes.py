@@ -117,6 +117,11 @@ def passes(run: Run, failure: Run) -> bool:
     return run.outcome == shell.OK and not run.masked and run.key == failure.key and covers(run, failure)
 
 
+def is_akin(run: Run, failure: Run) -> bool:
+    """Tell whether a run is of the same program and verb, and tries what the failure tried, a part of it or more."""
+    return run.key == failure.key and (covers(run, failure) or covers(failure, run))
+
+
 def covers(run: Run, failure: Run) -> bool:
     """Tell whether a run tries what another one, of the same program and verb, tried."""
     (folder, wide), (other, narrow) = _target(run.command, run.key), _target(failure.command, failure.key)
@@ -166,14 +171,13 @@ def _kindred(failure: Run, later: Sequence[Run], facts: Facts) -> Run | None:
 
 
 def _fix(failure: Run, success: Run, runs: Sequence[Run], facts: Facts) -> Fix | None:
-    tries = [r for r in runs if r.bad and r.at < success.at and r.key == failure.key
-             and (covers(r, failure) or covers(failure, r))]
+    tries = [r for r in runs if r.bad and r.at < success.at and is_akin(r, failure)]
     mark = shell.normal(failure.detail)
     since = max((r.last for r in tries if r.last < success.at and shell.normal(r.detail) == mark), default=failure.last)
     passed = max((r.last for r in runs if r.at < failure.at and passes(r, failure)), default="")
     edits = tuple(e for e in facts.edits if since < e.at < success.at)
     ran = tuple(r for r in runs if since < r.at < success.at and r.outcome == shell.OK and not r.is_test
-                and not (r.key == failure.key and (covers(r, failure) or covers(failure, r))))
+                and not is_akin(r, failure))
     began = min(r.at for r in [*tries, failure] if r.at > passed)
     if not edits and not ran:
         return Fix(failure, success, began, passed, (), (success,), True) if _called_otherwise(failure, success) else None

@@ -69,8 +69,7 @@ def count(place: Place, session: str) -> None:
         rows = [row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"]
     except OSError:
         return
-    chosen = rows[-1].get("chosen") if rows else None
-    shown = [item[0] for item in chosen if isinstance(item, list) and item[2:] == [REASON]] if isinstance(chosen, list) else []
+    shown = [item[0] for item in receipts.chosen(rows[-1]) if item[2:] == [REASON]] if rows else []
     if not shown:
         return
     last = "%s %d" % (session, len(rows))

@@ -152,7 +152,7 @@ def _list(call: Call, words: list[str]) -> int:
     return call.answer([{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines)
 
 
-def _named(call: Call, store: Store, verb: str, words: list[str]) -> list[Record]:
+def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
     """Find the candidates that are named, all of them before anything is done; raises UsageError, StoreError."""
     if not words:
         raise UsageError("harvest %s wants an ID%s; `dayleaf harvest list` names them" % (verb, " or `all`" * (verb == "accept")))
@@ -171,7 +171,7 @@ def _accept(call: Call, words: list[str]) -> int:
     """Accept candidates: from now on prompts may get them."""
     need_person(call, "a candidate", "harvest accept " + (" ".join(words)[:80] or "ID"))
     store = call.store()
-    found = _named(call, store, "accept", words)
+    found = _named(store, "accept", words)
     if words == ["all"] and found:
         sys.stderr.write("\n".join(line for record in found for line in [*_content(record), ""]) + "\n")
         if not confirmed("accept all %d? type yes: " % len(found)):
@@ -185,7 +185,7 @@ def _reject(call: Call, words: list[str]) -> int:
     """Move candidates to the archive; they are not proposed again."""
     need_person(call, "a candidate", "harvest reject " + (" ".join(words)[:80] or "ID"))
     store = call.store()
-    found = _named(call, store, "reject", words)
+    found = _named(store, "reject", words)
     for record in found:
         _decide(call, store, record, "reject")
     return _decided(call, [(record, "rejected") for record in found])

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from memory import attempts, clock, files, journal, jsonio, ledger, paths, recovery, terminal
+from memory import archive, attempts, clock, files, journal, jsonio, ledger, paths, recovery, terminal
 from memory.checkup import FAIL, OK, WARN, Check
 from memory.errors import StoreError
 
@@ -103,7 +103,7 @@ def ends(place: paths.Place) -> Iterator[str]:
     """Yield the ledgers and logs whose last line has no end: a writer was killed in it."""
     named = [place.home + "/" + name for name in ("trust.jsonl", "spend.jsonl", "log/errors.jsonl")]
     named += [each.path for each in ledger.ledgers(place)] + [journal.path(place), attempts.path_of(place)]
-    named += [root + "/archive/log.jsonl" for letter, root in place.tiers() if letter != paths.SHARED]
+    named += ["%s/%s/%s" % (root, archive.FOLDER, archive.LOG) for letter, root in place.tiers() if letter != paths.SHARED]
     for path in named:
         try:
             if files.is_torn(path):
@@ -127,8 +127,8 @@ def undoing(place: paths.Place) -> Iterator[Check]:
     except StoreError as error:
         yield Check(FAIL, "journal", *str(error).split("; ", 1))
         return
-    if journal.cut(place):
-        yield Check(WARN, "journal", "an upkeep of %s was cut short" % next(r.began for r in runs if r.run == journal.cut(place)),
+    if runs and not runs[-1].done:
+        yield Check(WARN, "journal", "an upkeep of %s was cut short" % runs[-1].began,
                     "`dayleaf upkeep --apply` ends it, or `dayleaf undo` takes it back")
     else:
         yield Check(OK, "journal", terminal.count(len(runs), "run") + " of upkeep")

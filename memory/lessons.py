@@ -93,8 +93,8 @@ def doubt(fix: Fix, facts: Facts) -> str:
 def _again(fix: Fix, facts: Facts) -> bool:
     """Tell whether the failure comes back although nothing that has to do with it was changed."""
     mark, since = shell.normal(fix.failure.detail), fix.success.at
-    back = next((r for r in facts.runs if r.bad and r.last > since and r.key == fix.failure.key
-                 and shell.normal(r.detail) == mark and (fixes.covers(r, fix.failure) or fixes.covers(fix.failure, r))), None)
+    back = next((r for r in facts.runs if r.bad and r.last > since and shell.normal(r.detail) == mark
+                 and fixes.is_akin(r, fix.failure)), None)
     return back is not None and not any(since < e.at < back.last and fixes.causes(e, fix.failure) for e in facts.edits)
 
 

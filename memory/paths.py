@@ -80,9 +80,14 @@ class Place:
             raise OSError(1, "a link out of the store", path)
         return files.open_read(path)
 
+    @property
+    def receipts_folder(self) -> str:
+        """The folder of the receipts of all sessions."""
+        return self.home + "/log/receipts/" + self.key
+
     def receipts(self, session: str) -> str:
         """Return the path of a session's receipts."""
-        return self.home + "/log/receipts/" + self.key + "/" + session + ".jsonl"
+        return self.receipts_folder + "/" + session + ".jsonl"
 
     def misled(self) -> List[str]:
         """Return the paths of the lists of ids that misled (ledger.py): the workspace's, and the global tier's."""

@@ -85,6 +85,12 @@ def tag_of(row: Dict[str, Any]) -> str:
     return tag if isinstance(tag, str) and row.get("chars") else ""
 
 
+def chosen(row: Dict[str, Any]) -> List[List[Any]]:
+    """Return what a receipt says was chosen, [id, score, reason] each; what is no such list is left out."""
+    found = row.get("chosen")
+    return [item for item in found if isinstance(item, list) and item] if isinstance(found, list) else []
+
+
 def write(path: str, row: Dict[str, Any]) -> None:
     """Append one receipt; raises OSError."""
     files.append(path, (jsonio.dump(row) + "\n").encode("ascii"))

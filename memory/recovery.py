@@ -33,7 +33,7 @@ def recover(place: paths.Place, settings: config.Config, env: dict[str, str], no
 
 def lost(place: paths.Place, env: dict[str, str], now: float, current: str) -> Iterator[tuple[str, str]]:
     """Yield (session, path of its transcript) of the sessions that died with work nobody wrote down; see `recover`."""
-    for name in names(place.receipts("x").rpartition("/")[0]):
+    for name in names(place.receipts_folder):
         session = paths.safe_id(name[:-len(".jsonl")]) if name.endswith(".jsonl") else ""
         if not session or session == current:
             continue

@@ -234,4 +234,3 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
         if start < end:
             out.append((start, end, kind))
     return [span for span in out if rx(r"\w").search(text, span[0], span[1])] if marks else out
-    return out

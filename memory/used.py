@@ -129,8 +129,7 @@ def _shown(place: Place, session: str) -> Optional[Shown]:
     starts: List[Tuple[float, bool, List[str]]] = []
     instants = [clock.parse(str(row.get("t"))) or 0.0 for row in rows]
     for row, instant in zip(rows, instants):
-        chosen = row.get("chosen")
-        ids = [str(item[0]) for item in chosen if isinstance(item, list) and item] if isinstance(chosen, list) else []
+        ids = [str(item[0]) for item in receipts.chosen(row)]
         if row.get("event") == "start":
             starts.append((instant, row.get("source") in receipts.RESETS, ids))
         elif row.get("event") == "prompt" and row.get("prompt"):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from memory import brief, clock, config, context, files, handoff, index, loader, paths, receipts, records, terminal, text
@@ -54,12 +56,17 @@ def report(place: paths.Place, word: str, session: str) -> dict[str, Any]:
 
 def sessions_of(place: paths.Place) -> list[str]:
     """Return the sessions that ran here, the latest first; a name that was only ever switched on or off is none."""
-    folder = place.receipts("x").rpartition("/")[0]
+    return list(_latest(place))
+
+
+def _latest(place: paths.Place) -> Iterator[str]:
+    """Yield what `sessions_of` returns, each one's receipts read when it is asked for."""
+    folder = place.receipts_folder
     try:
         found = [(-entry.stat().st_mtime_ns, entry.name[:-6]) for entry in os.scandir(folder) if entry.name.endswith(".jsonl")]
     except OSError:
-        return []
-    return [name for _, name in sorted(found) if _ran(place, name)]
+        return
+    yield from (name for _, name in sorted(found) if _ran(place, name))
 
 
 def _ran(place: paths.Place, session: str) -> bool:
@@ -80,7 +87,7 @@ def switched_off(place: paths.Place, settings: config.Config, most: int = RECENT
         source = settings.sources["load.enabled"]
         where, remedy = _SETTING.get(source, ("by the " + source, "its load.enabled switches them on"))
         found.append({"where": where, "remedy": remedy})
-    for at, session in enumerate(sessions_of(place)[:most]):
+    for at, session in enumerate(islice(_latest(place), most)):
         if receipts.session(place.receipts(session)).off:
             word = "on --session " + session if at else "on"
             found.append({"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word})
@@ -119,8 +126,7 @@ def _report(place: paths.Place, session: str, rows: list[dict[str, Any]]) -> dic
 
 
 def _chosen(row: dict[str, Any]) -> list[list[Any]]:
-    chosen = row.get("chosen")
-    return [item for item in chosen if isinstance(item, list) and len(item) == 3] if isinstance(chosen, list) else []
+    return [item for item in receipts.chosen(row) if len(item) == 3]
 
 
 def _titles(found: index.Index, ids: set[str]) -> dict[str, str]:

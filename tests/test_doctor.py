@@ -276,8 +276,8 @@ def test_a_full_disk_a_wrong_clock_and_an_old_handoff(examine, record, place, en
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_bavail=20, f_frsize=1 << 20))
     assert examine("disk")[0][0] == FAIL and "20 MB free" in examine("disk")[0][1]
     monkeypatch.setattr(os, "statvfs", lambda path: real)
-    settings = config.load(place.home, place.root, env)
-    assert next(checkup.clock_of(place, settings, now + 900 * clock.DAY)).verdict == WARN
+    found = list(Store(place, config.load(place.home, place.root, env), now).each())
+    assert next(checkup.clock_of(found, now + 900 * clock.DAY)).verdict == WARN
     ok("handoff", "go on with the parser")
     (late,) = checkup.handed(place, clock.now() + 30 * clock.DAY)
     assert late.verdict == WARN and "--clear" in late.remedy and next(checkup.handed(place, clock.now())).verdict == OK
