@@ -249,7 +249,7 @@ demo() {
   hook session_end '"hook_event_name":"SessionEnd","reason":"other"' >/dev/null
   waited=0
   while
-    checkpoint=$(find "$scratch/.dayleaf/workspaces" -name '*.md' 2>/dev/null | head -n 1)
+    checkpoint=$(find "$scratch/.dayleaf/workspaces" -path '*/checkpoints/*' -name '*.md' 2>/dev/null | head -n 1)
     [ -z "$checkpoint" ]
   do
     waited=$((waited + 1))
@@ -305,6 +305,7 @@ install() {
   demo
   step 'Done.'
   say "Open Claude Code in a project and work as ever; \`dayleaf status\` or /dayleaf:status shows what it holds."
+  say "Before you commit a project's .dayleaf: \`dayleaf check --staged\` in its pre-commit hook stops secrets; \`dayleaf doctor\` says how."
 }
 
 uninstall() {
@@ -331,11 +332,26 @@ uninstall() {
   fi
 }
 
+# Makes the directory of the tests' files: in memory where there is room and programs may run, since each test waits for the disk.
+test_folder() {
+  scratch=$(mktemp -d /dev/shm/dayleaf-tests.XXXXXX 2>/dev/null) && printf '#!/bin/sh\n' >"$scratch/probe" &&
+    chmod +x "$scratch/probe" && "$scratch/probe" 2>/dev/null &&
+    [ "$(df -Pk "$scratch" | awk 'NR == 2 { print $4 }')" -gt 6000000 ] && return
+  rm -rf "$scratch"
+  scratch=$(mktemp -d "${TMPDIR:-/tmp}/dayleaf-tests.XXXXXX")
+}
+
+# tests WORDS: pytest, from the tests' environment.
+tests() {
+  DAYLEAF_TEST_CACHE="$cache" "$cache/venv/bin/python" -m pytest -q -p no:cacheprovider --basetemp="$scratch/files" \
+    -o tmp_path_retention_policy=failed "$@"
+}
+
 # Checks and tests in an environment of their own: outside the checkout, since the client copies a plugin's whole folder.
 run_tests() {
   cache="${DAYLEAF_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:?install.sh: HOME is not set; set it or DAYLEAF_TEST_CACHE}/.cache}/dayleaf-tests}"
   step 'test environment'
-  make_environment "$cache/venv" 'yaml, frontmatter, rapidfuzz, numpy, pytest, mypy' 'dependencies dev'
+  make_environment "$cache/venv" 'yaml, frontmatter, rapidfuzz, numpy, pytest, xdist, mypy' 'dependencies dev'
   add_model "$cache/venv" "$cache/embeddings.log" || say "  no model of vectors here, its tests are skipped ($(last "$cache/embeddings.log"))"
   cd "$root"
   failed=
@@ -343,9 +359,13 @@ run_tests() {
   "$cache/venv/bin/python" -m ruff check --no-cache . || failed="$failed ruff"
   step 'mypy --strict memory/'
   "$cache/venv/bin/python" -m mypy --strict --cache-dir "$cache/mypy" memory/ || failed="$failed mypy"
-  step 'pytest'
   umask 022  # some tests run as another user, who must be able to read the copies they make
-  DAYLEAF_TEST_CACHE="$cache" "$cache/venv/bin/python" -m pytest -q -p no:cacheprovider || failed="$failed pytest"
+  test_folder
+  step 'pytest: the tests that measure time, one after the other'
+  tests -m alone || failed="$failed pytest-alone"
+  step 'pytest: all others, on every core'
+  workers=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1))  # one more than cores: tests wait for processes
+  tests -m 'not alone' -n "$workers" --maxprocesses 8 --dist worksteal || failed="$failed pytest"
   [ -z "$failed" ] || die "failed:$failed"
 }
 

@@ -23,21 +23,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
 
-from memory import index, indexer, paths
+from memory.core import layout
+from memory.hook import indexview
+from memory.index import builder as indexer
 
 
-def place_of(folder: Path, count: int) -> paths.Place:
+def place_of(folder: Path, count: int) -> layout.Place:
     home, project = folder / f"home-{count}", folder / f"project-{count}"
     if not (home / "prompts").exists():
         corpus.write(count, str(home), str(project))
-    return paths.locate({"HOME": str(home)}, str(project))
+    return layout.locate({"HOME": str(home)}, str(project))
 
 
-def ours(place: paths.Place, target: Path) -> None:
+def ours(place: layout.Place, target: Path) -> None:
     indexer.build(place, 1795271452.0)
 
 
-def tantivy(place: paths.Place, target: Path) -> None:
+def tantivy(place: layout.Place, target: Path) -> None:
     import tantivy as engine
 
     builder = engine.SchemaBuilder()
@@ -52,7 +54,7 @@ def tantivy(place: paths.Place, target: Path) -> None:
     writer.wait_merging_threads()
 
 
-def bm25s(place: paths.Place, target: Path) -> None:
+def bm25s(place: layout.Place, target: Path) -> None:
     import bm25s as engine
 
     texts = [Path(e.path).read_text(encoding="utf8", errors="replace") for e in os.scandir(place.private + "/learnings")]
@@ -68,10 +70,10 @@ def child(name: str, folder: Path, count: int) -> None:
     print(usage.ru_utime + usage.ru_stime, usage.ru_maxrss // 1024)
 
 
-def refresh_ms(place: paths.Place, rounds: int = 200) -> float:
+def refresh_ms(place: layout.Place, rounds: int = 200) -> float:
     """Median CPU milliseconds of telling the index that one known record changed."""
     name = "p/learnings/" + sorted(e.name for e in os.scandir(place.private + "/learnings"))[0]
-    log = index.delta_path(place, indexer._generation(index.segment_path(place)))
+    log = indexview.delta_path(place, indexer._generation(indexview.segment_path(place)))
     times = []
     for _ in range(rounds):
         start = time.process_time_ns()
@@ -101,7 +103,7 @@ def main() -> None:
             cpu, memory = map(float, out.stdout.split())
             best[name] = min(cpu, best.get(name, 1e9))
             print(f"{count:7} {name:8} {cpu:6.2f} s CPU  {count / cpu:7.0f} files/s  {memory:4.0f} MB", flush=True)
-        ratio = os.path.getsize(index.segment_path(place)) / size
+        ratio = os.path.getsize(indexview.segment_path(place)) / size
         print(f"{count:7} index / corpus {ratio:.2f}; speed against "
               + ", ".join(f"{n} {best[n] / best['dayleaf']:.2f}x" for n in ("tantivy", "bm25s") if n in best))
     for count in (100, max(args.counts)):

@@ -21,8 +21,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WORKER = ("import sys; sys.path.insert(0, sys.argv[1]); from memory import capture, clock, files\n"
-          "capture.on_event({'hook_event_name': 'SessionEnd', 'session_id': 's', 'transcript_path': sys.argv[2]},"
+WORKER = ("import sys; sys.path.insert(0, sys.argv[1]); from memory.core import clock, files\n"
+          "from memory.health import worker\n"
+          "worker.work({'hook_event_name': 'SessionEnd', 'session_id': 's', 'transcript_path': sys.argv[2]},"
           " files.environ(), clock.now())")
 
 

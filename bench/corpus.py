@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from memory import paths
+from memory.core import layout
 
 SYLLABLES = ("ba be bi bo bu ca ce ci co cu da de di do du fa fe fi fo ga ge gi go ha he hi ho ka ke ki ko la le li lo lu "
              "ma me mi mo mu na ne ni no nu pa pe pi po ra re ri ro ru sa se si so su ta te ti to tu va ve vi vo wa we ya "
@@ -91,10 +91,10 @@ class Text:
         return "Please " + " ".join(words) + "?"
 
 
-def write(count: int, home: str, project: str) -> paths.Place:
+def write(count: int, home: str, project: str) -> layout.Place:
     """Write the store and the prompts, and return the place."""
     os.makedirs(project, exist_ok=True)
-    place = paths.locate({"HOME": home}, project)
+    place = layout.locate({"HOME": home}, project)
     text = Text(7)
     root = Path(place.private) / "learnings"
     typical = []

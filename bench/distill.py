@@ -23,8 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from memory import config, distill, extract, repeat  # noqa: E402
-from memory.digest import Source  # noqa: E402
+from memory.core import config  # noqa: E402
+from memory.distill import cache, extract, providerchain  # noqa: E402
+from memory.distill.digests import Source  # noqa: E402
 
 NOW = 1795271452.0
 QUESTION = "why did the workers of the queue stop?"
@@ -69,20 +70,20 @@ def main() -> None:
         settings = config.Config({**config.DEFAULTS}, {}, [])
         sources = records(50)
 
-        def ask() -> distill.Distilled:
-            return distill.distill(QUESTION, sources, settings, env, home + "/.dayleaf", home + "/cache", NOW, "extract")
+        def ask() -> providerchain.Digest:
+            return providerchain.distill(QUESTION, sources, settings, env, home + "/.dayleaf", home + "/cache", NOW, "extract")
 
         ask()
-        from memory import paths
+        from memory.core import layout
 
-        place = paths.locate(env, folder)
+        place = layout.locate(env, folder)
         for source in sources:
             path = Path(place.path("p/checkpoints/2026-11-20/%s.md" % source.id))
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("---\nid: %s\ntitle: %s\n---\n\n%s" % (source.id, source.title, source.body))
-        repeat.keep(place, "k", NOW, "x" * 2000, repeat.state(place), repeat.marks([]))
+        cache.keep_answer(place, "k", NOW, "x" * 2000, cache.state(place), cache.marks([]))
         print("kept digest, in the process: %.2f ms" % inside(ask, runs))
-        print("kept answer of a command, in the process: %.2f ms" % inside(lambda: repeat.find(place, "k", NOW), runs))
+        print("kept answer of a command, in the process: %.2f ms" % inside(lambda: cache.kept_answer(place, "k", NOW), runs))
         print("extract of 50 records: %.1f ms" % inside(lambda: extract.extract(QUESTION, sources), runs))
         commands = {"--version": ["--version"], "workspace": ["workspace"], "recall": ["recall", QUESTION],
                     "distill, the same command again": ["distill", QUESTION, "--provider", "extract"],

@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
 
-from memory import indexer, paths
+from memory.core import layout
+from memory.index import builder
 
 ROOT = Path(__file__).resolve().parent.parent
 EVENTS = ("prompt", "session_start", "stop")
@@ -66,7 +67,7 @@ def store(folder: Path, count: int, python: str) -> dict[str, str]:
     if not (home / "prompts").exists():
         corpus.write(count, str(home), str(project))
     # An index of another version is answered from the files until it is built anew, which is not what is measured.
-    indexer.build(paths.locate({"HOME": str(home)}, str(project)), 1795271452.0)
+    builder.build(layout.locate({"HOME": str(home)}, str(project)), 1795271452.0)
     binary = home / ".dayleaf" / "runtime" / "bin" / "python"
     binary.parent.mkdir(parents=True, exist_ok=True)
     binary.unlink(missing_ok=True)

@@ -64,7 +64,7 @@ def transcripts(folder: Path, project: Path, sessions: int, size: int) -> int:
 
 def run(*words: str, cwd: Path, home: Path) -> tuple[float, float, float, str]:
     """Run a command and return (seconds, CPU seconds, peak MB, its answer's first line)."""
-    script = ("import resource, sys; sys.path.insert(0, sys.argv.pop(1)); from memory import cli; "
+    script = ("import resource, sys; sys.path.insert(0, sys.argv.pop(1)); from memory.cli import main as cli; "
               "status = cli.main(sys.argv[1:]); "
               "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(status)")
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -101,6 +101,8 @@ def main() -> None:
         tree(Path(tmp) / "reference", args.docs)
         twice("tree", ("import", "tree", str(Path(tmp) / "reference")), args.docs, "files", project, home)
         total = transcripts(folder, project, sessions, size * 1_000_000)
+        took, cpu, _, said = run("import", "transcripts", "--dry-run", cwd=project, home=home)
+        print(f"transcripts, a dry run: {took:.2f} s on the wall, {cpu:.2f} s of CPU; {said}")
         twice("transcripts", ("import", "transcripts"), total / 1e6, "MB", project, home)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from memory import ledger
+from memory.store import ledger
 
 NOW = 1795271452.0
 RUNS = 400

@@ -25,7 +25,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import corpus
 
 import hooks
-from memory import contexttags, files, index, indexer, jsonio, paths, trust
+from memory.core import approvals, fastjson, files, layout
+from memory.hook import contexttags, indexview
+from memory.index import builder
 
 NOW = 1795271452.0
 RULE = "---\nid: r%04d\nkind: rule\ntitle: Rule %d on %s\nrationale: it failed\ntags: [%s]\nlinks: [%s]\n---\n\nAsk first.\n"
@@ -33,7 +35,7 @@ RULE = "---\nid: r%04d\nkind: rule\ntitle: Rule %d on %s\nrationale: it failed\n
 
 def add(env: dict[str, str], rules: int, links: int, words: list[str]) -> None:
     """Put approved rules with tags of `words` into a store, half of the links into its learnings and half into the rules."""
-    pick, place = random.Random(11), paths.locate(env, env["CLAUDE_PROJECT_DIR"])
+    pick, place = random.Random(11), layout.locate(env, env["CLAUDE_PROJECT_DIR"])
     learnings = sorted(Path(place.private, "learnings").glob("*.md"))
     ids = [path.name.split("-")[0] for path in learnings]
     for path in pick.sample(learnings, min(links // 2, len(learnings))):
@@ -45,16 +47,16 @@ def add(env: dict[str, str], rules: int, links: int, words: list[str]) -> None:
         tags, targets = ", ".join(pick.sample(words, 2)), ", ".join(pick.sample(ids, share))
         data = RULE % (number, number, words[number % len(words)], tags, targets)
         files.replace(str(path), data.encode())
-        trust.decide(place.home, place.key, "r%04d" % number, files.sha256(data.encode()), "approve", "bench", NOW)
+        approvals.decide(place.home, place.key, "r%04d" % number, files.sha256(data.encode()), "approve", "bench", NOW)
 
 
 def mark(env: dict[str, str]) -> None:
-    """Mark every second learning of a store as stale, as the worker does (memory/marks.py)."""
-    place = paths.locate(env, env["CLAUDE_PROJECT_DIR"])
+    """Mark every second learning of a store as stale, as the worker does (memory/project/stalemarks.py)."""
+    place = layout.locate(env, env["CLAUDE_PROJECT_DIR"])
     found = sorted(Path(place.private, "learnings").glob("*.md"))[::2]
     row = ["src/gone.py is gone", "src/gone.py", "", "src/gone.py"]
     data = {"v": 1, "records": {files.sha256(path.read_bytes())[:16]: [row] for path in found}}
-    files.replace(index.marks_path(place), jsonio.dump(data).encode())
+    files.replace(indexview.marks_path(place), fastjson.dump(data).encode())
 
 
 def stores(folder: Path, args: argparse.Namespace, words: list[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -62,11 +64,11 @@ def stores(folder: Path, args: argparse.Namespace, words: list[str]) -> tuple[di
     found = []
     for name in ("without", "with"):
         env = hooks.store(folder / name, args.records, args.python)
-        place = paths.locate(env, env["CLAUDE_PROJECT_DIR"])
+        place = layout.locate(env, env["CLAUDE_PROJECT_DIR"])
         if name == "with" and words:
             add(env, args.rules, args.links, words)
         contexttags.keep(place, dict.fromkeys(("python", "pytest-suite", "fastapi-app"), "pyproject.toml"))
-        indexer.build(place, NOW)
+        builder.build(place, NOW)
         if name == "with" and not words:
             mark(env)
         found.append(env)

@@ -25,19 +25,19 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from harness.notes import near_misses, planted  # noqa: E402
 from harness.year import simulate  # noqa: E402
 
-from memory import paths  # noqa: E402
+from memory.core import layout  # noqa: E402
 
 
-def scratch() -> tuple[paths.Place, dict[str, str]]:
+def scratch() -> tuple[layout.Place, dict[str, str]]:
     """Make a home and a repository in it."""
     home = tempfile.mkdtemp(prefix="upkeep-")
     env = {"HOME": home, "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "DAYLEAF_RUNTIME_AUTO": "0"}
     project = home + "/project"
     subprocess.run(["git", "init", "-q", project], env=env, check=True)
-    return paths.locate(env, project), env
+    return layout.locate(env, project), env
 
 
-def timed(what: str, place: paths.Place, env: dict[str, str], *words: str) -> None:
+def timed(what: str, place: layout.Place, env: dict[str, str], *words: str) -> None:
     """Run a command and print its last lines, its time and its memory."""
     script = ("import resource, subprocess, sys, time; start = time.perf_counter();"
               "done = subprocess.run(sys.argv[1:], capture_output=True, text=True);"
@@ -57,7 +57,7 @@ def costs(count: int) -> None:
     place, env = scratch()
     chance = random.Random(1)
     base, twins = planted(chance, count - 2 * (count // 12), count // 12)
-    folder = Path(place.folder(paths.PRIVATE, "learning"))
+    folder = Path(place.folder(layout.PRIVATE, "learning"))
     folder.mkdir(parents=True)
     for record in [*base, *twins, *near_misses(chance, base, count // 12)]:
         head = "---\nid: %s\ntitle: '%s'\ncreated: 2026-10-01\ntags: [%s]\n---\n\n" % (

@@ -20,16 +20,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from memory import config, embedder, nearest, paths, queries, rows, vectors
+from memory.core import config, layout
+from memory.index import embedder, nearest, pastqueries, vectorfile, vectors
 
 ROOT = Path(__file__).resolve().parent.parent
 DIMS, SPREAD, NOW = 384, 1.0, 1795271452.0
 NUMPY = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import numpy"
 COLD = """import sys; sys.path.insert(0, sys.argv[1])
 import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'
-from memory import nearest, paths, queries
-place = paths.locate({'HOME': sys.argv[2]}, sys.argv[3])
-found = nearest.search(place, queries.cached_query(place, 'synthetic', 'q', %r), 50)
+from memory.index import nearest; from memory.core import layout; from memory.index import pastqueries
+place = layout.locate({'HOME': sys.argv[2]}, sys.argv[3])
+found = nearest.search(place, pastqueries.cached_query(place, 'synthetic', 'q', %r), 50)
 assert len(found) == 50""" % NOW
 PROVIDER = """import hashlib, json, sys
 for line in sys.stdin:
@@ -39,7 +40,7 @@ for line in sys.stdin:
 """
 
 
-def synthetic(place: paths.Place, count: int) -> list:
+def synthetic(place: layout.Place, count: int) -> list:
     """Write a file of clustered vectors and return queries that stand near some of them."""
     import numpy as np
 
@@ -47,14 +48,14 @@ def synthetic(place: paths.Place, count: int) -> list:
     centres = random.standard_normal((max(10, count // 1000), DIMS), np.float32)
     matrix = centres[random.integers(0, len(centres), count)] + SPREAD * random.standard_normal((count, DIMS), np.float32)
     matrix /= np.sqrt((matrix * matrix).sum(1, keepdims=True))
-    scales, numbers = rows.quantise(matrix)
-    stored = ((f"p/learnings/l{i:06d}.md", rows.Stored(0, 0, b"", [0], [i.to_bytes(16, "little")], [scales[i]], numbers[i]))
+    scales, numbers = vectorfile.quantise(matrix)
+    stored = ((f"p/learnings/l{i:06d}.md", vectorfile.Stored(0, 0, b"", [0], [i.to_bytes(16, "little")], [scales[i]], numbers[i]))
               for i in range(count))
     os.makedirs(place.cache, exist_ok=True)
     meta = {"key": place.key, "label": "synthetic", "command": ""}
-    Path(rows.path_of(place)).write_bytes(rows.encode(meta, DIMS, NOW, stored))
+    Path(vectorfile.path_of(place)).write_bytes(vectorfile.encode(meta, DIMS, NOW, stored))
     asked = matrix[random.integers(0, count, 50)] + 0.5 * SPREAD * random.standard_normal((50, DIMS), np.float32) / DIMS ** 0.5
-    queries.remember_query(place, "synthetic", "q", asked[0], NOW)
+    pastqueries.remember_query(place, "synthetic", "q", asked[0], NOW)
     return list(asked)
 
 
@@ -73,7 +74,7 @@ def searching(folder: Path, count: int, pairs: int) -> None:
     home, project = folder / f"home-{count}", folder / f"project-{count}"
     for path in (home, project):
         path.mkdir(parents=True, exist_ok=True)
-    place = paths.locate({"HOME": str(home)}, str(project))
+    place = layout.locate({"HOME": str(home)}, str(project))
     asked = synthetic(place, count)
     found, bare = [], []
     for _ in range(pairs):
@@ -86,7 +87,7 @@ def searching(folder: Path, count: int, pairs: int) -> None:
         for limit in hits:
             hits[limit] += len(exact & {hit[0] for hit in nearest.search(place, query, limit)[:10]})
     ours, base = statistics.median(found), statistics.median(bare)
-    size = os.path.getsize(rows.path_of(place)) / 1e6
+    size = os.path.getsize(vectorfile.path_of(place)) / 1e6
     print(f"{count:7} rows, {size:5.1f} MB: search {ours:5.1f} ms CPU, bare {base:4.1f} ms, {ours / base:4.1f}x"
           f" (NumPy's import alone {numpy:5.1f} ms, {numpy / base:4.1f}x); recall@10 "
           + ", ".join(f"{found / 10 / len(asked):.3f} of {limit}" for limit, found in hits.items()), flush=True)
@@ -97,7 +98,7 @@ def editing(folder: Path, count: int = 300) -> None:
     home, project = folder / "home-edit", folder / "project-edit"
     for path in (home, project):
         path.mkdir(parents=True, exist_ok=True)
-    place = paths.locate({"HOME": str(home)}, str(project))
+    place = layout.locate({"HOME": str(home)}, str(project))
     learnings = Path(place.private) / "learnings"
     learnings.mkdir(parents=True, exist_ok=True)
     for i in range(count):

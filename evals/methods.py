@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-from memory import extract as ours
-from memory import text, units
-from memory.digest import Source, compose
+from memory.core import tokeniser
+from memory.distill import extract as ours
+from memory.distill import units
+from memory.distill.digests import Source, compose
 
 
 def extract(question: str, sources: list[Source], tokens: int) -> str:
@@ -42,7 +43,7 @@ def mmr(question: str, sources: list[Source], tokens: int, weight: float = 0.7) 
     """Sentences by BM25 against likeness to what is chosen (Carbonell and Goldstein, SIGIR 1998)."""
     found = pieces(sources)
     score = relevance(question, found)
-    bags = [frozenset(text.tokens(unit.text)) for unit in found]
+    bags = [frozenset(tokeniser.tokens(unit.text)) for unit in found]
     left, near, out = sorted(range(len(found)), key=lambda i: -score[i])[:200], Counter(), []
     while left:
         best = max(left, key=lambda i: weight * score[i] - (1 - weight) * near[i])
@@ -58,7 +59,7 @@ def graph(question: str, sources: list[Source], tokens: int, bias: float = 0.7) 
     found = pieces(sources)
     score = relevance(question, found)
     chosen = sorted(range(len(found)), key=lambda i: -score[i])[:200]
-    bags = [frozenset(text.tokens(found[i].text)) for i in chosen]
+    bags = [frozenset(tokeniser.tokens(found[i].text)) for i in chosen]
     edges = [[cosine(a, b) for b in bags] for a in bags]
     sums = [sum(row) or 1.0 for row in edges]
     total = sum(score[i] for i in chosen) or 1.0
@@ -96,11 +97,11 @@ def pieces(sources: list[Source]) -> list[units.Unit]:
 
 def relevance(question: str, found: list[units.Unit]) -> list[float]:
     """Return BM25 of each unit, over the best."""
-    counts = [Counter(text.tokens(unit.text)) for unit in found]
+    counts = [Counter(tokeniser.tokens(unit.text)) for unit in found]
     seen = Counter(term for count in counts for term in count)
     mean = sum(sum(count.values()) for count in counts) / max(len(found), 1) or 1.0
     query = [(term, weight * math.log(1 + (len(found) - seen[term] + 0.5) / (seen[term] + 0.5)))
-             for term, weight in text.terms(question)]
+             for term, weight in tokeniser.terms(question)]
     raw = [sum(idf * count[term] * 2.2 / (count[term] + 1.2 * (0.25 + 0.75 * sum(count.values()) / mean)) for term, idf in query)
            for count in counts]
     best = max(raw, default=0.0) or 1.0
@@ -118,6 +119,6 @@ def filled(said: list[str], tokens: int) -> str:
     out = ""
     for piece in said:
         longer = out + ("\n- " if out else "- ") + piece
-        if text.count_tokens(longer) <= tokens:
+        if tokeniser.count_tokens(longer) <= tokens:
             out = longer
     return out

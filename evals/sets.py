@@ -1,4 +1,5 @@
-"""Sets of documents, queries and relevance: read, and written as memories; scored as the product scores (memory/scoring.py).
+"""Sets of documents, queries and relevance: read, written as memories, scored as the product scores
+(memory/recall/scoring.py).
 
 A set is a folder with docs, queries and qrels as .jsonl or .jsonl.gz:
 
@@ -20,7 +21,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from memory.scoring import STOP, misspelt, score, word_count, words  # noqa: F401  (for the scripts beside this one)
+from memory.recall.scoring import STOP, misspelt, score, word_count, words  # noqa: F401  (for the scripts beside this one)
 
 Doc = dict[str, Any]
 

@@ -8,8 +8,8 @@ gc.disable()
 sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
 
 try:
-    from memory.hookio import run
+    from memory.core.boundary import run
 except BaseException:
     sys.exit(0)
 
-run("expansion", answer="memory.shortcuts:on_expansion")
+run("expansion", answer="memory.hook.at_expansion:on_expansion")

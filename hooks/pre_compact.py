@@ -8,8 +8,8 @@ gc.disable()
 sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
 
 try:
-    from memory.hookio import run
+    from memory.core.boundary import run
 except BaseException:
     sys.exit(0)
 
-run("pre_compact", after="memory.worker:work")
+run("pre_compact", after="memory.health.worker:work")

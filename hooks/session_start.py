@@ -8,8 +8,8 @@ gc.disable()
 sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
 
 try:
-    from memory.hookio import run
+    from memory.core.boundary import run
 except BaseException:
     sys.exit(0)
 
-run("session_start", answer="memory.brief:on_session_start", after="memory.worker:after_start")
+run("session_start", answer="memory.hook.at_start:on_session_start", after="memory.health.worker:after_start")

@@ -11,7 +11,7 @@ if not __package__:
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 if __name__ == "__main__":
-    from memory.cli import main
+    from memory.cli.main import main
 
     # All is flushed and closed by now: taking the interpreter and its modules apart would cost up to a tenth of the CPU.
     os._exit(main())

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from harness.command import dayleaf
+from harness import command
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
-from memory import brief, context, paths
+from memory.core import layout  # noqa: E402
+from memory.hook import at_prompt, at_start  # noqa: E402
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a run in the background ignores Ctrl-C, and so would every child
 
 NOW = 1795271452.0  # 2026-11-21T14:30:52Z
 
@@ -67,15 +74,21 @@ def project(tmp_path, env) -> str:
 
 
 @pytest.fixture
-def place(env, project) -> paths.Place:
+def place(env, project) -> layout.Place:
     """The workspace of `project`."""
-    return paths.locate(env, project)
+    return layout.locate(env, project)
 
 
 @pytest.fixture
 def run(env, project):
     """Run `dayleaf` in the project: run(*words, stdin=..., cwd=..., VARIABLE=...) -> CompletedProcess with text."""
-    return dayleaf(env, project)
+    return command.dayleaf(env, project)
+
+
+@pytest.fixture
+def process(env, project):
+    """Run `dayleaf` as `run` does, as a process of its own."""
+    return command.process(env, project)
 
 
 @pytest.fixture
@@ -102,7 +115,24 @@ def handled(env, project, now):
     """Give an event to its handler as a hook does: handled("start" or "prompt", **keys) -> (payload, answer)."""
     def call(event, **keys):
         payload = {"session_id": "s1", "cwd": project, "transcript_path": "/nowhere/s1.jsonl", "prompt_id": "p1", **keys}
-        handler = brief.on_session_start if event == "start" else context.on_prompt
+        handler = at_start.on_session_start if event == "start" else at_prompt.on_prompt
         answer, _ = handler(payload, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
         return payload, answer or {}
+    return call
+
+
+@pytest.fixture
+def expand(env, project):
+    """Type a slash command: expand(verb, args) -> the hook's answer, {} for none."""
+    sample = json.loads((ROOT / "tests" / "data" / "payloads" / "UserPromptExpansion.json").read_text(encoding="utf-8"))
+
+    def call(verb, args="", **more):
+        event = {**sample, "cwd": project, "command_name": "dayleaf:" + verb, "command_args": args,
+                 "prompt": "/dayleaf:%s %s" % (verb, args)}
+        event.update(more.pop("event", {}))
+        done = subprocess.run([sys.executable, "-I", "-S", str(ROOT / "hooks" / "expansion.py")], input=json.dumps(event),
+                              capture_output=True, cwd="/", encoding="utf-8", timeout=60,
+                              env={**env, "CLAUDECODE": "1", "CLAUDE_PROJECT_DIR": project, **more})
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout) if done.stdout else {}
     return call

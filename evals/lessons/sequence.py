@@ -23,7 +23,7 @@ class _Transcript:
         self.lines: dict[str, list[str]] = {"": []}
 
     def add(self, kind: str, content: object, **more: object) -> None:
-        from memory import clock
+        from memory.core import clock
 
         self.number += 1
         name = uuid.uuid5(uuid.NAMESPACE_URL, "%s/%d" % (self.session, self.number))

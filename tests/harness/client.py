@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -34,8 +35,15 @@ def _found(name: str, package: str, variable: str) -> str:
     if GIVEN[variable]:
         return os.path.realpath(GIVEN[variable])
     program = CACHE / package.rpartition("/")[2].replace("@", "-") / "node_modules" / ".bin" / name
-    if program.exists():
-        return os.path.realpath(program)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with open(CACHE / (name + ".lock"), "w") as lock:  # two processes of one run want it at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not program.exists():
+            _install(name, package, variable, program)
+    return os.path.realpath(program)
+
+
+def _install(name: str, package: str, variable: str, program: Path) -> None:
     if not shutil.which("npm"):
         pytest.skip(f"no npm to install {name} with; set {variable} to its path")
     done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(program.parents[2]), package],
@@ -43,4 +51,3 @@ def _found(name: str, package: str, variable: str) -> str:
     if done.returncode or not program.exists():
         lines = done.stderr.strip().splitlines() or ["it said nothing"]
         pytest.skip(f"npm could not install {name} ({lines[-1]}); set {variable} to its path")
-    return os.path.realpath(program)

@@ -6,6 +6,7 @@ import json
 import os
 import select
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,3 +85,12 @@ def harmless(answer: Answer) -> Answer:
         for text in (answer.context, answer.message):
             assert len(text.encode("utf-16-le", "surrogatepass")) // 2 <= CAP, "the client would cut this"
     return answer
+
+
+def push(env: dict[str, str], project: str, name: str, session: str, **fields: Any) -> dict[str, Any]:
+    """Run the hook of an event in a project and return its answer, {} for none.  fields: more of the event."""
+    event = {"hook_event_name": name, "session_id": session, "cwd": project, **fields}
+    done = subprocess.run([sys.executable, "-I", "-S", str(ROOT / "hooks" / (HOOKS[name] + ".py"))], input=json.dumps(event),
+                          capture_output=True, cwd=project, encoding="utf-8",
+                          env={**env, "CLAUDE_PROJECT_DIR": project, "DAYLEAF_RUNTIME_AUTO": "0"})
+    return json.loads(done.stdout) if done.stdout else {}

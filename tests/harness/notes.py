@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 
-from memory import records
+from memory.core import records
 
 NOUNS = ("queue worker cache token issuer session parser schema migration index build pipeline socket retry timeout upload "
          "handler router limiter broker cluster replica shard ledger webhook scheduler tenant invoice gateway").split()

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.notes import LATER, sentence
-from memory import clock, config, paths, records, upkeep
-from memory.errors import DayleafError
-from memory.store import Store
+from memory.core import DayleafError, clock, config, layout, records
+from memory.knowledge import housekeeping
+from memory.store.store import Store
 
 START = 1763733600.0  # 2025-11-21
 
@@ -31,7 +31,7 @@ class Year(NamedTuple):
 
 
 class _Simulation:
-    def __init__(self, place: paths.Place, env: dict[str, str], chance: random.Random):
+    def __init__(self, place: layout.Place, env: dict[str, str], chance: random.Random):
         self.place, self.env, self.chance = place, env, chance
         self.settings = config.Config(dict(config.DEFAULTS), {}, [])
         self.facts: set[str] = set()
@@ -67,7 +67,7 @@ class _Simulation:
                           extra={"created": clock.iso(instant)})
             elif form < 0.9 or not self.learnt:
                 lines = [sentence(chance) for _ in range(chance.choice((1, 2, 12)))]
-                tier = paths.SHARED if chance.random() < 0.1 else paths.PRIVATE
+                tier = layout.SHARED if chance.random() < 0.1 else layout.PRIVATE
                 extra: dict[str, object] = {"created": clock.iso(instant)}
                 if chance.random() < 0.1:
                     extra["links"] = records.derived_links(r.id for r in [*store.each(("checkpoint",))][:1])
@@ -122,10 +122,10 @@ class _Simulation:
 
     def tend(self, now: float) -> None:
         """Upkeep, as a daily job would; now and then it is taken back."""
-        did = upkeep.apply(self.store(now), {})
+        did = housekeeping.apply(self.store(now), {})
         self.merged += sum(change.kept is not None for change in did.changes)
         self.doubts += bool(did.plan.doubt)
-        if self.chance.random() < 0.05 and upkeep.undo(self.store(now)):
+        if self.chance.random() < 0.05 and housekeeping.undo(self.store(now)):
             self.undone += 1
 
     def restorable(self, now: float) -> set[str]:
@@ -142,7 +142,7 @@ class _Simulation:
         return found
 
 
-def simulate(place: paths.Place, env: dict[str, str], count: int, days: int = 365, seed: int = 1) -> Year:
+def simulate(place: layout.Place, env: dict[str, str], count: int, days: int = 365, seed: int = 1) -> Year:
     """Live through some days with about `count` records, upkeep every day; `place` is a git repository without a commit."""
     chance = random.Random(seed)
     year = _Simulation(place, env, chance)

@@ -1,0 +1,1 @@
+"""What a session did, from its transcript to a checkpoint."""

@@ -1,0 +1,119 @@
+"""What was decided in a stretch: by the user first, then by the model where it states a choice with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from memory.capture import gist, turns
+from memory.capture.gist import DECISION, heading_of, outcome, sentences, statements, wide
+from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
+from memory.core.plaintext import at_word, one_line
+
+_MOST_USER, _MOST_MODEL = 8, 3
+_DECIDED = re.compile(
+    r"\b(?:decided|decision|chose|chosen|opted|in favou?r of|trade-?offs?|on purpose|deliberately|intentional(?:ly)?|by design|"
+    r"going with|went with|stick(?:ing)? with|settled on|(?:i|we)(?:'d| would)? (?:prefer|recommend)|preferred|entschieden)\b|"
+    r"하기로|결정|ことにし|決め|决定|決定|而不是|改用", re.I)
+_CHOSEN = re.compile(r"\b(?:instead of|rather than|switched (?:to|from)|kept|keep|use[sd]?|using|avoid(?:s|ing)?|anstatt|"
+                     r"stattdessen|statt|behalten|behielt)\b|"
+                     r"대신|유지|代わりに|使い|使う|改用|用", re.I)
+_REASON = re.compile(r"\b(?:because|since|so that|to avoid|due to|otherwise|as (?:it|this|that|they|we)\b|in order to|"
+                     r"for (?:consistency|safety|"
+                     r"clarity|performance|simplicity)|weil|damit|wegen)\b|때문|위해|ため|理由|因为|因為|为了|為了", re.I)
+_REPORTING = re.compile(r"(?:updated?|changed?|fixed|added|removed|modified|files? changed|result|alternatives?|additional|"
+                        r"the (?:issue|problem|bug|test)|"
+                        r"before|after|now|both|all|and (?:updated|changed))\b", re.I)
+_CORRECTION = re.compile(
+    r"(?:no\b|nope\b|nah\b|don't\b|do not\b|stop\b|wait\b|actually\b|instead\b|rather\b|not\b|never\b|revert\b|undo\b|"
+    r"i(?:'d| would)? (?:rather|prefer)\b|i (?:don't|do not) (?:want|like|think)\b|i want\b|i think (?:we|it|the|that)\b|"
+    r"we (?:should|shouldn't|need|don't|want|can't|must)\b|it should(?:n't)?\b|"
+    r"let's (?:not|use|keep|go|do|make|leave|skip|remove|drop|call|rename|stick|just|only|have|put)\b|"
+    r"please (?:don't|keep|use|do not)\b|keep\b|use\b|아니|하지 ?마|違|いや|不要|不是|别|nein\b|nicht\b|lieber\b)", re.I)
+_HEDGED = re.compile(r"\b(?:your decision|you decide|existing|original|current(?:ly)?|recommend|suggest|could|would|might|"
+                     r"options?\b|how it works|"
+                     r"decision (?:logic|whether)|"
+                     r"lean towards?|seems?|"
+                     r"trade-?offs? (?:is|are|would)|if (?:you|we))\b|[?？]", re.I)
+_OWN = re.compile(r"(?:i|we|ich|wir)\b|(?:kept|keeping|used|using|chose|switched|left|decided|decision|so)\b", re.I)
+_PICKED = re.compile(
+    r"(?:(?:implement |do |go (?:with|for) |let'?s (?:do |go (?:with|for) |implement )?)?(?:the )?(?:options?|variant|"
+    r"approach|solution) \w{1,2}\b|"
+    r"let'?s\b|leave\b|abandon\b|go (?:with|for)\b|(?:the )?(?:first|second|third|latter|former|both)\b|only\b|yes[,.] \w|"
+    r"skip\b|[1-9a-d]\W*$)",
+    re.I)
+_AGREED = re.compile(r"(?:yes|ok)[,.]? (?:exactly|please|do (?:it|that)|go ahead|sure|thanks|that)\b.{0,30}$", re.I)
+_NUMBERED = re.compile(r"\b(?:options?|variant|approach|solution)? ?([1-9a-d])\b", re.I)
+
+
+def decisions(held: Sequence[Turn]) -> list[str]:
+    """Return what was decided, each in a line: what the user said, newest last, then what the model stated with its reason."""
+    own: list[str] = []
+    model: list[str] = []
+    for number, turn in enumerate(held):
+        if turn.asked == SUMMARY:
+            continue
+        if number and turn.asked in ("", turns.SLASH):
+            own += _said(turn, outcome(held[number - 1]))
+        own += filter(None, (_steered(piece.name, piece.text) for piece in turn.pieces if piece.kind == USER))
+        model += [at_word(one, DECISION) for one in statements(outcome(turn)) if is_decision(one)]
+    return [*list(dict.fromkeys(own))[-_MOST_USER:], *list(dict.fromkeys(model))[-_MOST_MODEL:]]
+
+
+def _said(turn: Turn, before: str) -> list[str]:
+    """Return a request as a decision where it corrects or chooses; an option with what it was.  before: the last outcome."""
+    line = one_line(turn.request)
+    if _PICKED.match(line) and len(line) <= 300 and not line.endswith("?") and not _AGREED.match(line):
+        number = _NUMBERED.search(line[:40])
+        option = _option(before, number[1]) if number else ""
+        if option or len(line) >= 20:
+            return ["the user chose: %s%s" % (at_word(line, DECISION - 60), " (%s)" % at_word(option, 110) if option else "")]
+    return ["the user: " + at_word(line, DECISION - 20)] if is_correction(turn.request) else []
+
+
+def _option(statement: str, number: str) -> str:
+    """Return the line of a statement that an option of a number begins."""
+    begins = re.compile(r"[#*\s]*(?:options? |variant |approach |solution )?%s[.):*\s-]+(\S.*)" % re.escape(number), re.I)
+    found = [match[1] for match in map(begins.match, statement.split("\n")) if match]
+    return one_line(found[-1].replace("**", "")) if found else ""
+
+
+def _steered(mark: str, text: str) -> str:
+    """Return what the user said inside a turn as a line of a decision, "" where it decides nothing."""
+    line = one_line(text)
+    if mark == ANSWER and line:
+        return "the user chose: " + at_word(line, DECISION - 20)
+    if mark == APPROVED:
+        return "the user approved the plan: " + at_word(heading_of(text), 120)
+    if mark.startswith(REFUSED) and len(line) >= 8:
+        return "the user %s: %s" % (at_word(mark, 90), at_word(line, DECISION - 20))
+    return "the user: " + at_word(line, DECISION - 20) if mark == WORKING and is_correction(text) else ""
+
+
+def is_correction(request: str) -> bool:
+    """Tell whether a request says how something is to be, rather than asks or orders."""
+    line = one_line(request)
+    first = (sentences(line) or [""])[0]
+    return 20 <= len(line) <= 600 and not line.endswith("?") and not first.endswith("?") and bool(_CORRECTION.match(first))
+
+
+def is_decision(sentence: str) -> bool:
+    """Tell whether a sentence of the model states a choice, with its reason or as one."""
+    if not (12 if wide(sentence) else 24) <= len(sentence) <= 600 or sentence.endswith(("?", "？", ":", "：", "…")):
+        return False
+    if gist.is_announced(sentence) or _offer(sentence):
+        return False
+    if _HEDGED.search(sentence) or not (wide(sentence) or _OWN.match(sentence) or re.search(r"\bon purpose\b|deliberate|"
+    r"intentional", sentence)):
+        return False
+    if _DECIDED.search(sentence):
+        return True
+    return bool(_CHOSEN.search(sentence) and _REASON.search(sentence)) and not _REPORTING.match(sentence.lstrip("`*"))
+
+
+def _offer(sentence: str) -> bool:
+    return bool(re.match(r"(?:would you|do you|want me|should i|shall i|if you|you could|you can|we could|consider|"
+                         r"one option|alternatively|"
+                         r"option \w+\b|either|perhaps|maybe)", sentence, re.I))
+
+

@@ -1,0 +1,131 @@
+"""The conversation of a session: one file of what was said, written on as the session goes on.
+
+Each writing replaces what the present stretch had in the file; what stands before it stays byte for byte.  A file that a person
+edited (its text is another than `written` says) is left alone from then on, and one that a person deleted stays deleted.
+"""
+
+from __future__ import annotations
+
+from memory.capture import checkpointpage, conversationpage, progress
+from memory.capture.progress import State
+from memory.core import clock, config, files, frontmatter
+from memory.core.layout import FOLDERS, Place
+from memory.store import writer
+from memory.store.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+KIND, GONE, NEXT = "conversation", "-", "+"
+MOST = 300_000  # characters of a file; what comes after goes into another
+
+
+def keep(keeper: Store, settings: config.Config, state: State, session: str, named: str, since: str) -> str:
+    """Bring the session's conversation up to date and return its id; "" where there is none.
+
+    named: the id that the session's checkpoints have for it, "" for none.  since: the day on which it began.  Raises OSError,
+    StoreError.
+    """
+    if not settings["capture.conversations"] or state.talk == GONE:
+        return ""
+    if not state.talk:
+        _find(keeper.place, state, session, since)
+        if named and not state.talk:
+            state.talk = GONE
+        if state.talk == GONE:
+            return ""
+    told = conversationpage.render(state.facts.turns, state.day).strip("\n")
+    if not told:
+        return named
+    return _written_on(keeper, state, told) if state.talk not in ("", NEXT) else _begun(keeper, state, session, told)
+
+
+def is_forgotten(place: Place, state: State, session: str) -> bool:
+    """Tell whether a person forgot a session, so that nothing of it is written again."""
+    known = state.talk.startswith("p/") and files.exists(place.path(state.talk))
+    if known or not files.is_folder(place.private + "/archive"):
+        return False
+    from memory.store import conversations
+
+    return conversations.was_forgotten(place, session)
+
+
+def close(state: State) -> None:
+    """End the stretch: what the file holds by now stays as it is."""
+    state.base += state.grown
+    state.grown = 0
+    state.day = next((turn.at[:10] for turn in reversed(state.facts.turns)), state.day)
+    if state.length > MOST:
+        state.talk, state.base, state.length, state.day = NEXT, 0, 0, ""
+
+
+def _find(place: Place, state: State, session: str, since: str) -> None:
+    """Take up the file of a session whose state was lost, or that is told again from its start."""
+    root = place.private + "/" + FOLDERS[KIND]
+    days = [day for day in progress.names(root) if day >= since]
+    for name in [day + "/" + file for day in reversed(days) for file in reversed(progress.names(root + "/" + day))]:
+        try:
+            head = files.read(root + "/" + name, 1 << 15, follow=False)
+        except OSError:
+            continue
+        if session.encode() in head and frontmatter.parse(head).meta.get("session") == session:
+            state.talk = "p/%s/%s" % (FOLDERS[KIND], name)
+            state.base = _turns_of(place, state.talk) if state.since else 0  # else all of it is told again
+            return
+
+
+def _turns_of(place: Place, name: str) -> int:
+    return sum(1 for _ in conversationpage.sections(_body(place, name)))
+
+
+def _body(place: Place, name: str) -> str:
+    """Return the text of a conversation, all of it: a record is read to a megabyte only."""
+    return frontmatter.parse(files.read(place.path(name), 64 << 20)).body.strip("\n")
+
+
+def _meta(state: State, told: str) -> dict[str, Any]:
+    facts = state.facts
+    return {"branch": facts.branch or None, "until": facts.until or None, "files": list(dict.fromkeys(
+        edit.path for edit in facts.edits))[:40] or None, "written": writer.body_mark(told)}
+
+
+def _begun(keeper: Store, state: State, session: str, told: str) -> str:
+    facts = state.facts
+    began = next((turn.at for turn in facts.turns if turn.at), facts.until)
+    extra = {"created": began, **_meta(state, told)}
+    record = keeper.add(KIND, checkpointpage.title(facts), told + "\n", tags=checkpointpage.tags(facts), source="auto",
+                        session=session, extra={key: value for key, value in extra.items() if value})
+    state.talk, state.base, state.grown = record.name, 0, len(state.facts.turns)
+    state.length = len(_body(keeper.place, record.name))
+    return record.id
+
+
+def _written_on(keeper: Store, state: State, told: str) -> str:
+    path = keeper.place.path(state.talk)
+    try:
+        old = files.read(path, 64 << 20)
+    except FileNotFoundError:
+        state.talk = GONE
+        return ""
+    except OSError:  # what stands in its place is not ours; the checkpoint is written all the same
+        return ""
+    page = frontmatter.parse(old)
+    body = page.body.strip("\n")
+    id = str(page.meta.get("id") or "")
+    if page.meta.get("written") != writer.body_mark(body):
+        return id
+    before = conversationpage.first_turns(body, state.base)
+    whole = before + "\n\n" + told if before else told
+    if whole == body:
+        state.grown = len(state.facts.turns)
+        return id
+    changes = {key: value for key, value in _meta(state, whole).items() if value}
+    data = frontmatter.edit(old, {"updated": clock.iso(keeper.now), **changes})
+    data = data[:frontmatter.split(data)[1]] + b"\n" + whole.encode("utf-8") + b"\n"
+    record = keeper.replace(state.talk, data, files.sha256(old))
+    kept = _body(keeper.place, state.talk)
+    if writer.body_mark(kept) != record.meta.get("written"):  # the store took a secret out that only the whole gave away
+        keeper.edit(state.talk, {"written": writer.body_mark(kept)})
+    state.grown, state.length = len(state.facts.turns), len(kept)
+    return id

@@ -1,0 +1,262 @@
+"""The page of a conversation: turns as markdown, and the markdown taken apart into turns again.
+
+Format, version 1.  Each turn is a section of level 2, and nothing else is; headings inside are set in bold.
+
+    ## 14:03 why does resume fail on a fresh clone?     UTC; `## 2026-01-24 09:10 …` where the day differs from the turn before
+    > the request whole, quoted                         only where the heading does not hold it all
+
+    > (while working) also check windows                what the user said in between; the mark says how: while working, answer,
+                                                        refused Edit `a.go`, approved the plan (its text follows, quoted too)
+    What the model said, as it is.
+
+    - ✓ `go test ./...` (×3)                            a run: ✓ passed, ✗ failed, ⊘ refused, · anything else
+    - ✗ `mise run lint` → exit 1: a.go:12:3: no ctx     outcome, and the line that tells why
+    - ✗ Read `.golangci.yml` → failed: no such file     a call of another tool
+    - created `a_test.go`, edited `a.go`
+    - commit 1a2b3c4d5e: Fix resume on fresh clones
+    - pull request https://github.com/o/r/pull/7
+    - subagent (review of the diff): nothing found
+
+
+`## 14:50 (summary by the client)` holds the client's summary of what it forgot at a compaction, and `## 14:50 (goes on) …` the
+rest of a turn that a compaction cut.  The outcome of a turn is the last that the model said in it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory.capture import gist
+from memory.capture.turns import COMMIT, CREATED, EDITED, FILE, GOES_ON, LINK, REPORT, RUN, SAID, SUMMARY, USER, Piece, Turn
+from memory.core import tokeniser
+from memory.core.plaintext import at_word, one_line
+from memory.session import shell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
+CODE = 14  # lines of a block of code
+_BY_CLIENT = "(summary by the client)"
+_GOES_ON = "(goes on) "
+_RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`+) ?(.*?) ?\3(?: → (.*?))?(?: \(×(\d+)\))?$")
+_FILES = re.compile(r"(created|edited) (`+) ?(.*?) ?\2(?:, |$)")
+_COMMIT = re.compile(r"- commit ?([0-9a-f]{7,64})?: (.*)$")
+_LINK = re.compile(r"- pull request (\S+)$")
+_REPORT = re.compile(r"- subagent(?: \((.*?)\))?: (.*)$")
+_USER = re.compile(r"> \((while working|answer|approved the plan|refused(?: [^)\n]*)?)\) ?(.*)$")
+_COPIED = re.compile(r"\W*\d+\. \W*(?:files|all user messages|key technical|user messages)", re.I)
+_HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
+
+
+def render(turns: Iterable[Turn], day: str = "") -> str:
+    """Write turns as markdown.
+
+    day: that of the turn before the first, such as `2026-01-24`; "" for none, and the first heading then names no day.
+    """
+    parts = []
+    for turn in turns:
+        parts.append(_section(turn, bool(day) and turn.at[:10] != day))
+        day = turn.at[:10] or day
+    return "\n".join(parts)
+
+
+def _section(turn: Turn, dated: bool) -> str:
+    when = ((turn.at[:10] + " ") if dated else "") + (turn.at[11:16] or "00:00")
+    asked = one_line(turn.request)
+    head = at_word(asked, HEADING)
+    if turn.asked == SUMMARY:
+        return "\n\n".join(["## %s %s" % (when, _BY_CLIENT), *(_summed(text) for text in turn.said())]) + "\n"
+    blocks = ["## %s %s%s" % (when, _GOES_ON if turn.asked == GOES_ON else "", head)]
+    blocks[0] = blocks[0].rstrip()
+    if turn.asked != GOES_ON and (head != asked or "\n" in turn.request.strip()):
+        blocks.append(_quoted(turn.request))
+    listed: list[str] = []
+    for piece in turn.pieces:
+        if piece.kind == SAID and gist.is_passing(piece.text):
+            continue
+        line = _line(piece)
+        if not line:
+            if listed:
+                blocks.append("\n".join(listed))
+                listed = []
+            blocks.append(_block(piece))
+        elif piece.kind == FILE and listed and listed[-1].startswith(("- " + CREATED, "- " + EDITED)):
+            listed[-1] += ", " + line[2:]
+        else:
+            listed.append(line)
+    if listed:
+        blocks.append("\n".join(listed))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _summed(text: str) -> str:
+    """Return what the client's summary adds to the turns above it: without its copies of requests, files and code."""
+    lines = [line for line, code in tokeniser.coded(text.split("\n")) if not code]
+    parts = re.split(r"(?m)^(?=\s{0,3}(?:#+ |\*\*)?\d+\. )", "\n".join(lines))
+    return lowered(re.sub(r"\n{3,}", "\n\n", "".join(part for part in parts if not _COPIED.match(part)))) or "(nothing else)"
+
+
+def _block(piece: Piece) -> str:
+    if piece.kind == USER:
+        return _quoted(("(%s) %s" % (piece.name, lowered(piece.text))).rstrip())
+    return lowered(piece.text)
+
+
+def _line(piece: Piece) -> str:
+    """Return a piece as a line of a list, "" for one that is prose."""
+    if piece.kind == RUN:
+        return run_line(piece)
+    if piece.kind == FILE:
+        return "- %s %s" % (piece.name, code(piece.text))
+    if piece.kind == COMMIT:
+        return ("- commit " + piece.name).rstrip() + ": " + one_line(piece.text, 200)
+    if piece.kind == REPORT:
+        return "- subagent%s: %s" % (" (%s)" % one_line(piece.name, 80).replace(")", "]") if piece.name else "",
+                                     at_word(one_line(piece.text), REPORTED))
+    return "- pull request " + piece.text if piece.kind == LINK else ""
+
+
+def run_line(piece: Piece) -> str:
+    """Return a run as a line: its mark, what ran, how it ended where it did not pass, and why."""
+    mark = "✗" if piece.failed else {shell.OK: "✓", shell.DECLINED: "⊘"}.get(piece.outcome, "·")
+    what = (piece.name + " " if piece.name else "") + code(at_word(one_line(piece.text), COMMAND))
+    told = "" if piece.outcome == shell.OK else " → " + one_line(piece.outcome + (": " + piece.telling if piece.telling else ""),
+                                                                  TELLING)
+    return "- %s %s%s%s" % (mark, what, told, " (×%d)" % piece.times if piece.times > 1 else "")
+
+
+def code(text: str) -> str:
+    """Quote a text as one line of code, whatever signs it holds."""
+    text = one_line(text)
+    ticks = "`"
+    while ticks in text:
+        ticks += "`"
+    return ticks + (" %s " % text if "`" in text else text) + ticks
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(("> " + line).rstrip() for line in at_word(text.strip(), ASKED).split("\n"))
+
+
+def lowered(text: str) -> str:
+    """Return markdown without headings: they are set in bold, an open block of code is closed, a long one clipped."""
+    out: list[str] = []
+    fence, length = "", 0
+    for line, inside in tokeniser.coded(text.strip().split("\n")):
+        level, title = (0, "") if inside else tokeniser.heading(line)
+        bare = line.strip()
+        if not inside:
+            fence = ""
+        elif not fence:
+            fence = bare[:len(bare) - len(bare.lstrip(bare[0]))]
+        elif bare.startswith(fence) and not bare.strip(fence[0]):
+            fence = ""
+        length = length + 1 if inside else 0
+        if length > CODE and fence:
+            out += ["…"] if length == CODE + 1 else []
+            continue
+        out.append("**%s**" % title.replace("**", "") if level and title else "" if level else line)
+    return "\n".join([*out, fence] if fence else out)
+
+
+# --- a page taken apart
+
+
+def parse(body: str, day: str = "") -> tuple[Turn, ...]:
+    """Take the page of a conversation apart, edited by hand or not; text above the first turn belongs to none.
+
+    body: markdown.  day: the day of the first turn, such as `2026-01-24`: that of the record's `created`.
+    """
+    found: list[Turn] = []
+    for head, lines, marked in sections(body):
+        day = head[1] or day
+        asked, request = "", head[3]
+        if request == _BY_CLIENT:
+            asked, request = SUMMARY, ""
+        elif request.startswith(_GOES_ON.rstrip()):
+            asked, request = GOES_ON, request[len(_GOES_ON):]
+        turn = Turn("%sT%s:00.000Z" % (day, head[2]) if day else head[2], request, asked)
+        _fill(turn, lines, marked)
+        found.append(turn)
+    return tuple(found)
+
+
+def first_turns(body: str, number: int) -> str:
+    """Return a page up to the end of a turn; number: of turns, 0 for what stands above the first."""
+    lines = body.split("\n")
+    heads = [at for at, (line, inside) in enumerate(tokeniser.coded(lines)) if not inside and _HEAD.match(line)]
+    return "\n".join(lines[:heads[number]] if number < len(heads) else lines).rstrip("\n")
+
+
+def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]:
+    """Yield (the match of its heading, its lines, whether each of them is code) of each turn."""
+    head: re.Match[str] | None = None
+    lines: list[str] = []
+    marked: list[bool] = []
+    for line, inside in tokeniser.coded(body.split("\n")):
+        match = None if inside or not line.startswith("## ") else _HEAD.match(line)
+        if match:
+            if head:
+                yield head, lines, marked
+            head, lines, marked = match, [], []
+        else:
+            lines.append(line)
+            marked.append(inside)
+    if head:
+        yield head, lines, marked
+
+
+def _fill(turn: Turn, lines: list[str], marked: list[bool]) -> None:
+    """Sort the lines of a section into the pieces of its turn.  marked: which lines are code."""
+    prose: list[str] = []
+    number = 0
+    while number < len(lines):
+        line = lines[number]
+        first = line[:1]  # looked at first: most lines are prose, and a question by handle reads all of a month's
+        made = _pieces(line) if first == "-" and not marked[number] else []
+        said = _USER.match(line) if first == ">" and not marked[number] else None
+        if said or (first == ">" and not turn.pieces and not turn.asked and not "".join(prose).strip()):
+            last = number
+            while last + 1 < len(lines) and lines[last + 1].startswith(">"):
+                last += 1
+            quoted = [one[2:] for one in lines[number:last + 1]]
+            number = last
+            if said:
+                made = [Piece(USER, "\n".join([said[2], *quoted[1:]]).strip(), said[1])]
+            else:
+                turn.request = "\n".join(quoted)
+                prose = []
+        elif not made:
+            prose.append(line)
+        if made:
+            _say(turn, prose)
+            turn.pieces += made
+        number += 1
+    _say(turn, prose)
+
+
+def _say(turn: Turn, prose: list[str]) -> None:
+    text = "\n".join(prose).strip()
+    prose.clear()
+    if text:
+        turn.pieces.append(Piece(SAID, text))
+
+
+def _pieces(line: str) -> list[Piece]:
+    """Return what a line of a list says of what was done, empty for any other line."""
+    if not line.startswith("- "):
+        return []
+    run = _RUN.match(line)
+    if run:
+        mark, tool, _, command, result, count = run.groups()
+        return [Piece(RUN, command, tool or "", result or (shell.OK if mark == "✓" else ""), int(count or 1))]
+    if line.startswith(("- created `", "- edited `")):
+        return [Piece(FILE, path, how) for how, _, path in _FILES.findall(line[2:])]
+    for pattern, kind in ((_COMMIT, COMMIT), (_REPORT, REPORT)):
+        match = pattern.match(line)
+        if match:
+            return [Piece(kind, match[2], match[1] or "")]
+    link = _LINK.match(line)
+    return [Piece(LINK, link[1])] if link else []

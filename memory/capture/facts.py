@@ -1,0 +1,393 @@
+"""What a stretch of a session did, gathered from the entries of its transcript: its turns, and what ran and changed in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from memory.capture import gist, turns
+from memory.capture.turns import Piece, Turn, relative
+from memory.core.plaintext import one_line
+from memory.session import git, shell, transcript
+from memory.session.shell import Run
+from memory.session.transcript import Entry, clip
+from memory.store import writer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+MARK = "dayleaf-distill-prompt"  # in the first line of every prompt that dayleaf itself gives to a model
+_NEAR = 60  # commands back in which a repeated one counts as repeated
+_LONG = 20000  # characters of a command that is judged, of a patch, and of what was asked
+_SAID = 40000  # characters of what was said
+_HUNK = 1000  # characters of what an edit changed
+_TOLD = {"Bash": "command", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
+         "NotebookEdit": "notebook_path", "Agent": "description", "Task": "description", "Read": "file_path", "Grep": "pattern",
+         "Glob": "pattern", "Skill": "skill", "WebFetch": "url", "WebSearch": "query", "LS": "path"}  # what of the input is told
+_EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
+_PROTOCOL = re.compile(  # what the client says of a call that the model repeats at once: no wall, and nothing to remember
+    r"string to replace not found|has not been read yet|has been modified since|found \d+ matches|no changes to make|"
+    r"inputvalidationerror|"
+    r"exceeds maximum allowed|cancelled:|sibling tool call|user doesn't want|no such tool available|request interrupted", re.I)
+_MOST = {"runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24, "todos": 40}
+_PLANNED = re.compile(r"\s*implement the following plan:\s*", re.I)
+_DELETED = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?rm\s+([^;&|\n]+)")
+_WRITTEN = re.compile(r"(?:^|[;&|\n]\s*)cat\s*>>?\s*['\"]?([^\s'\"<>&|;]+)['\"]?\s*<<")
+
+
+@dataclass
+class Edit:
+    """A file made or changed: when it was last touched, its path (relative inside the project), whether it was made, and the
+    lines that went and came (`-old`, `+new`), whether git threw it away later."""
+
+    at: str
+    path: str
+    made: bool
+    hunk: str = ""
+    undone: bool = False
+
+
+@dataclass
+class Facts:
+    """What a stretch of a session did.
+
+    turns: what was asked and what came of it, oldest first.  runs: commands that mattered.  edits: files, oldest first.
+    commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks: what each was for.
+    pending: tool calls without a result yet.  todos: [text, status, perhaps its id] as the list last stood.  failing: failures
+    of before, for what fixes them now; touched: files edited before.  title: the client's name for the session, by: which of
+    its kinds.  earlier: the last request before this stretch.  early: checksum of a statement that a hook told before the
+    transcript did.  muted: "" | "text" (the model may be quoting memories) | "all" (our own model prompt).  bang: the person's
+    `!` command without its output yet.  until: the latest instant.  branch, cwd: as the host noted them.
+    """
+
+    turns: list[Turn] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    edits: list[Edit] = field(default_factory=list)
+    commits: list[list[str]] = field(default_factory=list)
+    reports: dict[str, str] = field(default_factory=dict)
+    tasks: dict[str, str] = field(default_factory=dict)
+    pending: dict[str, list[str]] = field(default_factory=dict)
+    todos: list[list[str]] = field(default_factory=list)
+    failing: list[Run] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
+    title: str = ""
+    by: str = ""
+    earlier: str = ""
+    early: str = ""
+    muted: str = ""
+    bang: str = ""
+    until: str = ""
+    branch: str = ""
+    cwd: str = ""
+
+    @property
+    def requests(self) -> list[str]:
+        """What the user asked for in this stretch, oldest first."""
+        return [turn.request for turn in self.turns if turn.asked in ("", turns.SLASH)]
+
+
+def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str = "") -> int:
+    """Add one entry to the facts and return how many units of work (edit, command, prompt) it was.
+
+    roots: directories that paths are told relative to.  agent: file of the subagent whose entry it is, "" for none.
+    """
+    facts.until = max(facts.until, entry.at)
+    facts.cwd = facts.cwd or entry.cwd
+    kind = entry.kind
+    if kind in (transcript.PROMPT, transcript.SLASH):
+        return _asked(facts, entry)
+    if facts.muted == "all":
+        return 0
+    if kind == transcript.TEXT:
+        if agent:
+            facts.reports.pop(agent, None)
+            facts.reports[agent] = clip(entry.text)
+        else:
+            _said(facts, entry)
+    elif kind == transcript.USE:
+        _called(facts, entry)
+    elif kind == transcript.RESULT:
+        return _returned(facts, entry, roots, agent)
+    elif kind == transcript.BANG:
+        facts.bang = entry.text
+    elif kind == transcript.BANGED and facts.bang:
+        command, facts.bang = facts.bang, ""
+        judged = shell.run(command, entry.at, entry.text)
+        if judged is not None and judged.outcome in (shell.OK, shell.UNKNOWN):
+            judged.outcome = shell.BY_HAND  # the host does not note how it ended
+        return _ran(facts, judged, entry.text, Where(entry.at, entry.cwd or facts.cwd, roots, agent))
+    elif not agent:
+        _noted(facts, entry, roots)
+    _trim(facts)
+    return 0
+
+
+# --- what was said
+
+
+def _asked(facts: Facts, entry: Entry) -> int:
+    facts.branch = entry.branch or facts.branch
+    if MARK in entry.text:
+        facts.muted = "all"
+        return 0
+    own = entry.kind == transcript.SLASH and entry.text.startswith("/dayleaf")
+    facts.muted = "text" if own else ""
+    if own:
+        return 0
+    request = clip(entry.text, _LONG)
+    if _PLANNED.match(request):  # the plan itself comes as an entry of its own
+        request = "Implement the following plan: " + gist.heading_of(_PLANNED.sub("", request))
+    asked = turns.SLASH if entry.kind == transcript.SLASH else ""
+    last = facts.turns[-1] if facts.turns else None
+    if last is not None and (last.request, last.asked) == (request, asked) and not last.pieces:
+        return 0
+    if request:
+        facts.turns.append(Turn(entry.at, request, asked))
+    return 1
+
+
+def _said(facts: Facts, entry: Entry) -> None:
+    if facts.early and facts.early == writer.body_mark(entry.text):
+        facts.early = ""
+    elif not facts.muted:
+        _add(facts, entry.at, Piece(turns.SAID, clip(entry.text, _SAID)))
+
+
+def say(facts: Facts, statement: str) -> None:
+    """Add the model's last statement, which a hook tells before the transcript holds it."""
+    mark = writer.body_mark(statement)
+    last = facts.turns[-1].said()[-1:] if facts.turns else []
+    if not facts.muted and mark != facts.early and statement not in last:
+        facts.early = mark
+        _add(facts, facts.until, Piece(turns.SAID, clip(statement, _SAID)))
+
+
+def _add(facts: Facts, at: str, piece: Piece) -> None:
+    """Put a piece at the end of the present turn; after a compaction it is the rest of the turn before."""
+    if not facts.turns or facts.turns[-1].asked == turns.SUMMARY:
+        facts.turns.append(Turn(at, facts.earlier, turns.GOES_ON))
+    facts.turns[-1].pieces.append(piece)
+
+
+def _noted(facts: Facts, entry: Entry, roots: tuple[str, ...]) -> None:
+    """Take in what the user said by other ways than a prompt, and what the client says of the session."""
+    kind, text = entry.kind, clip(entry.text, _LONG)
+    if kind == transcript.STEER:
+        if entry.name == turns.REFUSED:
+            last = facts.turns[-1].pieces if facts.turns else []
+            if last and last[-1].outcome == shell.DECLINED:
+                last.pop()  # what the user said to it tells it
+            _add(facts, entry.at, Piece(turns.USER, text, _refused(facts, entry.id, roots)))
+        elif text:
+            _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED if entry.name == "plan" else entry.name))
+    elif kind == transcript.PLAN and text:
+        _add(facts, entry.at, Piece(turns.USER, text, turns.APPROVED))
+    elif kind == transcript.SUMMARY and text:
+        facts.turns.append(Turn(entry.at, "", turns.SUMMARY, [Piece(turns.SAID, clip(entry.text, _SAID))]))
+    elif kind == transcript.REPORT and text:
+        _add(facts, entry.at, Piece(turns.REPORT, text, clip(entry.name, 120)))
+    elif kind == transcript.LINK and text and not any(p.text == text for turn in facts.turns for p in turn.pieces):
+        _add(facts, entry.at, Piece(turns.LINK, text))
+    elif kind == transcript.TODOS:
+        _listed(facts, entry)
+
+
+def _refused(facts: Facts, call: str, roots: tuple[str, ...]) -> str:
+    """Return the mark of what a user said to a tool call that they refused: which it was."""
+    tool, what = facts.pending.pop(call, ["", ""])[:2]
+    told = clip(one_line(relative(what, (*roots, facts.cwd))), 80).replace("`", "'").replace(")", "]")
+    return "%s %s" % (turns.REFUSED, tool or "a tool") + (" `%s`" % told if told else "")
+
+
+def named(facts: Facts, entry: Entry) -> None:
+    """Take the client's name for the session; the user's own stays."""
+    if entry.name == "custom" or facts.by != "custom":
+        facts.title, facts.by = clip(entry.text, 200), entry.name
+
+
+def _listed(facts: Facts, entry: Entry) -> None:
+    """Bring the todo list up to date: a whole list, or changes by id."""
+    if entry.name == "whole":
+        facts.todos = [[clip(text, 300), status] for text, status in entry.data][:_MOST["todos"]]
+        return
+    for id, text, status in entry.data:
+        known = next((todo for todo in facts.todos if todo[2:] == [id]), None)
+        if status == "deleted" and known:
+            facts.todos.remove(known)
+        elif known:
+            known[:2] = [clip(text, 300) or known[0], status or known[1]]
+        elif text:
+            facts.todos.append([clip(text, 300), status or "pending", id])
+    del facts.todos[:-_MOST["todos"]]
+
+
+# --- what was done
+
+
+def _called(facts: Facts, entry: Entry) -> None:
+    given: Any = entry.data.get(_TOLD[entry.name]) if entry.name in _TOLD else None
+    if given is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
+        given = next((value for value in entry.data.values() if isinstance(value, str)), "")
+    if not isinstance(given, str) and entry.name not in _TOLD:
+        return
+    facts.pending[entry.id] = [entry.name, clip(transcript.clean(given), _LONG) if isinstance(given, str) else ""]
+    while len(facts.pending) > _MOST["pending"]:
+        del facts.pending[next(iter(facts.pending))]
+
+
+def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
+    call = facts.pending.get(entry.id, ["", ""])
+    name, given = call[0], call[1]
+    if not entry.refused:  # what the user said to it comes with the next entry
+        facts.pending.pop(entry.id, None)
+    if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):  # that one never ran
+        judged = shell.run(given, entry.at, entry.text, entry.data, entry.failed)
+        done = _ran(facts, judged, entry.text, Where(entry.at, entry.cwd or facts.cwd, roots, agent))
+        if not entry.failed:
+            _removed(facts, given, (*roots, facts.cwd))
+            for path in _WRITTEN.findall(given):
+                done += _edited(facts, Edit(entry.at, path, False), roots, agent)
+        return done
+    if name in ("Agent", "Task"):
+        task = entry.data.get("agentId") if isinstance(entry.data, dict) else None
+        if isinstance(task, str) and given:
+            facts.tasks["agent-" + task + ".jsonl"] = clip(given, 200)
+        return 0
+    if name and entry.failed:
+        _missed(facts, entry, name, given, roots, agent)
+    elif name in _EDITS:
+        made = (entry.data.get("type") == "create" if isinstance(entry.data, dict) and "type" in entry.data
+                else entry.text.startswith("File created"))
+        return _edited(facts, Edit(entry.at, given, made, _hunk(entry.data)), roots, agent)
+    return 0
+
+
+def _missed(facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str, ...], agent: str) -> None:
+    """Note that a call of another tool than Bash failed, unless the client only says how it wants to be called."""
+    error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
+    first = clip(one_line(next((line for line in error.split("\n") if line.strip()), "")), 200)
+    if agent or not first or entry.refused or _PROTOCOL.search(error[:400]):
+        return
+    _add(facts, entry.at, Piece(turns.RUN, relative(given, (*roots, facts.cwd)), name, shell.FAILED + ": " + first))
+
+
+def _hunk(data: object) -> str:
+    """Return the lines that an edit removed and added, by the host's structured result; none of a file with private parts."""
+    patch = data.get("structuredPatch") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or "<private" in str(data.get("originalFile") or "").lower():
+        return ""
+    lines = [line for part in patch if isinstance(part, dict) and isinstance(part.get("lines"), list)
+             for line in part["lines"] if isinstance(line, str)] if isinstance(patch, list) else []
+    whole = transcript.clean(clip("\n".join(lines), _LONG)) if lines else ""
+    return clip("\n".join(line for line in whole.split("\n") if line[:1] in ("-", "+") and line[1:].strip()), _HUNK)
+
+
+class Where(NamedTuple):
+    """An entry's instant and directory, the directories that are the project, the subagent's file or ""."""
+
+    at: str
+    cwd: str
+    roots: tuple[str, ...]
+    agent: str
+
+
+def _ran(facts: Facts, judged: Run | None, output: str, where: Where) -> int:
+    if judged is None:
+        return 0
+    committed = False
+    if judged.outcome in (shell.OK, shell.BY_HAND, shell.UNKNOWN) and "git" in judged.command:
+        _taken_back(facts, judged.command)
+        committed = _committed(facts, judged, output, where)
+    judged.command, judged.detail, judged.summary = clip(judged.command), clip(judged.detail), clip(judged.summary)
+    if not where.agent and not committed:  # else the commit tells it
+        _tell(facts, judged, where.at)
+    last = next((r for r in reversed(facts.runs[-_NEAR:]) if r.key == judged.key
+                 and (r.command == judged.command or (r.bad and not judged.bad))), None)
+    if last is not None and _repeats(judged, last):
+        last.last, last.count = judged.at, last.count + 1
+        last.detail, last.summary = judged.detail or last.detail, judged.summary
+    else:
+        facts.runs.append(judged)
+    if len(facts.runs) > 2 * _MOST["runs"]:
+        half, recent = facts.runs[:-_MOST["runs"]], facts.runs[-_MOST["runs"]:]
+        facts.runs = [r for r in half if r.bad or r.is_test][-_MOST["runs"] // 2:] + recent
+    return 1
+
+
+def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
+    """Take in the commits that a command made, and tell whether it made any."""
+    output = transcript.clean(output)
+    known = {tuple(commit[:2]) for commit in facts.commits}
+    made = [[h, clip(s), judged.at] for h, s in git.commits(
+        judged.command, output, where.cwd, (*where.roots, facts.cwd)) if (h, clip(s)) not in known]
+    facts.commits.extend(made)
+    if not where.agent:
+        for name, subject, _ in made:
+            _add(facts, where.at, Piece(turns.COMMIT, subject, name))
+    for name, subject in git.logged(output) if any(not h for h, *_ in facts.commits) else ():
+        for commit in facts.commits:
+            if not commit[0] and commit[1] == subject:
+                commit[0] = name
+    del facts.commits[:-_MOST["commits"]]
+    return bool(made)
+
+
+def _taken_back(facts: Facts, command: str) -> None:
+    """Mark the edits that a command of git threw away."""
+    for path in git.undone(command):
+        for edit in facts.edits:
+            if path == "*" or edit.path == path or edit.path.endswith("/" + path) or path.endswith("/" + edit.path):
+                edit.undone = True
+
+
+def _removed(facts: Facts, command: str, roots: Iterable[str]) -> None:
+    """Mark the edits of files that a command deleted."""
+    gone = {relative(word.strip("'\""), roots) for words in _DELETED.findall(command) for word in words.split()}
+    for edit in facts.edits if gone else ():
+        edit.undone |= edit.path in gone or any(path.endswith("/") and edit.path.startswith(path) for path in gone)
+
+
+def _tell(facts: Facts, run: Run, at: str) -> None:
+    """Put a run into its turn, joined with the one before where it went the same way."""
+    why = run.detail.partition("\n")[0] or (run.summary if run.bad else "")
+    piece = Piece(turns.RUN, run.command, "", run.outcome + (": " + one_line(why) if why and run.bad else ""))
+    before = facts.turns[-1].pieces[-1:] if facts.turns else []
+    if before and before[0]._replace(times=1) == piece:
+        facts.turns[-1].pieces[-1] = piece._replace(times=before[0].times + 1)
+    else:
+        _add(facts, at, piece)
+
+
+def _repeats(run: Run, before: Run) -> bool:
+    """Tell whether a command went as it did before: a success again, or a failure with the same error."""
+    if run.command != before.command or run.outcome != before.outcome or run.masked != before.masked:
+        return False
+    return not run.bad or shell.normal(run.detail) == shell.normal(before.detail)
+
+
+def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int:
+    """Add an edit, joined with the one before it where that was of the same file and nothing ran in between."""
+    path = edit.path.replace("\n", " ")
+    if not path:
+        return 0
+    edit.path = clip(relative(path, (*roots, facts.cwd)))
+    piece = Piece(turns.FILE, edit.path, turns.CREATED if edit.made else turns.EDITED)
+    here = facts.turns[-1].pieces if facts.turns else []
+    if not agent and not any(p.kind == turns.FILE and p.text == edit.path for p in here):
+        _add(facts, edit.at, piece)
+    last = facts.edits[-1] if facts.edits else None
+    if last is not None and last.path == edit.path and not any(run.last > last.at for run in facts.runs[-_NEAR:]):
+        last.at, last.made, last.hunk = edit.at, last.made or edit.made, clip((last.hunk + "\n" + edit.hunk).strip(), _HUNK)
+    else:
+        facts.edits.append(edit)
+    del facts.edits[:-_MOST["edits"]]
+    return 1
+
+
+def _trim(facts: Facts) -> None:
+    for held in (facts.reports, facts.tasks):
+        for key in list(held)[:-_MOST["reports"]]:
+            del held[key]

@@ -1,0 +1,167 @@
+"""Where the capture of one session stands, kept between its workers.
+
+State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
+
+    {"v":3, "first": uuid of the session's first entry, "since": instant up to which older checkpoints already tell
+     (after a lost state), "units": new work since the last write, "size": bytes of the transcript read, "name",
+     "checksum": the open checkpoint, "secret": a secret was redacted in this stretch, "kin": sessions with the same
+     first entry (forks), "lessons": what the session taught and no record tells yet (lessons.Lesson by name, and "checkpoint":
+     the record that tells it), "learned": keys of all that it taught, "talk": name of the session's conversation, "-" where a
+     person deleted it and "+" where another begins, "base": turns of it before this stretch, "grown": turns of this stretch,
+     "length": its characters, "day": of the last turn before this stretch}
+    {"spans": {file: [offset read, offset of the stretch's start, offset of the last write]}, "facts": facts of the
+     stretch, redacted, "bases": [facts carried into the stretch, facts carried over the last write],
+     "seen": 12 hex digits of each entry's uuid, run together}
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+
+from memory.capture.facts import Edit, Facts
+from memory.capture.turns import Piece, Turn
+from memory.core import fastjson, files
+from memory.session.shell import Run
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+VERSION = 3
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass
+class State:
+    """Where the capture of one session stands; see the module's docstring."""
+
+    path: str
+    first: str = ""
+    since: str = ""
+    units: int = 0
+    size: int = 0
+    name: str = ""
+    checksum: str = ""
+    secret: bool = False
+    kin: list[str] = field(default_factory=list)
+    lessons: list[dict[str, Any]] = field(default_factory=list)
+    learned: list[str] = field(default_factory=list)
+    talk: str = ""
+    base: int = 0
+    grown: int = 0
+    length: int = 0
+    day: str = ""
+    spans: dict[str, list[int]] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
+    bases: list[Facts] = field(default_factory=lambda: [Facts(), Facts()])
+    seen: set[str] = field(default_factory=set)
+
+
+_HEAD = ("first", "since", "units", "size", "name", "checksum", "secret", "kin", "lessons", "learned", "talk", "base",
+         "grown",
+         "length", "day")
+
+
+def load(path: str) -> State | None:
+    """Read a state; None where there is none, or one of another version: it is derived, and the transcript tells it again."""
+    try:
+        head, _, rest = files.read(path, 64 << 20).partition(b"\n")
+        values, more = fastjson.parse(head), fastjson.parse(rest)
+        if values.pop("v") != VERSION:
+            return None
+        seen = more["seen"]
+        return State(path, **{key: values[key] for key in _HEAD}, spans=more["spans"], facts=facts_of(more["facts"]),
+                     bases=[facts_of(base) for base in more["bases"]],
+                     seen={seen[i:i + 12] for i in range(0, len(seen), 12)})
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def facts_of(value: dict[str, Any]) -> Facts:
+    """Make facts of what `plain` made of them."""
+    facts = Facts(**value)
+    facts.runs = [Run(*run) for run in value["runs"]]
+    facts.failing = [Run(*run) for run in value["failing"]]
+    facts.edits = [Edit(*edit) for edit in value["edits"]]
+    facts.turns = [Turn(at, request, asked, [Piece(*piece) for piece in pieces]) for at, request, asked, pieces in value["turns"]]
+    return facts
+
+
+def plain(facts: Facts) -> dict[str, Any]:
+    """Turn facts into what JSON can hold."""
+    value = dict(vars(facts))
+    for key in ("runs", "failing"):
+        value[key] = [run.fields() for run in value[key]]
+    value["turns"] = [[t.at, t.request, t.asked, [list(piece) for piece in t.pieces]] for t in facts.turns]
+    value["edits"] = [[e.at, e.path, e.made, e.hunk, e.undone] for e in facts.edits]
+    return value
+
+
+def save(state: State) -> None:
+    """Write a state without waiting for the disk: a torn one only makes the transcript be read again."""
+    head = {"v": VERSION, **{key: getattr(state, key) for key in _HEAD}}
+    rest = {"spans": state.spans, "facts": plain(state.facts), "bases": [plain(base) for base in state.bases],
+            "seen": "".join(sorted(state.seen))}
+    files.replace(state.path, (fastjson.dump(head) + "\n" + fastjson.dump(rest) + "\n").encode("ascii"), synced=False)
+
+
+def settle(state: State, path: str) -> None:
+    """Save a state that was kept at another path for a while under its own."""
+    aside, state.path = state.path, path
+    save(state)
+    files.remove(aside)
+
+
+def head(path: str, before: bool = False) -> dict[str, Any]:
+    """Read a state's first line alone; {} where there is none.  before: of a state of an earlier version, not of this one."""
+    try:
+        value = fastjson.parse(files.read(path, 1 << 20).partition(b"\n")[0])
+    except (OSError, ValueError):
+        return {}
+    version = value.get("v") if isinstance(value, dict) else None
+    fits = isinstance(version, int) and (version < VERSION if before else version == VERSION)
+    return value if isinstance(value, dict) and fits else {}
+
+
+def seen(path: str) -> set[str]:
+    """Return what stands for the entries that a state has told, whatever its version."""
+    try:
+        said = fastjson.parse(files.read(path, 64 << 20).partition(b"\n")[2])["seen"]
+        return {said[i:i + 12] for i in range(0, len(said), 12)}
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def identity(session: str) -> str:
+    """Return the UUID in a session's name, which copies of its transcript bear too (`2026-01-12-<UUID>`); else the name."""
+    found = _UUID.findall(session)
+    return found[-1] if found else session
+
+
+def short_id(uuid: str) -> str:
+    """Return 12 characters that stand for an entry's id: of a random UUID its first 48 bits."""
+    digits = uuid[:8] + uuid[9:13]
+    return digits if len(digits) == 12 and digits.isalnum() else files.sha256(uuid.encode("utf-8", "replace"))[:12]
+
+
+def names(folder: str) -> list[str]:
+    """List a folder, hidden files apart; empty where there is none."""
+    try:
+        return sorted(n for n in os.listdir(folder) if not n.startswith("."))
+    except OSError:
+        return []
+
+
+def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
+    """Rebuild a value of dicts and lists with what `visit` makes of each text in it, instants and short words apart."""
+    if isinstance(value, str):
+        if len(value) < 7 or (len(value) == 24 and value.endswith("Z")):
+            return value
+        made = visit(value)
+        return made if isinstance(made, str) else value
+    if isinstance(value, dict):
+        return {key: rebuilt(item, visit) for key, item in value.items()}
+    return [rebuilt(item, visit) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,400 @@
+"""From a session's transcript to its checkpoints.
+
+A checkpoint covers one open stretch of a session.  Stop makes or updates it once enough new work is there; PreCompact,
+SessionEnd and recovery write and close it, and later work opens the next.  Nothing new: nothing written.
+
+Without its state (`progress`) a session's transcript is read again from its start; `until` in the frontmatter of its
+checkpoints (the instant of the last entry told) keeps what they tell from being told twice.
+"""
+
+from __future__ import annotations
+
+import re
+from copy import deepcopy
+from typing import NamedTuple
+
+from memory.capture import checkpointpage, conversationfile, progress
+from memory.capture.checkpointpage import worth
+from memory.capture.facts import Facts, absorb, named, say
+from memory.capture.fixes import fixes
+from memory.capture.progress import State, names
+from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
+from memory.session import git, shell, transcript
+from memory.session.transcript import Entry, Stop
+from memory.store import redactor, store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    OnChange = Callable[[str], None] | None
+
+_TITLE = re.compile(rb"^title: (.*)$", re.M)
+_SEAM = "\n\x1e\n"  # `transcript.clean` leaves no such character in a text
+
+
+class Told(NamedTuple):
+    """A checkpoint of a session: its name, the instant of the last entry that it tells, the id of the conversation."""
+
+    name: str
+    until: str
+    talk: str
+
+
+class Capture:
+    """One run of the worker for one session, under the session's lock."""
+
+    def __init__(self, place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str,
+                 path: str, on_change: OnChange = None, stop: Stop | None = None, ended: bool = False, imported: bool = False):
+        """Take up a session where its state left it.
+
+        stop: where an earlier stretch ended, for one that is told afterwards.  ended: nobody writes its transcript any more.
+        imported: its checkpoints say that they came by an import, and when.
+        """
+        self.stop, self.ended, self.imported = stop, ended, imported
+        self.place, self.settings, self.env, self.now = place, settings, env, now
+        self.session, self.path, self.on_change = session, path, on_change
+        self.folder = place.cache + "/sessions"
+        self.said = ""
+        self.foreign: set[str] = set()
+        loaded = progress.load(self.folder + "/" + session + ".json")
+        self.state = loaded or State(self.folder + "/" + session + ".json")
+        if loaded is None:
+            self.state.since = self._since()
+        self.known = set(self.state.seen)
+        for name in self.state.kin:
+            self._add_kin(name)
+
+    def run(self, trigger: str, said: str = "") -> str:
+        """Read what is new and write the checkpoint if it is due; returns its name, or "" where nothing was written."""
+        state, closing, self.said = self.state, trigger != "stop", transcript.clean(said)
+        secret, until, name = state.secret, state.facts.until, ""
+        state.units += self.read()
+        if secret and (self.said or state.facts.until != until):
+            self.rewind(1)  # a secret once named may stand bare in what is new: only together is it found
+            self.read()
+        if closing or state.units >= self.settings["capture.stopAfter"]:
+            name = self.write(trigger)
+            self._learn()
+        if closing:
+            self.close()
+        progress.save(state)
+        return name
+
+    def read(self) -> int:
+        """Take in all that is new, without secrets, and return the units of new work."""
+        units = self.advance()
+        if self.said and not self.state.facts.muted:
+            say(self.state.facts, self.said)
+        self.redact()
+        return units
+
+    def sources(self) -> list[tuple[str, str]]:
+        """Return (key in the spans, path) of the transcript and of its subagents' transcripts."""
+        agents = [path for path in transcript.agents(self.path, self.env)
+                  if self.stop is None or transcript.began(path) <= self.stop.at]
+        return [("", self.path), *((path.rpartition("/")[2], path) for path in agents)]
+
+    def advance(self) -> int:
+        """Read on from the offsets and return the units of new work."""
+        state, units = self.state, 0
+        roots = (self.place.root, self.place.project)
+        for key, path in self.sources():
+            span = state.spans.setdefault(key, [0, 0, 0])
+            limit = self.stop.offset - span[0] if self.stop and not key else transcript.MOST
+            reading = transcript.read(path, span[0], limit, self.ended)
+            current, fresh = "", True
+            titles: list[Entry] = []
+            for entry in reading:
+                if entry.kind == transcript.TITLE:
+                    titles.append(entry)
+                    continue
+                if entry.uuid != current:
+                    current, fresh = entry.uuid, not entry.uuid or self._fresh(entry, key)
+                if fresh:
+                    units += absorb(state.facts, entry, roots, key)
+            for entry in titles:  # a file begins with the names of other sessions too
+                if entry.name != "summary" or progress.short_id(entry.id) in self.known:
+                    named(state.facts, entry)
+            span[0] = reading.offset
+            if not key:
+                state.size = reading.offset
+        return units
+
+    def _fresh(self, entry: Entry, key: str) -> bool:
+        """Tell whether an entry is new: told neither by this session nor by the one it was forked from."""
+        state = self.state
+        if not state.first and not key:
+            state.first = entry.uuid
+            self._find_kin()
+        short = progress.short_id(entry.uuid)
+        if short in self.foreign or short in self.known:
+            return False
+        self.known.add(short)
+        state.seen.add(short)
+        return not state.since or entry.at > state.since
+
+    def _find_kin(self) -> None:
+        """Find the sessions whose transcript begins with the same entry, or bears the same UUID: copies, and forks, which take
+        history along into their own file."""
+        mine = progress.identity(self.session)
+        for name in names(self.folder):
+            path = self.folder + "/" + name
+            if name.endswith(".json") and name != self.session + ".json" and (
+                    progress.identity(name[:-5]) == mine
+                    or (progress.head(path) or progress.head(path, before=True)).get("first") == self.state.first):
+                self.state.kin.append(name[:-5])
+                self._add_kin(name[:-5])
+
+    def _add_kin(self, name: str) -> None:
+        self.foreign |= progress.seen(self.folder + "/" + name + ".json")
+
+    def rewind(self, index: int) -> None:
+        """Forget what was read since the stretch's start (1) or the last write (2), to read it again."""
+        state = self.state
+        for span in state.spans.values():
+            span[0] = span[index]
+        state.facts = deepcopy(state.bases[index - 1])
+        self.known = set()
+
+    def redact(self) -> None:
+        """Take secrets out of the facts, all texts at once: a value found in one is removed from every other."""
+        if not self.settings["redact.enabled"]:
+            return
+        held: list[str] = []
+        value = progress.plain(self.state.facts)
+        progress.rebuilt(value, held.append)
+        allow, salt = self.settings["redact.allow"], self.place.key
+        made = redactor.redact(_SEAM.join(held), allow, salt)
+        if not made.found:
+            return
+        self.state.secret = True
+        texts = made.text.split(_SEAM)
+        if len(texts) != len(held):  # an open PEM block runs to the end and takes the seams along
+            texts = [redactor.redact(one, allow, salt).text for one in held]
+        rest = iter(texts)
+        self.state.facts = progress.facts_of(progress.rebuilt(value, lambda _: next(rest)))
+
+    def told(self, day: str) -> list[Told]:
+        """Return what this session's checkpoints from a day on tell."""
+        found = []
+        root = self.place.private + "/checkpoints"
+        for name in [d + "/" + n for d in names(root) if d >= day for n in names(root + "/" + d)]:
+            try:
+                data = files.read(root + "/" + name, 1 << 14, follow=False)
+            except OSError:
+                continue
+            meta = frontmatter.parse(data).meta if self.session.encode() in data else {}
+            if meta.get("session") == self.session and isinstance(meta.get("until"), str):
+                talk = meta.get("conversation")
+                found.append(Told("p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else ""))
+        return found
+
+    def _since(self) -> str:
+        """Return the instant up to which checkpoints tell a session whose state was lost, "" for none."""
+        began = clock.parse(transcript.began(self.path))
+        told = [] if began is None else self.told(clock.day(began - clock.DAY))
+        return max((one.until for one in told if one.until < clock.iso(self.now + clock.DAY)), default="")  # no clock jump
+
+    def write(self, trigger: str) -> str:
+        """Make or update the stretch's checkpoint; returns its name, or "" where there is nothing to write."""
+        state = self.state
+        if state.name and not self._untouched():
+            # A person edited or removed the file: it is theirs now, and what came since goes into a new one.
+            state.name = state.checksum = ""
+            conversationfile.close(state)
+            self.rewind(2)
+            for span in state.spans.values():
+                span[1] = span[2]
+            state.bases[0] = state.bases[1]
+            self.read()
+        if not worth(state.facts):
+            return ""
+        if conversationfile.is_forgotten(self.place, state, self.session):
+            if not self.told(""):
+                return ""
+            state.talk = conversationfile.GONE  # the conversation alone was forgotten
+        if not state.name:
+            ended = min(clock.parse(state.facts.until) or self.now, self.now)
+            told = self.told(clock.day(ended - clock.DAY)) if state.facts.until else []
+            twin = [one.name for one in told if one.until == state.facts.until]
+            if twin:  # written by a run that died before it could save its state
+                state.name, state.checksum = twin[-1], files.sha256(files.read(self.place.path(twin[-1])))
+        talk = self._converse()
+        name = self._update(trigger, talk) if state.name else self._add(trigger, talk)
+        state.units = 0
+        for span in state.spans.values():
+            span[2] = span[0]
+        state.bases[1] = _carry(state.facts)
+        return name
+
+    def _untouched(self) -> bool:
+        try:
+            return files.sha256(files.read(self.place.path(self.state.name), 64 << 20)) == self.state.checksum
+        except OSError:
+            return False
+
+    def _meta(self, trigger: str, talk: str) -> dict[str, Any]:
+        facts = self.state.facts
+        head = git.head(self.place.git)
+        made, changed = checkpointpage.paths_of(facts)
+        dead = trigger == "recovery"  # what is checked out now says nothing about a session of before
+        return {"trigger": trigger, "branch": (facts.branch if dead else head.branch) or None,
+                "commit": (next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit) or None,
+                "files": (changed + made)[:40] or None, "plan": self._plan(dead) or None,
+                "until": facts.until or None, "conversation": talk or None,
+                "imported": clock.iso(self.now) if self.imported else None}
+
+    def _converse(self) -> str:
+        """Bring the session's conversation up to date and return its id."""
+        state = self.state
+        named = since = ""
+        if not state.talk:
+            since = clock.day((clock.parse(transcript.began(self.path)) or self.now) - clock.DAY)
+            named = next((one.talk for one in self.told(since) if one.talk), "")
+        keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
+        return conversationfile.keep(keeper, self.settings, state, self.session, named, since)
+
+    def _taken(self, instant: float) -> Callable[[str], bool]:
+        """Return a test of whether another checkpoint of the same day bears a title."""
+        root = self.place.private + "/checkpoints/" + clock.day(instant)
+        borne = set()
+        for name in names(root):
+            if "p/checkpoints/%s/%s" % (clock.day(instant), name) != self.state.name:
+                try:
+                    found = _TITLE.search(files.read(root + "/" + name, 1 << 11, follow=False))
+                except OSError:
+                    continue
+                borne.add(found[1].decode("utf-8", "replace").strip("'\" ") if found else "")
+        return borne.__contains__
+
+    def _plan(self, dead: bool) -> str:
+        """Return the id of the plan that was active at some time of the stretch, or "".  dead: it has ended."""
+        keeper = store.Store(self.place, self.settings, self.now)
+        if not any(keeper.names(("plan",))):
+            return ""
+        from memory.store import activeplan
+
+        facts = self.state.facts
+        stamps = [*(run.at for run in facts.runs), *(edit.at for edit in facts.edits)]
+        began = clock.parse(min(filter(None, stamps), default=facts.until))
+        ended = clock.parse(facts.until) if dead else None
+        return activeplan.served(keeper, self.now if began is None else began, self.now if ended is None else ended)
+
+    def _add(self, trigger: str, talk: str) -> str:
+        state, instant, facts = self.state, self.now, self.state.facts
+        if trigger == "recovery":
+            instant = min(clock.parse(facts.until) or instant, instant)
+        keeper = store.Store(self.place, self.settings, instant, on_change=self.on_change)
+        extra = {key: value for key, value in self._meta(trigger, talk).items() if value is not None}
+        record = keeper.add("checkpoint", checkpointpage.title(facts, self._taken(instant)), checkpointpage.body(facts),
+                            tags=checkpointpage.tags(facts),
+                            source="auto", session=self.session, extra=extra)
+        state.name = record.name
+        return self._prove(record.name)
+
+    def _update(self, trigger: str, talk: str) -> str:
+        state = self.state
+        keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
+        old = files.read(self.place.path(state.name), 64 << 20)
+        page = frontmatter.parse(old)
+        told, meta = checkpointpage.body(state.facts), self._meta(trigger, talk)
+        same = page.body.strip() == told.strip() and (not talk or page.meta.get("conversation") == talk)
+        if same and (page.meta.get("trigger") == trigger or trigger == "recovery"):
+            return ""
+        when = page.meta.get("updated") if self.imported else clock.iso(self.now)  # told better, of no later work
+        taken = self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
+        changes = {"title": checkpointpage.title(state.facts, taken), "updated": when,
+                   "tags": checkpointpage.tags(state.facts) or None}
+        meta["conversation"] = talk or page.meta.get("conversation")  # one that was deleted stays named
+        meta["plan"] = meta["plan"] or page.meta.get("plan")  # the session served it, whatever became of it
+        if trigger == "recovery" and page.meta.get("trigger") != trigger:  # told when it happened, which knew better
+            meta.update({key: page.meta.get(key) or meta[key] for key in ("trigger", "branch", "commit")})
+        data = frontmatter.edit(old, {**changes, **meta})
+        data = data[:frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
+        keeper.replace(state.name, data, state.checksum)
+        return self._prove(state.name)
+
+    def _prove(self, name: str) -> str:
+        """Read a written checkpoint back; raises StoreError where it does not say what it should."""
+        data = files.read(self.place.path(name), 64 << 20)
+        page = frontmatter.parse(data)
+        if page.meta.get("session") != self.session or page.meta.get("kind") != "checkpoint" or "## " not in page.body:
+            raise StoreError("%s: the checkpoint reads back wrong; run `dayleaf doctor`" % name)
+        self.state.checksum = files.sha256(data)
+        return name
+
+    def _learn(self) -> None:
+        """Keep the lessons of a stretch in the session's state; the worker makes candidates of them later."""
+        state = self.state
+        if not (state.name and self.settings["capture.lessons"] and fixes(state.facts)):
+            return
+        from memory.capture import lessons
+
+        for lesson in lessons.lessons(state.facts):
+            if lesson.key not in state.learned and len(state.learned) < lessons.MOST:
+                state.learned.append(lesson.key)
+                state.lessons.append({**lesson._asdict(), "checkpoint": state.name})
+
+    def pass_over(self) -> None:
+        """Read a stretch to its end and write no checkpoint: what tells it is a person's by now, or was taken away."""
+        self.read()
+        if worth(self.state.facts) and not conversationfile.is_forgotten(self.place, self.state, self.session):
+            self._converse()
+        self.close()
+        progress.save(self.state)
+
+    def close(self) -> None:
+        """End the stretch: later work opens the next checkpoint."""
+        state = self.state
+        conversationfile.close(state)
+        for span in state.spans.values():
+            span[1] = span[2] = span[0]
+        base = _carry(state.facts)
+        state.facts, state.bases = deepcopy(base), [base, base]
+        state.name = state.checksum = ""
+        state.units, state.secret = 0, False
+
+
+def _carry(facts: Facts) -> Facts:
+    """Return what the next stretch must know of the one before: open calls, last request, failures without a fix."""
+    runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.last)
+    passed = {r.key: r.last for r in runs if r.outcome == shell.OK}
+    failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.last]
+    return Facts(pending=dict(facts.pending), tasks=dict(facts.tasks), muted=facts.muted, bang=facts.bang,
+                 branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier),
+                 todos=list(facts.todos), title=facts.title, by=facts.by, early=facts.early,
+                 failing=failing[-10:], touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
+
+
+# --- where hooks and commands come in
+
+
+def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
+    """Return (session, path of its transcript) of a hook's event; ("", "") where it is no person's session."""
+    session = layout.safe_id(event.get("session_id"))
+    path = transcript.trusted(event.get("transcript_path"), env)
+    own = session and path and not event.get("agent_id") and not env.get(boundary.NESTED)
+    return (session, path) if own else ("", "")
+
+
+def capture(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str, path: str,
+            trigger: str, said: str = "", on_change: OnChange = None) -> str:
+    """Capture one session up to now.
+
+    path: what `transcript.trusted` returned.  trigger: stop | pre_compact | session_end | recovery.  said: the model's last
+    statement where the transcript may lag (Stop).  Returns the name of the checkpoint written, or "".
+    """
+    ended = trigger == "recovery"
+    with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
+        return Capture(place, settings, env, now, session, path, on_change, ended=ended).run(trigger, said) if held else ""
+
+
+def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:
+    """Return the facts of a whole transcript and its subagents, in memory and with their secrets (`Store` redacts)."""
+    facts = Facts()
+    for key, source in [("", path), *((p.rpartition("/")[2], p) for p in transcript.agents(path, env))]:
+        for entry in transcript.read(source):
+            absorb(facts, entry, roots, key)
+    return facts

@@ -1,0 +1,380 @@
+"""The verbs that say how memory stands and what is wrong with it: status, stats, doctor, check, audit, redact, eval."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from memory.core import StoreError, UsageError, clock, files, plaintext
+from memory.terminal import screen
+from memory.terminal.call import Call, confirmed, read_stdin, shown, unknown_word, warn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.records import Record
+    from memory.health.erasure import Erased, Finder, Holder
+    from memory.health.goldens import Set
+    from memory.health.measurements import Measured
+
+
+def status(call: Call) -> int:
+    """Show paths, counts, freshness and settings."""
+    from memory.health import figures
+    from memory.terminal import reports
+
+    with call.spinner("reading the records"):
+        value = figures.state(call.place, call.settings, call.now)
+    return call.answer(value, reports.state(value, call.style()))
+
+
+def stats(call: Call) -> int:
+    """Count records, pushes, tokens saved, times and model calls, and draw them."""
+    from memory.health import figures
+    from memory.recall import lookup, timewords
+    from memory.terminal import charts, drawn
+
+    if call.words:
+        raise UsageError("stats wants no words, not '%s'; `--since` names a time" % shown(" ".join(call.words)))
+    if call.options.spend:
+        spent = figures.spending(call.place.home, call.settings, call.now)
+        return call.answer(spent, drawn.spend_lines(spent))
+    since = timewords.instant(call.options.since, call.now, clock.local_offset(call.now)) if call.options.since else 0.0
+    with call.spinner("counting"):
+        places = lookup.workspaces(call.place, call.options.workspace or "")
+        value = figures.figures(places, call.settings, call.now, since)
+    return call.answer(value, drawn.lines(value, call.style(), call.options.ascii or charts.is_plain(call.env)))
+
+
+def doctor(call: Call) -> int:
+    """Check everything, one verdict a line, and with --fix mend what is safe before; 1 where one fails."""
+    from memory.health import examination
+    from memory.terminal import reports
+
+    if call.words:
+        raise UsageError("doctor wants no words, not '%s'; `--fix` mends what is safe" % shown(" ".join(call.words)))
+    with call.spinner("checking"):
+        done = examination.mend(call.place, call.now) if call.options.fix else []
+        found = examination.examine(call.place, call.settings, call.env, call.now)
+    value: Any = [{**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.said} for check in found]
+    told = [plaintext.one_line(line) for line in done] or ["nothing to mend that is safe to mend"]
+    call.answer({"fixed": done, "checks": value} if call.options.fix else value,
+                [*([*told, ""] if call.options.fix else []), *reports.verdicts(found, call.style())])
+    return 1 if any(check.is_error for check in found) else 0
+
+
+def check(call: Call) -> int:
+    """Say what is wrong in record files; 1 where something is an error."""
+    from memory.health import recordfaults, staged
+    from memory.terminal import reports
+
+    if call.options.staged and call.words:
+        raise UsageError("--staged goes by what git would commit, and takes no FILE")
+    with call.spinner("reading the records"):
+        looked, faults = staged.secrets(call.place, call.env, call.settings["redact.allow"]) if call.options.staged else (
+            recordfaults.some(call.store(), call.words) if call.words else recordfaults.everything(call.store()))
+    errors = sum(fault.is_error for fault in faults)
+    value = {"checked": looked, "errors": errors, "warnings": len(faults) - errors,
+             "faults": [{**fault._asdict(), "path": fault.place, "error": fault.is_error} for fault in faults]}
+    call.answer(value, reports.faults(faults, looked, os.getcwd()))
+    return 1 if errors else 0
+
+
+def audit(call: Call) -> int:
+    """List what should be mended, each with the command that does it."""
+    from memory.health import inspection
+    from memory.recall import lookup
+    from memory.terminal import reports
+
+    for word in call.words:
+        if word not in inspection.SECTIONS:
+            raise unknown_word("audit", word, inspection.SECTIONS)
+    sections = [section for section in inspection.SECTIONS if section in call.words or not call.words]
+    places = lookup.workspaces(call.place, call.options.workspace or "")
+    found = []
+    with call.spinner("reading the records") as spinner:
+        def told(step: str) -> None:
+            spinner.step = step
+
+        for place in places:
+            found.append(inspection.audit(place, call.settings, call.now, sections, place is places[0], told))
+    one = inspection.Audited([finding for each in found for finding in each.findings], sum(each.records for each in found),
+                             sorted({note for each in found for note in each.notes}))
+    listed = [{**finding._asdict(), "section": finding.about, "path": finding.place} for finding in one.findings]
+    call.answer({"workspaces": [place.key for place in places], "records": one.records, "counts": one.counts(sections),
+                 "notes": one.notes, "findings": listed},
+                reports.audited(one, sections, call.place.root, call.style()))
+    return 1 if one.findings and call.options.strict else 0
+
+
+def redact(call: Call) -> int:
+    """Take secrets out of stdin, or a text out of everything that dayleaf keeps."""
+    from memory.cli import index
+
+    options = call.options
+    if options.batch or call.words in ([], ["-"]):
+        if options.text is not None or options.regex or options.everywhere or options.apply:
+            raise UsageError("redact wants the ID of a record that holds the text")
+        return index.redact(call)
+    return _erase(call, call.one("ID"))
+
+
+def _erase(call: Call, id: str) -> int:
+    from memory.health import erasure
+    from memory.index import builder
+
+    record = _wanted(call, id)
+    own = frozenset({call.place.path(record.name)})
+    texts = _texts(call, record)
+    found = erasure.finder(texts)
+    why = erasure.refusal(found, call.place)
+    if why:
+        raise UsageError("this text cannot be taken out: %s; name more of it" % why)
+    with call.spinner("searching") as spinner:
+        def told(done: int) -> None:
+            spinner.step = "searching: %s" % plaintext.count(done, "file")
+
+        searched, held = erasure.search(call.place, found, own, told)
+        elsewhere = _transcripts(call, found)
+    everywhere = bool(call.options.everywhere)
+    others = [one for one in held if one.role == erasure.OTHER]
+    lines = [*_held_lines(found, held), "%s of %s hold it, %s in all" % (
+        len(held), plaintext.count(searched, "file"), plaintext.count(sum(one.hits for one in held), "time"))]
+    if not call.options.apply:
+        print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
+        if not confirmed("take it out of %s? type yes: " % plaintext.count(len(erasure.reached(held, everywhere)), "file")):
+            return _planned_erasure(call, found, held, others)
+        everywhere = everywhere or bool(others and confirmed("and out of %s? type yes: " % plaintext.count(
+            len(others), "other record")))
+    with call.spinner("taking it out") as spinner:
+        def proving(done: int) -> None:
+            spinner.step = "proving: %s" % plaintext.count(done, "file")
+
+        done = erasure.apply(call.place, found, held, own, everywhere, call.now, proving)
+        builder.build(call.place, call.now)
+    return _erased(call, found, held, done, elsewhere)
+
+
+def _wanted(call: Call, id: str) -> Record:
+    """Find the record of an id, in the archive too; raises StoreError."""
+    store = call.store()
+    try:
+        return store.find(id)
+    except StoreError as unknown:
+        try:
+            return store.find_archived(id)
+        except StoreError:
+            raise unknown from None
+
+
+def _texts(call: Call, record: Record) -> dict[str, str]:
+    """Return the texts that are to be taken out, each with the mark that replaces it; raises UsageError, StoreError."""
+    from memory.health import erasure
+    from memory.store import redactor
+
+    raw = call.store().raw(record.name).decode("utf-8", "surrogateescape")
+    key, named = call.place.key, _named(call)
+    if not named:
+        found = redactor.secrets(raw, call.settings["redact.allow"], key)
+    elif call.options.regex:
+        found = {text: redactor.marker("text", text, key) for text in _matches(call, named, raw)}
+    else:
+        found = {named: redactor.marker("text", named, key)}
+    short = [text for text in found if len(text.strip()) < erasure.SHORTEST]
+    if short and (named or len(short) == len(found)):
+        raise UsageError("a text of less than %d characters stands everywhere; name more of it" % erasure.SHORTEST)
+    if not found:
+        raise StoreError("%s holds %s" % (record.id, "nothing that the expression matches; correct it" if named else
+                                          "no secret that is found by itself; `--text -` asks for the text or reads stdin"))
+    return {text: mark for text, mark in found.items() if text not in short}
+
+
+def _named(call: Call) -> str:
+    """Return the text that was named, "" for none: asked for without echo, or from stdin."""
+    said = call.options.text
+    if said is None:
+        if call.options.regex:
+            raise UsageError("--regex says what --text is; give --text too")
+        return ""
+    if said != "-":
+        warn("the text stands in your shell's history now; `--text -` asks for it, or reads it from stdin")
+    elif sys.stdin.isatty():
+        from getpass import getpass
+
+        said = getpass("the text (it is not shown): ")
+    else:
+        said = read_stdin().rstrip("\r\n")
+    if not said:
+        raise UsageError("an empty text; --text - reads it from stdin")
+    return str(said)
+
+
+def _matches(call: Call, expression: str, raw: str) -> list[str]:
+    """Return what a regular expression matches in the record and in all others; raises UsageError."""
+    import re
+
+    try:
+        wanted = re.compile(expression)
+    except re.error as error:
+        raise UsageError("--regex: %s; see docs.python.org/library/re" % error) from None
+    texts = [raw, *(found.title + "\n" + found.body for found in call.store().each())]
+    if not wanted.search(raw):
+        return []
+    return sorted({match[0] for text in texts for match in wanted.finditer(text) if match[0].strip()})
+
+
+def _transcripts(call: Call, found: Finder) -> list[str]:
+    """Return the host's own transcripts of this workspace that hold a text."""
+    from memory.health import erasure
+    from memory.project import backfill
+
+    sessions = [one for one in backfill.sessions(call.env) if isinstance(one, backfill.Session)]
+    folders = {os.path.dirname(one.path).rpartition("/")[2] for one in backfill.chosen(sessions, call.place, call.env, 0.0)}
+    return erasure.transcripts(found, call.env, sorted(folders))
+
+
+def _held_lines(found: Finder, held: list[Holder]) -> list[str]:
+    return screen.table([[one.role, "%dx" % one.hits if one.hits else "name", _shown(found, one.path)]
+                           for one in held], "  ", (1,))
+
+
+def _shown(found: Finder, path: str) -> str:
+    """Write a path without the text, which may stand in it."""
+    return plaintext.one_line(found.cleaned(path.encode("utf-8", "surrogateescape")).decode("utf-8", "replace"))
+
+
+def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
+    return [{"path": _shown(found, one.path), "role": one.role, "hits": one.hits} for one in held]
+
+
+def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
+    more = ", --everywhere of the %s too" % plaintext.count(len(others), "other record") if others else ""
+    value = {"applied": False, "held": _holders_json(found, held)}
+    return call.answer(value, ["nothing was changed: --apply takes it out%s" % more])
+
+
+def _erased(call: Call, found: Finder, before: list[Holder], done: Erased, elsewhere: list[str]) -> int:
+    """Say what was done, what the proof found, and what stands beyond reach."""
+    from memory.health import erasure
+
+    for problem in done.problems:
+        warn(_shown(found, problem))
+    notes = ["the approval of %s held it and is gone: `dayleaf review`" % id for id in done.pending]
+    if any(call.place.shared and one.path.startswith(call.place.shared + "/") for one in before):
+        notes.append("git still has what was committed: `git filter-repo --replace-text FILE` rewrites it")
+    notes += ["Claude Code's own transcript holds it, and is left as it is: " + _shown(found, path) for path in elsewhere]
+    if elsewhere:
+        notes.append("`dayleaf import transcripts` would read it there again")
+    remedies = {erasure.DERIVED: "what is derived follows the records",
+                erasure.OTHER: "--everywhere takes it out of other records too",
+                erasure.SETTINGS: "settings are yours: edit the file", erasure.FOREIGN: "no file of dayleaf's: edit or delete it"}
+    lines = ["took it out of %s" % plaintext.count(done.changed, "file"), *("  " + note for note in notes),
+             "  backups that were made before still hold it",
+             "%d of %s hold it" % (len(done.held), plaintext.count(done.searched, "file")),
+             *_held_lines(found, done.held),
+             *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
+             "  searched: every byte and name below %s%s, %s/runtime apart" % (
+                 call.place.home, " and " + call.place.shared if files.is_folder(call.place.shared) else "", call.place.home),
+             "  for the text " + erasure.SEARCHED]
+    call.answer({"applied": True, "changed": done.changed, "pending": done.pending, "searched": done.searched,
+                 "held": _holders_json(found, done.held), "transcripts": [_shown(found, path) for path in elsewhere],
+                 "problems": [_shown(found, problem) for problem in done.problems]}, lines)
+    return 1 if done.held or done.problems else 0
+
+
+def eval(call: Call) -> int:
+    """Measure the rankers by golden queries, or draft such queries from the store; 1 where --strict and below the floor."""
+    return _draft(call) if call.options.template else _measure(call)
+
+
+def _draft(call: Call) -> int:
+    """Write a file of golden queries drafted from the store; nothing is overwritten."""
+    from memory.health import goldens
+
+    if len(call.words) > 1:
+        raise UsageError("eval --template wants one file at the most, not %d words" % len(call.words))
+    path = os.path.abspath(call.words[0]) if call.words else "%s/evals/%s" % (call.place.private, goldens.NAME)
+    if os.path.lexists(path):
+        raise StoreError("%s is there already; edit it, or name another file" % path)
+    with call.spinner("reading the records"):
+        drafts = goldens.draft(list(call.store().each()), call.store().cleaned)
+    if not drafts:
+        raise StoreError("no record to draft queries from; `dayleaf learn \"…\"` keeps the first")
+    try:
+        files.create(path, goldens.template(drafts).encode("utf-8", "replace"))
+    except OSError as error:
+        raise StoreError("%s: not written, %s; name another file" % (path, (error.strerror or "").lower())) from None
+    named = " " + shlex.quote(plaintext.one_line(path)) if call.words else ""
+    return call.answer({"path": path, "queries": len(drafts)}, [
+        "drafted %d quer%s: %s" % (len(drafts), "y" if len(drafts) == 1 else "ies", path),
+        "edit them to what you would ask, then `dayleaf eval%s`" % named])
+
+
+def _measure(call: Call) -> int:
+    from memory.health import goldens, measurements
+    from memory.terminal import reports
+
+    records, merged = _records(call), call.store().successors()
+    results = []
+    for path in _paths(call):
+        golden = goldens.read(path, call.now, clock.local_offset(call.now))
+        with call.spinner("asking") as spinner:
+            def told(ranker: str) -> None:
+                spinner.step = "asking %s" % ranker
+
+            found = measurements.measure(call.place, call.settings, call.env, golden, records, merged, call.now,
+                                     clock.local_offset(call.now), told)
+        results.append(_result(call, golden, found, records))
+    below = [fault for one in results for fault in one["below"]]
+    if call.options.strict and not any(one["floor"] for one in results):
+        raise UsageError("--strict wants a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`")
+    call.answer(results, reports.measured(results, call.style(), call.options.misses))
+    return 1 if call.options.strict and below else 0
+
+
+def _records(call: Call) -> list[Record]:
+    """Return the records of the workspace; raises StoreError where there is none."""
+    with call.spinner("reading the records"):
+        records = list(call.store().each())
+    if not records:
+        raise StoreError("no record here yet, so there is nothing to find; `dayleaf learn \"…\"` keeps the first")
+    return records
+
+
+def _paths(call: Call) -> list[str]:
+    """Return the files that the words name, else all of the private and the shared tier; raises StoreError without one."""
+    if call.words:
+        return [os.path.abspath(word) for word in call.words]
+    found = []
+    for folder in filter(None, (call.place.private, call.place.shared)):
+        root = folder + "/evals"
+        names = sorted(os.listdir(root)) if os.path.isdir(root) and files.inside(root, folder) else []
+        found += [root + "/" + name for name in names if name.endswith((".yaml", ".yml")) and name[0] != "."]
+    if not found:
+        raise StoreError("no golden queries yet; `dayleaf eval --template` drafts some from your records")
+    return found
+
+
+def _result(call: Call, golden: Set, found: Measured, records: Sequence[Record]) -> dict[str, Any]:
+    """Measure one file of golden queries, keep the run, and return the report."""
+    from memory.health import measurements
+
+    row = measurements.row(found, golden.path, call.settings, records, call.now)
+    before = measurements.last(call.place, golden.path)
+    measures = found.measures[found.main]
+    try:
+        measurements.keep(call.place, row)
+    except OSError:
+        found = found._replace(notes=(*found.notes, "the run could not be kept; the next one has nothing to compare with"))
+    misses = [{"query": one.id, "text": one.query.text, "missed": [id for id, rank in found.ranks[one.id].items() if not rank]}
+              for one in found.golden]
+    return {
+        "path": golden.path, "queries": len(found.golden), "leftOut": found.left_out, "gone": found.gone, "main": found.main,
+        "rankers": found.measures, "notes": found.notes, "misses": [one for one in misses if one["missed"]],
+        "floor": golden.floor, "below": [{"measure": name, "floor": least, "reached": measures[name]}
+                                         for name, least in golden.floor.items() if measures[name] < least],
+        "since": before.get("t", ""), "before": before.get("measures", {}).get(found.main, {}) if before else {},
+        "changed": measurements.changed(before, row) if before else [],
+        "moved": measurements.moved(before, row) if before else []}

@@ -1,0 +1,321 @@
+"""The verb import: what others keep, brought into the memory; their files are only read."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Callable, NamedTuple
+
+from memory.core import StoreError, UsageError, clock, config, files, layout, plaintext
+from memory.project import adoption, backfill, clientmemory, otherfiles, othernotes, trees
+from memory.project.intake import Piece, Result, bring
+from memory.project.otherfiles import Skip
+from memory.recall import timewords
+from memory.store import activeplan
+from memory.store.store import Store
+from memory.terminal import screen
+from memory.terminal.call import Call, author, indexed, tier_of, unknown_word, warn
+
+SHOWN = 12  # lines of skipped or vanished sources
+FEW = 16  # records up to which the index is told one by one; of more a comparison of all files is cheaper than a line each
+
+
+class Batch(NamedTuple):
+    """One pass: the origin's `from`, the tier of new records, how many pieces there are at least, the pieces, and which
+    paths' sources are all among them."""
+
+    from_: str
+    tier: str
+    size: int
+    pieces: Iterator[Piece | Skip]
+    covered: Callable[[str], bool]
+
+
+def import_(call: Call) -> int:
+    """Bring in a tree, a directory, what the client remembers, or past sessions."""
+    kind = call.words[0] if call.words else ""
+    if not kind:
+        raise UsageError("import wants to know what: one of " + ", ".join(KINDS))
+    if kind not in KINDS:
+        raise unknown_word("import", kind, KINDS)
+    for name, of in OPTIONS.items():
+        if getattr(call.options, name) and kind not in of:
+            raise UsageError("--%s is for import %s" % (name.removeprefix("tier_").replace("_", "-"), " and ".join(of)))
+    wanted = 1 if kind in ("tree", "dir") else 0
+    if len(call.words) - 1 != wanted:
+        raise UsageError("import %s wants %s" % (kind, "one directory, not %d" % (len(call.words) - 1) if wanted
+                                                 else "no more words; not '%s'" % plaintext.one_line(call.words[1])[:60]))
+    try:
+        return KINDS[kind](call)
+    except KeyboardInterrupt:
+        warn("interrupted; what was written stays, and the same command goes on")
+        raise
+
+
+def _tree(call: Call) -> int:
+    tier = tier_of(call)
+    tree = trees.look(otherfiles.folder(call.words[1], call.place))
+    result = _brought(call, [Batch(trees.FROM, tier, len(tree.found) + len(tree.skipped),
+                                   trees.pieces(tree, call.place, tier, call.now, author(call)),
+                                   _below(call, tree.root, tier))])
+    left = trees.beside(tree)
+    notes = ["left out %s%s beside docs/, scripts/, shared/ and unversioned/" % (
+        "more than " * (left == trees.COUNTED), plaintext.count(left, "file"))] if left else []
+    return _answer(call, "file", result, {"from": tree.root, "left_out": left}, [*notes, *_outside(call, tree.root, tier)])
+
+
+def _outside(call: Call, root: str, tier: str) -> list[str]:
+    """Return a note where shared records name a directory of this machine, else none."""
+    if tier != layout.SHARED or files.inside(root, call.place.root):
+        return []
+    return ["the directory is outside the repository: the paths in the shared records hold on this machine alone"]
+
+
+def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
+    """Return a test of whether a path, written as records of a tier write it, lies in a directory."""
+    base = "" if root == call.place.root else otherfiles.known_as(root, call.place, tier) + "/"
+    return lambda path: path.startswith(base) and (base != "" or path[:1] != "/")
+
+
+def _dir(call: Call) -> int:
+    tier = tier_of(call)
+    batches: list[Batch] = []
+    path = otherfiles.folder(call.words[1], call.place)
+    notes = _outside(call, path, tier)
+    active = activeplan.active(call.store().each(("plan",)))
+    origin = active[0].meta.get(otherfiles.ORIGIN) if active else None
+    known = {str(origin.get("path")) if isinstance(origin, dict) else "": one.id for one in active[:1]}
+    roots, linked = othernotes.roots(path)
+    batches.append(Batch(othernotes.FROM, tier, len(linked), iter(linked), lambda path: False))
+    for root in roots:
+        found, skipped = otherfiles.split(otherfiles.below(root.path, othernotes.wanted))
+        batches.append(Batch(othernotes.FROM, tier, len(found) + len(skipped), chain(skipped, othernotes.pieces(
+            root, found, call.place, tier, call.options.kind or "", author(call), known, call.now)),
+            _below(call, root.path, tier)))
+        if root.store:
+            notes.append("%s: a store of another tool, %s" % (root.shown, plaintext.count(len(found), "file")))
+    return _answer(call, "file", _brought(call, batches), {"from": path}, notes)
+
+
+def _claude_memory(call: Call) -> int:
+    if call.options.all and call.options.project:
+        raise UsageError("--all and --project exclude one another; use one")
+    batches, notes, results = [], [], Result()
+    for place in _places(call):
+        folder = clientmemory.memory_folder(place, call.env)
+        found, skipped = clientmemory.memories(folder)
+        rules, more = clientmemory.rule_files(place, call.env)
+        notes.append("%s: %s in its auto memory, %s" % (place.key, plaintext.count(len(found), "file"),
+                                                       plaintext.count(len(rules), "CLAUDE.md file")))
+        batches = [Batch(clientmemory.MEMORY, layout.PRIVATE, len(found) + len(skipped),
+                         chain(skipped, clientmemory.memory_pieces(found, place, layout.PRIVATE)), lambda path: True),
+                   Batch(clientmemory.RULES, layout.PRIVATE, len(rules) + len(more),
+                         chain(more, clientmemory.rule_pieces(rules, place, layout.PRIVATE)), lambda path: path[:1] != "/")]
+        if place.key == call.place.key and not call.options.project:
+            own, more = clientmemory.user_files(call.env)
+            notes.append("the user's own: " + plaintext.count(len(own), "CLAUDE.md file"))
+            batches.append(Batch(clientmemory.RULES, layout.GLOBAL, len(own) + len(more),
+                                 chain(more, clientmemory.rule_pieces(own, place, layout.GLOBAL)), lambda path: path[:1] == "/"))
+        _add(results, _brought(call, batches, place))
+    if results.new and not call.options.dry_run:
+        notes.append("they are candidates, since the client loads its files by itself: found by recall, pushed only once "
+                     "accepted (`dayleaf review`)")
+    return _answer(call, "section", results, {}, notes)
+
+
+def _places(call: Call) -> list[layout.Place]:
+    """Return the workspace of the call, and with --all every other one in which the client was started."""
+    found = {call.place.key: call.place}
+    if call.options.all:
+        known = {one.directory for one in backfill.sessions(call.env) if isinstance(one, backfill.Session)}
+        for directory in sorted(known):
+            if files.is_folder(directory):
+                place = layout.locate(call.env, directory)
+                place = place if call.options.dry_run else adoption.adopt(place, call.now)
+                found.setdefault(place.key, place)
+    return list(found.values())
+
+
+def _add(total: Result, more: Result) -> None:
+    for name in ("new", "changed", "same", "skipped", "gone", "troubled", "private"):
+        getattr(total, name).extend(getattr(more, name))
+
+
+def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None) -> Result:
+    """Bring in what the batches hold, under a lock, with a bar; then tell the index."""
+    place, total, done = place or call.place, Result(), 0
+    of = sum(batch.size for batch in batches)
+    with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
+        if not held:
+            raise StoreError("another import into this workspace is running; wait until it is done")
+        settings = call.settings if place is call.place else config.load(place.home, place.root, call.env)
+        changed: list[str] = []
+        store = Store(place, settings, call.now, changed.append)
+        try:
+            for batch in batches:
+                def told(number: int, before: int = done) -> None:
+                    spinner.step = "importing %s %d of %d" % (screen.bar(before + number, of), before + number, of)
+
+                result = bring(store, batch.pieces, batch.from_, batch.tier, call.options.dry_run, told, batch.covered)
+                done += result.done
+                _add(total, result)
+        finally:
+            spinner.step = "indexing"
+            indexed(place, call.now, changed, FEW)
+    return total
+
+
+def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: list[str]) -> int:
+    """Sum an import up."""
+    counts = {"new": len(result.new), "unchanged": len(result.same), "changed": len(result.changed),
+              "skipped": len(result.skipped)}
+    if result.private:
+        few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
+        notes = [*notes, "%s in the private tier since an earlier import, and nothing moved: `dayleaf forget --hard ID` for "
+                         "each and this import again put them where you say now (%s)" % (
+                             "1 stands" if len(result.private) == 1 else "%d stand" % len(result.private), few)]
+    lines = [plaintext.one_line(note) for note in notes]
+    lines.append("%s: %s%s" % (
+        plaintext.count(result.done, noun), ", ".join(f"{number:,} {name}" for name, number in counts.items()),
+        "; nothing was written (--dry-run)" if call.options.dry_run else ""))
+    lines += _first(result.skipped, lambda skip: "skipped %s: %s; %s" % skip)
+    troubled = len({path for path, _ in result.troubled})
+    lines += ["%s in the frontmatter:" % (
+        plaintext.count(troubled, "file") + (" has trouble" if troubled == 1 else " have trouble"))] if troubled else []
+    lines += _first(result.troubled, lambda one: "%s: %s" % one)
+    lines += _first(result.gone, lambda one: "gone: %s; its record stays, `dayleaf forget %s` archives it" % (one[1], one[0]))
+    value = {**more, "dry_run": call.options.dry_run, **counts, "skipped": [skip._asdict() for skip in result.skipped],
+             "troubled": [{"path": path, "problem": problem} for path, problem in result.troubled],
+             "gone": [{"id": id, "path": path} for id, path in result.gone],
+             "records": {"new": result.new, "changed": result.changed, "private": result.private}, "notes": notes}
+    return call.answer(value, lines)
+
+
+def _first(rows: list[Any], line: Callable[[Any], str]) -> list[str]:
+    """Return a line each of the first rows, and how many more there are."""
+    rest = len(rows) - SHOWN
+    return ["  " + plaintext.one_line(line(row)) for row in rows[:SHOWN]] + (
+        ["  … and %d more; --json lists them all" % rest] if rest > 0 else [])
+
+
+# ---- past sessions
+
+class Pace:
+    """How far the reading of transcripts is, and how long it will take; said where someone watches, by a spinner."""
+
+    def __init__(self, spinner: screen.Spinner, of: int, tick: Callable[[], float] = time.monotonic):
+        """Begin.  of: bytes in all.  tick: seconds of a clock that only goes on."""
+        self.spinner, self.of, self.tick = spinner, of, tick
+        self.began = tick()
+
+    def done(self, size: int, read: int) -> None:
+        """Say how far it is.  size: bytes dealt with.  read: those of them that took time."""
+        took = self.tick() - self.began
+        left = ", about %s left" % span(took / read * (self.of - size)) if read and took >= 1 and size < self.of else ""
+        self.spinner.step = "reading transcripts %s %d of %d MB%s" % (screen.bar(size, self.of), size >> 20, self.of >> 20, left)
+
+    @property
+    def took(self) -> float:
+        """Seconds since the beginning."""
+        return self.tick() - self.began
+
+
+def span(seconds: float) -> str:
+    """Say a length of time in words: seconds up to a minute and a half, then minutes."""
+    return "%d s" % max(1, round(seconds)) if seconds < 90 else "%d min" % round(seconds / 60)
+
+
+def _transcripts(call: Call) -> int:
+    """Write the checkpoints of past sessions."""
+    since = timewords.instant(call.options.since, call.now, clock.local_offset(call.now)) if call.options.since else 0.0
+    found = list(backfill.sessions(call.env))
+    unread = [one for one in found if isinstance(one, Skip)]
+    wanted = backfill.chosen([one for one in found if not isinstance(one, Skip)],
+                             None if call.options.all_projects else call.place, call.env, since)
+    with contextlib.ExitStack() as stack:
+        if not call.options.dry_run and not stack.enter_context(files.Lock(call.place.home + "/cache/transcripts.lock")):
+            raise StoreError("another import of transcripts is running; wait until it is done")
+        spinner = stack.enter_context(call.spinner("reading transcripts"))
+        told: list[backfill.Told] = []
+        pace = Pace(spinner, sum(session.size for session in wanted))
+        try:
+            told.extend(backfill.tell(wanted, call.env, call.now, call.options.dry_run, pace.done))
+        finally:
+            took, spinner.step = pace.took, "indexing"
+            _index_told(call, told)
+    return _answer_told(call, told, unread if call.options.all_projects else [], took)
+
+
+def _index_told(call: Call, told: Iterable[backfill.Told]) -> None:
+    changed: dict[str, tuple[layout.Place, list[str]]] = {}
+    for one in told:
+        if one.place is not None:
+            changed.setdefault(one.place.key, (one.place, []))[1].extend(one.written)
+    for place, names in changed.values():
+        indexed(place, call.now, names, FEW)
+
+
+def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took: float) -> int:
+    """Sum up what became of the sessions.  unread: transcripts that could not be read.  took: seconds."""
+    dry, skipped = call.options.dry_run, [one.skip for one in told if one.skip] + unread
+    records = [name for one in told for name in one.written]
+    made = [name for name in records if "/conversations/" not in name]
+    plan = backfill.Plan(*(sum(one.plan[at] for one in told) for at in (0, 1))) if dry else backfill.Plan(
+        len(made), len(records) - len(made))
+    live = [one for one in told if not (one.before or one.skip)]
+    old, new = [one for one in live if one.old], [one for one in live if not one.old and (one.written or any(one.plan))]
+    counts = {"new": len(new), "updated": len(old), "before": sum(one.before for one in told),
+              "without": len(live) - len(new) - len(old)}
+    lines = [_summed(counts, len(told) + len(unread), plan, len(skipped), dry)]
+    if dry:
+        lines += _cost(live, took, sum(plan))
+    lines += _gone([one.session.directory for one in told if one.gone])
+    lines += _first([one.skip for one in told if one.skip and not one.gone] + unread, lambda skip: "skipped %s: %s; %s" % skip)
+    if not told:
+        lines.append("no session of this workspace is left in %s; --all-projects takes those of every workspace" % (
+            plaintext.one_line(backfill.host(call.env)) + "/projects"))
+    value = {"dry_run": dry, "sessions": len(told) + len(unread), **counts, "checkpoints": made,
+             "conversations": [name for name in records if name not in made], "records": plan._asdict(),
+             "seconds": round(took, 1), "skipped": [skip._asdict() for skip in skipped]}
+    return call.answer(value, lines)
+
+
+def _summed(counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool) -> str:
+    """Return the line that says what became of how many sessions."""
+    would = "would be " if dry else ""
+    parts = [counts["new"] and "%d %stold" % (counts["new"], would),
+             counts["updated"] and "%d %sbrought up to date" % (counts["updated"], would),
+             counts["before"] and "told already: %d" % counts["before"],
+             counts["without"] and "%d without work worth keeping" % counts["without"],
+             skipped and "%d skipped" % skipped]
+    said = ", ".join(str(part) for part in parts if part)
+    records = ", ".join(plaintext.count(number, noun) for number, noun in zip(plan, ("checkpoint", "conversation")) if number)
+    return "; ".join(filter(None, [plaintext.count(sessions, "session") + (": " + said if said else ""),
+                                   records and records + (" would come" if dry else " written"),
+                                   "nothing was written (--dry-run)" if dry else ""]))
+
+
+def _cost(live: list[backfill.Told], took: float, records: int) -> list[str]:
+    """Return the line that says how long the import would take: as long as reading did, and the writing."""
+    size = sum(one.session.size for one in live) / 1e6
+    seconds = took + records * backfill.RECORD
+    return ["it would take about %s for %d MB%s" % (span(seconds), size, " (%s for 100 MB)" % span(
+        seconds * 100 / size) if size >= 1 else "")] if live else []
+
+
+def _gone(directories: list[str]) -> list[str]:
+    """Return the line that says which directories of sessions are gone, the ones of most sessions first."""
+    if not directories:
+        return []
+    few = sorted(set(directories), key=lambda one: (-directories.count(one), one))
+    return ["  skipped %s whose directory is gone (%s%s); make a directory again, even empty, and import again" % (
+        plaintext.count(len(directories), "session"), ", ".join(map(plaintext.one_line, few[:3])),
+        " and %d more" % (len(few) - 3) if len(few) > 3 else "")]
+
+
+KINDS: dict[str, Callable[[Call], int]] = {
+    "tree": _tree, "dir": _dir, "claude-memory": _claude_memory, "transcripts": _transcripts}
+OPTIONS = {"shared": ("tree", "dir"), "tier_global": ("tree", "dir"), "kind": ("dir",), "project": ("claude-memory",),
+           "all": ("claude-memory",), "since": ("transcripts",), "all_projects": ("transcripts",)}

@@ -1,0 +1,226 @@
+"""The verbs index and config, and redact as a filter of stdin."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any, Callable
+
+from memory.core import StoreError, UsageError, files, plaintext
+from memory.core.config import DEFAULTS, load
+from memory.health import figures
+from memory.index import builder
+from memory.terminal import reports, screen
+from memory.terminal.arguments import PROVIDERS
+from memory.terminal.call import Call, nearest, shown, to_json, unknown_word
+
+
+def index(call: Call) -> int:
+    """Build, refresh, verify, show or export the index."""
+    asked = [name for name in WORDS if getattr(call.options, name)] + call.words
+    if len(asked) != 1:
+        raise UsageError("index wants one of " + ", ".join(WORDS))
+    if asked[0] not in WORDS:
+        raise unknown_word("index", asked[0], WORDS)
+    return WORDS[asked[0]](call)
+
+
+def _build(call: Call) -> int:
+    with call.spinner("building the index") as spinner:
+        def told(done: int, of: int) -> None:
+            spinner.step = "building the index: %d of %d" % (done, of)
+
+        done = builder.build(call.place, call.now, told)
+    return _embed(call, done) if call.options.embeddings else _summary(call, done)
+
+
+def _embed(call: Call, done: Any) -> int:
+    """Bring the vectors of the workspaces asked for up to date, after the index; raises ProviderError, UsageError."""
+    from memory.index import embedder, vectors
+    from memory.recall import lookup, semantic
+
+    provider = embedder.from_settings(call.settings, call.options.vectors_by or "", call.env)
+    if provider is None:
+        raise UsageError("no provider of vectors is set: " + semantic.SET_UP)
+    out, lines = [], []
+    for place in lookup.workspaces(call.place, call.options.workspace or ""):
+        with call.spinner("embedding %s with %s" % (place.key, provider.label)):
+            made = vectors.update(place, provider, call.env, call.now)
+        out.append({"workspace": place.key, **made._asdict()})
+        lines.append("%s: another process is embedding it" % place.key if made.busy else
+                     "%s: %s embedded, %d kept, %d removed in %.1f s (%s)" % (
+                         place.key, plaintext.count(made.embedded, "chunk"), made.kept, made.removed, made.took, provider.label))
+    return call.answer({**done._asdict(), "vectors": out}, [*_said(done), *lines])
+
+
+def _refresh(call: Call) -> int:
+    with call.spinner("comparing the files with the index"):
+        return _summary(call, builder.refresh(call.place, call.now))
+
+
+def _summary(call: Call, done: Any) -> int:
+    return call.answer(done._asdict(), _said(done))
+
+
+def _said(done: Any) -> list[str]:
+    if done.busy:
+        return ["another process is building the index; its result serves this place too"]
+    said = "%s: %d added, %d changed, %d removed%s" % (
+        plaintext.count(done.records, "record"), done.added, done.changed, done.removed, "; built anew" if done.built else "")
+    return [said, *("skipped %s; `dayleaf doctor` says why" % name for name in done.skipped)]
+
+
+def _verify(call: Call) -> int:
+    with call.spinner("rebuilding aside"):
+        differences = builder.verify(call.place, call.now)
+    call.answer({"verified": not differences, "differences": differences},
+                differences or ["the index is what its files give, byte for byte apart from its time stamp"])
+    if differences:
+        raise StoreError("the index differs from its files; `dayleaf index refresh` mends it")
+    return 0
+
+
+def _index_status(call: Call) -> int:
+
+    with call.spinner("reading the records"):
+        value = figures.state(call.place, call.settings, call.now)
+    return call.answer({key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
+                       reports.index(value))
+
+
+def _export(call: Call) -> int:
+    from memory.hook import loader
+    from memory.index import topics
+
+    with call.spinner("reading the records"):
+        value = to_json(topics.export(call.place, call.now, loader.categories(call.settings["load.routes"])))
+    if not call.options.out:
+        print(value)
+        return 0
+    target = os.path.abspath(call.options.out)
+    try:
+        files.replace(target, (value + "\n").encode("utf-8", "replace"))
+    except OSError as error:
+        raise StoreError("%s: not written, %s" % (target, (error.strerror or "").lower())) from None
+    return call.answer({"out": target}, ["exported to " + target])
+
+
+WORDS: dict[str, Callable[[Call], int]] = {
+    "build": _build, "refresh": _refresh, "verify": _verify, "status": _index_status, "export": _export}
+
+
+def redact(call: Call) -> int:
+    """Take secrets out of text: stdin to stdout."""
+    from memory.store import redactor
+
+    if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
+        raise UsageError("redact reads stdin: `dayleaf redact - < FILE`")
+    allow, salt = call.settings["redact.allow"], call.place.key
+    if not call.options.batch:
+        sys.stdout.write(redactor.redact(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"), allow, salt).text)
+        return 0
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        row = batch_row(line, number, "text")
+        done = redactor.redact(row["text"], allow, salt)
+        print(to_json({"id": row.get("id"), "text": done.text, "found": [
+            {"kind": one.kind, "tag": one.tag, "count": one.count} for one in done.found]}), flush=True)
+    return 0
+
+
+def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
+    """Read one line of JSONL; raises UsageError, which names the line, where it is no object with a text under `key`."""
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except ValueError:
+        row = None
+    if not isinstance(row, dict) or not isinstance(row.get(key), str):
+        raise UsageError("stdin line %d: not {\"id\": …, \"%s\": \"…\"}" % (number, key))
+    return row
+
+
+CHOICES = {"recall.rerank": ("factor", "weighted", "none"), "distill.provider": PROVIDERS}
+
+
+def config(call: Call) -> int:
+    """List, get or set settings."""
+    words = call.words or ["list"]
+    sizes = {"list": 1, "get": 2, "set": 3, "unset": 2}
+    if words[0] not in sizes:
+        raise unknown_word("config", words[0], sizes, "use list, get, set or unset")
+    if len(words) != sizes[words[0]]:
+        raise UsageError("use `dayleaf config list`, `config get KEY`, `config set KEY VALUE` or `config unset KEY`")
+    if words[0] == "list":
+        rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in DEFAULTS]
+        return call.answer({key: {"value": call.settings[key], "source": source} for key, _, source in rows},
+                           [*screen.table(rows), *("! " + problem for problem in call.settings.problems)])
+    key = words[1]
+    if key not in DEFAULTS:
+        known = nearest(key, DEFAULTS, "`dayleaf config list` names them")
+        raise UsageError("unknown key '%s'; %s" % (shown(key), known))
+    if words[0] == "get":
+        return call.answer({"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
+                           [call.settings[key] if isinstance(call.settings[key], str) else to_json(call.settings[key])])
+    path, value = call.place.home + "/config.json", checked(key, words[2]) if words[0] == "set" else None
+    if value is not None or files.exists(path):
+        change_config(path, key, value, files.FILE_MODE)
+    call._settings = None
+    now, source = call.settings[key], call.settings.sources[key]
+    said = "%s = %s" % (key, to_json(now if value is None else value))
+    if source not in ("user", "default"):
+        said += " (%s)" % source if value is None else "; but the %s says %s" % (source, to_json(now))
+    return call.answer({"key": key, "value": now if value is None else value}, [said])
+
+
+def checked(key: str, said: str) -> Any:
+    """Read a setting's value from text; raises UsageError where it does not fit the key."""
+    value = load("", "", {"DAYLEAF_" + key.upper().replace(".", "_"): said})
+    if value.problems:  # "DAYLEAF_…: 'load.top' wants a number, such as 6": the words that a settings file gets
+        raise UsageError("%s, not '%s'%s" % (value.problems[0].partition(": ")[2], shown(said), (
+            "; write it as JSON: [\"a\",\"b\"]" if isinstance(DEFAULTS[key], list) else "")))
+    if key == "load.routes" and any(not isinstance(route, str) or ":" not in route[1:] for route in value[key]):
+        raise UsageError("load.routes wants a list like [\"payments: stripe invoice\"], not '%s'" % shown(said))
+    if key == "context.tags":
+        from memory.hook.contexttags import weighted
+
+        weighted(",".join(map(str, value[key])))
+    if key == "recall.without":
+        from memory.recall.rank import ADJUSTMENTS
+
+        for name in value[key]:
+            if name not in ADJUSTMENTS:
+                raise UsageError("recall.without wants a list of %s; %s" % (
+                    ", ".join(ADJUSTMENTS), nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name)))))
+    words = CHOICES.get(key)
+    if words and value[key] not in words:
+        raise UsageError("%s wants one of %s; %s" % (key, ", ".join(words), nearest(said, words, "not '%s'" % shown(said))))
+    return value[key]
+
+
+def change_config(path: str, key: str, value: Any, mode: int) -> None:
+    """Set a key of a settings file, or remove it (None); everything else stays.  Raises StoreError."""
+    try:
+        held = json.loads(files.read(path, 1 << 18).decode("utf-8-sig"))
+    except FileNotFoundError:
+        held = {}
+    except (OSError, ValueError):
+        held = None
+    if not isinstance(held, dict):
+        raise StoreError("%s: cannot be read as one JSON object; mend it by hand first" % path)
+    group, _, last = key.partition(".")
+    held.pop(key, None)
+    inner = held.get(group)
+    if isinstance(inner, dict):
+        inner.pop(last, None)
+        if value is not None:
+            inner[last] = value
+        elif not inner:
+            del held[group]
+    elif value is not None:
+        held[key] = value
+    try:
+        files.replace(path, (json.dumps(held, ensure_ascii=False, indent=2) + "\n").encode("utf-8"), mode)
+    except OSError as error:
+        raise StoreError("%s: not written, %s; check its permissions" % (path, (error.strerror or "").lower())) from None

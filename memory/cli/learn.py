@@ -1,0 +1,381 @@
+"""The verbs that write records: learn, checkpoint, forget, restore, edit, new; and the switches on and off."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from memory.cli import plan
+from memory.cli.index import change_config
+from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, plaintext, records
+from memory.core.records import Record, labels
+from memory.hook import receipts
+from memory.store import conversations, ledger
+from memory.store.reader import unknown
+from memory.store.redactor import strip_private
+from memory.store.store import Store
+from memory.terminal import screen
+from memory.terminal.call import Call, author, confirmed, first_clause, nearest, session_of, shown, tier_of, warn, written
+from memory.terminal.editor import KINDS, edited, in_editor, template
+
+TITLE = 60  # columns of a title
+
+
+def learn(call: Call) -> int:
+    """Keep a learning; one that is there already takes the tags."""
+    said = call.text().strip()
+    if not said:
+        raise UsageError("an empty learning; give it as an argument or on stdin")
+    tier = tier_of(call)
+    said = strip_private(said).strip()
+    if not said:
+        raise UsageError("nothing is left to keep: all of it is private")
+    title, store = call.options.title or first_clause(said), call.store()
+    there = store.same("learning", title, said, tier)
+    kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
+    call.indexed()
+    _warn_of_links(call, store, kept)
+    return written(call, kept, "already there" if there else "kept")
+
+
+def _learnt(call: Call, store: Store, title: str, said: str, tier: str) -> Record:
+    """Write a new learning with the tags, versions and title that the options give."""
+    extra = {"versions": call.options.version, "confidence": call.options.confidence}
+    return store.add("learning", title, said + "\n", tier=tier, tags=call.options.tag or (), session=session_of(call),
+                     source=call.options.source or author(call), extra={key: value for key, value in extra.items() if value})
+
+
+def _joined(call: Call, store: Store, there: Record) -> Record:
+    """Add the tags, versions and confidence of the options to a learning that is there."""
+    new = {"tags": _union(there.tags, call.options.tag), "versions": _union(there.versions, call.options.version),
+           "confidence": call.options.confidence or there.confidence}
+    old = {"tags": [*there.tags], "versions": [*there.versions], "confidence": there.confidence}
+    changes = {key: value for key, value in new.items() if value != old[key]}
+    return store.edit(there.name, changes) if changes else there
+
+
+def _union(there: Iterable[str], more: Iterable[str] | None) -> list[str]:
+    return list(labels([*there, *(more or ())]))
+
+
+def checkpoint(call: Call) -> int:
+    """Write a checkpoint: of a note, or of a session's work where there is none."""
+    from memory.capture import byhand
+
+    said = call.text()
+    if said.strip():
+        if not strip_private(said).strip():
+            raise UsageError("nothing is left to keep: all of it is private")
+        store = call.store()
+        kept = byhand.note(store, call.place, said, call.options.tag or (), session_of(call), call.now)
+        _warn_of_links(call, store, kept)
+    else:
+        kept = _of_session(call)
+    call.indexed()
+    return written(call, kept, "written")
+
+
+def _warn_of_links(call: Call, store: Store, kept: Record) -> None:
+    """Say of the `[[targets]]` in a text that is kept which ones are no record."""
+    from memory.recall import relations
+
+    said = records.wiki_links(kept.body)
+    if not said:
+        return
+    names, away = relations.Names(map(relations.node, store.each()), store.successors()), relations.called_away(store.left())
+    lost = []
+    for target in (target for target in said if not names.find(target)):
+        gone, near = relations.gone_to(target, away), names.nearest(target, relations.node(kept))
+        lost.append("[[%s]] is %s" % (shown(target), "archived: `dayleaf restore %s`" % gone if gone else "no record" + (
+            " (did you mean %s '%s'?)" % (near.id, shown(near.title)) if near else "")))
+    if lost:
+        warn("kept, but %s" % ", ".join(lost))
+
+
+def _of_session(call: Call) -> Record:
+    """Capture the running session from its transcript."""
+    session = session_of(call)
+    if not session:
+        raise UsageError("nothing to write; give a note, or --session ID")
+    path = transcript_of(call, session)
+    if not path:
+        raise StoreError("no transcript of session %s is known; give a note instead" % session)
+    name = capture_now(call, session, path)
+    if not name:
+        raise StoreError("nothing new in session %s since its last checkpoint; give a note to write one" % session)
+    return call.store().read(name)
+
+
+def transcript_of(call: Call, session: str) -> str:
+    """Return the path of a session's transcript, as the option or its receipts name it; "" where none is known."""
+    from memory.session import transcript
+
+    known = receipts.read(call.place.receipts(session)) if files.exists(call.place.receipts(session)) else []
+    named = [row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")]
+    return transcript.trusted(call.options.transcript or (named or [""])[-1], call.env)
+
+
+def capture_now(call: Call, session: str, path: str) -> str:
+    """Write down what a session has done since its last checkpoint; returns the checkpoint's name, "" where nothing is new."""
+    from memory.capture import stretches
+
+    return stretches.capture(call.place, call.settings, call.env, call.now, session, path, "manual",
+                           on_change=call.changed.append)
+
+
+def forget(call: Call) -> int:
+    """Move a record, or all that tells of a session, to the archive, or remove it with --hard."""
+    if call.options.session:
+        if call.words:
+            raise UsageError("forget wants one ID or --session, not both")
+        return _forget_session(call, call.options.session)
+    id = call.one("ID")
+    if call.options.hard:
+        return _forget_hard(call, id)
+    store = call.store()
+    found = store.find(id)
+    _mark_forgotten(call, found)
+    away = store.archive(found.name, call.options.reason or "forgotten")
+    call.indexed()
+    ledger.moved(call.place)
+    stays, note = _staying(store, [found])
+    return call.answer({"id": found.id, "from": found.name, "to": away, "stays": stays},
+                       ["archived %s  %s" % (found.id, plaintext.one_line(found.title)),
+                        "  `dayleaf restore %s` brings it back" % found.id, *note])
+
+
+def _mark_forgotten(call: Call, found: Record) -> None:
+    """Write down whose conversation goes, so that a session that goes on does not write it again."""
+    if found.kind == conversations.KIND and found.meta.get("session"):
+        conversations.forget(call.place, str(found.meta["session"]), found.id, call.now)
+
+
+def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]]:
+    """Return (ids, what is said) of the records that still tell of the session whose record was forgotten."""
+    session = str(gone[0].meta.get("session") or "") if gone[0].kind in layout.DATED else ""
+    stays = [record for record in conversations.of_session(store, session) if record.id not in {one.id for one in gone}]
+    talks = sum(record.kind == conversations.KIND for record in stays)
+    counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
+    said = [plaintext.count(number, kind) for number, kind in counts if number]
+    note = ["  %s of its session stay%s; `dayleaf forget --session %s` takes all" % (
+        " and ".join(said), "s" * (len(stays) == 1), session)] if stays else []
+    return [record.id for record in stays], note
+
+
+def _forget_hard(call: Call, id: str) -> int:
+    """Remove a record for good: its file, all cached digests, and its words in the index."""
+    store = call.store()
+    note = []
+    try:
+        found = store.find(id)
+    except StoreError as unknown:
+        try:
+            found = store.find_archived(id)
+        except StoreError:
+            raise unknown from None
+        note.append("  the archive's log still has the name of its file: %s" % found.name)
+    title = plaintext.one_line(found.title)
+    if not call.options.yes and not confirmed("remove %s '%s' for good? type yes: " % (found.id, title)):
+        raise UsageError("%s stays; --hard wants a yes on a terminal, or --yes" % found.id)
+    _mark_forgotten(call, found)
+    digests = _removed(call, store, [found])
+    if found.tier == layout.SHARED:
+        note.append("  git still has it where it was committed")
+    stays, more = _staying(store, [found])
+    return call.answer({"id": found.id, "removed": found.name, "bytes": found.size, "digests": digests, "stays": stays},
+                       ["removed %s  %s" % (found.id, title), "  %s, %s; %s; the index was built anew" % (
+                           call.place.path(found.name), plaintext.count(found.size, "byte"),
+                           plaintext.count(digests, "cached digest") + " removed"), *note, *more])
+
+
+def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
+    """Remove records for good and return how many cached digests went with them."""
+    from memory.distill import cache
+    from memory.index import builder
+
+    # Before the files: killed in between, their words stand nowhere that a second run, which finds no record, would not look.
+    digests = cache.prune(cache.folder_of(call.place.cache), None)
+    builder.discard(call.place)
+    for record in gone:
+        store.remove(record.name)
+    with call.spinner("building the index"):
+        builder.build(call.place, call.now)
+    ledger.moved(call.place)
+    return digests
+
+
+def _forget_session(call: Call, start: str) -> int:
+    """Show what tells of a session, and archive it, or remove it with --hard, once a person has said yes."""
+    store, hard = call.store(), bool(call.options.hard)
+    found = conversations.told(store, start, hard)
+    if not found.records:
+        raise StoreError(unknown("session", start, found.ids, found.known, "`dayleaf recall --kind checkpoint` lists some"))
+    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.clip(plaintext.one_line(one.title), TITLE)]
+                          for one in found.records])
+    of = "%s of session %s" % (plaintext.count(len(found.records), "record"), plaintext.one_line(found.session))
+    if not call.options.yes:
+        if not call.options.json or sys.stderr.isatty():
+            print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
+        lines = []
+        if not confirmed("%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")):
+            raise UsageError("all of it stays; --session wants a yes on a terminal, or --yes")
+    talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
+    conversations.forget(call.place, found.session, talk, call.now)
+    if hard:
+        _removed(call, store, found.records)
+    else:
+        for record in found.records:
+            store.archive(record.name, call.options.reason or "session forgotten")
+        call.indexed()
+        ledger.moved(call.place)
+    ids, left = [record.id for record in found.records], [record.id for record in found.others]
+    note = ["  %s that came of it stay%s: %s%s" % (plaintext.count(len(left), "record"), "s" * (len(left) == 1),
+                                                    ", ".join(left[:5]), ", …" * (len(left) > 5))] if left else []
+    done = "removed" if hard else "archived"
+    return call.answer({"session": found.session, done: ids, "stays": left}, [
+        *lines, "%s %s" % (done, of), *note, "  the client's own transcript of it is not touched"])
+
+
+def restore(call: Call) -> int:
+    """Bring a record back from the archive."""
+    found = call.store().restore(call.one("ID"))
+    call.indexed()
+    ledger.moved(call.place)
+    return written(call, found, "restored")
+
+
+def edit(call: Call) -> int:
+    """Open a record in $VISUAL or $EDITOR."""
+    from memory.recall.lookup import find_one
+
+    found = find_one(call.place, call.settings, call.one("ID"))
+    changed = edited(call, found)
+    if changed is None:
+        return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
+    call.indexed()
+    return written(call, changed, "changed")
+
+
+def on(call: Call) -> int:
+    """Switch the pushes of a session or a project on."""
+    return _switch(call, True)
+
+
+def off(call: Call) -> int:
+    """Switch the pushes of a session or a project off."""
+    return _switch(call, False)
+
+
+def _switch(call: Call, on: bool) -> int:
+    if call.options.project:
+        if not call.place.shared:
+            raise UsageError("no project here; cd into one")
+        path = call.place.shared + "/config.json"
+        change_config(path, "load.enabled", None if on else False, 0o644)
+        return call.answer({"project": call.place.root, "config": path, "enabled": on}, [
+            "dayleaf pushes %s in this project (%s)" % ("again" if on else "nothing more", path)])
+    session = _switched(call, on)
+    if session:
+        receipts.write(call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb})
+        said = "dayleaf pushes %s in session %s" % ("again" if on else "nothing more", session)
+    else:
+        said = "no session of this workspace is off"
+    if on and not call.settings["load.enabled"]:
+        said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
+    return call.answer({"session": session, "enabled": on}, [said])
+
+
+def _switched(call: Call, on: bool) -> str:
+    """Return the session to switch: the one that is named or runs this, else the newest; `on` takes the newest that is off.
+
+    Returns "" where none is off; raises UsageError where none has run.
+    """
+    from memory.health import accounts
+
+    ran, named = accounts.sessions_of(call.place), session_of(call)
+    if call.options.session and named != call.env.get("CLAUDE_CODE_SESSION_ID") and named not in ran:
+        raise UsageError("no session '%s' here; %s" % (
+            shown(call.options.session), "the newest is " + ran[0] if ran else "none has run in this workspace"))
+    if not named and not ran:
+        raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
+    if named or not on:
+        return named or ran[0]
+    return next((session for session in ran if receipts.session(call.place.receipts(session)).off), "")
+
+
+_OWN = ("id", "kind", "title", "source")  # keys that are not taken over as they were written
+
+
+def new(call: Call) -> int:
+    """Open a template in $VISUAL or $EDITOR and keep what comes back; nothing where it is unchanged or empty."""
+    kind = call.words[0] if call.words else ""
+    if kind not in KINDS:
+        raise UsageError("new wants a kind%s; %s" % (
+            ", not '%s'" % shown(kind) if kind else "", nearest(kind, KINDS, "use one of " + ", ".join(KINDS))))
+    tier = _tier(call, kind)
+    if kind == "plan":
+        plan.standing(call, call.store())
+    before = template(kind, plaintext.one_line(" ".join(call.words[1:])))
+    copy, text = _opened(call, kind, before)
+    after = in_editor(call, copy)
+    if after is None or after == before or not _filled(after):
+        if copy != call.options.from_file:
+            files.remove(copy)
+        return call.answer(None, ["nothing was written" + ("; %s stays" % copy if copy == call.options.from_file else "")])
+    try:
+        kept = _kept(call, kind, tier, copy, after)
+    except (StoreError, UsageError) as error:
+        raise StoreError("%s; your text is kept, `dayleaf new %s --from '%s'` opens it again" % (error, kind, copy)) from None
+    call.indexed()
+    if text is None or copy.startswith(call.place.cache + "/"):
+        files.remove(copy)
+    return written(call, kept, "kept")
+
+
+def _tier(call: Call, kind: str) -> str:
+    if call.options.tier_global and kind == "plan":
+        raise UsageError("a plan belongs to one workspace; leave --global out")
+    if call.options.replace and kind != "plan":
+        raise UsageError("--replace is for a plan")
+    return tier_of(call)
+
+
+def _opened(call: Call, kind: str, before: bytes) -> tuple[str, bytes | None]:
+    """Return (the file to be edited, what --from gave it or None); a kept text is edited where it is."""
+    given = call.options.from_file
+    try:
+        text = files.read(given, 64 << 20) if given else None
+    except OSError as error:
+        why = (error.strerror or "unreadable").lower()
+        raise UsageError("%s: %s; give the file that holds the text" % (given, why)) from None
+    if given and given.startswith(call.place.cache + "/"):
+        return given, text
+    copy = "%s/new-%s-%s.md" % (call.place.cache, kind, clock.iso(call.now).replace(":", ""))
+    files.replace(copy, before if text is None else text)
+    return copy, text
+
+
+def _filled(data: bytes) -> bool:
+    """Tell whether a title or a text stands in a file."""
+    page = frontmatter.parse(data)
+    return bool(page.body.strip() or str(page.meta.get("title") or "").strip())
+
+
+def _kept(call: Call, kind: str, tier: str, copy: str, data: bytes) -> Record:
+    """Check a text and write it as a record; raises StoreError, which names the line, where something is wrong."""
+    from memory.health import recordfaults
+
+    store = call.store()
+    name = "%s/%s/new.md" % (tier, layout.FOLDERS[kind])
+    linked = recordfaults.known(store, store.each())
+    faults = recordfaults.one(name, data, copy, call.place, call.settings, linked, secrets=False)
+    errors = [fault for fault in faults if fault.is_error]
+    if errors:
+        more = " (and %d more)" % (len(errors) - 1) if errors[1:] else ""
+        raise StoreError("line %d: %s; %s%s" % (errors[0].line, errors[0].what, errors[0].remedy, more))
+    found, meta = records.from_bytes(name, data, call.now), frontmatter.parse(data).meta
+    extra: dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN and value}
+    if found.kind == "plan":
+        return plan.made(call, found.title, found.body, tier, extra)
+    return store.add(found.kind, found.title, found.body, tier=tier, source=call.options.source or author(call), extra=extra)

@@ -1,0 +1,335 @@
+"""The command line: the table of verbs, and what becomes of their errors.
+
+Exit status: 0, also where nothing was found; 1 for what went wrong and is said in one line; 2 for words that are off;
+3 for a fault of dayleaf's own, whose trace is in `<home>/log/bug-<time>.txt`; 130 and 141 after an interrupt or a closed
+pipe.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import importlib
+import keyword
+import os
+import sys
+from collections.abc import Sequence
+
+from memory import __version__
+from memory.core import DayleafError, UsageError, clock, files, layout
+from memory.terminal import screen
+from memory.terminal.arguments import (
+    KINDS,
+    PROVIDERS,
+    TYPES,
+    choice,
+    flag,
+    kinds,
+    opt,
+    parser,
+    read_call,
+    real,
+    versions,
+    whole,
+)
+from memory.terminal.call import Verb, closest, shown, warn
+
+INDEX = ("build", "refresh", "verify", "status", "export")
+RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|run"
+FORMATS = ("text", "mermaid", "json")
+MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
+CONFIDENCES = ("low", "medium", "high")
+SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember": "learn", "links": "link"}
+FORM = 20  # columns of a verb with its words that the list of all verbs has room for
+GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
+          ("Find", "show expand fix how blame friction standup load why graph"),
+          ("Know", "rule review resource link new edit harvest feedback import"),
+          ("Look after it", "status stats audit eval check upkeep undo forget restore backup redact"),
+          ("The machine", "doctor config index on off workspace"))  # and whatever stands nowhere else
+# The machine's doing, not a fault of ours.
+DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO,
+          errno.EMFILE, errno.ENFILE, errno.EXDEV)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status.
+
+    argv: the words after the program's name; the process's own where None.
+    """
+    env, now = files.environ(), clock.now()
+    _streams()
+    try:
+        status = run(list(sys.argv[1:] if argv is None else argv), env, now)
+        sys.stdout.flush()
+        return status
+    except DayleafError as error:
+        return _failed(str(error), error.status)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the interpreter flushes stdout once more at its end
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in DENIED:
+            return _failed("%s: %s; check the disk and its permissions" % (error.filename or "the output", error.strerror), 1)
+        return _failed(_bug(env, now), 3)
+
+
+def _streams() -> None:
+    """Make the standard streams UTF-8 whatever the locale, and give closed ones somewhere to lead."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  (it lives as long as the process)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="replace")
+
+
+def run(argv: list[str], env: dict[str, str], now: float) -> int:
+    """Find the verb, read its options and run it; raises UsageError for words that are off."""
+    if argv[:1] == ["help"] and argv[1:] and argv[1] in VERBS:
+        argv = [argv[1], "--help"]
+    if not argv or argv[0] in ("help", "--help", "-h"):
+        print(_help())
+        return 0
+    if argv[0] in ("--version", "-V", "version"):
+        print("dayleaf " + __version__)
+        return 0
+    name = argv[0]
+    if name not in VERBS:
+        raise UsageError("unknown command '%s'; %s" % (shown(name), _meant(name)))
+    if any(word in ("--help", "-h") for word in argv[1:argv.index("--") if "--" in argv else None]):
+        print(parser(name, VERBS[name]).format_help(), end="")
+        return 0
+    call = read_call(name, VERBS[name], argv[1:], env, now)
+    call.require(VERBS[name].options)
+    module = importlib.import_module("memory.cli." + VERBS[name].module)  # this verb's alone: the others cost each command 10 ms
+    status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
+    return status
+
+
+def _meant(name: str) -> str:
+    """Suggest a verb for a word that is none; never `forget`, which a person must mean."""
+    if name in INDEX:
+        return "did you mean 'index %s'?" % name
+    found = name if name in SAID_FOR else closest(name, [*(verb for verb in VERBS if verb != "forget"), *SAID_FOR])
+    return "did you mean '%s'?" % SAID_FOR.get(found, found) if found else "`dayleaf help` lists them"
+
+
+def _failed(message: str, status: int) -> int:
+    try:
+        sys.stdout.flush()
+    except OSError:  # a closed pipe, a full disk: the interpreter would try once more at its end, and say so at length
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    warn(message)
+    return status
+
+
+def _bug(env: dict[str, str], now: float) -> str:
+    """Write the trace of an unexpected error beside the other logs and return the line that names it."""
+    import traceback
+
+    kind, error, _ = sys.exc_info()
+    said = "a fault of dayleaf's own (%s)" % (kind.__name__ if kind else "")
+    trace = "dayleaf %s, Python %s\n%s" % (__version__, sys.version.split()[0], traceback.format_exc())
+    try:
+        path = "%s/log/bug-%s.txt" % (layout.home(env), clock.iso(now).replace(":", ""))
+        files.replace(path, trace.encode("utf-8", "replace"))
+    except (OSError, DayleafError):
+        return "%s: %s; the trace could not be kept" % (said, error)
+    return "%s; its trace is in %s, please report it" % (said, path)
+
+
+def _help() -> str:
+    from shutil import get_terminal_size
+
+    columns, listed = max(40, get_terminal_size().columns), {name for _, names in GROUPS for name in names.split()}
+    lines = ["dayleaf: a memory for Claude Code that its user owns.", "", "usage: dayleaf COMMAND [words] [options]"]
+    for heading, names in GROUPS:
+        more = [name for name in VERBS if name not in listed] if heading == GROUPS[-1][0] else []
+        lines += ["", heading + ":"]
+        for name in [*names.split(), *more]:
+            row = "  " + screen.pad(_form(name), FORM) + "  " + VERBS[name].purpose
+            lines += screen.folded(row, columns, FORM + 4)
+    last = "`dayleaf COMMAND --help` lists a command's words and options; all take --json."
+    return "\n".join([*lines, "", *screen.folded(last, columns, 0)])
+
+
+def _form(name: str) -> str:
+    """Return a verb with its words, or without them where they are many."""
+    words = VERBS[name].words
+    return (name + " " + words if len(name + words) < FORM else name + " …").rstrip()
+
+
+SESSION = opt("--session", metavar="ID", help="the session")
+TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
+WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
+SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
+TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
+FILTERS = (
+    opt("--since", metavar="WHEN", help="not before: 3d, 2h, a date, `yesterday`"),
+    opt("--days", type=whole, metavar="N", help="the last N days"),
+    opt("--from", dest="from_", metavar="DATE", help="not before this date"),
+    opt("--to", metavar="DATE", help="not after this date"),
+    opt("--kind", type=kinds, action="append", metavar="KIND", help=", ".join(KINDS)),
+    opt("--tag", action="append", metavar="TAG", help="with this tag (repeatable)"),
+    opt("--topic", metavar="TOPIC", help="on this topic"),
+    opt("--file", metavar="PATH", help="that names this file"),
+    opt("--branch", metavar="BRANCH", help="from this branch"),
+    opt("--session", metavar="ID", help="from this session"),
+    opt("--version", action="append", type=versions, metavar="V", help="for this version (repeatable), or `unversioned`"),
+    WORKSPACE,
+    opt("--context-tags", metavar="TAGS", help="\"reviewer,jira-api=1.5\" beside the project's; `none`: no other"),
+    flag("--semantic", help="with vectors, where they are set up"),
+    flag("--lexical", help="without vectors"),
+    opt("--limit", type=whole, metavar="N", help="at most N hits"),
+    opt("--min-score", type=real, metavar="X", help="no hit below this score"),
+    flag("--explain", help="print the parts of every score"),
+)
+PAST = (opt("--limit", type=whole, metavar="N", help="show at most N"),
+        opt("--since", metavar="WHEN", help="sessions not before: 3d, 2h, a date, `yesterday`"), WORKSPACE)
+VECTORS_BY = opt("--provider", dest="vectors_by", metavar="COMMAND", help="a local command that makes vectors, or `minilm`")
+SECTIONS = (
+    opt("--section", metavar="S", help="only the section under this heading, or of this number"),
+    flag("--outline", help="the numbered sections"),
+    flag("--next", help="the section after --section"), flag("--previous", help="the one before"))
+VERBS: dict[str, Verb] = {
+    "recall": Verb("recall", "[QUERY]", "search the memory", (
+        *FILTERS, VECTORS_BY, opt("--type", type=choice(TYPES), help="resources alone: " + ", ".join(TYPES)),
+        flag("--no-links", help="without what the hits are linked with"),
+        flag("--batch", help="JSONL queries on stdin"))),
+    "show": Verb("show", "ID[#TURN]", "print one record, or one turn of a conversation", SECTIONS),
+    "expand": Verb("show", "ID[#TURN]", "print the part of the transcript behind a checkpoint or a turn", (
+        opt("--limit", type=whole, metavar="N", help="the last N entries (100)"), flag("--full", help="long results whole"))),
+    "fix": Verb("recall", "ERROR|-", "show what was done after this error before", PAST, True),
+    "how": Verb("recall", "TOOL [VERB]", "show the invocations of a tool that worked here", PAST),
+    "blame": Verb("recall", "PATH", "show which sessions touched a file, and what was decided", PAST),
+    "friction": Verb("recall", "", "show the errors that several sessions ran into", PAST),
+    "distill": Verb("distill", "QUESTION", "answer from the records in a few bullets", (
+        *FILTERS, opt("--max-tokens", type=whole, metavar="N", help="tokens of the answer, 50 or more; 500 without it"),
+        opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
+        flag("--save", help="keep the answer as a learning"), flag("--no-cache", help="ask anew"))),
+    "harvest": Verb("harvest", "[list|review|accept ID…|reject ID…]", "propose learnings from the checkpoints", (
+        opt("--since", metavar="WHEN", help="checkpoints not before: 7d, a date, `yesterday`"),
+        opt("--session", metavar="ID", help="checkpoints of this session"),
+        opt("--limit", type=whole, metavar="N", help="at most N candidates (10)"),
+        opt("--provider", type=choice(MODELS), help="ask a model: %s" % ", ".join(MODELS)),
+        flag("--dry-run", help="show them, write nothing"))),
+    "learn": Verb("learn", "TEXT|-", "keep a learning", (
+        TAG, opt("--version", action="append", type=versions, metavar="V", help="a version it holds for (repeatable)"),
+        opt("--title", metavar="T", help="its title; else its first sentence"),
+        opt("--confidence", type=choice(CONFIDENCES), help=", ".join(CONFIDENCES)),
+        flag("--global", dest="tier_global", help="for every project"), flag("--shared", help="in the repository"),
+        opt("--source", type=choice(("human", "agent")), help="whose it is"), SESSION), True),
+    "checkpoint": Verb("learn", "[NOTE|-]", "write down what was done", (TAG, SESSION, TRANSCRIPT), True),
+    "handoff": Verb("tell", "[NOTE|-]", "leave a note for the next session", (
+        flag("--show", help="print the one that stands"), flag("--clear", help="show it no more"), SESSION,
+        TRANSCRIPT, SOURCE), True),
+    "standup": Verb("tell", "[WHEN]", "tell what was done since a time", (
+        opt("--since", metavar="WHEN", help="not before: 1d (the default), 2h, a date, `Friday`"), WORKSPACE)),
+    "plan": Verb("plan", "[TEXT|-|list|show|update|step N|done|drop]", "say what is to be done, and tick it off", (
+        flag("--shared", help="new: in the repository"), flag("--replace", help="new: drop the plan that is active"),
+        opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),
+        flag("--append", help="update: add to the text"), flag("--undo", help="step N: open it again"),
+        opt("--reason", metavar="WHY", help="drop: why"), SESSION, SOURCE), True),
+    "load": Verb("recall", "PROMPT", "show what a prompt would get", (
+        flag("--explain", help="every candidate with its reason"),
+        opt("--mode", default="", metavar="MODE", help="the permission mode"))),
+    "why": Verb("recall", "[SESSION|PROMPT_ID|last]", "show what was put into which prompt", (SESSION,)),
+    "on": Verb("learn", "", "push again", (SESSION, flag("--project", help="for everyone in this project"))),
+    "off": Verb("learn", "", "push nothing more", (SESSION, flag("--project", help="for everyone in this project"))),
+    "status": Verb("audit", "", "show paths, counts, freshness, settings"),
+    "doctor": Verb("audit", "", "check everything, one verdict a line", (
+        flag("--fix", help="mend what is safe: permissions, leftovers, the index; no record"),)),
+    "check": Verb("audit", "[FILE…]", "say what is wrong in record files", (
+        flag("--staged", help="only secrets in what git would commit of .dayleaf"),)),
+    "stats": Verb("audit", "", "count and draw records, pushes, times, uses, model calls", (
+        opt("--since", metavar="WHEN", help="what happened since: 7d, a date, `Monday`"),
+        WORKSPACE, flag("--ascii", help="charts without block characters"), flag("--spend", help="what models cost"))),
+    "eval": Verb("audit", "[FILE…]", "measure recall by your own questions", (
+        flag("--template", help="draft such questions from your records, in FILE"),
+        flag("--strict", help="status 1 below the floor that the file names"),
+        flag("--misses", help="list what was not found"))),
+    "index": Verb("index", "|".join(INDEX), "build, refresh, verify, show or export the index", (
+        *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
+        flag("--embeddings", help="build: vectors too"), VECTORS_BY,
+        opt("--workspace", metavar="NAME", help="build --embeddings: another workspace, or `all`"),
+        opt("--out", metavar="FILE", help="where to export to"))),
+    "feedback": Verb("show", "ID up|down [WHY]", "say that a record helped or misled", (
+        opt("--why", metavar="WHY", help="kept in the record itself"), SESSION), True),
+    "forget": Verb("learn", "ID", "move a record to the archive", (
+        opt("--session", metavar="ID", help="all that tells of a session: its checkpoints and conversation"),
+        flag("--hard", help="remove it for good"), flag("--yes", help="without asking"),
+        opt("--reason", metavar="WHY", help="for the archive's log"))),
+    "restore": Verb("upkeep", "ID|FILE", "bring a record back from the archive, or everything from a backup", (
+        opt("--into", metavar="DIR", help="FILE: into this empty directory, as a home of its own"),
+        flag("--merge", help="FILE: beside what is there, which stays"),
+        flag("--replace", help="FILE, with --merge: files that differ too; the old ones go to the archive"),
+        flag("--trust", help="FILE: its approvals, commands and redaction switches too, in a terminal"),
+        opt("--identity", metavar="KEYFILE", help="FILE: it is encrypted to this age or SSH key"),
+        flag("--dry-run", help="FILE: say what would be written"))),
+    "backup": Verb("upkeep", "[FILE]", "keep everything in one file", (
+        opt("--workspace", metavar="NAME", help="only this workspace and its receipts"),
+        flag("--shared", help="the repository's .dayleaf too"),
+        flag("--here", help="although FILE lies in a git work tree"),
+        opt("--age", metavar="RECIPIENT", help="encrypt it to this key: age1…, or a line of an SSH key's .pub"))),
+    "upkeep": Verb("upkeep", "", "merge what says the same, archive what is old", (
+        flag("--apply", help="do it; without it the plan is printed"),
+        opt("--only", type=choice(("expiry", "duplicates")), metavar="WAY", help="expiry or duplicates alone"),
+        flag("--contradictions", help="list learnings and rules that cannot both hold"),
+        flag("--clock-is-right", help="expire although clock and records are far apart"))),
+    "undo": Verb("upkeep", "", "take the last upkeep back"),
+    "audit": Verb("audit", "[SECTION…]", "say what should not stand as it does, and what mends it", (
+        WORKSPACE, flag("--strict", help="status 1 where anything is found"))),
+    "new": Verb("learn", "rule|learning|resource|plan [TITLE]", "write a record in $EDITOR", (
+        flag("--shared", help="in the repository"), flag("--global", dest="tier_global", help="for every project"),
+        flag("--replace", help="plan: drop the plan that is active"),
+        opt("--from", dest="from_file", metavar="FILE", help="begin with this text"), SESSION, SOURCE)),
+    "import": Verb("imports", "tree|dir|claude-memory|transcripts [DIR]", "bring in what others keep, and past sessions", (
+        flag("--dry-run", help="say what would be done, write nothing"),
+        flag("--shared", help="tree, dir: in the repository"),
+        flag("--global", dest="tier_global", help="tree, dir: for every project"),
+        opt("--kind", type=choice([kind for kind in KINDS if kind != "conversation"]),
+            help="dir: of files that do not say theirs (learning)"),
+        flag("--project", help="claude-memory: without the user's own CLAUDE.md"),
+        flag("--all", help="claude-memory: of every project"),
+        opt("--since", metavar="WHEN", help="transcripts: sessions that ended later: 7d, a date"),
+        flag("--all-projects", help="transcripts: of every workspace"))),
+    "edit": Verb("learn", "ID", "open a record in $EDITOR"),
+    "rule": Verb("rule", "suggest|list|review|approve|reject|edit", "suggest rules, list them, decide on them", (
+        opt("--rationale", metavar="WHY", help="suggest: why it holds (required)"),
+        opt("--body", metavar="TEXT", help="suggest: what it says at length, or `-` for stdin"),
+        opt("--title", metavar="T", help="suggest: its title, in place of words"), TAG,
+        opt("--link", action="append", metavar="ID", help="suggest: a record it belongs to (repeatable)"),
+        flag("--global", dest="tier_global", help="suggest: for every project"),
+        flag("--shared", help="suggest: in the repository"),
+        flag("--pending", help="list: only those that wait for a decision"))),
+    "review": Verb("rule", "", "decide on the rules, scripts and candidates that wait"),
+    "resource": Verb("resource", RESOURCE, "keep documents and scripts, show and run them", (
+        opt("--path", metavar="PATH", help="add, update: the file"),
+        opt("--type", type=choice(TYPES), help="add, list, search: doc, script, or of these two both; add guesses it"),
+        opt("--title", metavar="T", help="add, update: its title"),
+        flag("--shared", help="add: in the repository"), flag("--global", dest="tier_global", help="add: for every project"),
+        flag("--text", help="add, update, refresh: take it as text whatever it holds"),
+        flag("--stale", help="list: only what has changed or is gone"), *SECTIONS,
+        flag("--all", help="refresh: every one"), flag("--force", help="refresh, update: replace a text edited by hand"),
+        opt("--reason", metavar="WHY", help="delete: for the archive's log"),
+        opt("--timeout", type=whole, metavar="S", help="run: seconds it may take (60)"),
+        opt("--cwd", metavar="DIR", help="run: where it stands; else the project's root"),
+        flag("--stdin", help="run: give it this stdin; else it reads nothing"),
+        flag("--dry-run", help="run: say what would run"), *FILTERS, VECTORS_BY)),
+    "link": Verb("link", "FROM [RELATION] TO, or ID", "link two records, or list a record's links", (
+        flag("--remove", help="take the link away"),)),
+    "graph": Verb("link", "[ID]", "draw the links of a record, or of all", (
+        opt("--depth", type=whole, metavar="N", help="with an ID: at most N steps from it (2)"),
+        opt("--format", type=choice(FORMATS), help=", ".join(FORMATS)),
+        flag("--dangling", help="only links that lead nowhere"),
+        WORKSPACE)),
+    "redact": Verb("audit", "ID|-", "take a text out of everything that is kept, or secrets out of stdin", (
+        opt("--text", metavar="TEXT", help="ID: this text, `-` to be asked for it or for stdin; else the secrets that are found"),
+        flag("--regex", help="ID: --text is a regular expression"),
+        flag("--everywhere", help="ID: out of other records too"), flag("--apply", help="ID: do it without asking"),
+        flag("--batch", help="-: JSONL {id, text}"))),
+    "config": Verb("index", "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
+    "workspace": Verb("recall", "[claim]", "name the workspace and its tiers, or believe the one that `.git` claims"),
+}

@@ -1,0 +1,254 @@
+"""The verbs that read: recall; fix, how, blame and friction; load, why, workspace."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+from memory.core import DayleafError, UsageError, clock, layout
+from memory.store import authority
+from memory.terminal import results, screen
+from memory.terminal.call import Call, confirmed, need_person, session_of, unknown_word, warn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from memory.core.records import Record
+    from memory.knowledge.history import Read
+    from memory.recall.hit import Found
+    from memory.recall.question import Query
+    from memory.recall.semantic import Semantic
+
+
+def recall(call: Call) -> int:
+    """Search the memory."""
+    from memory.recall import batch, hit
+
+    words = " ".join(call.words)
+    if call.options.batch:
+        offset = clock.local_offset(call.now)
+        for line in batch.batch(sys.stdin, call.place, call.settings, call.now, offset, _query(call, words, None),
+                                 semantic=_semantic(call)):
+            print(line)
+        return 0
+    found = found_by(call, words, call.options.limit, not call.options.no_links)
+    if call.options.hook:
+        print(results.for_model(found, words))
+    else:
+        call.answer(hit.found_json(found, words),
+                    results.hits(found, words, call.place.key, call.style(), call.options.explain))
+    freshen(call, found.stale or found.rescan)
+    reread(call, {each.record.name: each.record for each in found.hits if each.workspace == call.place.key}.values())
+    return 0
+
+
+def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> Found:
+    """Return what a call's words and filters find (hit.Found), at most `limit` hits; None means the setting's number.
+
+    links: with what the hits are linked with.
+    """
+    from memory.recall import search
+
+    with call.spinner("searching"):
+        query = _query(call, words, limit)
+        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call),
+                             links=links)
+
+
+def _semantic(call: Call) -> Semantic:
+    from memory.recall.semantic import Semantic
+
+    return Semantic(call.settings, getattr(call.options, "vectors_by", "") or "", call.env)
+
+
+def _query(call: Call, words: str, limit: int | None) -> Query:
+    """Turn the filters into what recall asks for; raises UsageError."""
+    from memory.recall import question
+
+    o = call.options
+    given = {"query": words or None, "since": o.since, "days": o.days, "from": o.from_, "to": o.to, "kind": o.kind,
+             "type": getattr(o, "type", None),
+             "tag": o.tag, "topic": o.topic, "file": o.file, "branch": o.branch, "session": o.session,
+             "version": o.version, "workspace": o.workspace, "context-tags": o.context_tags,
+             "semantic": o.semantic or None, "lexical": o.lexical or None, "limit": limit, "min-score": o.min_score}
+    return question.options(given, call.now, clock.local_offset(call.now))
+
+
+def freshen(call: Call, stale: bool) -> None:
+    """Start a refresh that outlives this process, after the answer."""
+    if not stale:
+        return
+    import subprocess
+
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    try:
+        sys.stdout.flush()
+        subprocess.Popen([sys.executable, "-I", root, "index", "refresh"], cwd=call.place.project, env=call.env,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                         start_new_session=True)
+    except OSError as error:
+        warn("no refresh could be started (%s); `dayleaf index refresh` does" % error.strerror)
+
+
+def reread(call: Call, found: Iterable[Record]) -> list[Record]:
+    """Read the scripts among records of this workspace again where they have changed, and return the records as they are then."""
+    from memory.project import material
+
+    store, out = None, []
+    for record in found:
+        if record.kind == "resource":
+            store = store or call.store()
+            try:
+                record = material.renewed(store, record)
+            except DayleafError as error:
+                warn("%s was not read again: %s" % (record.id, error))
+        out.append(record)
+    call.indexed()
+    return out
+
+
+def fix(call: Call) -> int:
+    """Show what was done after an error; where nothing like it failed, the records that are nearest."""
+    from memory.knowledge import remedies
+    from memory.recall import hit
+    from memory.terminal import pastlines
+
+    error = call.text().strip()
+    if not error:
+        raise UsageError("fix wants the text of an error, as words or on stdin")
+    words = remedies.telling_words(error)
+    past = _past(call, error, lambda body: any(word in body for word in words))
+    answer = remedies.fix(past.sessions, error)
+    limit = call.options.limit or 5
+    lines = pastlines.fixed(answer, limit, call.style(), clock.local_offset(call.now))
+    value = remedies.to_json(answer, call.place, limit)
+    if not answer.met and not answer.nearest:
+        from memory.recall import question, search
+
+        query = question.Query(error[:2000], _since(call), workspace=call.options.workspace or "", limit=3)
+        found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
+        value["nearest"] = hit.found_json(found, error)["hits"]
+        lines += pastlines.nearest(found.hits, error, call.style())
+    return call.answer({**value, "notes": past.notes}, [*lines, *past.notes])
+
+
+def how(call: Call) -> int:
+    """Show the invocations of a tool that worked."""
+    from memory.knowledge import history, practice
+    from memory.terminal import pastlines
+
+    tool = " ".join(call.words).strip()
+    if not tool:
+        raise UsageError("how wants a tool, such as `gh` or \"go test\"")
+    past = _past(call, tool, history.holds_words(tool.rstrip("0123456789.")), every=True)
+    found = practice.how(past.sessions, tool, call.now)
+    limit = call.options.limit or 10
+    value = {"tool": tool, "forms": [practice.shape_json(shape) for shape in found[:limit]],
+             "left_out": max(0, len(found) - limit), "notes": past.notes}
+    return call.answer(value, [*pastlines.invocations(found, tool, limit, call.style(), call.now), *past.notes])
+
+
+def blame(call: Call) -> int:
+    """Show which sessions touched or discussed a file."""
+    from memory.knowledge import history
+    from memory.terminal import pastlines
+
+    path = call.one("PATH")
+    name = path.replace("\\", "/").strip("/").rpartition("/")[2]
+    if not name:
+        raise UsageError("blame wants the path of a file, or the end of one")
+    past = _past(call, name, history.holds_words(name), every=True)
+    found = history.blame(past.sessions, path)
+    limit = call.options.limit or 10
+    return call.answer({"path": path, "sessions": [history.touch_json(touch, call.place) for touch in found[:limit]],
+                        "left_out": max(0, len(found) - limit), "notes": past.notes},
+                       [*pastlines.touched(found, path, limit, call.style(), clock.local_offset(call.now)), *past.notes])
+
+
+def friction(call: Call) -> int:
+    """Show the failures that three sessions and more ran into."""
+    from memory.knowledge.practice import gather, project_files, proposal, to_json
+    from memory.terminal import pastlines
+
+    if call.words:
+        raise UsageError("friction wants no words; `dayleaf fix \"ERROR\"` asks about one error")
+    past = _past(call, "", lambda body: "✗" in body)
+    known = project_files(call.place)
+    met = [(wall, proposal(call.place, wall, known)) for wall in gather(past.sessions, known)]
+    limit = call.options.limit or 10
+    return call.answer({"walls": [to_json(wall, proposed, call.place) for wall, proposed in met[:limit]],
+                        "left_out": max(0, len(met) - limit), "notes": past.notes},
+                       [*pastlines.walls(met, limit, call.style(), clock.local_offset(call.now)), *past.notes])
+
+
+def _past(call: Call, words: str, holds: Callable[[str], bool], every: bool = False) -> Read:
+    """Read the sessions that may answer; raises UsageError for an unknown workspace or time."""
+    from memory.knowledge import history
+
+    wanted = history.Wanted(holds, words, every, call.options.workspace or "", _since(call))
+    with call.spinner("reading the sessions"):
+        return history.read(call.place, call.settings, wanted, call.now)
+
+
+def _since(call: Call) -> float | None:
+    from memory.recall import timewords
+
+    since = call.options.since
+    return timewords.instant(since, call.now, clock.local_offset(call.now)) if since else None
+
+
+def load(call: Call) -> int:
+    """Show what a prompt would get."""
+    from memory.health import accounts
+    from memory.project import manifests
+    from memory.terminal import pushes
+
+    with contextlib.suppress(OSError):  # as the start of that new session would
+        manifests.remember(call.place, call.settings)
+    value = accounts.load(call.place, call.settings, call.text().strip(), call.options.mode)
+    return call.answer(value, pushes.loaded(value, call.options.explain))
+
+
+def why(call: Call) -> int:
+    """Show what was put into which prompt."""
+    from memory.health import accounts
+    from memory.terminal import pushes
+
+    if len(call.words) > 1:
+        raise UsageError("why wants one SESSION or PROMPT_ID, not %d words" % len(call.words))
+    word = call.words[0].strip() if call.words else ""
+    value = accounts.report(call.place, "" if word == "session" else "last" if word == "prompt" else word,
+                       session_of(call) if word != "last" else "")
+    return call.answer(value, pushes.pushed(value, call.now))
+
+
+def workspace(call: Call) -> int:
+    """Name the workspace and its tiers; `claim` says for good that this directory's is the one which its `.git` names."""
+    if call.words == ["claim"]:
+        return _claim(call)
+    if call.words:
+        raise unknown_word("workspace", call.words[0], ["claim"])
+    place = call.place
+    tiers = {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()}
+    claimed = {"claimed": place.claimed} if place.claimed else {}
+    told = [["claimed", place.claimed + "; `dayleaf workspace claim` believes it"]] if claimed else []
+    rows = [["workspace", place.key], *told, ["root", place.root],
+            *([name, folder] for name, folder in tiers.items()), ["cache", place.cache]]
+    return call.answer({"workspace": place.key, **claimed, "root": place.root, "tiers": tiers, "cache": place.cache},
+                       screen.table(rows))
+
+
+def _claim(call: Call) -> int:
+    """Ask once whether this directory is of the workspace that it claims; raises UsageError where nobody is at a terminal."""
+    from memory.project import adoption
+
+    place, done = call.place, []
+    if place.claimed:
+        need_person(call, authority.DECIDED["workspace"], "workspace claim")
+        if confirmed("%s says it is %s; show and write the private memory of that project here? type yes: " % (
+                place.root, place.claimed)):
+            done = [adoption.believe(place, "person", call.now).key]
+    return call.answer({"claimed": done}, ["this directory is %s's now" % key for key in done] or [
+        "nothing was decided on" if place.claimed else "this directory is %s's already" % place.key])

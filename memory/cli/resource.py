@@ -1,0 +1,332 @@
+"""The verb resource: documents and scripts, kept, read again, approved and run."""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import sys
+from typing import Any, Callable
+
+from memory.cli import recall, rule, show
+from memory.core import DayleafError, StoreError, UsageError, boundary, files, layout, plaintext
+from memory.core.records import READ_LIMIT, Record
+from memory.knowledge import approvalstate, scripts
+from memory.knowledge.scripts import Order
+from memory.project import material, otherfiles
+from memory.recall.hit import record_json
+from memory.terminal import screen
+from memory.terminal.call import Call, author, shown, tier_of, unknown_word, warn, written
+
+
+def resource(call: Call) -> int:
+    """Keep documents and scripts, list, show, refresh and search them, or run a script that a person approved."""
+    word = call.words[0] if call.words else "list"
+    if word not in WORDS:
+        raise unknown_word("resource", word, WORDS)
+    run, allowed = WORDS[word]
+    for name, value in vars(call.options).items():
+        if value and name not in allowed and name not in ("json", "hook", "args_from_stdin"):
+            fit = sorted(other for other, (_, names) in WORDS.items() if name in names)
+            raise UsageError("resource %s takes no --%s%s" % (
+                word, name.replace("tier_", "").replace("_by", "").replace("_", "-").rstrip("-"),
+                ": that is for %s" % ", ".join("`resource %s`" % other for other in fit[:3]) if fit else ""))
+    return run(call, call.words[1:])
+
+
+# ---- adding and changing
+
+def _add(call: Call, words: list[str]) -> int:
+    """Keep a file: a document with its text, a script with its leading comment."""
+    o = call.options
+    if o.path and words or len(words) > 1:
+        raise UsageError("resource add wants one path: `dayleaf resource add --path PATH`")
+    tier, store = tier_of(call), call.store()
+    source = _source(call, o.path or (words[0] if words else ""), tier)
+    there = material.there(store, source.path, tier)
+    if there:
+        return _already(call, there)
+    if o.type == "both":
+        raise UsageError("a resource is a doc or a script; `--type both` is for list and search")
+    kind = o.type or material.guessed(source)
+    extra = {"versions": _versions(call)}
+    with call.spinner("keeping %s" % plaintext.one_line(source.path)):
+        kept = material.add(store, source, kind, tier, (o.title or "").strip(), bool(o.text), {
+            "tags": o.tag or (), "source": author(call), "extra": {key: value for key, value in extra.items() if value}})
+        call.indexed()
+    if kept.size > READ_LIMIT:
+        warn("%s: all of it is kept, but only its first 1 MiB is found and shown; split the file" % kept.id)
+    return _said(call, kept, "kept")
+
+
+def _already(call: Call, there: Record) -> int:
+    state = material.state(there, call.place)
+    way = "`dayleaf resource %s` reads it again" % ("refresh " + there.id) if state.word == material.STALE else \
+        "`dayleaf resource update %s` changes what it says" % there.id
+    return call.answer({**record_json(there), "path": call.place.path(there.name), "type": material.type_of(there)}, [
+        "already there %s  %s" % (there.id, plaintext.one_line(there.title)), "  " + way])
+
+
+def _source(call: Call, said: str, tier: str) -> material.Source:
+    """Read the file that a person names, from where they stand; raises UsageError, StoreError."""
+    if not said or "\0" in said:
+        raise UsageError("resource %s wants --path, a file's" % call.words[0])
+    if tier == layout.SHARED and not call.place.shared:
+        raise UsageError("no repository here to share it in; cd into one")
+    real = files.real(os.path.abspath(said))
+    root = call.place.root.rstrip("/") + "/"
+    material.allowed(real, tier, call.place, os.path.abspath(said).replace("\\", "/").startswith(root))
+    return material.read(real)
+
+
+def _versions(call: Call) -> list[str]:
+    """Return the versions that are given; raises UsageError."""
+    given = [one.strip() for said in call.options.version or () for one in said.split(",")]
+    if not all(given):
+        raise UsageError("an empty version; give one such as v2.1, or `unversioned`")
+    if "unversioned" in given and len(set(given)) > 1:
+        raise UsageError("--version unversioned excludes other versions")
+    return list(dict.fromkeys(given))
+
+
+def _said(call: Call, kept: Record, done: str) -> int:
+    """Say what was written, and for a script whether it is approved."""
+    if call.options.json:
+        return call.answer({**record_json(kept), "path": call.place.path(kept.name), "type": material.type_of(kept),
+                            "source_path": material.path_of(kept), "source_ref": kept.meta.get("source_ref") or "",
+                            "hindrance": _hindrance(call, kept)}, [])
+    written(call, kept, done)
+    if material.type_of(kept) == "script" and not call.options.hook:
+        state = _standing(call, kept).state
+        hindrance = _hindrance(call, kept)
+        way = ": `dayleaf resource approve %s` in a terminal of your own lets it run" % kept.id if state == "pending" else ""
+        way = ", and nobody can approve it yet: " + plaintext.one_line(hindrance) if hindrance else way
+        print("  a script, %s%s" % (state, way))
+    return 0
+
+
+def _hindrance(call: Call, record: Record) -> str:
+    """Say what keeps a script from being approved, "" for nothing, a doc, or a file that is gone."""
+    source = material.state(record, call.place).source if material.type_of(record) == "script" else None
+    return approvalstate.script_hindrance(source) if source else ""
+
+
+def _standing(call: Call, record: Record) -> Any:
+    return approvalstate.script_standings([record], call.place)[0]
+
+
+def _one(call: Call, words: list[str]) -> Record:
+    return rule.named(call.store(), rule.SCRIPT, call.words[0], words, one=True)[0]
+
+
+def _update(call: Call, words: list[str]) -> int:
+    """Change a resource's title, tags or versions, or the file that it describes."""
+    found, store, o = _one(call, words), call.store(), call.options
+    changes = {"title": o.title and plaintext.one_line(o.title), "versions": _versions(call), "tags": o.tag}
+    changes = {key: value for key, value in changes.items() if value}
+    if not changes and not o.path:
+        raise UsageError("resource update wants --title, --version, --tag or --path; `dayleaf resource refresh %s` "
+                         "reads it again" % found.id)
+    if o.path:
+        source = _source(call, o.path, found.tier)
+        other = material.there(store, source.path, found.tier)
+        if other and other.name != found.name:
+            raise UsageError("%s is of this file already; `dayleaf resource delete` one of the two" % other.id)
+        _unless_edited(call, found)
+        found = material.rewrite(store, found, source, bool(o.text))
+    if changes:
+        found = store.edit(found.name, changes)
+    call.indexed()
+    return _said(call, found, "changed")
+
+
+def _unless_edited(call: Call, found: Record) -> None:
+    """Refuse to replace the text that a person wrote into a doc; raises UsageError."""
+    if material.type_of(found) == "doc" and not call.options.force and material.by_hand(call.store(), found):
+        raise UsageError("%s: its text was edited by hand, a new snapshot replaces it; say --force" % found.id)
+
+
+def _delete(call: Call, words: list[str]) -> int:
+    """Move a resource to the archive; the file that it describes stays."""
+    found = _one(call, words)
+    away = call.store().archive(found.name, call.options.reason or "deleted")
+    call.indexed()
+    return call.answer({"id": found.id, "from": found.name, "to": away}, [
+        "archived %s  %s" % (found.id, plaintext.one_line(found.title)),
+        "  %s stays; `dayleaf restore %s` brings the record back" % (
+            plaintext.one_line(material.path_of(found)) or "its file", found.id)])
+
+
+# ---- refreshing
+
+def _refresh(call: Call, words: list[str]) -> int:
+    """Read resources again, and say what has changed."""
+    store = call.store()
+    if bool(words) == bool(call.options.all):
+        raise UsageError("resource refresh wants an ID or --all; `dayleaf resource list --stale` lists what has changed")
+    found = list(store.each(("resource",))) if call.options.all else rule.named(store, rule.SCRIPT, "refresh", words)
+    rows, failed = [], 0
+    for record in found:
+        try:
+            said = _refreshed(call, record)
+        except (StoreError, UsageError) as error:
+            if len(found) == 1:
+                raise
+            warn(str(error))
+            said, failed = "left as it is", failed + 1
+        rows.append((record, said))
+    call.indexed()
+    lines = ["%s %s  %s" % (said, record.id, plaintext.one_line(record.title)) for record, said in rows]
+    call.answer([{"id": record.id, "result": said} for record, said in rows], lines or ["no resources here"])
+    return 1 if failed else 0
+
+
+def _refreshed(call: Call, record: Record) -> str:
+    """Read one resource again where its file has changed; returns what was done, raises StoreError, UsageError."""
+    state = material.state(record, call.place)
+    if state.source is None:
+        raise StoreError(state.why)
+    then, now = record.meta.get("source_ref") or "", otherfiles.commit_of(state.source.path)
+    if then and now and then != now:
+        warn("%s is of commit %s, the checkout is at %s: what you get is of that" % (record.id, then, now))
+    if state.word == material.FRESH and then == now:
+        return "unchanged"
+    if state.word == material.FRESH:
+        call.store().edit(record.name, {"source_ref": now or None})
+        return "unchanged"
+    _unless_edited(call, record)
+    material.rewrite(call.store(), record, state.source, bool(call.options.text))
+    return "refreshed"
+
+
+def _reindex(call: Call, words: list[str]) -> int:
+    """Put resources into the index anew, scripts as they are now."""
+    from memory.index import builder
+
+    store = call.store()
+    found = rule.named(store, rule.SCRIPT, "reindex", words) if words else list(store.each(("resource",)))
+    found = recall.reread(call, found)
+    done = builder.refresh(call.place, call.now, names=[record.name for record in found])
+    return call.answer({"indexed": [record.id for record in found], "records": done.records, "busy": done.busy}, [
+        "another process is building the index; its result holds them too" if done.busy else
+        "%s put into the index anew" % plaintext.count(len(found), "resource")])
+
+
+# ---- reading
+
+def _list(call: Call, words: list[str]) -> int:
+    """List resources, each fresh, stale or gone against its file; a script also with its approval."""
+    if words:
+        raise UsageError("resource list takes no more words, not '%s'" % shown(words[0]))
+    wanted, rows = call.options.type, []
+    found = [one for one in call.store().each(("resource",)) if wanted in (None, "both", material.type_of(one))]
+    for record in recall.reread(call, found):
+        state = material.state(record, call.place)
+        if not call.options.stale or state.word != material.FRESH:
+            standing = next(iter(approvalstate.script_standings([record], call.place)), None)
+            rows.append((record, state, standing.state if standing else ""))
+    cells = [[plaintext.one_line(cell) for cell in (
+        record.id, material.type_of(record), state.word, standing, record.title, ", ".join(record.versions),
+        material.path_of(record))] for record, state, standing in rows]
+    return call.answer([{**record_json(record), "type": material.type_of(record), "state": state.word, "why": state.why,
+                         "approval": standing, "source_path": material.path_of(record),
+                         "source_ref": record.meta.get("source_ref") or ""} for record, state, standing in rows],
+                       screen.table(cells) or ["no resource is stale" if call.options.stale else
+                                                 "no resources here; `dayleaf resource add --path PATH` keeps one"])
+
+
+def _show(call: Call, words: list[str]) -> int:
+    """Print a resource, its outline, or one section, as `dayleaf show` does."""
+    if len(words) != 1:
+        raise UsageError("resource show wants one ID; `dayleaf resource list` names them")
+    call.words = words
+    try:
+        return show.show(call)
+    except StoreError as error:
+        way = "`dayleaf resource list` names the resources"
+        raise StoreError(str(error).replace("`dayleaf recall` lists them", way)) from None
+
+
+def _search(call: Call, words: list[str]) -> int:
+    """Recall among the resources."""
+    call.words, call.options.kind, call.options.batch, call.options.no_links = words, ["resource"], False, True
+    return recall.recall(call)
+
+
+# ---- running
+
+def _run(call: Call, words: list[str]) -> int:
+    """Run a script that a person approved, exactly as it was approved, and return its status."""
+    if call.env.get(boundary.NESTED) or call.options.hook:
+        raise UsageError("no script runs inside a hook or a model that dayleaf started; run it in a shell")
+    if not words:
+        raise UsageError("resource run wants an ID: `dayleaf resource run ID -- ARGS`")
+    seconds = call.options.timeout or scripts.SECONDS
+    if seconds > scripts.MOST_SECONDS:
+        raise UsageError("--timeout is at most %d seconds, a day" % scripts.MOST_SECONDS)
+    found = _one(call, words[:1])
+    told = scripts.order(found, call.place, words[1:], call.env, _folder(call))
+    lines = _announced(told)
+    if call.options.dry_run:
+        return call.answer({**_order_json(told), "seconds": seconds}, [
+            *lines, "  environment: " + ", ".join(sorted(told.env)), "  nothing was run" + (told.waits and "; it " + told.waits)])
+    if told.approved:
+        _renew(call, found)
+        sys.stderr.write("\n".join(lines) + "\n")
+        sys.stderr.flush()
+    return _ran(call, told, seconds)
+
+
+def _renew(call: Call, found: Record) -> None:
+    """Index the script as it is now; what runs does not depend on it."""
+    try:
+        recall.reread(call, [found])
+    except (OSError, DayleafError) as error:
+        warn(str(error))
+
+
+def _ran(call: Call, told: Order, seconds: float) -> int:
+    """Run what was announced; with --json what it prints comes with its status at the end."""
+    from memory.knowledge import scripts
+    from memory.terminal.printer import Printer
+
+    out, err = (io.StringIO(), io.StringIO()) if call.options.json else (sys.stdout, sys.stderr)
+    with Printer(out, err) as printer:
+        status, in_time = scripts.run(told, call.place.cache, seconds, bool(call.options.stdin), printer.tell)
+    if isinstance(out, io.StringIO) and isinstance(err, io.StringIO):
+        call.answer({**_order_json(told), "status": status, "in_time": in_time, "stdout": out.getvalue(),
+                     "stderr": err.getvalue()}, [])
+    if not in_time:
+        warn("%s was ended after %d seconds; --timeout allows more" % (told.id, seconds))
+    return status
+
+
+def _folder(call: Call) -> str:
+    folder = os.path.abspath(call.options.cwd) if call.options.cwd else call.place.root
+    if not files.is_folder(folder):
+        raise UsageError("--cwd: %s is no directory" % plaintext.one_line(folder))
+    return folder
+
+
+def _announced(told: Order) -> list[str]:
+    """Say what is about to run."""
+    return ["dayleaf: %s runs a private copy of %s" % (told.id, plaintext.one_line(plaintext.visible(told.path))),
+            "  argv: " + plaintext.visible(shlex.join(told.argv(told.path))).replace("\n", "\\n"),
+            "  sha256: " + told.checksum, "  in: " + plaintext.one_line(plaintext.visible(told.cwd))]
+
+
+def _order_json(told: Order) -> dict[str, Any]:
+    return {"id": told.id, "script": told.path, "sha256": told.checksum, "argv": told.argv(told.path), "cwd": told.cwd,
+            "environment": sorted(told.env), "approved": told.approved, "waits": told.waits}
+
+
+SEARCH = ("since", "days", "from_", "to", "kind", "type", "tag", "topic", "file", "branch", "session", "version", "workspace",
+          "context_tags", "semantic", "lexical", "limit", "min_score", "explain", "vectors_by")
+WORDS: dict[str, tuple[Callable[[Call, list[str]], int], tuple[str, ...]]] = {
+    "add": (_add, ("type", "path", "title", "version", "tag", "tier_global", "shared", "text")),
+    "list": (_list, ("stale", "type")), "show": (_show, ("section", "outline", "next", "previous")),
+    "refresh": (_refresh, ("all", "force", "text")), "update": (_update, ("title", "version", "tag", "path", "force", "text")),
+    "delete": (_delete, ("reason",)), "search": (_search, SEARCH), "reindex": (_reindex, ()),
+    "approve": (lambda call, words: rule.each(call, rule.SCRIPT, "approve", words), ()),
+    "reject": (lambda call, words: rule.each(call, rule.SCRIPT, "reject", words), ()),
+    "run": (_run, ("timeout", "dry_run", "cwd", "stdin"))}

@@ -1,0 +1,310 @@
+"""The verbs that show one record, or one turn of a conversation: show, expand."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from typing import Any
+
+from memory.cli.recall import reread
+from memory.core import IndexFault, StoreError, UsageError, clock, files, layout, plaintext
+from memory.store import ledger
+from memory.terminal import screen
+from memory.terminal.call import Call, nearest, session_of, shown, unknown_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.layout import Place
+    from memory.core.records import Record
+    from memory.recall.hit import Turn
+
+ENTRIES = 100  # of a transcript that are printed where --limit names no other number
+RESULT_LINES = 8  # of one entry without --full
+
+
+def show(call: Call) -> int:
+    """Print one record, its outline, or one section."""
+    from memory.core import approvals
+    from memory.project import claims
+    from memory.recall import hit, lookup
+
+    found, place, merged, number = _asked(call)
+    if number:
+        return _turn(call, found, place, number)
+    if place.key == call.place.key:
+        found = reread(call, [found])[0]
+    if call.options.outline:
+        return _outline(call, found)
+    of_record = hit.of(found, place.key, place.path(found.name))
+    one = hit.shown([of_record], place, approvals.decisions(place.home), call.now)[0]
+    stands = merged and "%s was merged into this; `dayleaf restore %s` brings it back" % (merged, merged)
+    inward = _inward(place, found, call.now)
+    counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(found.id)
+    outcome = [("outcome", said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons(found)))]
+    facts = [*_conversation(call, found, place), ("linked from", ", ".join("%s (%s)" % row for row in inward)), *outcome,
+             ("freshness", "; ".join([one.freshness, *(claim.reason for claim in one.gone)]) * (one.freshness != claims.UNKNOWN)),
+             *screen.claims(one.claims), ("merged", stands), ("file", one.path), *_source(found, place),
+             ("trouble", "; ".join(found.problems))]
+    body, more, ways = _section(call, found)
+    value = {**hit.about_json(one), "body": body, "merged": merged,
+             "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
+             **of(counts, call.now), "feedback": reasons(found), "problems": list(found.problems), **more}
+    head = screen.record(found, call.now, call.style(), facts)
+    return call.answer(value, [*head, "", plaintext.plain(body).rstrip("\n"), *ways])
+
+
+_TURN = re.compile(r"(.+)#(\d{1,6}|(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d)")
+
+
+def _asked(call: Call) -> tuple[Record, Place, str, str]:
+    """Return (record, its place, the id of the one that was merged into it or "", the turn that is wanted or "").
+
+    What stands behind a `#` is a turn where the rest names a checkpoint or a conversation; a title or a path may have one too.
+    """
+    from memory.recall import lookup
+
+    said = call.one("ID").strip()
+    match = _TURN.fullmatch(said)
+    if match:
+        with contextlib.suppress(StoreError):
+            found, place = lookup.find_anywhere(call.place, call.settings, match[1])
+            if found.kind in layout.DATED:
+                return found, place, "", match[2].replace(" ", "T")
+    return (*lookup.find_kept(call.place, call.settings, said), "")
+
+
+def _talk(call: Call, found: Record, place: Place) -> Record:
+    """Return the conversation of a record's session; raises StoreError where there is none."""
+    from memory.recall import excerpt
+    from memory.store.store import Store
+
+    talk = excerpt.conversation(Store(place, call.settings, call.now), found)
+    if talk is None:
+        raise StoreError("no conversation is kept of the session of %s; `dayleaf show %s` prints the checkpoint" % (
+            found.id, found.id))
+    return talk
+
+
+def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, str]]:
+    """Say which conversation a checkpoint belongs to, and how many turns it has."""
+    from memory.recall import excerpt, hit
+    from memory.store.store import Store
+
+    if found.kind not in layout.DATED or found.kind == "checkpoint" and not found.meta.get("conversation"):
+        return []
+    talk = excerpt.conversation(Store(place, call.settings, call.now), found)
+    turns = hit.turns(talk) if talk else []
+    if talk is None or not turns:
+        return []
+    return [("conversation" if talk is not found else "turns", "%s%s: `dayleaf show %s#%d` prints the last" % (
+        talk.id + ", " if talk is not found else "", plaintext.count(len(turns), "turn"), found.id, len(turns)))]
+
+
+def _turn(call: Call, found: Record, place: Place, said: str) -> int:
+    """Print one turn of a conversation."""
+    from memory.recall import excerpt, hit
+
+    talk = _talk(call, found, place)
+    turns = hit.turns(talk)
+    one = excerpt.turn(talk, turns, said)
+    ways = ["%s: %s  `dayleaf show %s#%d`" % (word, plaintext.one_line(turns[at].request), talk.id, at + 1)
+            for word, at in (("before", one.number - 2), ("after", one.number)) if 0 <= at < len(turns)]
+    head = "turn %d of %d  %s UTC  %s  %s" % (
+        one.number, len(turns), one.at.replace("T", " "), talk.id, plaintext.one_line(talk.title))
+    value = {"id": talk.id, "session": talk.meta.get("session"), "title": talk.title, "turn": one.number, "turns": len(turns),
+             "at": one.at + "Z", "request": one.request, "body": one.text}
+    return call.answer(value, [head, "", plaintext.plain(one.text).rstrip("\n"), *([""] * bool(ways)), *ways])
+
+
+def _source(found: Record, place: Place) -> list[tuple[str, str]]:
+    """Say which file a resource comes from, and whether it still matches it."""
+    from memory.project import material, otherfiles
+
+    if found.kind != "resource":
+        return []
+    state, now = material.state(found, place), ""
+    then = found.meta.get("source_ref") or ""
+    if state.source and then:
+        now = otherfiles.commit_of(state.source.path)
+    trouble = "%s: `dayleaf resource refresh %s`" % (state.why, found.id) if state.word == material.STALE else state.why
+    head = "HEAD is %s" % now if now and now != then else ""
+    said = [material.path_of(found), "at commit %s" % then if then else "", head, trouble]
+    return [("type", material.type_of(found)), ("source", "; ".join(part for part in said if part))]
+
+
+def _outline(call: Call, found: Record) -> int:
+    """Print the numbered sections of a record."""
+    from memory.core import tokeniser
+    from memory.store import sections
+
+    rows = [(one, tokeniser.count_tokens(sections.text(found.body, one))) for one in sections.outline(found.body)]
+    value = [{"number": one.number, "level": one.level, "section": one.path, "tokens": tokens} for one, tokens in rows]
+    cells = [[str(one.number), "  " * max(one.level - 1, 0) + plaintext.one_line(sections.name(one).rpartition(" > ")[2]),
+              "%s tokens" % format(tokens, ",")] for one, tokens in rows]
+    return call.answer({"id": found.id, "sections": value}, [
+        *screen.table(cells, right=(0, 2)), "`dayleaf show %s --section N` prints one" % found.id])
+
+
+def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]:
+    """Return (the text asked for, what --json says of the section, lines that name the sections beside it).
+
+    Raises UsageError where there is no such section.
+    """
+    from memory.store import sections
+
+    o = call.options
+    if not o.section:
+        if o.next or o.previous:
+            raise UsageError("--next and --previous want --section, the section that you have read")
+        return found.body, {}, []
+    listed = sections.outline(found.body)
+    one = sections.find(listed, o.section)
+    if one is None:
+        headings = [each.path for each in listed if each.path]
+        known = nearest(o.section, headings, "it has %s" % (", ".join(headings[:8]) or "no headings"))
+        raise UsageError("%s has no section '%s'; %s" % (found.id, shown(o.section), known))
+    for at, word in ((1, "after"),) * o.next + ((0, "before"),) * o.previous:
+        moved = sections.beside(listed, one)[at]
+        if moved is None:
+            raise UsageError("%s has no section %s %d; `dayleaf show %s --outline` lists them" % (
+                found.id, word, one.number, found.id))
+        one = moved
+    beside = dict(zip(("previous", "next"), sections.beside(listed, one)))
+    ways = ["%s: %d %s  `dayleaf show %s --section %d`" % (
+        word, other.number, plaintext.one_line(sections.name(other)), found.id, other.number)
+        for word, other in beside.items() if other]
+    value = {"section": one.path, "number": one.number, **{word: other and other.number for word, other in beside.items()}}
+    return sections.text(found.body, one), value, [""] * bool(ways) + ways
+
+
+def expand(call: Call) -> int:
+    """Print the part of the transcript behind a checkpoint."""
+    from memory.recall import excerpt, hit
+    from memory.store.store import Store
+
+    found, place, _, number = _asked(call)
+    turns: list[Turn] = []
+    if number:
+        found = _talk(call, found, place)
+        turns = hit.turns(found)
+        number = str(excerpt.turn(found, turns, number).number)
+    with call.spinner("reading the transcript"):
+        said = excerpt.excerpt(Store(place, call.settings, call.now), found, call.env, turns, int(number or 0))
+    shown_ = said[-(call.options.limit or ENTRIES):]
+    lines = ["%s  %s%s" % (plaintext.one_line(found.title), found.id, "#" + number if number else "")]
+    if len(said) > len(shown_):
+        lines.append("the last %d of %d entries; `--limit %d` shows all" % (len(shown_), len(said), len(said)))
+    offset = clock.local_offset(found.created)
+    for one in shown_:
+        lines += screen.entry(one.at, one.who, one.text, offset, 0 if call.options.full else RESULT_LINES)
+    return call.answer({"id": found.id, "turn": int(number or 0), "entries": [one._asdict() for one in shown_],
+                        "of": len(said)}, lines)
+
+
+def _inward(place: layout.Place, found: Record, now: float) -> list[tuple[str, str]]:
+    """Return (id, relation as seen from the record) of the links that lead to a record; none where there is no index."""
+    from contextlib import closing
+
+    from memory.hook import indexview
+    from memory.recall import alongside, relations
+    from memory.recall.shelf import Shelf
+
+    if not files.exists(indexview.segment_path(place)):
+        return []
+    try:
+        with closing(Shelf(place, now)) as shelf:
+            return [(source.id, relations.inverse(link.relation)) for link, source in alongside.inward(shelf, found)]
+    except IndexFault:  # the next recall sets a damaged one aside
+        return []
+
+
+WORDS = ("up", "down")
+REASON, REASONS = 300, 10  # characters of a reason that are kept, and the latest reasons of a record
+APPROVED = ("rule", "resource")  # kinds that bind or run by the checksum of their bytes: nothing is written into them
+
+
+def feedback(call: Call) -> int:
+    """Note that a record helped or misled; the ranking and the pushes follow at once."""
+    from memory.recall import lookup
+    from memory.recall.hit import record_json
+
+    id, word, why = _words(call)
+    found, place = lookup.find_anywhere(call.place, call.settings, id)
+    if why and found.kind in APPROVED:
+        raise UsageError("a reason in %s would take its approval back; leave it out, or `dayleaf edit %s`" % (found.id, found.id))
+    if why:
+        found = _explained(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
+    book = ledger.holding(place, found.name)
+    before = lookup.followed(place, ledger.read(book)).counts(found.id)
+    ledger.note(book, found.id, word, call.now, session_of(call))
+    counts = lookup.followed(place, ledger.settle(book)).counts(found.id)
+    below = ledger.misleads(counts.up, counts.down)
+    value = {**record_json(found), "path": place.path(found.name), "feedback": word, "why": why, **of(counts, call.now),
+             "misled": below}
+    return call.answer(value, ["noted: %s is %s  %s" % (found.id, word, plaintext.one_line(found.title)),
+                               "  " + said(counts, call.now), *_effect(found, before, counts, below)])
+
+
+def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: bool) -> list[str]:
+    """Say what a word changed, for a person.  before, now: what became of the record, without the word and with it.  below:
+    whether the record misled more often than it helped."""
+    from memory.recall.rank import outcome_factor
+
+    if (before.up, before.down) == (now.up, now.down):
+        return ["  this session said so before; nothing changes"]
+    lower = outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down)
+    pushed = below and found.kind == "learning" and found.accepted
+    return [*(["  it ranks lower than before"] if lower else []),
+            *(["  a prompt gets it last, marked as misleading"] if pushed else [])]
+
+
+def of(counts: ledger.Counts, now: float) -> dict[str, object]:
+    """Return what became of a record as plain data.  now: seconds since the epoch."""
+    return {"uses": counts.uses, "up": counts.up, "down": counts.down, "learnedAgain": counts.again,
+            "lastUse": clock.iso(min(counts.last, now)) if counts.last else ""}
+
+
+def said(counts: ledger.Counts, now: float) -> str:
+    """Write what became of a record for a person: `used 3 times, up 1, down 0, last 2d ago`.  now: seconds since the epoch."""
+    ago = plaintext.age(now - counts.last)
+    return ", ".join(part for part in (
+        "used %s" % plaintext.count(counts.uses, "time"), "up %d" % counts.up, "down %d" % counts.down,
+        "learned again %s" % plaintext.count(counts.again, "time") if counts.again else "",
+        ("last now" if ago == "now" else "last %s ago" % ago) if counts.last else "") if part)
+
+
+def reasons(found: Record) -> list[str]:
+    """Return the reasons that feedback on a record gave, oldest first."""
+    given = found.meta.get("feedback")
+    return [str(reason) for reason in given] if isinstance(given, list) else [str(given)] if given else []
+
+
+def _words(call: Call) -> tuple[str, str, str]:
+    """Return (id, up or down, the reason or ""); what stands behind the two words is the reason too."""
+    id, word, rest = (*" ".join(call.words).split(None, 2), "", "", "")[:3]
+    if id in WORDS and word not in WORDS:
+        raise UsageError("the id comes first: `dayleaf feedback %s %s`" % (shown(word) or "ID", id))
+    if not word:
+        raise UsageError("feedback wants an ID and up or down, such as `dayleaf feedback l-1a2b3c4d down`")
+    if word not in WORDS:
+        raise unknown_word("feedback", word, WORDS)
+    given = call.options.why if call.options.why is not None else rest
+    why = plaintext.one_line(given.strip().removeprefix("--why").strip())
+    why = why[1:-1].strip() if len(why) > 1 and why[0] == why[-1] and why[0] in "'\"" else why
+    if call.options.why is not None and not why:
+        raise UsageError("an empty reason; leave --why out")
+    return id, word, plaintext.at_word(why, REASON)
+
+
+def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
+    """Add a reason to the key `feedback` of a record, and return it as it is then; raises StoreError."""
+    from memory.store.redactor import strip_private
+    from memory.store.store import Store
+
+    store = Store(place, call.settings, call.now, call.changed.append if place.key == call.place.key else None)
+    try:
+        changed = store.edit(found.name, {"feedback": [*reasons(found), strip_private(reason).strip()][-REASONS:]})
+    except StoreError as error:
+        raise StoreError("%s; nothing was noted, without --why it is" % error) from None
+    call.indexed()
+    return changed

@@ -1,0 +1,353 @@
+"""The verbs that look after the records: upkeep, undo."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from memory.core import StoreError, UsageError, boundary, clock, files, layout, plaintext
+from memory.terminal import screen
+from memory.terminal.call import Call, confirmed, need_person, to_json, warn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.health.bundle import Backup
+    from memory.health.restoration import Held, Restored, Step, Target
+    from memory.knowledge.contradictions import Pair
+    from memory.knowledge.housekeeping import Change, Plan
+
+TITLE = 60  # columns of a title
+MORE = "`dayleaf upkeep --clock-is-right` goes by the clock"
+
+
+def upkeep(call: Call) -> int:
+    """Say what would be merged and archived, or do it with --apply; or list contradictions."""
+    from memory.knowledge import housekeeping
+
+    options = call.options
+    if call.words:
+        raise UsageError("upkeep takes no words, but --apply, --only %s, --contradictions" % "|".join(housekeeping.WAYS))
+    if options.contradictions:
+        if options.apply or options.only:
+            raise UsageError("--contradictions decides nothing, and takes neither --apply nor --only")
+        return _contradictions(call)
+    if options.apply:
+        return _apply(call)
+    with call.spinner("reading the records"):
+        found = housekeeping.plan(call.store(), _successes(call), options.only or "", options.clock_is_right)
+    lines = [*_rows([*found.changes]), *_doubt(found), housekeeping.sums(found.records, found.merged, found.archived)]
+    if found.changes:
+        lines.append("`dayleaf upkeep --apply` does it, `dayleaf undo` takes it back")
+    return call.answer({**housekeeping.described(found), "applied": False}, lines)
+
+
+def _apply(call: Call) -> int:
+    from memory.knowledge import housekeeping
+    from memory.store import ledger
+
+    with call.spinner("reading the records") as spinner:
+        def told(done: int, of: int) -> None:
+            spinner.step = "upkeep: %d of %d" % (done, of)
+
+        did = housekeeping.apply(call.store(), _successes(call), call.options.only or "", call.options.clock_is_right, told)
+    call.indexed()
+    ledger.moved(call.place)
+    for problem in did.problems:
+        warn(problem)
+    done = did.plan._replace(changes=did.changes)
+    lines = [*_rows([*done.changes]), *_doubt(done), housekeeping.sums(done.records, done.merged, done.archived)]
+    if done.changes:
+        lines.append("`dayleaf undo` takes it back")
+    call.answer({**housekeeping.described(done), "applied": True, "problems": list(did.problems)}, lines)
+    return 1 if did.problems else 0
+
+
+def _successes(call: Call) -> Mapping[str, int]:
+    """Return by id how often a record was said to have helped."""
+    from memory.recall import lookup
+    from memory.store import ledger
+
+    folds = [lookup.followed(call.place, ledger.read(book)) for book in ledger.ledgers(call.place)]
+    return {id: fold.counts(id).up for fold in folds for id in fold.rows}
+
+
+def _rows(changes: list[Change]) -> list[str]:
+    rows = []
+    for change in changes:
+        into = "into %s, " % change.kept.id if change.kept else ""
+        rows.append(["merge" if change.kept else "archive", change.record.id, plaintext.clip(
+            plaintext.one_line(change.record.title), TITLE), into + change.reason])
+    return [*screen.table(rows), ""] if rows else []
+
+
+def _doubt(found: Plan) -> list[str]:
+    return ["nothing expires: %s; correct what is wrong, or %s" % (plaintext.one_line(found.doubt), MORE)] if found.doubt else []
+
+
+def undo(call: Call) -> int:
+    """Take the last apply back."""
+    from memory.knowledge import housekeeping
+    from memory.store import ledger
+
+    if call.words:
+        raise UsageError("undo takes no words: it takes the last `upkeep --apply` back; `restore ID` brings one record back")
+    with call.spinner("reading the journal") as spinner:
+        def told(done: int, of: int) -> None:
+            spinner.step = "undo: %d of %d" % (done, of)
+
+        back = housekeeping.undo(call.store(), told)
+    if back is None:
+        return call.answer({"undone": None}, ["nothing to undo: no upkeep was applied here, or all of it was taken back"])
+    call.indexed()
+    ledger.moved(call.place)
+    for problem in back.problems:
+        warn(problem)
+    said = "took back the upkeep of %s: %s brought back, %d set back" % (
+        back.began[:16].replace("T", " "), plaintext.count(len(back.restored), "record"), len(back.reset))
+    value = {"undone": back.began, "restored": list(back.restored), "reset": list(back.reset), "problems": list(back.problems)}
+    call.answer(value, [said + ("; %d not, as said above" % len(back.problems) if back.problems else "")])
+    return 1 if back.problems else 0
+
+
+def _contradictions(call: Call) -> int:
+    from memory.knowledge import contradictions
+
+    with call.spinner("reading the records"):
+        found = contradictions.pairs(call.store().each())
+    value: list[dict[str, Any]] = [
+        {"why": pair.why, "sides": [{"id": side.record.id, "title": side.record.title, "name": side.record.name,
+                                     "says": side.said} for side in (pair.older, pair.newer)]} for pair in found]
+    lines = [line for pair in found for line in _pair(pair, call)]
+    number = plaintext.count(len(found), "pair")
+    return call.answer({"pairs": value}, [*lines, "%s to decide on; nothing is changed by itself" % number if found else
+                                          "no two learnings or rules contradict each other"])
+
+
+def _pair(pair: Pair, call: Call) -> list[str]:
+    style = call.style()
+    rows = [["", side.record.id, plaintext.age(call.now - side.record.created), plaintext.clip(
+        plaintext.one_line(side.said), max(40, style.columns - 28))] for side in (pair.older, pair.newer)]
+    one, two = pair.older.record.id, pair.newer.record.id
+    ways = "  one holds: `dayleaf forget %s` or `dayleaf forget %s`; both do: `dayleaf edit %s`, or `dayleaf link %s %s`"
+    return [pair.why, *screen.table(rows), ways % (one, two, two, two, one), ""]
+
+
+MOST_LISTED = 20  # files that a plan names
+
+
+def backup(call: Call) -> int:
+    """Write everything into one file."""
+    from memory.health import agefile, bundle
+    from memory.recall import lookup
+
+    if len(call.words) > 1:
+        raise UsageError("backup wants one FILE, not %d words" % len(call.words))
+    place, name = call.place, call.options.workspace or ""
+    places = lookup.workspaces(place, name) if name not in ("", "all") else []
+    if len(places) > 1:
+        raise UsageError("several workspaces are called '%s': %s; name one whole" % (name, ", ".join(p.key for p in places)))
+    sealing = call.options.age is not None
+    recipient = agefile.recipient(call.options.age) if sealing else None
+    target = os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
+    tree = "" if call.options.here else _work_tree(target)
+    if tree:
+        raise StoreError("%s lies in the git work tree %s, where one commit gives your memories away; name a FILE elsewhere, or "
+                         "say --here" % (target, tree))
+    with call.spinner("writing the backup") as spinner:
+        made = bundle.write(place, target, call.now, places[0].key if places else "", bool(call.options.shared), _steps(spinner),
+                            agefile.sealer(recipient) if sealing else None)
+    if call.options.shared and not any(kept.name.startswith(bundle.SHARED + "/") for kept in made.files):
+        warn("there is no shared tier here; the backup is without one")
+    size = os.stat(target).st_size
+    lines = ["backed up %s (%s bytes) to %s" % (plaintext.count(len(made.files), "file"), "{:,}".format(size), target),
+             *("  left out %s: %s" % (plaintext.one_line(name), why) for name, why in made.left),
+             *(["  %s went meanwhile" % plaintext.count(made.vanished, "file")] if made.vanished else []),
+             "  it was read back and holds what it says; `dayleaf restore FILE` brings it back" if not sealing else
+             "  it was read back, then encrypted; `dayleaf restore FILE --identity KEYFILE` brings it back"]
+    return call.answer({"file": target, "bytes": size, "files": len(made.files), "vanished": made.vanished,
+                        "encrypted": sealing, "left": [list(row) for row in made.left]}, lines)
+
+
+def _free_name(folder: str, now: float, sealed: bool = False) -> str:
+    """Return the path of a new backup in a directory: `dayleaf-2026-11-21.tar.gz`, or with a number behind the day."""
+    stem, end = "%s/dayleaf-%s" % (folder.rstrip("/"), clock.day(now)), ".tar.gz.age" if sealed else ".tar.gz"
+    number, path = 1, stem + end
+    while os.path.lexists(path):
+        number += 1
+        path = "%s-%d%s" % (stem, number, end)
+    return path
+
+
+def _work_tree(path: str) -> str:
+    """Return the git work tree that a path lies in, "" for none."""
+    folder = files.real(os.path.dirname(path))
+    while not os.path.lexists(folder.rstrip("/") + "/.git"):
+        if folder == os.path.dirname(folder):
+            return ""
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _is_backup(word: str) -> bool:
+    """Tell whether a word of the command line is the file of a backup, not a record's id."""
+    with suppress(OSError, ValueError):
+        return "/" in word or word.endswith((".gz", ".tar", ".tgz", ".age")) or os.path.isfile(word)
+    return False
+
+
+def _steps(spinner: screen.Spinner) -> Any:
+    step = spinner.step
+
+    def told(done: int, of: int) -> None:
+        spinner.step = "%s: %d of %d" % (step, done, of)
+
+    return told
+
+
+def restore(call: Call) -> int:
+    """Bring a record back from the archive, or everything from the file of a backup."""
+    from memory.cli import learn
+    from memory.health import agefile
+
+    if not (len(call.words) == 1 and _is_backup(call.words[0])):
+        given = [name for name in ("into", "merge", "replace", "trust", "identity", "dry_run") if getattr(call.options, name)]
+        if given:
+            raise UsageError("--%s goes with the file of a backup: `dayleaf restore FILE`" % given[0].replace("_", "-"))
+        return learn.restore(call)
+    path = os.path.abspath(call.words[0])
+    if not agefile.is_sealed(path):
+        if call.options.identity:
+            raise UsageError("--identity goes with an encrypted backup; %s is none" % path)
+        return _bring_back(call, path, path)
+    if not call.options.identity:
+        raise UsageError("%s is encrypted; name the file of your key: `dayleaf restore FILE --identity KEYFILE`" % path)
+    with agefile.opened(path, os.path.abspath(call.options.identity), files.make_folder(call.place.home + "/cache")) as plain:
+        return _bring_back(call, path, plain)
+
+
+def _bring_back(call: Call, named: str, path: str) -> int:
+    """Restore a backup.  named: as the user did.  path: the same, not encrypted."""
+    from memory.health import bundle, restoration
+
+    with call.spinner("reading the backup"):
+        target, empty = _target(call, named)
+        found = bundle.inspect(path)
+        plan = restoration.plan(found, target)
+        held = restoration.held(path, plan, target, bool(call.options.replace))
+    note = restoration.foreign(found, target)
+    if call.options.dry_run:
+        return call.answer({**_planned(found, plan, False), "held": _held(held.settings), "approvalsHeld": held.decisions},
+                           [*_plan_lines(plan, note), *_held_lines(call, target, held), "nothing was written (--dry-run)"])
+    if not empty and not call.options.merge and restoration.counts(plan)[restoration.SAME] < len(plan):
+        call.answer(_planned(found, plan, False), _plan_lines(plan, note))
+        raise StoreError("%s holds files already; --merge writes the new ones, with --replace those that differ too, "
+                         "--into DIR restores elsewhere" % target.home)
+    if _takes_over(call, target, held):
+        target = target._replace(trust=True, held=True)
+        plan, held = restoration.plan(found, target), restoration.Held([], 0)
+    return _restore(call, path, found, plan, target, held)
+
+
+def _takes_over(call: Call, target: Target, held: Held) -> bool:
+    """Show a person at a terminal what the backup leaves to them, and ask; nobody else is asked."""
+    if not any(held) or call.options.json or boundary.is_agent(call.env):
+        return False
+    return confirmed("\n".join((*_held_lines(call, target, held), "take that over? type yes: ")))
+
+
+def _target(call: Call, path: str) -> tuple[Target, bool]:
+    """Return where a backup goes, and whether nothing is there yet; raises UsageError."""
+    from memory.health import restoration
+
+    options, place = call.options, call.place
+    if options.replace and not options.merge:
+        raise UsageError("--replace goes with --merge")
+    if options.into and options.merge:
+        raise UsageError("--into wants an empty directory, not --merge")
+    if options.trust:
+        need_person(call, "approvals and commands", "restore --trust %s" % path)
+    if options.into:
+        home = files.real(os.path.abspath(options.into).rstrip("/") or "/")
+        if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
+            raise UsageError("--into %s: it is no empty directory; name another one" % home)
+        return restoration.Target(home, "", bool(options.trust), bool(options.trust)), True
+    target = restoration.Target(place.home, place.shared if place.git else "", bool(options.trust), bool(options.trust))
+    return target, restoration.is_empty(place.home)
+
+
+def _restore(call: Call, path: str, found: Backup, plan: list[Step], target: Target, held: Held) -> int:
+    """Write what the plan says, and bring the index up to date."""
+    from memory.health import restoration
+    from memory.store.writer import Tiers
+
+    files.make_folder(target.home)
+    tiers = (Tiers(layout.Place(target.home, call.place.key, "", "", "", "")) if call.options.into
+             else Tiers(call.place, call.changed.append))
+    with call.spinner("restoring") as spinner:
+        done = restoration.apply(path, found, plan, target, tiers, call.now, bool(call.options.replace), _steps(spinner))
+    call.indexed()
+    for problem in done.problems:
+        warn(problem)
+    call.answer({**_planned(found, plan, True), "home": target.home, "written": done.written, "joined": done.joined,
+                 "replaced": done.replaced, "problems": done.problems,
+                 "held": _held(done.held), "approvalsHeld": held.decisions},
+                [*_restored_lines(plan, target, done, found), *_held_lines(call, target, held._replace(settings=done.held))])
+    return 1 if done.problems else 0
+
+
+def _planned(found: Backup, plan: list[Step], applied: bool) -> dict[str, Any]:
+    from memory.health import restoration
+
+    return {"made": found.made, "workspace": found.workspace, "applied": applied, "counts": restoration.counts(plan),
+            "files": [{"name": step.kept.name, "path": step.path, "state": step.state} for step in plan]}
+
+
+def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
+    from memory.health import restoration
+
+    told = [step for step in plan if step.state not in (restoration.SAME, restoration.NEW)]
+    lines = ["%-9s  %s" % (step.state, plaintext.one_line(step.path)) for step in told[:MOST_LISTED]]
+    more = len(told) - MOST_LISTED
+    number = restoration.counts(plan)
+    sums = "%s: %d new, %d the same, %d different, %d that lack lines" % (
+        plaintext.count(len(plan), "file"), number[restoration.NEW], number[restoration.SAME], number[restoration.DIFFERENT],
+        number[restoration.BEHIND])
+    return [*lines, *(["… and %d more; --json lists all" % more] if more > 0 else []), sums, *([note] if note else [])]
+
+
+def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Backup) -> list[str]:
+    from memory.health import restoration
+
+    number = restoration.counts(plan)
+    kept = number[restoration.DIFFERENT] - done.replaced
+    made = found.made[:16].replace("T", " ")
+    said = "restored %s into %s (made %s)" % (plaintext.count(done.written, "file"), target.home, made)
+    parts = [*(["%d were there" % number[restoration.SAME]] if number[restoration.SAME] else []),
+             *(["%d ledgers got the lines they lacked" % done.joined] if done.joined else []),
+             *(["%d replaced, the old ones are in the archive" % done.replaced] if done.replaced else []),
+             *(["%d differ and stay; --merge --replace replaces them" % kept] if kept else [])]
+    note = restoration.foreign(found, target)
+    return [said, *("  " + line for line in (*parts, *([note] if note else [])))]
+
+
+def _held(settings: Iterable[tuple[str, str, Any]]) -> list[dict[str, Any]]:
+    return [{"path": file, "key": key, "value": value} for file, key, value in settings]
+
+
+def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
+    """Say what is held back, and what a person types to have it."""
+    lines = []
+    for path, key, value in held.settings:
+        lines.append("  held back '%s' of %s" % (key, plaintext.one_line(path)))
+        if path == target.home + "/config.json":
+            home = "" if target.home == call.place.home else "DAYLEAF_HOME=%s " % shlex.quote(target.home)
+            said = shlex.quote(value if isinstance(value, str) else to_json(value))
+            lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (home, key, plaintext.one_line(said))
+    if held.decisions:
+        number = plaintext.count(held.decisions, "decision")
+        lines.append("  held back its approvals, %s: they let rules bind and scripts run" % number)
+    last = "  what binds, names a program or lets secrets through is a person's to decide; in a terminal --trust takes it over"
+    return [*lines, last] if lines else []

@@ -1,0 +1,157 @@
+"""Approvals: which exact content a person let bind or run.
+
+Schema, version 1, of `<home>/trust.jsonl`, one line a decision, the latest line of a (workspace, id, sha256) counts:
+
+    {"v":1,"t":"2026-11-21T14:30:52Z","workspace":"api-1a2b3c4d","id":"r-1a2b3c4d","sha256":"<64
+    hex>","decision":"approve","by":"alex"}
+
+The approval of a script has `script:` before its workspace, and the SHA-256 of the script's bytes.  No workspace is named
+like that, so the approval of a rule lets no script run and that of a script binds nobody, whatever id the two share.
+
+The ledger stands in the user's own directory, so a cloned repository cannot approve itself, and it names the SHA-256 of
+the bytes that were shown, so an edit makes a record pending again.  What a file says of itself counts for nothing.
+
+`<home>/approved/<sha256>` keeps the bytes of what was approved, to show what an edit changed.  It approves nothing, is
+believed only where its hash is its name, and may be deleted: then the whole file is shown.
+"""
+
+from __future__ import annotations
+
+from memory.core import StoreError, UsageError, clock, fastjson, files
+from memory.core.layout import GLOBAL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, FrozenSet, Optional, Sequence, Tuple
+
+    from memory.core.records import Record
+
+    Approval = Tuple[str, str, str]  # workspace, id, sha256
+
+LEDGER = "trust.jsonl"
+LIMIT = 64 << 20  # bytes of the ledger that are read: 300,000 decisions
+KEPT = "approved"  # folder of approved content
+EVERYWHERE = "global"  # the workspace of records of the global tier
+SCRIPT = "script:"  # stands before the workspace of a script's approval
+DECISIONS = ("approve", "reject")
+_DIGEST = b'"sha256":"'  # stands before the 64 digits in a line of ours; any other line is read whole
+
+
+def workspace_of(name: str, key: str) -> str:
+    """Return the workspace under which a record is approved: `global` for the global tier, else the place's key."""
+    return EVERYWHERE if name[:2] == GLOBAL + "/" else key
+
+
+def script_workspace(name: str, key: str) -> str:
+    """Return the workspace under which the script of a record is approved: that of the record, marked as a script's."""
+    return SCRIPT + workspace_of(name, key)
+
+
+def approved(home: str, of: Sequence[str] = ()) -> FrozenSet[Approval]:
+    """Read what is approved as (workspace, id, sha256); see `decisions`."""
+    return frozenset(key for key, decision in decisions(home, of).items() if decision == "approve")
+
+
+def decisions(home: str, of: Sequence[str] = ()) -> Dict[Approval, str]:
+    """Read the last decision on each (workspace, id, sha256), oldest first; none where the ledger is absent or open to
+    other writers.
+
+    home: dayleaf's directory.  of: read the decisions on these SHA-256 alone (a line is 5 us); () for all.  A line that is
+    torn or no decision is passed over.
+    """
+    try:
+        fd = files.open_read(home + "/" + LEDGER)
+    except OSError:
+        return {}
+    try:
+        data = files.read_fd(fd, LIMIT) if _ours(fd) else b""
+    except OSError:
+        return {}
+    finally:
+        files.posix.close(fd)
+    last: Dict[Approval, str] = {}
+    wanted = {sha256.encode("ascii") for sha256 in of}
+    for line in data.split(b"\n"):
+        at = line.find(_DIGEST)
+        if wanted and at >= 0 and line[at + 10:at + 74] not in wanted and line.count(b"sha256") == 1 and b"\\" not in line:
+            continue
+        try:
+            value = fastjson.parse(line) if line else None
+            if isinstance(value, dict) and value["v"] == 1 and value["decision"] in DECISIONS:
+                key = str(value["workspace"]), str(value["id"]), str(value["sha256"])
+                last.pop(key, None)
+                last[key] = value["decision"]
+        except (ValueError, KeyError, TypeError):
+            continue
+    return last
+
+
+def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: str, now: float) -> None:
+    """Add a decision to the ledger.
+
+    home: dayleaf's directory.  workspace: a place's key, or `global`.  id: the record's.  sha256: 64 hex digits, of the
+    bytes the person was shown.  decision: `approve` or `reject`.  by: the user's name.  now: seconds since the epoch,
+    UTC. Raises UsageError for a decision or checksum that is none, StoreError where it cannot be written.
+    """
+    if decision not in DECISIONS:
+        raise UsageError("no decision '%s'; use approve or reject" % decision)
+    if len(sha256) != 64 or any(c not in "0123456789abcdef" for c in sha256):
+        raise UsageError("'%s' is no SHA-256; give its 64 hexadecimal digits" % sha256[:80])
+    line = fastjson.dump({"v": 1, "t": clock.iso(now), "workspace": workspace, "id": id, "sha256": sha256,
+                        "decision": decision, "by": by})
+    path = home + "/" + LEDGER
+    try:
+        files.append_line(path, line)
+    except OSError as error:
+        raise StoreError("%s: not written, %s; check its permissions" % (path,
+                                                                         (error.strerror or "").lower())) from error
+
+
+def script_decision(record: Record, key: str, root: str, decided: Dict[Approval, str]) -> str:
+    """Return the decision on a script's file as it stands now, "" where there is none.  For showing only: `run` looks again.
+
+    key: the workspace the record belongs to.  root: the directory that its path is relative to, "" where there is none.
+    decided: what `decisions` returned.
+    """
+    path = record.meta.get("path")
+    if not isinstance(path, str) or not (path.startswith("/") or root):
+        return ""
+    workspace = script_workspace(record.name, key)
+    if not any(known[:2] == (workspace, record.id) for known in decided):
+        return ""
+    try:
+        data = files.read(path if path.startswith("/") else root + "/" + path, LIMIT)
+    except OSError:
+        return ""
+    return decided.get((workspace, record.id, files.sha256(data)), "")
+
+
+def latest(decided: Dict[Approval, str], workspace: str, id: str) -> str:
+    """Return the SHA-256 of what was approved last under an id, or "".  decided: what `decisions` returned."""
+    found = ""
+    for key, decision in decided.items():
+        if decision == "approve" and key[:2] == (workspace, id):
+            found = key[2]
+    return found
+
+
+def keep(home: str, data: bytes) -> None:
+    """Keep approved bytes to compare an edit with; raises OSError."""
+    files.replace(home + "/" + KEPT + "/" + files.sha256(data), data)
+
+
+def kept(home: str, sha256: str) -> Optional[bytes]:
+    """Return the approved bytes of a SHA-256, or None where they are not there, or are others."""
+    try:
+        data = files.read(home + "/" + KEPT + "/" + sha256, follow=False)
+    except OSError:
+        return None
+    return data if files.sha256(data) == sha256 else None
+
+
+def _ours(fd: int) -> bool:
+    """Tell whether a file is ours (or root's) and nobody else may write to it."""
+    if not hasattr(files.posix, "geteuid"):
+        return True
+    stat = files.posix.fstat(fd)
+    return stat.st_uid in (0, files.posix.geteuid()) and not stat.st_mode & 0o022

@@ -1,0 +1,182 @@
+"""The hook protocol: stdin to a handler to one JSON object, exit 0 whatever happens; then detached work, if any.
+
+A hook script names its handlers as text (`module:function`), so that even a failing import is inside the guard.
+`answer(event, env, now)` returns (object to print or None, whether the detached work is wanted); `after(event, env, now)`
+is that work, run in a child with its own session and no standard streams, once the host has its answer.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from memory.core import clock, fastjson, files, layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict
+
+    Event = Dict[str, Any]
+
+NESTED = "DAYLEAF_NESTED"  # set for every model dayleaf starts: a hook that sees it is inside our own distiller
+TYPED = "DAYLEAF_TYPED"  # process id of the hook that passes a slash command on; only its own child finds it true
+AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE", NESTED)  # marks of agents' shells
+STDIN_LIMIT = 8 << 20
+DEADLINE = 10  # seconds, then the process ends itself; the launcher still exits 0
+LAST = 2  # seconds for saying so
+
+
+class Overdue(BaseException):
+    """Raised where a hook did not answer within DEADLINE; handlers let it pass."""
+
+    strerror = "no answer within %d seconds, so nothing reached the model" % DEADLINE
+
+
+class Unwelcome(Exception):
+    """A block did not reach the model although the hook had said it."""
+
+    strerror = "the client took no notice of a block; its notes may come again"
+
+
+def run(name: str, answer: str = "", after: str = "") -> None:
+    """Serve one hook event and end the process with status 0.
+
+    name: the event's word in logs.  answer, after: `module:function`, or "" for none.
+    """
+    env: Dict[str, str] = {}
+    try:
+        env = files.environ()
+        if env.get(NESTED):
+            files.posix._exit(0)
+        _arm()
+        event = read_event()
+        wanted = _answered(name, answer, event, env) if answer else True
+        if after and wanted:
+            detach(name, after, event, env)
+    except BaseException as error:
+        note(env, name, error)
+    files.posix._exit(0)
+
+
+def is_agent(env: Dict[str, str]) -> bool:
+    """Tell whether an environment is that of an agent's shell or hook."""
+    return any(env.get(mark) for mark in AGENTS)
+
+
+def _answered(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
+    """Print what a handler answers; tell whether the detached work is wanted: after a failure it is, it may mend the cause."""
+    try:
+        output, wanted = resolve(answer)(event, env, clock.now())
+        if output:
+            files._write_all(1, (fastjson.dump(output) + "\n").encode("ascii"))
+        return bool(wanted)
+    except BaseException as error:
+        note(env, name, error)
+        return True
+
+
+def read_event() -> Event:
+    """Read the payload from stdin; what is not a JSON object counts as an empty one."""
+    try:
+        event = fastjson.parse(files.read_fd(0, STDIN_LIMIT))
+    except (OSError, ValueError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def project_dir(event: Event, env: Dict[str, str]) -> str:
+    """Return the directory a session was started in: the payload's `cwd` drifts with the model's `cd`, so it comes last."""
+    for given in (env.get("CLAUDE_PROJECT_DIR"), event.get("cwd")):
+        if isinstance(given, str) and "\0" not in given and (given.startswith("/") or given[1:2] == ":"):
+            return given
+    return str(files.posix.getcwd())
+
+
+def resolve(handler: str) -> Callable[..., Any]:
+    """Import `module:function`."""
+    module, _, function = handler.partition(":")
+    __import__(module)
+    found: Callable[..., Any] = getattr(sys.modules[module], function)
+    return found
+
+
+def _arm() -> None:
+    """End this process when a file system hangs; fork clears the alarm for the detached child.
+
+    First an exception, which is noted; where that hangs too, SIGALRM's default action.
+    """
+    try:
+        from _signal import SIG_DFL, SIGALRM, alarm, signal  # type: ignore[import-not-found]
+    except ImportError:
+        return
+
+    def late(number: int, frame: object) -> None:
+        signal(SIGALRM, SIG_DFL)
+        alarm(LAST)
+        raise Overdue
+
+    signal(SIGALRM, late)
+    alarm(DEADLINE)
+
+
+def detach(name: str, after: str, event: Event, env: Dict[str, str]) -> None:
+    """Run `after` in a child that outlives the hook.
+
+    The standard streams are replaced before the fork: the host reads stdout to its end, and a child that still holds
+    it would keep the host waiting (256 ms instead of 10 at 100,000 records).
+    """
+    posix = files.posix
+    if not hasattr(posix, "fork"):
+        _spawn(name, after, event)
+        return
+    null = posix.open("/dev/null", posix.O_RDWR)
+    for fd in (0, 1, 2):
+        posix.dup2(null, fd)
+    if posix.fork():
+        return
+    try:
+        posix.setsid()
+        posix.nice(10)
+        sys.dont_write_bytecode = False
+        resolve(after)(event, env, clock.now())
+    except BaseException as error:
+        note(env, name + " worker", error)
+    finally:
+        posix._exit(0)
+
+
+def _spawn(name: str, after: str, event: Event) -> None:
+    """The twin of fork where there is none (Windows): a second interpreter that gets the event on stdin."""
+    import subprocess
+
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from memory.core.boundary import run; run(sys.argv[2], '', sys.argv[3])"
+    root = __file__.replace("\\", "/").rpartition("/memory/")[0]
+    child = subprocess.Popen([sys.executable, "-I", "-c", code, root, name, after], stdin=subprocess.PIPE,
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             creationflags=0x00000008 | 0x00000200)
+    assert child.stdin is not None
+    child.stdin.write(fastjson.dump(event).encode("ascii"))
+    child.stdin.close()
+
+
+def note(env: Dict[str, str], where: str, error: BaseException) -> None:
+    """Add a failure to `log/errors.jsonl`, to be said once at the next session start; never raises.
+
+    A line holds time, event, kind of error and place in our code: no text of the user's.
+    """
+    try:
+        detail = getattr(error, "strerror", "")
+        path = error.filename if isinstance(error, OSError) else ""
+        line = {"v": 1, "t": clock.iso(clock.now()), "where": where, "error": type(error).__name__,
+                "detail": str(detail or "")[:200], "path": str(path or "")[:300], "at": _origin(error)}
+        files.append(layout.home(env) + "/log/errors.jsonl", (fastjson.dump(line) + "\n").encode("ascii"))
+    except BaseException:
+        return
+
+
+def _origin(error: BaseException) -> str:
+    trace, origin = error.__traceback__, ""
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2]
+        origin = "%s:%d" % (name, trace.tb_lineno)
+        trace = trace.tb_next
+    return origin

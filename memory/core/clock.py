@@ -1,0 +1,135 @@
+"""Instants: the only reader of the wall clock, and ISO 8601 in and out without `datetime` (1.2 ms a process)."""
+
+from __future__ import annotations
+
+import time
+
+DAY = 86400.0
+_SPANS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
+
+
+def now() -> float:
+    """Return the present instant as seconds since the epoch, UTC."""
+    return time.time()
+
+
+def _days(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 in the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible date algorithms")."""
+    year -= month <= 2
+    era = year // 400
+    of_era = year - era * 400
+    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
+
+
+def iso(instant: float) -> str:
+    """Write an instant as `2026-11-21T14:30:52Z`.
+
+    instant: seconds since the epoch; clamped to the years 1 to 9999.
+    """
+    seconds = int(min(max(instant, -62135596800), 253402300799))
+    t = time.gmtime(seconds)
+    return "%04d-%02d-%02dT%02d:%02d:%02dZ" % t[:6]
+
+
+def day(instant: float) -> str:
+    """Write the UTC day of an instant as `2026-11-21`."""
+    return iso(instant)[:10]
+
+
+def parse(text: str) -> float | None:
+    """Read an instant that a person or a program wrote.
+
+    text: ISO 8601 (`2026-11-21`, `2026-11-21 14:30`, with `Z`, `+09:00` or nothing, which means UTC), or seconds or
+    milliseconds since the epoch.  Returns seconds since the epoch, or None where the text is no instant.
+    """
+    text = text.strip()
+    if text.isdigit() and len(text) in (9, 10, 13):
+        return int(text) / (1000.0 if len(text) == 13 else 1.0)
+    if len(text) < 8 or not text[:4].isdigit():
+        return None
+    date, _, rest = text.replace("T", " ", 1).replace("t", " ", 1).partition(" ")
+    parts = date.replace("/", "-").replace(".", "-").split("-")
+    try:
+        if len(parts) == 1 and len(date) == 8:
+            parts = [date[:4], date[4:6], date[6:]]
+        year, month, dom = (int(p) for p in parts)
+        if not (1 <= year <= 9999 and 1 <= month <= 12 and 1 <= dom <= 31):
+            return None
+        return _days(year, month, dom) * DAY + _time_of_day(rest.strip())
+    except ValueError:
+        return None
+
+
+def _time_of_day(text: str) -> float:
+    """Seconds after midnight UTC of `14:30[:52[.25]][Z|±hh:mm]`; raises ValueError."""
+    if not text:
+        return 0.0
+    offset = 0.0
+    if text[-1] in "Zz":
+        text = text[:-1]
+    else:
+        at = max(text.rfind("+"), text.rfind("-"))
+        if at > 0:
+            zone = text[at + 1:].replace(":", "")
+            offset = int(zone[:2]) * 3600.0 + int(zone[2:4] or 0) * 60.0
+            offset = -offset if text[at] == "-" else offset
+            text = text[:at]
+    parts = text.strip().split(":")
+    seconds = float(parts[2]) if len(parts) > 2 else 0.0
+    if int(parts[0]) > 24:
+        raise ValueError("no such hour")
+    return int(parts[0]) * 3600.0 + (int(parts[1]) * 60.0 if len(parts) > 1 else 0.0) + seconds - offset
+
+
+def span(text: str) -> float | None:
+    """Read a length of time such as `90s`, `15m`, `2h`, `3d` or `1w` in seconds; None where it is none."""
+    text = text.strip().lower()
+    if text[:-1].isdigit() and text[-1:] in _SPANS:
+        return int(text[:-1]) * _SPANS[text[-1]]
+    return None
+
+
+def local_offset(instant: float) -> float:
+    """Return how many seconds local time is ahead of UTC at an instant (the zone is the process's)."""
+    return float(time.localtime(instant).tm_gmtoff or 0)
+
+
+def midnight(instant: float, offset: float = 0.0) -> float:
+    """Return the start of the day that holds an instant, in a zone `offset` seconds ahead of UTC."""
+    return (instant + offset) // DAY * DAY - offset
+
+
+def weekday(instant: float, offset: float = 0.0) -> int:
+    """Return the day of the week of an instant, Monday = 0, in a zone `offset` seconds ahead of UTC."""
+    return int((instant + offset) // DAY + 3) % 7
+
+
+def year_month(instant: float, offset: float = 0.0) -> tuple[int, int]:
+    """Return year and month of an instant in a zone `offset` seconds ahead of UTC."""
+    year, month = day(instant + offset).split("-")[:2]
+    return int(year), int(month)
+
+
+def month(year: int, number: int, offset: float = 0.0) -> float:
+    """Return the start of a month; its number may lie outside 1 to 12, and counts on from there."""
+    year, number = year + (number - 1) // 12, (number - 1) % 12 + 1
+    return civil(min(max(year, 1), 9998), number, 1) - offset
+
+
+def period(unit: str, back: int, instant: float, offset: float = 0.0) -> tuple[float, float]:
+    """Return (start, end) of the day, week (from Monday), month or year that lies `back` of them before that of an instant."""
+    if unit in ("month", "year"):
+        year, number = year_month(instant, offset)
+        if unit == "month":
+            return month(year, number - back, offset), month(year, number - back + 1, offset)
+        return month(year - back, 1, offset), month(year - back + 1, 1, offset)
+    start, size = midnight(instant, offset), DAY
+    if unit == "week":
+        start, size = start - weekday(instant, offset) * DAY, 7 * DAY
+    return start - back * size, start - (back - 1) * size
+
+
+def civil(year: int, month: int, dom: int) -> float:
+    """Return the UTC midnight of a calendar day as seconds since the epoch."""
+    return _days(year, month, dom) * DAY

@@ -1,0 +1,182 @@
+"""Settings: every key with its default, and where each value came from.
+
+Schema, version 1.  `~/.dayleaf/config.json` (the user's) and `<repository>/.dayleaf/config.json` (the project's) hold one
+JSON object; `{"load": {"top": 5}}` and `{"load.top": 5}` mean the same.  Order of precedence, first wins:
+
+    DAYLEAF_LOAD_TOP=5              environment (the key in upper case, dots as underscores; none of HELD in a session)
+    CLAUDE_PLUGIN_OPTION_LOAD_TOP   the plugin's options in the client
+    project file                    may only narrow: switch a push off, lower a number; never a command, a path, redaction
+    user file
+    DEFAULTS below
+"""
+
+from __future__ import annotations
+
+from memory.core import fastjson, files
+from memory.core.boundary import is_agent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List
+
+    Values = Dict[str, Any]
+
+DEFAULTS: Values = {
+    "capture.enabled": True,  # write checkpoints from the hooks
+    "capture.stopAfter": 8,  # Stop writes only after this many new edits, commands and prompts
+    "capture.conversations": True,  # keep what was said in a session, turn by turn, beside its checkpoints
+    "capture.lessons": True,  # make candidates of failures whose fix is likely known
+    "capture.summarise": False,  # let a model reword a checkpoint; off: no hook ever calls a model
+    "load.enabled": True,  # any push at all
+    "load.session": True,  # the brief at session start
+    "load.prompt": True,  # learnings with a prompt
+    "load.rules": True,  # approved rules
+    "load.resume": True,  # the brief again on resume, where it changed
+    "load.allCount": 10,  # load_all up to this many learnings ...
+    "load.allTokens": 5000,  # ... and below this many tokens
+    "load.indexCount": 30,  # index_filter up to this many ...
+    "load.indexTokens": 15000,  # ... and up to this many tokens; topic_filter beyond
+    "load.top": 6,  # learnings a prompt may get
+    "load.promptChars": 2500,  # UTF-16 units a prompt's block may hold
+    "load.sessionChars": 9500,  # UTF-16 units the brief may hold; the host cuts above 10,000
+    "load.routes": [],  # "category: word word …": see loader.categories
+    "load.relevance": 1.2,  # what a learning must score for a prompt (see loader.py)
+    "load.recent": 3,  # learnings for a first prompt that matches nothing
+    "context.derive": True,  # context tags from the project's manifests and its branch
+    "context.tags": [],  # "name" or "name=weight": context tags that always count (contexttags.py)
+    "recall.limit": 10,
+    "recall.semantic": False,  # rank with vectors too, as `--semantic` does (semantic.py)
+    "recall.minSimilarity": -1.0,  # cosine below which vectors find nothing; below 0: what is right for the model (semantic.py)
+    "recall.without": [],  # what is left out of a score: recency frequency context outcomes version tags latest date source fuzzy
+    "recall.rerank": "factor",  # factor | weighted | none
+    "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract, or none for it
+    "distill.model": "",
+    "distill.command": [],  # argv of provider `command`: prompt on stdin, answer on stdout
+    "distill.maxTokens": 500,
+    "distill.timeout": 30,  # seconds
+    "distill.cache": True,
+    "distill.dailyCalls": 50,
+    "distill.dailyTokens": 500000,
+    "embeddings.provider.command": "",  # a command (see embedder.py), `minilm` for the built-in one, "" for none
+    "embeddings.provider.args": [],
+    "embeddings.modelLabel": "",  # name of its model; another label is embedded anew
+    "embeddings.timeout": 60.0,  # seconds for one process
+    "embeddings.scripts": "auto",  # auto | latin | all: the writing its model knows
+    "redact.enabled": True,
+    "redact.allow": [],  # exact strings that may stay
+    "upkeep.expireDays": 90,  # automatic checkpoints older than this many days leave the index for the archive
+    "upkeep.conversationDays": 365,  # conversations older than this many days, too; 0 keeps them for ever
+    "runtime.auto": True,  # set up the runtime in the background where it is missing
+}
+
+# What a project's file may say; each only narrows what the user allowed.
+PROJECT_KEYS = (
+    "capture.enabled", "capture.conversations", "capture.lessons", "load.enabled", "load.session", "load.prompt", "load.rules",
+    "load.resume", "load.top", "load.promptChars", "load.sessionChars", "load.recent", "context.derive", "recall.limit",
+    "distill.maxTokens",
+)
+# What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
+HELD = ("capture.summarise", "distill.provider", "distill.model", "distill.command", "embeddings.provider.command",
+        "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow")
+CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
+
+
+class Config:
+    """Values by key, the source of each, and one line for each thing that was wrong."""
+
+    __slots__ = ("problems", "sources", "values")
+
+    def __init__(self, values: Values, sources: Dict[str, str], problems: List[str]):
+        self.values, self.sources, self.problems = values, sources, problems
+
+    def __getitem__(self, key: str) -> Any:
+        return self.values[key]
+
+
+def load(home: str, repository: str, env: Dict[str, str]) -> Config:
+    """Read the settings in force.
+
+    home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the environment.
+    A broken file or an unknown key is a line in `problems`, never an error.
+    """
+    config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
+    _merge(config, home + "/config.json", "user")
+    if repository and repository + "/.dayleaf" != home:
+        _merge(config, repository + "/.dayleaf/config.json", "project")
+    agent = is_agent(env)  # a repository's settings may fill a session's environment
+    for key in DEFAULTS:
+        name = key.upper().replace(".", "_")
+        for prefix, source in (("CLAUDE_PLUGIN_OPTION_", "plugin option"), ("DAYLEAF_", "environment")):
+            if prefix + name in env and agent and key in HELD:
+                config.problems.append("%s: in a session only your own config sets '%s'; `dayleaf config set` in a terminal does"
+                                       % (prefix + name, key))
+            elif prefix + name in env:
+                _set(config, key, _from_text(env[prefix + name], DEFAULTS[key]), source, prefix + name)
+    for key, most in CEILING.items():
+        config.values[key] = min(config.values[key], most)
+    return config
+
+
+def flatten(value: Values, prefix: str = "") -> Values:
+    """Turn nested objects into dotted keys; a key of DEFAULTS keeps its object."""
+    flat: Values = {}
+    for key, item in value.items():
+        if isinstance(item, dict) and prefix + key not in DEFAULTS:
+            flat.update(flatten(item, prefix + key + "."))
+        else:
+            flat[prefix + key] = item
+    return flat
+
+
+def _merge(config: Config, path: str, source: str) -> None:
+    try:
+        data = files.read(path, 1 << 18)
+    except OSError as error:
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            config.problems.append("%s: %s; mend its permissions" % (path, error.strerror))
+        return
+    try:
+        value = fastjson.parse(data)
+        if not isinstance(value, dict):
+            raise ValueError("not an object")
+    except ValueError as error:
+        config.problems.append("%s: %s; it is ignored until it is one JSON object" % (path, error))
+        return
+    for key, item in flatten(value).items():
+        if key not in DEFAULTS:
+            config.problems.append("%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key))
+        elif source == "project" and key not in PROJECT_KEYS:
+            config.problems.append("%s: '%s' may only be set in your own config; the project's is ignored" % (path, key))
+        else:
+            _set(config, key, item, source, path)
+
+
+def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
+    default = DEFAULTS[key]
+    fits = (isinstance(item, bool) if isinstance(default, bool)
+            else isinstance(item, int) and not isinstance(item, bool) if isinstance(default, int)
+            else isinstance(item, (int, float)) and not isinstance(item, bool) if isinstance(default, float)
+            else isinstance(item, type(default)))
+    if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):
+        kind = "true or false" if isinstance(default, bool) else "text" if isinstance(default, str) else (
+            "a list" if isinstance(default, list) else "a number")
+        config.problems.append("%s: '%s' wants %s, such as %s" % (where, key, kind, fastjson.dump(default)))
+        return
+    if source == "project":
+        now = config.values[key]
+        item = (now and item) if isinstance(default, bool) else min(now, item)
+    config.values[key] = item
+    config.sources[key] = source
+
+
+def _from_text(text: str, default: Any) -> Any:
+    """Read a value that arrived as text; what does not fit comes back as the text, which `_set` then names."""
+    if isinstance(default, bool):
+        return {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False,
+                "off": False, "": False}.get(text.strip().lower(), text)
+    if isinstance(default, str):
+        return text
+    try:
+        return fastjson.parse(text)
+    except ValueError:
+        return text

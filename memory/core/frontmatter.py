@@ -1,0 +1,368 @@
+"""Frontmatter: a tolerant reader and a faithful writer of the YAML head of a markdown file.
+
+Everything read is text: `0.88`, `Yes`, `2026-11-21` and `v2` stay what was written.  The line reader (headreader.py) is a
+strict subset of YAML: what it is sure of, YAML reads the same, and it is sure of what people write.  Where it is not,
+`parse` lets PyYAML's string-only loader decide (headyaml.py).  `skim` never does: a hook has no time for it, and the index
+must have the same bytes where PyYAML is missing.  Then the best guess stands and the page is `guessed`: good for a search,
+while no rule, script or path is taken from it (records.py).  Refused before YAML builds anything: heads above 64 KiB, more
+than 256 keys, nesting above 32, anchors, aliases, tags and merge keys (a 342-byte merge bomb takes 18.7 s, 50 KB of `[`
+crash libyaml; none of 33,600 real files uses any of them).  The writer changes the lines of its own keys and no other byte.
+"""
+
+from __future__ import annotations
+
+from memory.core import StoreError
+from memory.core.headreader import clear, quoted, scalars, scan, significant, special, top_key, value_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Mapping, Tuple
+
+HEAD_LIMIT, KEY_LIMIT = 1 << 16, 256
+SAMPLE = 8000  # bytes of a file that tell whether it is text
+BOM = b"\xef\xbb\xbf"
+_WORDS = frozenset("y n yes no true false on off null".split())  # a YAML 1.1 reader takes these for booleans or null
+
+
+class Page:
+    """A markdown file in parts.
+
+    meta: keys to text, lists or maps of text.  body: the text after the head, with `\\n` line ends and without leading
+    blank lines.  problems: lines such as `line 3: ...; remedy`.  duplicates: top-level keys that stand more than once
+    (the last one is in `meta`; nothing that carries authority may be read from such a file).  head_lines: lines of the
+    file above the body.  unsure: lines of the file, from 1, that YAML may read otherwise than the line reader did, whoever
+    decided then.  guessed: nobody did, PyYAML was not asked.  readable: False where the bytes are no UTF-8 text; meta and
+    body are then empty.
+    """
+
+    __slots__ = ("body", "duplicates", "guessed", "head_lines", "meta", "problems", "readable", "unsure")
+
+    def __init__(self) -> None:
+        self.meta: Dict[str, Any] = {}
+        self.body = ""
+        self.problems: List[str] = []
+        self.duplicates: List[str] = []
+        self.head_lines = 0
+        self.unsure: List[int] = []
+        self.guessed = False
+        self.readable = True
+
+
+def split(data: bytes) -> Tuple[bytes, int]:
+    """Return (bytes of the head between its fences, offset of the body); (b"", offset of the text) without a head."""
+    start, end, offset = _fences(data)
+    return data[start:end], offset
+
+
+def key_lines(data: bytes) -> Dict[str, int]:
+    """Return the line of the file, from 1, at which each top-level key of the head stands; of a key given twice the last."""
+    start, end, _ = _fences(data)
+    if end <= start:
+        return {}
+    above = data.count(b"\n", 0, start) + 1
+    lines = data[start:min(end, start + HEAD_LIMIT)].decode("utf-8", "replace").split("\n")
+    return {key: above + first for key, first, _ in _spans(lines) if key}
+
+
+def undecodable(data: bytes) -> bool:
+    """Tell whether bytes are UTF-16 or binary rather than text: a zero byte near their start, as git judges, or much that is
+    no UTF-8."""
+    start = data[:SAMPLE]
+    if start.isascii():
+        return b"\0" in start
+    odd = start.decode("utf-8", "replace").count("\ufffd")
+    return b"\0" in start or start[:2] in (b"\xff\xfe", b"\xfe\xff") or odd * 3 > len(start)
+
+
+def parse(data: bytes) -> Page:
+    """Read a markdown file; PyYAML decides where the line reader is unsure (an import of 15 ms).
+
+    data: the file's bytes.  Never raises for its content.
+    """
+    return _page(data, True)
+
+
+def skim(data: bytes) -> Page:
+    """Read a markdown file by its lines alone, as hooks and the index do; see `parse`."""
+    return _page(data, False)
+
+
+def _page(data: bytes, settle: bool) -> Page:
+    page = Page()
+    if undecodable(data):
+        page.readable = False
+        page.problems.append("line 1: not UTF-8 text; save it as UTF-8")
+        return page
+    start, end, offset = _fences(data)
+    if end > start or offset > 3:
+        if not _read_head(data[start:end], page, data.count(b"\n", 0, start), settle):
+            start, offset = -1, start_of(data)
+            page.problems.clear()
+    elif start >= 0 and end < 0:
+        page.problems.append("line 1: the frontmatter is not closed; end it with a line `---`")
+    body = _decode(data[offset:] if offset else data, page)
+    if "\r" in body:
+        body = body.replace("\r\n", "\n").replace("\r", "\n")
+    if start >= 0 and end >= 0:
+        page.head_lines = data.count(b"\n", 0, offset)
+        if body[:1] == "\n":
+            page.head_lines += len(body) - len(body.lstrip("\n"))
+            body = body.lstrip("\n")
+    page.body = body
+    return page
+
+
+def start_of(data: bytes) -> int:
+    """Return the offset of the text behind a byte-order mark."""
+    return 3 if data[:3] == BOM else 0
+
+
+def _fences(data: bytes) -> Tuple[int, int, int]:
+    """Return (start of the head, its end, start of the body).
+
+    Without a head: (-1, -1, start of the text).  Where it is not closed: (start of the head, -1, start of the text).
+    """
+    text = at = 3 if data[:3] == BOM else 0
+    if data[at:at + 4] != b"---\n":
+        lead = data[at:at + 1024]
+        at += len(lead) - len(lead.lstrip())
+        stop = data.find(b"\n", at)
+        if not data.startswith(b"---", at) or stop < 0 or data[at + 3:stop].strip() or data[at - 1:at] not in b"\n\xbf":
+            return -1, -1, text
+        at = stop - 3
+    start = at + 4
+    at = start - 1
+    while True:
+        at = data.find(b"\n---", at)
+        if at < 0:
+            return start, -1, text
+        stop = at + 4
+        if data[stop:stop + 1] == b"\n":
+            return start, at + 1, stop + 1
+        end = data.find(b"\n", stop)
+        if not data[stop:end if end >= 0 else len(data)].strip():
+            return start, at + 1, end + 1 if end >= 0 else len(data)
+        at = stop
+
+
+def _decode(data: bytes, page: Page) -> str:
+    try:
+        return str(data, "utf-8")
+    except UnicodeDecodeError as error:
+        line = page.head_lines + data.count(b"\n", 0, error.start) + 1
+        page.problems.append("line %d: bytes that are not UTF-8, read as U+FFFD; save the file as UTF-8" % line)
+        return data.decode("utf-8", "replace")
+
+
+def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
+    """Fill `page` from a head; False where it holds no key at all: the fences are rules drawn in prose.
+
+    above: lines of the file above it.  settle: ask PyYAML.
+    """
+    huge = len(head) > HEAD_LIMIT
+    text = _decode(head[:HEAD_LIMIT] if huge else head, page)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    meta, duplicates, trouble = scan(text)
+    problem = ""
+    if huge:
+        problem = "line 1: the frontmatter is longer than 64 KiB; shorten it"
+    elif trouble and settle:
+        from memory.core.headyaml import read_yaml
+
+        read, duplicates, problem, page.guessed = read_yaml(text, duplicates, trouble)
+        meta = meta if read is None else read
+    else:
+        page.guessed = bool(trouble)
+    page.unsure = sorted({above + number for number in trouble})
+    if len(meta) > KEY_LIMIT:
+        meta = dict(list(meta.items())[:KEY_LIMIT])
+        problem = "line 1: more than 256 keys; remove some"
+    if problem:
+        page.problems.append(problem)
+    if duplicates:
+        named = ", ".join("'%s'" % key for key in duplicates[:5])
+        page.problems.append("line 1: the key %s stands twice, the last one counts; remove the other" % named)
+    page.meta, page.duplicates = meta, duplicates
+    return bool(meta) or not any(map(significant, text.split("\n")))
+
+
+# ---- the writer
+
+
+def compose(meta: Mapping[str, Any], body: str) -> bytes:
+    """Write a new file.
+
+    meta: keys to text, numbers, booleans, lists or maps of these, in their order; None leaves a key out.  body:
+    markdown. Every value that a YAML 1.1 reader would take for something else than its text is quoted.
+    """
+    lines = ["---"]
+    for key, value in meta.items():
+        lines += _entry(key, value)
+    text = "\n".join([*lines, "---", "", body.lstrip("\n")])
+    return _whole(text if text.endswith("\n") else text + "\n")
+
+
+def _whole(text: str) -> bytes:
+    return scalars(text).encode("utf-8")
+
+
+def _entry(key: str, value: Any) -> List[str]:
+    """Return the lines of one top-level key; none for None."""
+    if value is None:
+        return []
+    name = key if _plain(key, True) else _quote(key)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, (dict, list, tuple)) for item in value):
+        return [name + ":"] + ["  - " + _inline(item) for item in value]
+    if isinstance(value, str) and "\n" in value.strip("\n") and not value.startswith(("\n", " ")):
+        lines = value.split("\n")
+        ended = lines[-1] == ""
+        lines = lines[:-1] if ended else lines
+        if all(clear(line) and (line.strip() or not line) for line in lines) and lines[-1]:
+            return [name + (": |" if ended else ": |-")] + ["  " + line if line else "" for line in lines]
+    return [name + ": " + (_inline(value) if isinstance(value, (dict, list, tuple)) else _scalar(value, False))]
+
+
+def _inline(value: Any) -> str:
+    """Write a value on one line."""
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(_scalar(k, True) + ": " + _inline(v) for k, v in value.items()) + "}"
+    return _scalar(value, True)
+
+
+def _scalar(value: Any, flow: bool) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    text = "" if value is None else str(value)
+    return text if _plain(text, flow) else _quote(text)
+
+
+def _plain(text: str, flow: bool) -> bool:
+    """Tell whether text may stand without quotes: starts with a letter, is no word with a meaning, holds no syntax."""
+    if not (text[:1].isalpha() or text[:1] in ("_", "/")) or text[:1] == "" or text.lower() in _WORDS:
+        return False
+    if text[-1] in ": " or ": " in text or " #" in text or not clear(text) or "\t" in text:
+        return False
+    return not flow or not any(c in text for c in ",[]{}:?#&*!|>'\"%@`")
+
+
+def _quote(text: str) -> str:
+    out = []
+    for c in text:
+        if c in '"\\':
+            c = "\\" + c
+        elif c == "\n":
+            c = "\\n"
+        elif c == "\t":
+            c = "\\t"
+        elif "\ud800" <= c <= "\udfff":
+            c = "\ufffd"
+        elif special(c):
+            c = "\\x%02x" % ord(c) if c <= "\xff" else "\\u%04x" % ord(c)
+        out.append(c)
+    return '"' + "".join(out) + '"'
+
+
+def edit(data: bytes, changes: Mapping[str, Any]) -> bytes:
+    """Set or remove top-level keys; every other byte stays: unknown keys, order, comments, line ends, BOM, body.
+
+    data: the file's bytes.  changes: key to a value as for `compose`, or None to remove it.  A file without frontmatter
+    gets one above its text.  Raises StoreError where the file is not text or its head cannot be edited line by line.
+    """
+    before = parse(data)
+    if not before.readable:
+        raise StoreError("not UTF-8 text, so it cannot be edited; save it as UTF-8 first")
+    start, end, _ = _fences(data)
+    fenced = end >= 0 and before.head_lines > 0
+    at = data.find(b"\n")
+    newline = "\r\n" if data[max(at - 1, 0):at] == b"\r" else "\n"
+    if fenced:
+        newline = "\r\n" if data[start - 2:start - 1] == b"\r" else "\n"
+        lines = data[start:end].decode("utf-8", "surrogateescape").split("\n")[:-1] if end > start else []
+        new = _changed(lines, changes, newline)
+        result = data[:start] + "".join(new).encode("utf-8", "surrogateescape") + data[end:]
+    else:
+        new = _changed([], changes, newline)
+        if not new:
+            return data
+        top = start_of(data)
+        fence = "---" + newline
+        result = data[:top] + _whole(fence + "".join(new) + fence + newline) + data[top:]
+    after = parse(result)
+    wanted = {key: value for key, value in before.meta.items() if key not in changes}
+    wanted.update((key, _as_read(value)) for key, value in changes.items())
+    wrong = [key for key, value in wanted.items() if after.meta.get(key) != value]
+    if wrong:
+        raise StoreError("the frontmatter key '%s' cannot be changed line by line; edit it by hand" % wrong[0])
+    return result
+
+
+def _as_read(value: Any) -> Any:
+    """Return a value as `parse` will give it back."""
+    if value is None:
+        return None
+    if isinstance(value, (list, tuple)):
+        return ["" if item is None else _as_read(item) for item in value]
+    if isinstance(value, dict):
+        return {str(k): "" if v is None else _as_read(v) for k, v in value.items()}
+    if isinstance(value, str):
+        return scalars(value)
+    return _scalar(value, False)
+
+
+def _changed(lines: List[str], changes: Mapping[str, Any], newline: str) -> List[str]:
+    """Return the lines of a head, each with its line end, after the changes; a changed key keeps its place."""
+    spans = _spans(lines)
+    last = {key: index for index, (key, _, _) in enumerate(spans)}
+    out: List[str] = []
+    for index, (key, first, stop) in enumerate(spans):
+        if key not in changes:
+            out += [line + "\n" for line in lines[first:stop]]
+            continue
+        own, stop = stop, _own_end(lines, first, stop)
+        if index == last[key] and changes[key] is not None:
+            entry = _entry(key, changes[key])
+            if len(entry) == 1 and stop == first + 1:
+                entry[0] += _comment(lines[first])
+            out += [line + newline for line in entry]
+        out += [line + "\n" for line in lines[stop:own]]
+    for key, value in changes.items():
+        if key not in last:
+            out += [line + newline for line in _entry(key, value)]
+    return out
+
+
+def _spans(lines: List[str]) -> List[Tuple[str, int, int]]:
+    """Return (key, first line, line behind) of each top-level entry; lines above the first key have the key ""."""
+    starts: List[Tuple[str, int]] = [("", 0)]
+    for number, line in enumerate(lines):
+        line = line.rstrip("\r")
+        name, colon, rest = line.partition(": ")
+        if not (colon and name.isidentifier()):
+            name, _ = top_key(line, name, colon, rest, number, [])
+        if name:
+            starts.append((name, number))
+    ends = [first for _, first in starts[1:]] + [len(lines)]
+    return [(key, first, stop) for (key, first), stop in zip(starts, ends) if stop > first]
+
+
+def _own_end(lines: List[str], first: int, stop: int) -> int:
+    """Return the line behind an entry's own lines: comments and blanks at the margin below belong to what follows."""
+    while stop > first + 1 and (not lines[stop - 1].strip() or lines[stop - 1].startswith("#")):
+        stop -= 1
+    return stop
+
+
+def _comment(line: str) -> str:
+    """Return the comment behind a value on one line, with the blanks before it, or ""."""
+    value = line.rstrip("\r").partition(":")[2]
+    at = 0
+    if value.lstrip()[:1] in ('"', "'"):
+        at = quoted(value, len(value) - len(value.lstrip()))[1]
+    at = value.find(" #", at)
+    at -= len(value[:max(at, 0)]) - len(value[:max(at, 0)].rstrip(" "))
+    return value[at:] if at >= 0 and value_of(value.strip()) is not None else ""

@@ -1,0 +1,396 @@
+"""The line reader of a frontmatter head: a strict subset of YAML, its best guess beyond it, and the lines where it guessed."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Tuple
+
+INDICATORS = ",[]{}#&*!|>'\"%@`"  # cannot begin a plain scalar
+LABELS = ("tags", "topics")  # here `#auth` is a label as Obsidian writes it; elsewhere `#` starts a comment
+_ESCAPES = {"0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b",
+            " ": " ", '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"}
+_HEX = {"x": 2, "u": 4, "U": 8}
+
+
+def significant(line: str) -> bool:
+    """Tell whether a line of a head says anything: it is neither blank nor a comment."""
+    line = line.strip(" \t")
+    return line != "" and line[0] != "#"
+
+
+def scan(text: str) -> Tuple[Dict[str, Any], List[str], List[int]]:
+    """Read the lines of a head; returns (meta, duplicate keys, numbers of the lines it was unsure of)."""
+    meta: Dict[str, Any] = {}
+    twice: Dict[str, None] = {}
+    trouble: List[int] = []
+    extra: List[str] = []
+    key = value = ""
+    at = 0
+    # Looked for once in the whole head, so that a line costs 0.4 us: what could end or spoil a plain value.
+    clean = not (" #" in text or "\t" in text or " \n" in text or text[-1:] == " ")
+    for number, line in enumerate(text.rstrip("\n").split("\n"), 1):
+        name, colon, rest = line.partition(": ")
+        if not (colon and name.isidentifier()):
+            name, rest = top_key(line, name, colon, rest, number, trouble)
+            if not name:
+                extra.append(line)
+                continue
+        if extra:
+            _attach(meta, key, value, extra, at, trouble)
+            extra = []
+        if name in meta:
+            twice[name] = None
+        key, value, at = name, rest, number
+        if clean and rest[:1].isalnum() and ": " not in rest and rest[-1] != ":":
+            meta[name] = rest
+        elif rest[:1] in "|>" and rest:
+            meta[name] = ""
+            extra = [""]
+        else:
+            meta[name] = _best(rest, number, trouble, name in LABELS)
+    if extra:
+        _attach(meta, key, value, extra, at, trouble)
+    if not text.replace("\n", "").isprintable():
+        trouble += [number for number, line in enumerate(text.split("\n"), 1) if not clear(line)]
+    return meta, list(twice), trouble
+
+
+def clear(text: str) -> bool:
+    """Tell whether YAML takes every character of one line as it is."""
+    return text.isprintable() or not any(map(special, text))
+
+
+def special(c: str) -> bool:
+    """Tell whether YAML refuses a character, or ends a line at it."""
+    return ((c < " " and c != "\t") or "\x7f" <= c <= "\x9f" or "\ud800" <= c <= "\udfff"
+            or c in "\u2028\u2029\ufeff\ufffe\uffff")
+
+
+def top_key(line: str, name: str, colon: str, rest: str, number: int, trouble: List[int]) -> Tuple[str, str]:
+    """Return (key, its value's text) of a line at the margin that is not of the simple form, else ("", "")."""
+    if not line or line[0] in " \t#-":
+        return "", ""
+    if line[0] in "\"'":
+        name, end = quoted(line)
+        rest = line[end:].lstrip(" ")
+        return (name, rest[1:].strip(" ")) if end and rest[:1] == ":" and rest[1:2] in " " else ("", "")
+    if colon:
+        name = _key(name)
+        if name:
+            return name, rest
+    name, colon, rest = line.partition(":")
+    name = _key(name)
+    if not name or not colon or rest.startswith("//"):
+        return "", ""
+    if rest.strip(" "):
+        trouble.append(number)
+    return name, rest.strip()
+
+
+def _key(name: str) -> str:
+    """Return a plain key, or "" where the text cannot be one."""
+    name = name.rstrip(" ")
+    if not name or name[0] in INDICATORS or name[0] in "-?:" or name[-1] == ":":
+        return ""
+    return "" if " #" in name or "\t" in name or name == "<<" else name
+
+
+def _best(text: str, number: int, trouble: List[int], label: bool = False) -> Any:
+    """Return a value as YAML reads it, or the literal text with the line noted as trouble."""
+    text = text.strip(" ")
+    if text[:1] == '"' and text.find('"', 1) == len(text) - 1 and "\\" not in text:
+        return text[1:-1]
+    if label and is_label(text):
+        return text
+    value = _flow(text) if text[:1] == "[" else value_of(text)
+    if value is not None:
+        return value
+    trouble.append(number)
+    text = text.strip()
+    if text[:1] == "[" and text[-1:] == "]" and "[" not in text[1:] and "]" not in text[:-1]:
+        return [part.strip().strip("'\"") for part in text[1:-1].split(",") if part.strip()]
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
+        return text[1:-1]
+    return text
+
+
+def is_label(text: str) -> bool:
+    """Tell whether a value is a label with its mark, and no comment."""
+    return text[:1] == "#" and text[1:2].strip() != ""
+
+
+def value_of(text: str) -> Any:
+    """Read one value on one line; None where it is not certain what YAML would make of it.
+
+    text: without blanks at its ends.
+    """
+    if not text or text[0] == "#":
+        return ""
+    first = text[0]
+    if first in "\"'":
+        found, end = quoted(text)
+        return found if end > 0 and _ended(text, end) else None
+    if first in "[{":
+        return _flow(text)
+    if first in INDICATORS or (first in "-?:" and text[1:2] in " ") or "\t" in text:
+        return None
+    at = text.find(" #")
+    if at >= 0:
+        text = text[:at].rstrip(" ")
+    return None if ": " in text or text[-1] == ":" else text
+
+
+def _ended(text: str, end: int) -> bool:
+    """Tell whether nothing but a comment follows."""
+    rest = text[end:]
+    return not rest.strip(" ") or (rest[0] == " " and rest.lstrip(" ")[0] == "#")
+
+
+def quoted(text: str, at: int = 0) -> Tuple[str, int]:
+    """Read a quoted scalar that starts at `at`; returns (value, index behind it), the index 0 where it does not end."""
+    if text[at] == "'":
+        end = text.find("'", at + 1)
+        while end >= 0 and text[end + 1:end + 2] == "'":
+            end = text.find("'", end + 2)
+        return (text[at + 1:end].replace("''", "'"), end + 1) if end >= 0 else ("", 0)
+    end = text.find('"', at + 1)
+    slash = text.find("\\", at + 1)
+    if end < 0 or slash < 0 or end < slash:
+        return text[at + 1:end], end + 1
+    out: List[str] = []
+    at += 1
+    while at < len(text):
+        c = text[at]
+        if c == '"':
+            return "".join(out), at + 1
+        at += 1
+        if c == "\\":
+            c = text[at:at + 1]
+            size = _HEX.get(c, 0)
+            c = _character(text[at + 1:at + 1 + size], size) if size else _ESCAPES.get(c, "")
+            if not c:
+                return "", 0
+            at += 1 + size
+        out.append(c)
+    return "", 0
+
+
+def _character(digits: str, size: int) -> str:
+    try:
+        code = int(digits, 16) if len(digits) == size and digits.isalnum() else -1
+    except ValueError:
+        return ""
+    if 0xD800 <= code <= 0xDFFF:
+        return "\ufffd"
+    return chr(code) if 0 <= code <= 0x10FFFF else ""
+
+
+def _flow(text: str) -> Any:
+    """Read `[a, b]` or `{a: b}` with plain or quoted members; None for anything else."""
+    names = text.replace(", ", "").replace("-", "")[1:-1]
+    if names.isalnum() and text[0] == "[" and text[-1] == "]" and ", -" not in text:
+        parts = text[1:-1].split(", ")
+        if all(parts):
+            return parts
+    close = "]" if text[0] == "[" else "}"
+    items: List[Any] = []
+    pairs: Dict[str, Any] = {}
+    at = _past(text, 1)
+    while text[at:at + 1] != close:
+        name: Optional[str] = ""
+        if close == "}":
+            name, at = _flow_key(text, at)
+            if not name or name in pairs:
+                return None
+        value, at = _flow_value(text, at, close)
+        if value is None:
+            return None
+        if name:
+            pairs[name] = value
+        else:
+            items.append(value)
+        if text[at:at + 1] == ",":
+            at = _past(text, at + 1)
+        elif text[at:at + 1] != close:
+            return None
+    return (items if close == "]" else pairs) if _ended(text, at + 1) else None
+
+
+def _past(text: str, at: int) -> int:
+    while text[at:at + 1] == " ":
+        at += 1
+    return at
+
+
+def _flow_key(text: str, at: int) -> Tuple[Optional[str], int]:
+    """Read `key: ` in a flow map; returns (key or None, index of its value)."""
+    if text[at:at + 1] in ('"', "'"):
+        name, end = quoted(text, at)
+        return (name, _past(text, end + 2)) if end and text[end:end + 2] == ": " else (None, at)
+    colon = text.find(": ", at)
+    return (_member(text[at:colon]), _past(text, colon + 2)) if colon > 0 else (None, at)
+
+
+def _flow_value(text: str, at: int, close: str) -> Tuple[Optional[str], int]:
+    """Read a member of a flow collection; returns (value or None, index of what ends it)."""
+    if text[at:at + 1] in ('"', "'"):
+        value, end = quoted(text, at)
+        return (value, _past(text, end)) if end else (None, at)
+    comma = text.find(",", at)
+    end = text.find(close, at, comma) if comma >= 0 else text.find(close, at)
+    end = comma if end < 0 else end
+    return (_member(text[at:end]), end) if end >= 0 else (None, at)
+
+
+def _member(text: str) -> Optional[str]:
+    """Return a plain member of a flow collection, or None where it is not certainly one."""
+    text = text.strip(" ")
+    if text.isalnum():
+        return text
+    if not text or text[0] in "-?:" or text[-1] == ":" or ": " in text or " #" in text or "\t" in text:
+        return None
+    return None if text[0] in INDICATORS or any(c in text for c in "[]{},?") else text
+
+
+def _attach(meta: Dict[str, Any], key: str, value: str, extra: List[str], at: int, trouble: List[int]) -> None:
+    """Join the lines below a key to its value.
+
+    value: the text behind the key.  extra: the lines.  at: number of the key's line.
+    """
+    text = value.strip(" \t")
+    block = text[:1] in ("|", ">")
+    if not block:
+        trouble += [number for number, line in enumerate(extra, at + 1) if "\t" in line]
+        if not any(map(significant, extra)):
+            return
+    if not key:
+        trouble.append(1)
+        return
+    if block:
+        meta[key] = _block_scalar(text, extra[1:], at, trouble)
+    elif not text or (text[0] == "#" and meta[key] == ""):
+        meta[key] = _block(extra, at, trouble, key in LABELS)
+    else:
+        lines = [line.strip(" \t") for line in extra if significant(line)]
+        joined = " ".join([text, *lines])
+        found = _flow(joined) if text[0] in "[{" and not any(c in joined for c in "#'\"\t") else None
+        if found is None:
+            trouble.append(at + 1)
+            found = joined if isinstance(meta[key], str) else meta[key]
+        meta[key] = found
+
+
+def _block_scalar(header: str, lines: List[str], at: int, trouble: List[int]) -> str:
+    """Read the lines of a `|` or `>` scalar."""
+    style, chomp = header[0], header[1:].partition(" ")[0]
+    if chomp not in ("", "-", "+") or not _ended(header, 1 + len(chomp)):
+        trouble.append(at)
+    indent = next((len(line) - len(line.lstrip(" ")) for line in lines if line.strip(" ")), 0)
+    kept: List[str] = []
+    for offset, line in enumerate(lines):
+        if line.strip(" ") and len(line) - len(line.lstrip(" ")) < max(indent, 1):
+            if any(significant(rest) or "\t" in rest for rest in lines[offset:]):
+                trouble.append(at + 1 + offset)
+            break
+        if (not line.strip(" ") and len(line) > indent and not any(kept)) or (line[indent:indent + 1] == "\t" and not any(kept)):
+            trouble.append(at + 1 + offset)
+        kept.append(line[indent:])
+    tail = 0
+    while kept and not kept[-1]:
+        kept.pop()
+        tail += 1
+    if style == ">":
+        if any(line[:1] in (" ", "\t") for line in kept):
+            trouble.append(at)
+        text = _fold(kept)
+    else:
+        text = "\n".join(kept)
+    if chomp == "+":
+        trouble.append(at)
+        return text + "\n" * (tail + bool(kept))
+    return text + "\n" if kept and chomp != "-" else text
+
+
+def _fold(lines: List[str]) -> str:
+    out: List[str] = []
+    breaks = 0
+    for line in lines:
+        if not line:
+            breaks += 1
+            continue
+        out += ["\n" * breaks or (" " if out else ""), line]
+        breaks = 0
+    return "".join(out)
+
+
+def _block(lines: List[str], at: int, trouble: List[int], label: bool) -> Any:
+    """Read the list or the map in the lines below a key."""
+    items: List[Any] = []
+    pairs: Dict[str, Any] = {}
+    indent = inner = -1
+    listed = False
+    for number, line in enumerate(lines, at + 1):
+        text = line.strip(" \t")
+        if not text or text[0] == "#":
+            continue
+        if len(trouble) > 1000:  # no list that a person wrote
+            break
+        depth = len(line) - len(line.lstrip(" \t"))
+        dash = text[0] == "-" and text[1:2] in " \t"
+        if indent < 0:
+            indent, listed = depth, dash
+        if listed and dash and depth == indent:
+            inner = _item(items, text, depth, number, trouble, label)
+            continue
+        if depth != (inner if listed else indent) or not depth:
+            trouble.append(number)
+        pair = _pair(text, number, trouble)
+        if pair and listed and items and isinstance(items[-1], dict):
+            pairs = items[-1]
+        if pair and (not listed or (items and isinstance(items[-1], dict))):
+            if pair[0] in pairs:
+                trouble.append(number)
+            pairs[pair[0]] = pair[1]
+        else:
+            trouble.append(number)
+            if dash and listed:
+                items.append(_best(text[1:], number, trouble, label))
+            elif items and isinstance(items[-1], str):
+                items[-1] = (items[-1] + " " + text).strip()
+            elif not listed and not pairs:
+                items.append(text)
+    if listed:
+        return items
+    return pairs or " ".join(items)
+
+
+def _item(items: List[Any], text: str, depth: int, number: int, trouble: List[int], label: bool) -> int:
+    """Add one `- …` to a list; returns the column at which more keys of the same map would stand, or -1."""
+    rest = text[1:].lstrip(" ")
+    pair = _pair(rest, number, trouble)
+    if pair:
+        items.append({pair[0]: pair[1]})
+        return depth + len(text) - len(rest)
+    items.append(_best(rest, number, trouble, label))
+    return -1
+
+
+def _pair(text: str, number: int, trouble: List[int]) -> Optional[Tuple[str, Any]]:
+    """Read `key: value` inside a list or a map; None where the text is no pair."""
+    name, colon, rest = text.partition(": ")
+    if not colon:
+        if text[-1:] != ":":
+            return None
+        name, rest = text[:-1], ""
+    name = _key(name)
+    return (name, _best(rest, number, trouble)) if name else None
+
+
+def scalars(text: str) -> str:
+    """Return text with U+FFFD for each lone surrogate, which no UTF-8 can hold."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text

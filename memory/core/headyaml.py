@@ -1,0 +1,94 @@
+"""A frontmatter head through PyYAML's string-only loader, bombs refused."""
+
+from __future__ import annotations
+
+from memory.core.headreader import LABELS, is_label, scalars, top_key
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Optional, Tuple
+
+    Read = Tuple[Optional[Dict[str, Any]], List[str], str, bool]
+
+DEPTH_LIMIT = 32
+
+
+def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
+    """Read a head with the string-only YAML loader; returns (meta or None, duplicate keys, problem or "", whether PyYAML is
+    missing)."""
+    line = (trouble or [1])[0] + 1
+    try:
+        import yaml
+        from frontmatter.default_handlers import YAMLHandler
+    except ImportError:
+        return None, duplicates, "line %d: read line by line, without PyYAML; run `dayleaf doctor`" % line, True
+    text = _labelled(text)
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        refused, found = _inspect(yaml, loader, text)
+        if refused:
+            return None, duplicates, refused, False
+        meta = YAMLHandler().load(text, Loader=loader)
+        if isinstance(meta, dict):
+            return {str(k): _clean(v) for k, v in meta.items()}, found, "", False
+        reason = "no keys"
+    except Exception as error:  # PyYAML raises ValueError, TypeError and RecursionError besides its own YAMLError
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 2 if mark is not None else line
+        reason = str(getattr(error, "problem", "") or "no YAML")
+    return None, duplicates, "line %d: %s, read line by line; put the value in quotes" % (line, reason), False
+
+
+def _labelled(text: str) -> str:
+    """Return a head with its labels in quotes, which are comments for YAML: `tags: #auth`, and `- #auth` below `tags:`."""
+    if "#" not in text:
+        return text
+    lines, below = text.split("\n"), False
+    for number, line in enumerate(lines):
+        name, value = top_key(line, *line.partition(": "), number, [])
+        if name:
+            below = name in LABELS
+        elif line.lstrip(" ")[:2] == "- ":
+            value = line.lstrip(" ")[2:].strip(" ")
+        start = line.rstrip(" ")[:-len(value.strip(" "))] if below and is_label(value.strip(" ")) else ""
+        if start[-1:] == " ":
+            lines[number] = start + "'" + value.strip(" ").replace("'", "''") + "'"
+    return "\n".join(lines)
+
+
+def _inspect(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
+    """Walk the events of a head before anything is built; returns (reason to refuse it or "", duplicate top-level
+    keys).
+
+    Events are produced one by one and without recursion, so a bomb costs no more than the walk to its first bad event.
+    """
+    depth, at_key = 0, True
+    keys: Dict[str, None] = {}
+    twice: Dict[str, None] = {}
+    for event in yaml.parse(text, Loader=loader):
+        line = event.start_mark.line + 2
+        kind = type(event).__name__
+        if kind == "AliasEvent" or getattr(event, "anchor", None) or getattr(event, "tag", None):
+            return "line %d: anchors, aliases and tags are not read; write the value out" % line, []
+        if kind == "ScalarEvent" and event.value == "<<" and event.style is None:
+            return "line %d: merge keys are not read; write the values out" % line, []
+        if depth == 1:
+            if at_key and kind == "ScalarEvent":
+                (twice if event.value in keys else keys)[event.value] = None
+            if not kind.endswith("EndEvent"):
+                at_key = not at_key
+        if kind in ("MappingStartEvent", "SequenceStartEvent"):
+            depth += 1
+            if depth > DEPTH_LIMIT:
+                return "line %d: nested more than 32 deep; flatten it" % line, []
+        elif kind in ("MappingEndEvent", "SequenceEndEvent"):
+            depth -= 1
+    return "", list(twice)
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return scalars(value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    return {str(k): _clean(v) for k, v in value.items()} if isinstance(value, dict) else str(value)

@@ -1,0 +1,306 @@
+"""Where things live: dayleaf's home, the workspace of a directory, the tiers, the cache.
+
+A workspace is named `<name>-<8 hex>`.  The hex digits are the SHA-256 of the normalised git remote; without one, of the
+real path of the main git root (worktrees and subdirectories share it); outside git, of the directory.  Never a basename
+alone, so two clones named `api` do not share memories.  `.git` is read as files: no git process, nothing configured runs.
+
+A remote, or a `.git` that lies elsewhere, is only a claim: anybody can write it.  It is believed where `<home>/places.jsonl`
+has the path with that workspace; else the directory has a workspace of its own until `adoption` finds a proof.
+
+Schema, version 1, of `places.jsonl`, one line a path: {"v":1,"t":"<UTC>","key":"<workspace>","path":"<anchor>","by":"first",
+"commit":"<HEAD>"}; by: `first` (the workspace was made there), `commit` (it holds a known one) or `person`.
+"""
+
+from __future__ import annotations
+
+from memory.core import IndexFault, UsageError, fastjson, files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, List, Optional, Tuple
+
+# Folder of each kind, in the order in which kinds are shown.
+FOLDERS = {"rule": "rules", "learning": "learnings", "plan": "plans", "resource": "resources",
+           "checkpoint": "checkpoints", "conversation": "conversations"}
+DATED = ("checkpoint", "conversation")  # kinds with a folder a day, of which there are many
+PRIVATE, SHARED, GLOBAL = "p", "s", "g"
+TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global"}
+PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
+UNPROVED = "/unproved"  # below a cache: a proof of what its directory claims to be was looked for, and there is none
+
+
+def is_allowed(kind: str, tier: str) -> bool:
+    """Tell whether a tier may hold a kind: what was said in a session stays in the private tier."""
+    return kind != "conversation" or tier == PRIVATE
+
+
+class Place:
+    """One workspace as seen from one directory.
+
+    home: dayleaf's directory.  key: the workspace's name.  project: the directory given.  root: root of the checkout that
+    holds it (the directory itself outside git).  git: its git directory, or "".  private, shared, everyone: the tiers'
+    directories (`shared` is "" where there is none to be).  cache: directory of derived files.  scope: 8 hex naming the
+    set of tiers, since worktrees share a workspace but not their shared tier.  due: the name that `adoption` should give this
+    workspace since its repository has a remote (its own one where it is yet to be made), or "".  anchor: the path that a claim
+    is believed of: the main root for its worktrees, else the root.  claimed: the workspace that is claimed and not believed.
+    """
+
+    __slots__ = ("anchor", "cache", "claimed", "due", "everyone", "git", "home", "key", "private", "project", "root", "scope",
+                 "shared")
+
+    def __init__(self, home: str, key: str, project: str, root: str, git: str, shared: str, due: str = "",
+                 anchor: str = "", claimed: str = ""):
+        self.due, self.anchor, self.claimed = due, anchor or root, claimed
+        self.home, self.key, self.project, self.root, self.git, self.shared = home, key, project, root, git, shared
+        self.private = home + "/workspaces/" + key
+        self.everyone = home + "/global"
+        self.cache = home + "/cache/" + key
+        self.scope = files.sha256("\n".join((key, shared)).encode("utf-8", "surrogateescape"))[:8]
+
+    def tiers(self) -> List[Tuple[str, str]]:
+        """Return (letter, directory) of each tier in scope."""
+        pairs = [(PRIVATE, self.private), (SHARED, self.shared), (GLOBAL, self.everyone)]
+        return [(letter, folder) for letter, folder in pairs if folder]
+
+    def folder(self, tier: str, kind: str) -> str:
+        """Return the directory of a kind in a tier (`p`, `s` or `g`)."""
+        return dict(self.tiers())[tier] + "/" + FOLDERS[kind]
+
+    def path(self, name: str) -> str:
+        """Return the absolute path of a record's name, such as `p/learnings/x.md`, or of a tier; raises IndexFault."""
+        root = dict(self.tiers()).get(name[:1])
+        if root is None or name[1:2] not in ("", "/") or "/../" in name + "/" or "\0" in name:
+            raise IndexFault("'%s' names no record; `dayleaf index build` makes a new index" % name[:200])
+        return root + name[1:]
+
+    def holds(self, name: str) -> bool:
+        """Tell whether the file or folder of a name lies in its tier, all links resolved, and the shared tier in the repository.
+
+        A cloned repository whose `.dayleaf` or a folder in it is a link would pass off other files as shared.
+        """
+        root = dict(self.tiers()).get(name[:1], "")
+        if not root or not files.inside(root + name[1:], root):
+            return False
+        return name[:1] != SHARED or files.inside(root, self.root)
+
+    def open(self, name: str) -> int:
+        """Open a record's file for reading and return its descriptor; raises OSError, also where it lies elsewhere."""
+        path = self.path(name)
+        if name[:1] != SHARED:
+            try:
+                return files.open_read(path, follow=False)  # resolving every part costs 30 us, and these tiers are the user's own
+            except OSError:
+                if not files.is_link(path):
+                    raise
+        if not self.holds(name):
+            raise OSError(1, "a link out of the store", path)
+        return files.open_read(path)
+
+    @property
+    def receipts_folder(self) -> str:
+        """The folder of the receipts of all sessions."""
+        return self.home + "/log/receipts/" + self.key
+
+    def receipts(self, session: str) -> str:
+        """Return the path of a session's receipts."""
+        return self.receipts_folder + "/" + session + ".jsonl"
+
+    def misled(self) -> List[str]:
+        """Return the paths of the lists of ids that misled (ledger.py): the workspace's, and the global tier's."""
+        return [self.cache + "/misled", self.home + "/cache/global/misled"]
+
+
+def home(env: Dict[str, str]) -> str:
+    """Return dayleaf's directory: DAYLEAF_HOME, else `.dayleaf` in the user's home; raises UsageError where none is known."""
+    given = env.get("DAYLEAF_HOME", "")
+    if given:
+        if not (given.startswith("/") or given[1:2] == ":"):
+            raise UsageError("DAYLEAF_HOME must be an absolute path, not '%s'" % given)
+        return files.real(given.replace("\\", "/").rstrip("/"))
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    if not user:
+        try:
+            import pwd
+
+            user = pwd.getpwuid(files.posix.getuid()).pw_dir
+        except (ImportError, KeyError, AttributeError):
+            raise UsageError("no HOME: set HOME or DAYLEAF_HOME") from None
+    return files.real(user.replace("\\", "/").rstrip("/") + "/.dayleaf")
+
+
+def locate(env: Dict[str, str], directory: str) -> Place:
+    """Find the workspace of a directory.
+
+    env: DAYLEAF_HOME, HOME.  directory: absolute; CLAUDE_PROJECT_DIR for hooks, since a payload's `cwd` follows the
+    model's `cd`.  Raises UsageError where no home is known.
+    """
+    base = home(env)
+    project = files.real(directory.replace("\\", "/").rstrip("/") or "/")
+    root, git = find_git(project)
+    root = root or project
+    common = common_git(git) if git else ""
+    remote = remote_of(common) if common else ""
+    main = common[:-5] if common.endswith("/.git") else common
+    anchor = _anchor(root, git, common)
+    key, due, claimed = _key(remote or main or project), "", ""
+    if remote and not files.is_folder(base + "/workspaces/" + key) and not (
+            remote[0] == "/" and files.is_folder(remote)) and is_own(root, git, anchor):
+        # The repository got its remote after its first notes: they count until `adoption` has moved them.
+        before = _key(anchor)
+        key, due = before if files.is_folder(base + "/workspaces/" + before) else key, key
+    elif (remote or main or anchor) != anchor and not is_believed(base, key, anchor):
+        key, claimed = _key(anchor), key
+        claimed = claimed if files.is_folder(base + "/workspaces/" + claimed) else ""
+    shared = root + "/.dayleaf"
+    return Place(base, key, project, root, git, "" if shared == base else shared, due, anchor, claimed)
+
+
+def _anchor(root: str, git: str, common: str) -> str:
+    """Return the main root where that repository itself lists the checkout as its worktree, else the checkout's root."""
+    if git == common or not git.startswith(common + "/worktrees/"):
+        return root
+    back = first_line(git + "/gitdir")
+    back = files.real(back if back.startswith("/") else git + "/" + back)
+    return (common[:-5] if common.endswith("/.git") else common) if back == root + "/.git" else root
+
+
+def is_own(root: str, git: str, anchor: str) -> bool:
+    """Tell whether a checkout's objects are its own: they lie in it, or in a repository that surrounds it or lists it."""
+    if not git or anchor != root:
+        return bool(git)
+    common = files.real(common_git(git))
+    holder = common.partition("/.git/")[0] if "/.git/" in common else common[:-5] if common.endswith("/.git") else ""
+    return bool(holder) and (root + "/").startswith(holder + "/")
+
+
+def place_row(key: str, path: str) -> str:
+    """Return the part of a line of `places.jsonl` that says which path is believed to be of a workspace."""
+    return '"key":%s,"path":%s' % (fastjson.quote(key), fastjson.quote(path))
+
+
+def is_believed(base: str, key: str, path: str) -> bool:
+    """Tell whether a path was seen with a workspace before.  base: dayleaf's directory."""
+    try:
+        return place_row(key, path).encode("ascii") in files.read(base + PLACES, PLACES_LIMIT)
+    except OSError:
+        return False
+
+
+def _key(source: str) -> str:
+    """Name a workspace after a remote or a directory: its last part and 8 hex digits of the whole."""
+    name = slug(source.rstrip("/").rpartition("/")[2]) or "root"
+    return name + "-" + files.sha256(source.encode("utf-8", "surrogateescape"))[:8]
+
+
+def find_git(directory: str) -> Tuple[str, str]:
+    """Return (root of the checkout, its git directory) of the repository around a directory, or ("", "")."""
+    at = directory
+    while True:
+        dot = at.rstrip("/") + "/.git"
+        if files.is_folder(dot):
+            return at or "/", dot
+        try:
+            text = files.read(dot, 4096).decode("utf-8", "surrogateescape")
+        except OSError:
+            text = ""
+        if text.startswith("gitdir:"):
+            target = text[7:].strip()
+            return at, files.real(target if target.startswith("/") else at + "/" + target)
+        if not at.strip("/"):
+            return "", ""
+        at = at.rpartition("/")[0]
+
+
+def common_git(git: str) -> str:
+    """Return the git directory that worktrees share."""
+    try:
+        target = files.read(git + "/commondir", 4096).decode("utf-8", "surrogateescape").strip()
+    except OSError:
+        return git
+    return files.real(target if target.startswith("/") else git + "/" + target)
+
+
+def first_line(path: str) -> str:
+    """Return the first line of one of git's small files, "" where it cannot be read."""
+    try:
+        return files.read(path, 4096).decode("utf-8", "replace").partition("\n")[0].strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def ref_of(line: str) -> str:
+    """Return the ref that `ref: refs/heads/main` names, "" for anything that could leave the git directory."""
+    ref = line[4:].strip() if line.startswith("ref:") else ""
+    return ref if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable() else ""
+
+
+def branch_of(git: str, head: str = "") -> str:
+    """Return the branch that is checked out, "" where none is.
+
+    git: the checkout's git directory, or "".  head: what its HEAD says, where that was read already.
+    """
+    ref = ref_of(head or first_line(git + "/HEAD")) if git else ""
+    return ref[11:] if ref.startswith("refs/heads/") and ref != "refs/heads/.invalid" else ""
+
+
+def remote_of(git: str) -> str:
+    """Return the normalised URL of `origin` (else of the first remote) from a git directory's config, or ""."""
+    try:
+        text = files.read(git + "/config", 1 << 18).decode("utf-8", "surrogateescape")
+    except OSError:
+        return ""
+    remotes: Dict[str, str] = {}
+    name: Optional[str] = None
+    for line in text.split("\n"):
+        line = line.strip()
+        if line.startswith("["):
+            name = line[9:].rstrip("]").strip().strip('"') if line.lower().startswith("[remote ") else None
+        elif name is not None and "=" in line:
+            key, _, value = line.partition("=")
+            if key.strip().lower() == "url":
+                remotes.setdefault(name, value.strip().strip('"'))
+    return normalise_remote(remotes.get("origin") or next(iter(remotes.values()), ""))
+
+
+def normalise_remote(url: str) -> str:
+    """Reduce a remote's URL to `host/path`, so that the ssh and https forms of one repository are one workspace.
+
+    Credentials, scheme, port and `.git` go; the host is lower-cased.  A relative path names no repository: "".
+    """
+    url = url.strip().rstrip("/")
+    if "://" in url:
+        scheme, _, rest = url.partition("://")
+        if scheme.lower() == "file":
+            host, path = "", rest
+        else:
+            host, _, path = rest.partition("/")
+            host = host.rpartition("@")[2].partition(":")[0]
+    elif url.startswith("/"):
+        host, path = "", url
+    elif ":" in url and "/" not in url.partition(":")[0] and len(url.partition(":")[0]) > 1:
+        host, _, path = url.partition(":")
+        host = host.rpartition("@")[2]
+    else:
+        return ""
+    path = path[:-4] if path.endswith(".git") else path
+    if not path.strip("/"):
+        return ""
+    return (host.lower() + "/" + path.strip("/")) if host else "/" + path.strip("/")
+
+
+def slug(text: str, most: int = 40) -> str:
+    """Reduce text to `[a-z0-9-]`, at most `most` characters: all that ever comes from outside into a path."""
+    out = []
+    for c in text.lower():
+        if ("a" <= c <= "z") or ("0" <= c <= "9"):
+            out.append(c)
+        elif out and out[-1] != "-":
+            out.append("-")
+    return "".join(out)[:most].strip("-")
+
+
+def safe_id(text: object) -> str:
+    """Return a session's or prompt's id where it is one (`[A-Za-z0-9._-]`, 1 to 128 characters, no leading dot), else ""."""
+    if not isinstance(text, str) or not 0 < len(text) <= 128 or text[0] == "." or not text.isascii():
+        return ""
+    return text if all(c.isalnum() or c in "._-" for c in text) else ""

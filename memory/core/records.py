@@ -1,0 +1,400 @@
+"""Records: what dayleaf makes of one markdown file, whoever wrote it.
+
+Schema, version 1, of the frontmatter; every key may be missing, unknown keys are kept.
+
+    id, title          an id is 1 to 64 ASCII letters, digits, `.`, `_` and `-`; a missing id, or one that is none,
+                       follows from the file's name, a missing title from the body
+    kind               rule | learning | plan | resource | checkpoint | conversation; else the folder says it
+    created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else the file's time
+    tags, topics, versions    lists, or one text with commas or `#` marks
+    links              list of {relation, target}, of `relation: target`, or of `[[target]]`; `[[target]]` in the body is
+                       one too, but not in an automatic record: there it is brackets that a command printed
+    source             human | agent | auto        confidence  low | medium | high        pinned  true | false
+    feedback           list of `day up|down: reason`
+    rule: rationale (required)    learning: accepted (an automatic one counts as a candidate without it, any other with
+    `accepted: false`), accepted_by, harvest (a key of what a candidate was made of, so that what was rejected does not
+    come back), session, commit, files    imported: origin (imports.py)
+    plan: status (active | done | dropped)    resource: type, path, source_ref, refreshed    checkpoint: session,
+    branch, commit, files, plan (id of the one that was active), conversation (id of the session's), imported (when an
+    import brought it; expiry counts from then)    conversation: session, branch, files, until (when the last entry told was
+    made), written (12 hex of the SHA-256 of the body as dayleaf wrote it)
+
+A plain class and not a dataclass: a hook reads a changed file through this module, and that import takes 14 ms.
+"""
+
+from __future__ import annotations
+
+from memory.core import clock, files, frontmatter, tokeniser
+from memory.core.layout import DATED, FOLDERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+KINDS = tuple(FOLDERS)
+SOURCES = ("human", "agent", "auto")
+CONFIDENCES = ("low", "medium", "high")
+STATUSES = ("active", "done", "dropped")
+MADE_OF = "harvest"  # key of a candidate's frontmatter
+TITLE_CHARS = 80  # of a title taken from the body
+READ_LIMIT = 1 << 20  # bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
+_TRUE = ("true", "yes", "on", "1", "y")
+_KIND_OF = {folder: kind for kind, folder in FOLDERS.items()}
+
+
+class Link(tuple):  # type: ignore[type-arg]
+    """A typed edge to another record: Link(relation, target), where the target is an id, a name or a title."""
+
+    __slots__ = ()
+
+    def __new__(cls, relation: str, target: str) -> Link:
+        return tuple.__new__(cls, (relation, target))
+
+    @property
+    def relation(self) -> str:
+        """The kind of edge, such as `related_to`."""
+        return str(self[0])
+
+    @property
+    def target(self) -> str:
+        """What it points at, as written."""
+        return str(self[1])
+
+
+class Record:
+    """One record; treat it as frozen, `replaced` makes a changed copy.
+
+    name: its path in the index, such as `p/learnings/x.md`.  created, updated: seconds since the epoch, UTC.  accepted:
+    False for a candidate, a learning that nobody accepted.  meta: all keys as written.  checksum: SHA-256
+    of the bytes given, at most READ_LIMIT of them.  size: bytes of the file.  tier: `p`, `s` or `g`.  problems: lines
+    such as `line 3: ...; remedy`.  unsure, guessed: of frontmatter.Page; a rule with an unsure line is never in force, and
+    of a guessed record nothing counts that has authority: no rationale, no `script`, no path.
+    """
+
+    __slots__ = ("accepted", "body", "checksum", "confidence", "created", "guessed", "id", "kind", "links", "meta", "name",
+                 "pinned", "problems", "size", "source", "tags", "tier", "title", "topics", "unsure", "updated", "versions")
+
+    def __init__(self, name: str, id: str, kind: str, title: str, body: str, created: float, updated: float,
+                 tags: Tuple[str, ...] = (), topics: Tuple[str, ...] = (), versions: Tuple[str, ...] = (),
+                 links: Tuple[Link, ...] = (), source: str = "human", confidence: str = "medium", pinned: bool = False,
+                 accepted: bool = True, meta: Optional[Dict[str, Any]] = None, checksum: str = "", size: int = 0,
+                 tier: str = "p", problems: Tuple[str, ...] = (), unsure: Tuple[int, ...] = (), guessed: bool = False):
+        self.name, self.id, self.kind, self.title, self.body = name, id, kind, title, body
+        self.created, self.updated = created, updated
+        self.tags, self.topics, self.versions, self.links = tags, topics, versions, links
+        self.source, self.confidence, self.pinned, self.accepted = source, confidence, pinned, accepted
+        self.meta: Dict[str, Any] = {} if meta is None else meta
+        self.checksum, self.size, self.tier, self.problems = checksum, size, tier, problems
+        self.unsure, self.guessed = unsure, guessed
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Record) and all(getattr(self, s) == getattr(other, s) for s in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.checksum))
+
+    def __repr__(self) -> str:
+        return "Record(%s, %s)" % (self.id, self.name)
+
+    def replaced(self, **changes: Any) -> Record:
+        """Return a copy with some fields changed."""
+        return Record(**{**{slot: getattr(self, slot) for slot in self.__slots__}, **changes})
+
+    @property
+    def tokens(self) -> int:
+        """Approximate tokens of the body: UTF-8 bytes over four, rounded up."""
+        return tokeniser.count_tokens(self.body)
+
+    @property
+    def derived_from(self) -> Tuple[str, ...]:
+        """What this was made of: the targets of its links `derived_from`."""
+        return tuple(link.target for link in self.links if link.relation == "derived_from")
+
+    @property
+    def rationale(self) -> str:
+        """Why a rule holds, on one line; "" where it does not say, or not for certain."""
+        return "" if self.guessed else _text(self.meta.get("rationale"))
+
+    @property
+    def end(self) -> str:
+        """What this is as an end of a link: its kind, of a resource its type, `script` or `doc`."""
+        if self.kind != "resource":
+            return self.kind
+        return "script" if not self.guessed and _text(self.meta.get("type")).lower() == "script" else "doc"
+
+    @property
+    def path(self) -> str:
+        """The path of a resource as written; "" where it names none, or not for certain."""
+        said = self.meta.get("path")
+        return said.strip() if isinstance(said, str) and not self.guessed else ""
+
+    @property
+    def status(self) -> str:
+        """The status of a plan; "" for other kinds."""
+        if self.kind != "plan":
+            return ""
+        said = _text(self.meta.get("status")).lower()
+        return said if said in STATUSES else "active"
+
+    @property
+    def active(self) -> bool:
+        """Whether this is an active plan."""
+        return self.status == "active"
+
+
+def from_bytes(name: str, data: bytes, mtime: float) -> Record:
+    """Read a record; never raises for its content.
+
+    name: its path in the index.  data: the file's bytes.  mtime: the file's time, seconds since the epoch.
+    """
+    return _record(name, data, mtime, frontmatter.parse(data))
+
+
+def skim(name: str, data: bytes, mtime: float) -> Record:
+    """Read a record as hooks and the index do, by its lines alone; arguments as for `from_bytes`."""
+    return _record(name, data, mtime, frontmatter.skim(data))
+
+
+def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Record:
+    meta, problems = page.meta, page.problems
+    kind = _kind(name, meta, problems)
+    source = _choice(meta, "source", SOURCES, "auto" if kind in DATED else "human", problems)
+    confidence = _choice(meta, "confidence", CONFIDENCES, "low" if source == "auto" else "medium", problems)
+    if kind == "rule" and not _text(meta.get("rationale")):
+        problems.append("line 1: a rule needs a rationale; add a line `rationale: ...`")
+    if kind == "plan" and meta.get("status"):
+        _choice(meta, "status", STATUSES, "active", problems)
+    return Record(
+        name, _id(name, kind, meta, problems), kind, _title(name, meta, page.body), page.body,
+        _created(name, meta, mtime, problems), _instant(meta, "updated", problems) or mtime,
+        labels(meta.get("tags")), labels(meta.get("topics")), labels(meta.get("versions")),
+        _links(meta.get("links"), "" if source == "auto" else page.body), source, confidence, is_true(meta.get("pinned")),
+        _accepted(kind, source, meta),
+        meta, files.sha256(data), len(data), name[:1], tuple(problems), tuple(page.unsure), page.guessed)
+
+
+def _accepted(kind: str, source: str, meta: Dict[str, Any]) -> bool:
+    """Tell whether a record is more than a candidate: an automatic learning says that it was accepted, others may deny it."""
+    said = meta.get("accepted")
+    return kind != "learning" or (is_true(said) if said or source == "auto" else True)
+
+
+def derived_links(ids: Iterable[str]) -> List[Dict[str, str]]:
+    """Return the links, as frontmatter has them, of what was made of records."""
+    return [{"relation": "derived_from", "target": id} for id in ids]
+
+
+def letter(kind: str) -> str:
+    """Return the letter that a kind's ids start with."""
+    return kind[:1]
+
+
+def is_true(value: Any) -> bool:
+    """Tell whether a value as written means yes."""
+    return isinstance(value, str) and value.strip().lower() in _TRUE
+
+
+def labels(value: Any) -> Tuple[str, ...]:
+    """Read labels from a list, or from one text with commas (`a, b`) or marks (`#a #b`), in order, each once."""
+    if not value:
+        return ()
+    found: Dict[str, None] = {}
+    for item in _flat(value):
+        parts = item.split(",")
+        if "#" in item:
+            parts = [piece for part in parts for piece in (part.split() if part.strip()[:1] == "#" else [part])]
+        for part in parts:
+            part = part.strip().lstrip("#").strip()
+            if part:
+                found[part] = None
+    return tuple(found)
+
+
+def has_blank(version: str) -> bool:
+    """Tell whether a version has a blank inside, so that nothing else that is written the same way would meet it."""
+    return len(version.split()) > 1
+
+
+def wiki_links(body: str) -> Tuple[str, ...]:
+    """Return the targets of `[[target]]`, `[[target|label]]` and `[[target#section]]` outside code, in their order."""
+    if "[[" not in body:
+        return ()
+    found: Dict[str, None] = {}
+    for line, code in tokeniser.coded(body.split("\n")):
+        at = -1 if code else line.find("[[")
+        while at >= 0:
+            end = line.find("]]", at + 2)
+            if end < 0:
+                break
+            target = line[at + 2:end].partition("|")[0].partition("#")[0]
+            coded = line.count("`", 0, at) % 2
+            if not coded and target[:1].strip() and "[" not in target and len(target) <= 200:
+                found[target.strip()] = None
+            at = line.find("[[", end + 2)
+    return tuple(found)
+
+
+def steps(body: str) -> List[Tuple[int, bool, str]]:
+    """Return (line of the body, from 0; ticked; text) of each step, a task item `- [ ]` or `- [x]` outside fenced code."""
+    found: List[Tuple[int, bool, str]] = []
+    for number, (line, code) in enumerate(tokeniser.coded(body.split("\n") if "[" in body else ())):
+        bullet, rest, *_ = [*line.split(None, 1), "", ""]
+        listed = bullet in ("-", "*", "+", "•") or (bullet[:-1].isdigit() and bullet[-1:] in (".", ")"))
+        if listed and not code and rest[:3] in ("[ ]", "[x]", "[X]") and not rest[3:4].strip():
+            found.append((number, rest[1] != " ", rest[3:].strip()))
+    return found
+
+
+def _text(value: Any) -> str:
+    """Return a value as one line of text."""
+    if not value:
+        return ""
+    return " ".join((value if isinstance(value, str) else ", ".join(_flat(value))).split())
+
+
+def _flat(value: Any) -> List[str]:
+    """Flatten a value to texts: nested lists one after the other, a map as `key: value`."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return ["%s: %s" % (key, ", ".join(_flat(item))) for key, item in value.items()]
+    return [one for item in value for one in _flat(item)] if isinstance(value, (list, tuple)) else []
+
+
+def _kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
+    parts = [part for at, part in enumerate(name.split("/")) if at != 1 or part != "archive"]
+    folder = _KIND_OF.get(parts[1], "") if len(parts) > 2 else ""
+    said = _text(meta.get("kind")).lower()
+    if said in FOLDERS:
+        return said
+    kind = folder or "learning"
+    if said:
+        problems.append("line 1: the kind '%s' is none of %s; read as a %s" % (said[:40], ", ".join(KINDS), kind))
+    return kind
+
+
+def _id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
+    said = meta.get("id")
+    if isinstance(said, str) and said:
+        # An id stands in what the model reads and in commands it is told to run, so it is nothing but a word of any script;
+        # other tools' ids look like paths (`2025-11-10/013435_9fa8`), and no id ever becomes one.
+        if (len(said) <= 128 and all(c.isalnum() or c in "._-/:+@#=,~%" for c in said)
+                and all(part.strip(".") for part in said.split("/"))):
+            return said
+        problems.append("line 1: the id is none and was passed over; write letters, digits and any of `._-/:+@#=,~%`, "
+                        "or remove it")
+    return letter(kind) + "-" + files.sha256(name.encode("utf-8", "surrogateescape"))[:8]
+
+
+def _choice(meta: Dict[str, Any], key: str, allowed: Tuple[str, ...], default: str, problems: List[str]) -> str:
+    said = _text(meta.get(key)).lower()
+    if said in allowed:
+        return said
+    if said:
+        problems.append("line 1: %s '%s' is none of %s; read as %s" % (key, said[:40], ", ".join(allowed), default))
+    return default
+
+
+def _title(name: str, meta: Dict[str, Any], body: str) -> str:
+    said = _text(meta.get("title"))
+    if said:
+        return said
+    heading = _heading(body)
+    if heading:
+        return heading
+    at = 0
+    while at < len(body):
+        end = body.find("\n", at)
+        end = len(body) if end < 0 else end
+        line = " ".join(body[at:min(end, at + 1000)].lstrip("#>*- \t").split())
+        if line and not line.startswith(("```", "~~~", "===")):
+            return line if len(line) <= TITLE_CHARS else line[:TITLE_CHARS - 1].rstrip() + "…"
+        at = end + 1
+    return name.rpartition("/")[2].rpartition(".")[0] or name
+
+
+def _heading(body: str) -> str:
+    """Return the first level-one heading outside fenced code, or ""."""
+    at = 0 if body.startswith("# ") else body.find("\n# ") + 1
+    while at or body.startswith("# "):
+        if not (body.count("\n```", 0, at) + body.startswith("```")) % 2:
+            line = " ".join(body[at + 2:at + 1000].partition("\n")[0].split())
+            if line:
+                return line[:200]
+        at = body.find("\n# ", at + 1) + 1
+        if not at:
+            break
+    return ""
+
+
+def _instant(meta: Dict[str, Any], key: str, problems: List[str]) -> Optional[float]:
+    said = meta.get(key)
+    if not said:
+        return None
+    found = clock.parse(said) if isinstance(said, str) else None
+    if found is None:
+        problems.append("line 1: %s '%s' is no date; write it as 2026-11-21 or 2026-11-21T14:30:52Z" % (key, _text(said)[:40]))
+    return found
+
+
+def _created(name: str, meta: Dict[str, Any], mtime: float, problems: List[str]) -> float:
+    found = _instant(meta, "created", problems)
+    if found is None:
+        found = _instant(meta, "date", [])
+    if found is None:
+        found = _from_name(name)
+    return mtime if found is None else found
+
+
+def _from_name(name: str) -> Optional[float]:
+    """Read the date in a path: `2026-11-21/143052-x.md`, `2026-11-21-x.md`; None where there is none."""
+    parts = name.split("/")
+    for part in parts[-1:] + parts[-2:-1]:
+        if len(part) >= 10 and part[4] == part[7] == "-" and not part[10:11].isdigit():
+            day = clock.parse(part[:10])
+            if day is not None:
+                stem = parts[-1]
+                clocked = part is not stem and stem[:6].isdigit() and stem[:6].isascii() and stem[6:7] in ("-", ".", "_")
+                hour, minute, second = (int(stem[i:i + 2]) for i in (0, 2, 4)) if clocked else (0, 0, 0)
+                return day + (hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0)
+    return None
+
+
+def _links(value: Any, body: str) -> Tuple[Link, ...]:
+    found: Dict[Link, None] = {}
+    for link in written_links(value):
+        found[link] = None
+    for target in wiki_links(body):
+        found[Link("related_to", target)] = None
+    return tuple(found)
+
+
+def written_links(value: Any) -> List[Link]:
+    """Read the links of the key `links`, in any of its forms, in their order."""
+    if isinstance(value, dict):
+        if "target" in value:
+            pairs = [(_text(value.get("relation")), value["target"])]
+        else:
+            pairs = [(str(key), item) for key, item in value.items()]
+        return [Link(_relation(relation), _target(one)) for relation, item in pairs for one in _flat(item) if _target(one)]
+    if isinstance(value, str):
+        found = []
+        for part in value.split(","):
+            relation, colon, target = part.partition(": ")
+            if not colon:
+                relation, target = "", part
+            if _target(target):
+                found.append(Link(_relation(relation), _target(target)))
+        return found
+    return [link for item in value for link in written_links(item)] if isinstance(value, list) else []
+
+
+def _relation(said: str) -> str:
+    return said.strip().lower().replace("-", "_").replace(" ", "_") or "related_to"
+
+
+def _target(said: str) -> str:
+    said = said.strip()
+    if said.startswith("[[") and said.endswith("]]"):
+        said = said[2:-2].partition("|")[0].partition("#")[0]
+    return said.strip()

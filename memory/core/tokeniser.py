@@ -1,0 +1,388 @@
+"""The tokeniser that everything comparing text shares: words, identifiers, paths, Hangul and CJK bigrams, light stemming.
+
+Two steps.  `split` cuts text into raw tokens with one `str.translate` and one `str.split`, both in C: letters, digits and
+`_ - . /` stay together.  `expand` turns one raw token into its terms; a builder calls it once per distinct raw token, so
+what it does in Python is paid per vocabulary entry and not per word.
+
+    getUserToken, get_user_token   getusertoken + get, user, token
+    netcdf4, HNF4A                 themselves + netcdf, 4; hnf, 4
+    no-cache                       no, cache + nocache
+    src/auth/jwt.py                src, auth, jwt, py + jwt.py
+    DataArray.to_dataset           dataarray, todataset + data, arrai, dataset
+    v2.1.0, 1.5, b6fd487           themselves (v2.1.0 + v2)
+    버튼을                          버튼을 + 버튼, 튼을 + 버, 튼, 을     (so that 버튼, 버튼을 and 버튼이 meet)
+    Größe, Café, TNFα              diacritics folded: gross, cafe; tnfα + tnf
+
+Beside it what they share in reading markdown: which lines are code, which are headings.
+
+Weights are those of a query: 1 for words and identifiers, PART for the parts of an identifier, a file's name and single CJK
+characters, JOINED for a word that hyphens make (evals/README.md has the ablation).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Dict, FrozenSet, Iterable, Iterator, List, Optional, Tuple
+
+    Terms = Tuple[Tuple[str, float], ...]
+
+VERSION = 5  # stands in every index: a change of what comes out here makes old indexes stale
+
+STOP = frozenset(
+    "a an the and or but of at by for with about into to from in on again further is am are was were be been being have has "
+    "had having do does did doing will would shall should can could may might must i me my mine we us our you your he him "
+    "his she her it its they them their this that these those there here what which who whom whose when where why how nor "
+    "so than too very s t just don now as any some all each both more most other such only own same get got let ve ll re d "
+    "m please".split())
+
+# Stems of words that say what to do, not what about: of chores, and of everyday speech.
+COMMON = frozenset(
+    "fix add chang updat make run test file code function method class work us creat implement write check look try show "
+    "help need want explain continu go ye yeah ok okai thank good great next step remov delet move renam line error issu "
+    "bug problem todo thing wai new also still again first last on two sure right start stop keep put let see know think "
+    "mean find read open set build commit push pull branch merg review refactor clean improv support handl call return valu "
+    "name type data list user time dai project repo app thi that bump version main master pr rebas revert undo diff lint "
+    "format readm doc document comment skip option second third doubl instead summari tag releas come back turn take took "
+    "long live like never seen almost up far insid sinc stai until hand singl wrong alreadi alwai anoth aw awai becaus "
+    "befor behav better bring broken care case cannot current differ either els enough even ever everi exact exactli expect "
+    "extra few fewer final full given happen hear hold idea itself kind later least leav less littl lot mani mayb might "
+    "much near noth notic often onc onli otherwis outsid part perhap place point possibl quit rather real realli recent "
+    "seem sever simpl simpli someth sometim soon tell though togeth total toward tri twice usual veri wait walk whether "
+    "while whole wish within without wonder wors yet across allow alon along answer appear around ask base behavior "
+    "behaviour bit choos claim clear close complet consid convert correct cut detail easi easier end etc everywher exist "
+    "explicit fail fine follow give goe gone guess half hope immedi includ intend involv left lose lost miss nice obviou "
+    "old pick pleas prefer produc proper properli quick quickli refer remain replac requir result sai send sent sort "
+    "suggest suppos understand whatev whenev wherev if then not no between after through dure under over against off out".split())
+
+PART, JOINED = 0.5, 0.1
+LONGEST = 64  # characters of a term: longer ones are base64, minified code, hashes of hashes, or paths, found by their parts
+_EDGE = "-./_"
+_JOINTS = dict.fromkeys(map(ord, "-./"), " ")
+_SHAPES = {**dict.fromkeys(range(65, 91), "U"), **dict.fromkeys(range(97, 123), "l"), **dict.fromkeys(range(48, 58), "d")}
+_HEX = frozenset("0123456789abcdef")
+_HASH = 7  # characters from which hexadecimal digits of both kinds are a hash, and stay whole
+_EXTENSION = 5  # characters of a file's extension at the most
+
+
+class Table(dict[int, str]):
+    """`str.translate` table that learns each character once: letters and digits stay, the rest becomes a space.
+
+    A builder keeps one for all its texts.
+    """
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        keep = char.isalnum() or char in "_-./" or 0x300 <= code < 0x370
+        self[code] = char if keep else " "
+        return self[code]
+
+
+def split(text: str, table: Optional[Table] = None) -> List[str]:
+    """Cut text into raw tokens, in order, with their case."""
+    if not text.isascii():
+        from unicodedata import normalize
+
+        text = normalize("NFKC", text)
+    # A full stop that ends a word goes here and not in `expand`: without it a vocabulary is a third larger.
+    return text.translate(Table() if table is None else table).replace(". ", " ").split()
+
+
+def expand(raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str], str]] = None) -> Terms:
+    """Turn a raw token into (term, weight) pairs; none for stop words and noise.
+
+    stems: a remembering `stem`, for builders.
+    """
+    stems = stems or stem
+    word = raw.strip(_EDGE)
+    if word.isascii():
+        if word.isalpha():
+            low = word.lower()
+            if low == word or len(word) == 1 or word.isupper() or word[1:].islower():
+                return () if low in stop or len(word) > LONGEST else ((stems(low), 1.0),)
+        elif word.isdigit():
+            return ((word, 1.0),) if len(word) <= LONGEST else ()
+    if "-" in word or "." in word or "/" in word:
+        return _compound(word, stop, stems)
+    found: Dict[str, float] = {}
+    _atom(word, stop, stems, found)
+    return tuple(found.items())
+
+
+def tokens(text: str) -> List[str]:
+    """Return the terms of a text as they are indexed."""
+    return [term for raw in split(text) for term, _ in expand(raw)]
+
+
+def terms(query: str) -> List[Tuple[str, float]]:
+    """Return the distinct terms of a query with their weights, in order; stop words count where nothing else is left."""
+    found: Dict[str, float] = {}
+    raws = split(query)
+    for stop in (STOP, frozenset()):
+        for raw in raws:
+            for term, weight in expand(raw, stop):
+                if weight > found.get(term, 0.0):
+                    found[term] = weight
+        if found:
+            break
+    return list(found.items())
+
+
+def is_loose(term: str) -> bool:
+    """Tell whether a term is a syllable, or a whole run, of Hangul: in a query the run's bigrams say the same without the
+    accidents of a syllable that stands in many words, and of a particle that only one text has."""
+    return len(term) != 2 and all(map(is_hangul, term))
+
+
+def is_hangul(char: str) -> bool:
+    """Tell whether a character is a whole syllable of Hangul."""
+    return "\uac00" <= char <= "\ud7a3"
+
+
+def _compound(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+    """Terms of words joined by hyphens, points or slashes: each word's own, then a file's name or what the hyphens make."""
+    low = word.lower()
+    pieces = word.translate(_JOINTS).split()
+    if low.replace(".", "").isdigit() or (low[0] == "v" and low[1:].replace(".", "").isdigit()):
+        return ((low, 1.0),) if low[0] != "v" else ((low, 1.0), (pieces[0].lower(), PART))
+    found: Dict[str, float] = {}
+    if len(word) <= LONGEST or not _is_noise(pieces):
+        for piece in pieces:
+            _atom(piece, stop, stems, found)
+        whole = low.rpartition("/")[2].strip("_")
+        if "." in whole or "/" in low:
+            whole = whole if 1 <= len(whole) - 1 - whole.rfind(".") <= _EXTENSION and "." in whole else ""
+            weight = PART
+        else:
+            whole, weight = (low.replace("-", "") if low.isascii() else ""), JOINED
+        if whole and len(whole) <= LONGEST:
+            found.setdefault(whole, weight)
+    return tuple(found.items())
+
+
+def _is_noise(pieces: List[str]) -> bool:
+    """Tell whether the pieces of a long word look like base64 rather than a path."""
+    odd = sum(not (piece.isalpha() or piece.islower() or piece.isupper() or piece.isdigit()) for piece in pieces)
+    return len(pieces) <= max(1, 4 * odd)
+
+
+def _atom(word: str, stop: FrozenSet[str], stems: Callable[[str], str], found: Dict[str, float]) -> None:
+    """Add the terms of one word or identifier: the whole, then its parts."""
+    if not word.isascii():
+        for term, weight in _wide(word, stop, stems):
+            if weight > found.get(term, 0.0):
+                found[term] = weight
+        return
+    low = word.lower()
+    if word.isalpha() and (low == word or word.isupper() or word[1:].islower()):
+        if low not in stop and len(word) <= LONGEST:
+            found[stems(low)] = 1.0
+        return
+    if len(word) > LONGEST:
+        return
+    found[low.replace("_", "")] = 1.0
+    for piece in word.split("_"):
+        parts = _parts(piece)
+        if len(parts) > 1 and len(piece) < len(word):
+            found.setdefault(piece.lower(), PART)
+        for part in parts if len(parts) > 1 or len(piece) < len(word) else ():
+            if len(part) > 1 or part.isdigit():
+                part = part.lower()
+                if part not in stop:
+                    found.setdefault(stems(part), PART)
+
+
+def _parts(piece: str) -> List[str]:
+    """Split at camelCase borders and between letters and digits; a hash stays whole."""
+    shape = piece.translate(_SHAPES)
+    if "U" not in shape[1:] and "d" not in shape or piece.isdigit():
+        return [piece] if piece else []
+    if "d" in shape and len(piece) >= _HASH and _HEX.issuperset(piece.lower()) and shape.count("d") > 1:
+        return [piece]
+    parts: List[str] = []
+    start = 0
+    for i in range(1, len(piece)):
+        a, b = shape[i - 1], shape[i]
+        if a != b and (a == "d" or b != "l") or (a == b == "U" and shape[i + 1:i + 2] == "l"):
+            parts.append(piece[start:i])
+            start = i
+    parts.append(piece[start:])
+    return parts
+
+
+def _wide(word: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+    """Terms of a word with characters beyond ASCII: CJK runs as surface, bigrams and characters; the rest folded."""
+    found: Dict[str, float] = {}
+    start, kind = 0, is_cjk(word[0])
+    for i in range(1, len(word) + 1):
+        if i < len(word) and is_cjk(word[i]) == kind:
+            continue
+        run = word[start:i]
+        for term, weight in _cjk(run) if kind else _folded(run, stop, stems):
+            found.setdefault(term, weight)
+        if i < len(word):
+            start, kind = i, not kind
+    return tuple(found.items())
+
+
+def is_cjk(char: str) -> bool:
+    """Tell whether a character is written without spaces or takes particles: kana, Han, Hangul."""
+    code = ord(char)
+    return (0x3040 <= code <= 0x30ff or 0x3400 <= code <= 0x9fff or 0xac00 <= code <= 0xd7a3
+            or 0xf900 <= code <= 0xfaff or 0x20000 <= code <= 0x3ffff or 0x1100 <= code <= 0x11ff)
+
+
+def _cjk(run: str) -> Terms:
+    if len(run) == 1:
+        return ((run, 1.0),)
+    found = [(run[i:i + 2], 1.0) for i in range(len(run) - 1)]
+    if 2 < len(run) <= 8:
+        found.append((run, 1.0))
+    found.extend((char, PART) for char in run)
+    return tuple(found)
+
+
+def _folded(run: str, stop: FrozenSet[str], stems: Callable[[str], str]) -> Terms:
+    """Terms of a run without CJK: without its diacritics, and where other letters stay, its ASCII parts beside the whole."""
+    from unicodedata import combining, normalize
+
+    plain = "".join(c for c in normalize("NFD", run.replace("ß", "ss")) if not combining(c))
+    if plain.isascii():
+        return expand(plain, stop, stems)
+    low = normalize("NFC", plain).lower().strip(_EDGE)
+    found = {low: 1.0} if low and len(low) <= LONGEST else {}
+    for piece in "".join(c if c.isascii() else " " for c in plain).split():
+        for term, weight in expand(piece, stop, stems):
+            found.setdefault(term, weight * PART)
+    return tuple(found.items())
+
+
+def count_tokens(text: str | bytes) -> int:
+    """Estimate the tokens of a text: its UTF-8 bytes over four, rounded up (the one rule used everywhere)."""
+    size = len(text) if isinstance(text, bytes) else len(text.encode("utf-8", "replace"))
+    return (size + 3) // 4
+
+
+def utf16(text: str) -> int:
+    """Count UTF-16 code units, the unit of the host's cap on a hook's output."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "replace")) // 2
+
+
+class Stems(dict[str, str]):
+    """Word -> stem, each computed once: a builder meets the parts of identifiers again and again."""
+
+    def __missing__(self, word: str) -> str:
+        self[word] = found = stem(word)
+        return found
+
+
+_VOWELS = {ord(c): "v" if c in "aeiou" else "c" for c in "abcdefghijklmnopqrstuvwxyz"}
+# Endings by the last two letters of the word: most words meet none, and one look-up says so.
+_STEP2 = {"al": (("ational", "ate"), ("tional", "tion")), "ci": (("enci", "ence"), ("anci", "ance")),
+          "er": (("izer", "ize"),), "li": (("abli", "able"), ("entli", "ent"), ("ousli", "ous"), ("alli", "al"),
+                                           ("eli", "e")),
+          "on": (("ization", "ize"), ("ation", "ate")), "or": (("ator", "ate"),), "sm": (("alism", "al"),),
+          "ss": (("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous")),
+          "ti": (("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"))}
+_STEP3 = {"te": (("icate", "ic"),), "ve": (("ative", ""),), "ze": (("alize", "al"),), "ti": (("iciti", "ic"),),
+          "al": (("ical", "ic"),), "ul": (("ful", ""),), "ss": (("ness", ""),)}
+_STEP4 = {"al": ("al",), "ce": ("ance", "ence"), "er": ("er",), "ic": ("ic",), "le": ("able", "ible"),
+          "nt": ("ement", "ment", "ant", "ent"), "ou": ("ou",), "sm": ("ism",), "te": ("ate",), "ti": ("iti",),
+          "us": ("ous",), "ve": ("ive",), "ze": ("ize",), "on": ("sion", "tion")}
+_ENDINGS = frozenset("ed ng al ci er li on or sm ti ul ic nt ou ll".split())
+
+
+def stem(word: str) -> str:
+    """Strip English endings from a lower-case ASCII word (M. Porter, "An algorithm for suffix stripping", 1980)."""
+    # No step touches another ending, and half of all words have another.
+    if word[-1:] not in "sey" and word[-2:] not in _ENDINGS or len(word) < 3 or not word.isalpha():
+        return word
+    if word[-1] == "s":
+        if word.endswith(("sses", "ies")):
+            word = word[:-2]
+        elif word[-2] != "s":
+            word = word[:-1]
+    word = _past(word)
+    if word[-1] == "y" and "v" in _shape(word)[:-1]:
+        word = word[:-1] + "i"
+    for table in (_STEP2, _STEP3):
+        for end, new in table.get(word[-2:], ()):
+            if word.endswith(end):
+                if _measure(word, len(end)) > 0:
+                    word = word[:-len(end)] + new
+                break
+    for end in _STEP4.get(word[-2:], ()):
+        if word.endswith(end):
+            cut = 3 if end in ("sion", "tion") else len(end)
+            if _measure(word, cut) > 1:
+                word = word[:-cut]
+            break
+    if word[-1] == "e":
+        m = _measure(word, 1)
+        if m > 1 or (m == 1 and not _short(word[:-1])):
+            word = word[:-1]
+    if word.endswith("ll") and _measure(word, 0) > 1:
+        word = word[:-1]
+    return word
+
+
+def _past(word: str) -> str:
+    """Steps 1b: -eed, -ed, -ing."""
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word, 3) > 0 else word
+    cut = 2 if word.endswith("ed") else 3 if word.endswith("ing") else 0
+    if not cut or "v" not in _shape(word)[:-cut]:
+        return word
+    word = word[:-cut]
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if len(word) > 1 and word[-1] == word[-2] and word[-1] not in "lsz" and _shape(word)[-1] == "c":
+        return word[:-1]
+    return word + "e" if _measure(word, 0) == 1 and _short(word) else word
+
+
+def _shape(word: str) -> str:
+    """Vowels and consonants of a word as `v` and `c`; y is a vowel after a consonant."""
+    if "y" not in word:
+        return word.translate(_VOWELS)
+    out = ""
+    for char in word:
+        out += "v" if char in "aeiou" or (char == "y" and out and out[-1] == "c") else "c"
+    return out
+
+
+def _measure(word: str, cut: int) -> int:
+    """Porter's m of a word without its last `cut` letters: the number of vowel-consonant sequences."""
+    return _shape(word[:len(word) - cut]).count("vc")
+
+
+def _short(word: str) -> bool:
+    """Porter's *o: ends consonant-vowel-consonant, the last not w, x or y."""
+    return _shape(word)[-3:] == "cvc" and word[-1] not in "wxy"
+
+
+# ---- markdown
+
+def coded(lines: Iterable[str]) -> Iterator[Tuple[str, bool]]:
+    """Yield each line of a text with whether it is fenced code; the fences themselves are."""
+    fence = ""
+    for line in lines:
+        bare = line.strip()
+        if fence:
+            if bare.startswith(fence) and not bare.strip(fence[0]):
+                fence = ""
+            yield line, True
+            continue
+        if bare[:3] in ("```", "~~~"):
+            fence = bare[:len(bare) - len(bare.lstrip(bare[0]))]
+            if "`" in bare[len(fence):] and fence[0] == "`":  # code within one line
+                fence = ""
+        yield line, bool(fence)
+
+
+def heading(line: str) -> Tuple[int, str]:
+    """Return (level, 1 to 6; text) of a line that is a heading where it is no code, (0, "") for any other."""
+    level = len(line) - len(line.lstrip("#"))
+    if 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
+        return level, line[level:].strip().rstrip("#").strip()
+    return 0, ""

@@ -1,0 +1,1 @@
+"""Records to a digest, with a model and without."""

@@ -1,0 +1,89 @@
+"""Cues in a text: its technical words, whether it decides something, whether it looks like an answer to a question."""
+
+from __future__ import annotations
+
+import re
+from typing import Callable, List
+
+from memory.core import tokeniser
+
+_DECISION = re.compile(
+    r"(?i)\b(?:decid\w+|decision|because|instead|chose\w*|reason\w*|root cause|caused?|fix\w*|fail\w*|error|must|never|"
+    r"always|workaround|todo|open|blocked|next|revert\w*|broke\w*|regression|resolved?|entschied\w*|weil|statt|grund|"
+    r"ursache|behoben|fehler|nie|immer|offen)\b|결정|때문|대신|원인|해결|수정|실패|오류|반드시|다음|"
+    r"決め|決定|理由|原因|代わり|修正|失敗|エラー|必ず|解決|决定|因为|而不是|修复|失败|错误|必须|下一步")
+_TECHNICAL = re.compile(
+    r"`?(?:--?[A-Za-z][\w-]*|\$?[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\w*(?:Error|Exception)|[A-Z]+-?\d+|v?\d+(?:\.\d+)+|"
+    r"[0-9a-f]{7,40}|\d{2,}\w*%?|[\w.-]+\.[A-Za-z]\w{0,4}|[\w.-]+\(\)|\w+::[\w:]+)`?", re.ASCII)
+_NUMBER = re.compile(r"[\d.,:/%-]+[a-zA-Z]{0,3}")
+_TIME = re.compile(r"\[?\d{1,4}[:-]\d\d[:-]\d\d\S*|\d+(?:ms|s|m|h)")
+_ROUTINE = re.compile(r"\S{0,40}\s?\S{0,20}\s?\[?(?:TRACE|DEBUG|INFO|NOTICE)\b")
+_PROSE = re.compile(r"[A-Za-z]?[a-z]+(?:[/-][A-Za-z]?[a-z]+)|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
+_EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
+
+# A question's words, and what an answer to it then holds.
+_ASKED = (
+    (re.compile(r"(?i)\bhow (?:many|much|long|big|large|often|far|fast|old)\b|"
+                r"\bwhat (?:limit|number|size|value|time|cost|share)\b|\bwie (?:viele?|lange|gro(?:ß|ss)|oft|hoch)\b|"
+                r"몇|얼마|いくつ|いくら|どれくらい|何[回個件秒分時日]|多少|多久|多大|几"),
+     re.compile(r"\d")),
+    (re.compile(r"(?i)\bwhy\b|\breasons?\b|\bcaused?\b|\bwhat (?:made|led)\b|\b(?:warum|wieso|weshalb)\b|"
+                r"왜|이유|なぜ|どうして|理由|为什么|为何"),
+     re.compile(r"(?i)\b(?:because|since|due to|caused?|reason|so that|to avoid|instead of|rather than|therefore|root cause|"
+                r"weil|da|wegen|damit|statt)\b|때문|위해|원인|이유|ため|から|ので|理由|原因|因为|由于|为了|所以")),
+    (re.compile(r"(?i)\bwhere\b|\bwhich (?:file|folder|module|function|path|class|field|table|setting|variable|flag|option|"
+                r"command)s?\b|\bwo\b|\bwelche[rs]? (?:datei|ordner|funktion|klasse|tabelle|einstellung)\b|"
+                r"어디|どこ|哪里|哪个"),
+     re.compile(r"[\w-]+[/._]\w+|\w::\w|--\w")),
+)
+
+
+def technical(value: str) -> List[str]:
+    """Return the distinct technical words of a text as they stand: paths, identifiers, options, hashes, versions, numbers."""
+    words = dict.fromkeys(word.strip(_EDGES) for word in value.split())
+    return [word for word in words if 1 < len(word) <= 200 and (
+        "/" in word.strip("/") or word[0] == "`" or _TECHNICAL.match(word))]
+
+
+def names(value: str) -> List[str]:
+    """Return the words of a text that make sense without their sentence: technical ones, a number with the word beside it."""
+    words = value.split()
+    out: dict[str, None] = {}
+    for at, said in enumerate(words):
+        word = said.strip(_EDGES + "`")
+        if not 2 < len(word) <= 200 or "`" in word or not technical(word) or _PROSE.fullmatch(word) or _TIME.fullmatch(word):
+            continue
+        if _NUMBER.fullmatch(word):
+            after = words[at + 1].strip(_EDGES) if at + 1 < len(words) and said[-1:] == word[-1] else ""
+            before = words[at - 1] if at and words[at - 1][-1:].isalnum() and said[0] == word[0] else ""
+            if _beside(after):
+                word = "%s %s" % (word, after)
+            elif _beside(before):
+                word = "%s %s" % (before, word)
+            elif word.count(".") < 2:
+                continue
+        out[word] = None
+    return list(out)
+
+
+def _beside(word: str) -> bool:
+    return word.isalpha() and word.lower() not in tokeniser.STOP
+
+
+def is_routine(value: str) -> bool:
+    """Tell whether a text is a line of a log at a level that reports nothing amiss."""
+    return _ROUTINE.match(value) is not None
+
+
+def telling(value: str) -> float:
+    """Say how much of a text is what people look for later, 0 to 1: technical words, a decision, a failure."""
+    return min(len(technical(value)), 4) / 8 + 0.5 * bool(_DECISION.search(value))
+
+
+def wanted(question: str) -> Callable[[str], int]:
+    """Return a function that counts in how many ways a text looks like an answer to a question.
+
+    `how many` wants a number, `why` a word that gives a reason, `where` and `which file` a path or a name.
+    """
+    looks = [answer for asked, answer in _ASKED if asked.search(question)]
+    return lambda value: sum(1 for look in looks if look.search(value))

@@ -1,0 +1,134 @@
+"""Sources, bullets that cite them, and digests: what a summariser reads and writes, and how it is told."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any, Sequence
+
+from memory.core import clock, tokeniser
+from memory.hook import fence
+
+_ABSENT = re.compile(r"(\w+) skipped: \1 is not on PATH")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One record as a summariser sees it.
+
+    created: seconds since the epoch.  tier: `p`, `s` or `g`.  checksum: SHA-256 of the record's file, or "".  score:
+    what recall gave it, above 0, or 0.
+    """
+
+    id: str
+    kind: str
+    title: str
+    created: float
+    body: str
+    tier: str
+    checksum: str = ""
+    score: float = 0.0
+
+
+@dataclass(frozen=True)
+class Bullet:
+    """One statement with its citation inside `text`, and the ids it cites."""
+
+    text: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A bullet that was cut: why (a word of verdict.py), and the word that lacks proof, else how the bullet starts."""
+
+    why: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the check found: the bullets an answer had, how many of them stand, and those that were cut."""
+
+    bullets: int = 0
+    kept: int = 0
+    cut: tuple[Cut, ...] = ()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the chain and what became of it: `answered`, `kept`, or why it was skipped, declined or failed."""
+
+    provider: str
+    outcome: str
+
+
+@dataclass(frozen=True)
+class Digest:
+    """The short answer, with its account.
+
+    provider: who wrote it.  tokens_in, tokens_out: tokens of the sources and of the bullets.  cached: it was kept from an
+    earlier call.  notes: what was skipped, cut or failed, one line each.  checked: of the answer that is shown; an extract
+    quotes, and keeps all.  steps: the chain as far as it went.  calls: model calls that were made for it now, failed ones too.
+    partial: a part failed, and the extract answered for it.  made: seconds since the epoch, of one that was kept, else 0.
+    """
+
+    bullets: tuple[Bullet, ...]
+    provider: str
+    tokens_in: int
+    tokens_out: int
+    cached: bool = False
+    notes: tuple[str, ...] = ()
+    checked: Checked = Checked()
+    steps: tuple[Step, ...] = ()
+    calls: int = 0
+    partial: bool = False
+    made: float = field(default=0.0, compare=False)
+
+
+def clean(value: str) -> str:
+    """Return text without terminal escapes and whatever else `fence.clean` takes out."""
+    return fence.clean(_ANSI.sub("", value))
+
+
+def compose(bullets: Sequence[Bullet]) -> str:
+    """Return the bullets as a markdown list, the text whose tokens the budget counts."""
+    return "\n".join("- " + bullet.text.replace("\n", "\n  ") for bullet in bullets)
+
+
+def count_sources(sources: Sequence[Source]) -> int:
+    """Return the tokens of the sources, titles included."""
+    return sum(tokeniser.count_tokens(source.title + "\n" + source.body) for source in sources)
+
+
+def cite(source: Source) -> str:
+    """Return the end of a bullet that quotes a source, such as `[k3m9] 2026-11-21`."""
+    return "[%s] %s" % (source.id, clock.day(source.created))
+
+
+def render(digest: Digest) -> str:
+    """Return a digest as markdown: the bullets, the reduction, the notes."""
+    lines = [compose(digest.bullets) if digest.bullets else "Nothing to say.", "", reduction(digest)]
+    absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
+    notes = [note for note in digest.notes if not _ABSENT.fullmatch(note)]
+    if absent:
+        notes.insert(0, "no model was asked: %s not on PATH" % (
+            absent[0] + " is" if len(absent) == 1 else ", ".join(absent[:-1]) + " and " + absent[-1] + " are"))
+    return "\n".join(lines + ["note: " + clean(note) for note in notes]) + "\n"
+
+
+def reduction(digest: Digest) -> str:
+    """Say how much shorter the digest is, such as `1,234 → 180 tokens (−85 %) · extract`."""
+    saved = round(100 * (1 - digest.tokens_out / digest.tokens_in)) if digest.tokens_in else 0
+    change = "%s%d %%" % ("−" if saved > 0 else "+" if saved < 0 else "±", abs(saved))
+    return "{:,} → {:,} tokens ({}) · {}{}".format(digest.tokens_in, digest.tokens_out, change, digest.provider,
+                                                   " · cached" if digest.cached else "")
+
+
+def as_json(digest: Digest) -> dict[str, Any]:
+    """Return the account for --json."""
+    found = digest.checked
+    return {"checked": {"bullets": found.bullets, "kept": found.kept,
+                        "cut": [{"why": cut.why, "what": cut.what} for cut in found.cut]},
+            "chain": [{"provider": step.provider, "outcome": step.outcome} for step in digest.steps], "calls": digest.calls}

@@ -1,0 +1,147 @@
+"""Answer a question from records: from the cache, by the first provider of a chain that gives a sound answer, or by the extract.
+
+The chain `auto` is claude, gemini, extract; a named provider is followed by extract.  A step that is skipped, declined
+or fails leaves a note that says why.  A model's answer is a draft: parts.py asks for it, verdict.py says which of its
+bullets stand.  With fewer than two such bullets the next step answers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Callable, Mapping, Sequence
+
+from memory.core import ProviderError, UsageError, boundary
+from memory.distill import cache, spend
+from memory.distill.digests import Digest, Source, Step, clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.distill import parts, providers
+
+CHAINS = {"auto": ("claude", "gemini"), "claude": ("claude",), "gemini": ("gemini",), "ollama": ("ollama",),
+          "command": ("command",), "extract": (), "none": ()}
+LEAST_TOKENS = 50  # of a digest: below, no bullet with its citation fits
+QUESTION_CHARS = 20_000
+KEPT = "kept from an earlier call"
+
+
+def distill(question: str, sources: Sequence[Source], config: spend.Caps, env: Mapping[str, str], home: str,
+            cache_dir: str, now: float, provider: str | None = None, max_tokens: int | None = None,
+            use_cache: bool = True, progress: Callable[[str], None] | None = None) -> Digest:
+    """Answer a question from records, by the first step of the provider chain that gives a sound answer.
+
+    sources: best first, with checksums.  config: `distill.*` and `redact.*`.  cache_dir: the workspace's directory of
+    derived files.  now: seconds since the epoch.  provider, max_tokens: in place of the configured ones.  progress:
+    called with one line before each wait.  Raises UsageError for an unknown provider, a budget below LEAST_TOKENS or a
+    question over QUESTION_CHARS.
+    """
+    chosen = provider or str(config["distill.provider"])
+    budget = checked_call(question, chosen, config, max_tokens)
+    if not sources:
+        return Digest((), "extract", 0, 0, False, ("no record to distil",))
+    folder = cache.folder_of(cache_dir) if use_cache and config["distill.cache"] else ""
+    job: parts.Job | None = None
+    steps: list[Step] = []
+    made: list[str] = []
+    for name in (*CHAINS[chosen], "extract"):
+        key = cache.digest_key(question, sources, config, name, _model(config, name, chosen), budget)
+        digest = cache.kept_digest(folder, key, now) if folder else None
+        outcome = KEPT if digest else "answered"
+        try:
+            if not digest:
+                _need(name, config, env)
+                job = job or _job(question, sources, config, env, home, cache_dir, folder, now, budget, made, progress)
+                digest = _answer(job, name, _model(config, name, chosen))
+                if folder and digest.bullets and not digest.partial:
+                    cache.keep_digest(folder, key, now, digest)
+        except ProviderError as error:
+            steps.append(Step(name, str(error)))
+            continue
+        notes = ("%s %s" % (step.provider, step.outcome) for step in steps)
+        return dataclasses.replace(digest, notes=(*notes, *digest.notes), steps=(*steps, Step(name, outcome)), calls=len(made))
+    raise AssertionError("the chain ends with extract")
+
+
+def again(digest: Digest) -> Digest:
+    """Return a digest with the account that it has when it comes from the cache."""
+    return dataclasses.replace(digest, cached=True, calls=0, steps=(*digest.steps[:-1], Step(digest.provider, KEPT)))
+
+
+def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int | None) -> int:
+    """Check a call and return its budget in tokens; raises UsageError.
+
+    chosen: the provider's name.  max_tokens: in place of the configured number.
+    """
+    if chosen not in CHAINS:
+        raise UsageError("unknown provider '%s'; use one of %s" % (chosen, ", ".join(CHAINS)))
+    budget = spend.whole(config["distill.maxTokens"]) if max_tokens is None else max_tokens
+    if budget < LEAST_TOKENS:
+        raise UsageError("the budget must be at least %d tokens, not %d; set %s" % (
+            LEAST_TOKENS, budget, "distill.maxTokens" if max_tokens is None else "--max-tokens"))
+    if len(question) > QUESTION_CHARS:
+        raise UsageError("the question has {:,} characters, and may have {:,}; keep long material as a record and ask about "
+                         "it".format(len(question), QUESTION_CHARS))
+    return budget
+
+
+def _job(question: str, sources: Sequence[Source], config: spend.Caps, env: Mapping[str, str], home: str, cache_dir: str,
+         folder: str, now: float, budget: int, made: list[str], progress: Callable[[str], None] | None) -> parts.Job:
+    from memory.distill import parts
+
+    safe = _safe(sources, config, os.path.basename(cache_dir.rstrip("/")))
+    return parts.Job(clean(question), safe, config, env, home, folder, now, budget, progress or (lambda line: None), made)
+
+
+def _answer(job: parts.Job, name: str, model: str) -> Digest:
+    if name == "extract":
+        from memory.distill import extract
+
+        return extract.extract(job.question, job.sources, job.budget)
+    from memory.distill import parts
+
+    return parts.ask(job, _provider(name, job.config), model)
+
+
+def _model(config: spend.Caps, name: str, chosen: str) -> str:
+    """Return the configured model, "" where it cannot be meant for a provider: in the chain `auto` one name cannot fit two."""
+    model = str(config["distill.model"])
+    fits = chosen != "auto" or (name == "gemini") == model.startswith("gemini")
+    return model if fits and name != "extract" else ""
+
+
+def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Source]:
+    """The sources without secrets: a hand edit never went through the store's redaction."""
+    from memory.store import redactor
+
+    allow = config["redact.allow"]
+    allowed = [str(item) for item in allow] if isinstance(allow, (list, tuple)) else []
+
+    def safe(value: str) -> str:
+        # Private passages are no matter of taste; `redact` knows a tag that is talked about from one that is used.
+        return clean(redactor.redact(value, allowed, salt).text if config["redact.enabled"]
+                             else redactor.strip_private(value))
+
+    return [dataclasses.replace(s, title=safe(s.title), body=safe(s.body)) for s in sources]
+
+
+# --- Asking a model ---------------------------------------------------------------------------------------------------
+
+def _provider(name: str, config: spend.Caps) -> providers.Provider:
+    from memory.distill import providers
+
+    if name == "command":
+        argv = config["distill.command"]
+        return providers.Command(argv if isinstance(argv, (list, tuple)) else ())
+    made: dict[str, Callable[[], providers.Provider]] = {
+        "claude": providers.Claude, "gemini": providers.Gemini, "ollama": providers.Ollama}
+    return made[name]()
+
+
+def _need(name: str, config: spend.Caps, env: Mapping[str, str]) -> None:
+    """Raise ProviderError where a step of the chain cannot be taken."""
+    if name == "extract":
+        return
+    reason = "this is a model call of dayleaf's own" if env.get(boundary.NESTED) else _provider(name, config).available(env)
+    if reason:
+        raise ProviderError("skipped: " + reason)

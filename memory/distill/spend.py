@@ -1,0 +1,253 @@
+"""What models cost: the ledger of calls, the daily cap, and the cap on calls that live or start at once.
+
+Schema of `<home>/spend.jsonl`, version 1.  One line per model call, also when it failed, appended in one write:
+
+    {"v":1,"t":"2026-11-21T14:30:52Z","provider":"claude","model":"…","in":812,"out":140,"plan":1600,"cost":0.001,"ok":true,"why":""}
+
+`in`, `out` (tokens) and `cost` (US dollars at list price) are null where the provider did not say: unknown is not zero, and
+the cap then counts `plan`, the tokens of the prompt and of the longest answer.
+`why` is a word for the failure (`timeout`, `exit 1`, …), never text of the user's, of a record or of a model.
+
+Admission, `<home>/spawn/`.  `slot-0` to `slot-3` are kernel locks, one held by each running call, so that a killed
+holder frees its slot; each holds its holder's process number, and a process whose ancestor holds one starts nothing.
+`starts` holds `<epoch seconds> <planned tokens>` of the calls started today and in the last minute, one per line, and is
+rewritten under the kernel lock `lock`.  These files bound what a recursion can do where every other guard is gone (a host
+that strips the environment, a client that ignores a flag): where they cannot be used, there is no call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import Any, Iterator, Protocol, Sequence
+
+from memory.core import clock, fastjson, files
+
+LIVE, RATE, MINUTE = 4, 12, 60.0
+TAIL = 4 << 20  # bytes of the ledger's end that are read: some 25,000 calls
+
+
+class Caps(Protocol):
+    """The settings read here: `distill.dailyCalls` and `distill.dailyTokens`."""
+
+    def __getitem__(self, key: str) -> object:
+        """Return the value of a key."""
+        ...
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Model calls of a span of time: their number, failures, calls with unknown tokens, tokens, US dollars.
+
+    planned: tokens that the calls of unknown tokens were given at the most.
+    """
+
+    calls: int = 0
+    failed: int = 0
+    unknown: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    planned: int = 0
+
+
+def record(home: str, now: float, provider: str, model: str, tokens_in: int | None, tokens_out: int | None,
+           cost: float | None, why: str = "", plan: int = 0) -> None:
+    """Append one call to the ledger.
+
+    now: seconds since the epoch.  why: "" for a success, else a word for the failure.  plan: tokens that it was given at the
+    most.  Raises OSError.
+    """
+    line = {"v": 1, "t": clock.iso(now), "provider": provider, "model": model[:80], "in": tokens_in, "out": tokens_out,
+            "plan": plan, "cost": cost, "ok": not why, "why": why[:40]}
+    files.append(home + "/spend.jsonl", (fastjson.dump(line) + "\n").encode("ascii"))
+
+
+def between(home: str, start: float, end: float) -> Totals:
+    """Sum the calls of [start, end), in seconds since the epoch, over lines that can be read.  Raises OSError."""
+    return _sum([row for _, row in _rows(home, start, end)])
+
+
+def daily(home: str, start: float, end: float) -> list[tuple[str, str, Totals]]:
+    """Sum the calls of [start, end) by UTC day and provider: (day, provider, totals), newest day first.  Raises OSError."""
+    groups: dict[tuple[float, str], list[dict[str, Any]]] = {}
+    for instant, row in _rows(home, start, end):
+        groups.setdefault((-clock.midnight(instant), str(row.get("provider", ""))[:40]), []).append(row)
+    return [(clock.day(-day), provider, _sum(rows)) for (day, provider), rows in sorted(groups.items(), key=lambda g: g[0])]
+
+
+def _rows(home: str, start: float, end: float) -> Iterator[tuple[float, dict[str, Any]]]:
+    for line in _tail(home + "/spend.jsonl"):
+        try:
+            row = fastjson.parse(line)
+            instant = clock.parse(row["t"])
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue
+        if instant is not None and start <= instant < end:
+            yield instant, row
+
+
+def _sum(rows: Sequence[dict[str, Any]]) -> Totals:
+    failed = unknown = tokens_in = tokens_out = planned = 0
+    cost = 0.0
+    for row in rows:
+        failed += row.get("ok") is not True
+        given, got, price = _number(row.get("in")), _number(row.get("out")), _number(row.get("cost"))
+        if given is None or got is None:
+            unknown += 1
+            planned += max(0, int(_number(row.get("plan")) or 0) - int((given or 0) + (got or 0)))
+        tokens_in += int(given or 0)
+        tokens_out += int(got or 0)
+        cost += price or 0.0
+    return Totals(len(rows), failed, unknown, tokens_in, tokens_out, cost, planned)
+
+
+def today(home: str, now: float) -> Totals:
+    """Sum the calls of the UTC day that holds `now`."""
+    start = clock.midnight(now)
+    return between(home, start, start + clock.DAY)
+
+
+def allowed(home: str, config: Caps, now: float, tokens: int = 0, number: int = 1) -> str:
+    """Return "" where the day's caps leave room for `number` calls of `tokens` tokens in all, else the reason why not."""
+    calls, most = whole(config["distill.dailyCalls"]), whole(config["distill.dailyTokens"])
+    try:
+        spent = today(home, now)
+        started = [(t, plan) for t, plan in _starts(home) if clock.midnight(t) == clock.midnight(now)]
+    except OSError as error:
+        return "the spend ledger cannot be read (%s)" % error.strerror
+    made = max(spent.calls, len(started))
+    if made >= calls:
+        return "the day's cap of %d model calls is reached (distill.dailyCalls)" % calls
+    if made + number > calls:
+        return "%d calls are needed, and the day's cap of %d leaves %d (distill.dailyCalls)" % (number, calls, calls - made)
+    running = started[spent.calls:]  # the ledger gets its line when a call ends
+    used = spent.tokens_in + spent.tokens_out + spent.planned + sum(plan for _, plan in running)
+    if used + tokens > most:
+        return "the day's cap of %d tokens leaves %d (distill.dailyTokens)" % (most, max(most - used, 0))
+    return ""
+
+
+def planned(home: str, config: Caps, now: float, plans: Sequence[int]) -> str:
+    """Return "" where calls of so many tokens each could all be made now, else the reason why not."""
+    reason = allowed(home, config, now, sum(plans), len(plans))
+    if reason:
+        return reason
+    try:
+        recent = sum(1 for t, _ in _starts(home) if abs(now - t) < MINUTE)
+    except OSError as error:
+        return "%s/spawn cannot be used (%s)" % (home, error.strerror)
+    if recent + len(plans) > RATE:
+        return "%d calls are needed, and %d of %d in a minute are left" % (len(plans), max(RATE - recent, 0), RATE)
+    return ""
+
+
+@contextlib.contextmanager
+def slot(home: str, config: Caps, now: float, tokens: int = 0) -> Iterator[str]:
+    """Hold a place for one model call.
+
+    `with slot(…) as declined`: "" where the call may start, else the reason why not, which is no failure of the call.
+    The day's caps are looked at again under the lock, so that processes at the same instant do not pass them together.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            declined = _admit(stack, home, config, now, tokens)
+        except OSError as error:
+            declined = "%s/spawn cannot be used (%s)" % (home, error.strerror)
+        yield declined
+
+
+def _admit(stack: contextlib.ExitStack, home: str, config: Caps, now: float, tokens: int) -> str:
+    folder = files.make_folder(home + "/spawn")
+    with files.Lock(folder + "/lock", wait=True):
+        reason = allowed(home, config, now, tokens)
+        if reason:
+            return reason
+        starts = [(t, plan) for t, plan in _starts(home) if abs(now - t) < MINUTE or clock.midnight(t) == clock.midnight(now)]
+        # Stamps of the near future count: a clock set back must not open the gate.
+        if sum(1 for t, _ in starts if abs(now - t) < MINUTE) >= RATE:
+            return "%d model calls started within the last minute" % RATE
+        slots = ["%s/slot-%d" % (folder, i) for i in range(LIVE)]
+        if _holders(slots) & _ancestors():
+            return "this is a model call of dayleaf's own"
+        if not any(_taken(stack, path) for path in slots):
+            return "%d model calls are running" % LIVE
+        lines = "".join("%.3f %d\n" % start for start in [*starts, (now, tokens)])
+        files.replace(folder + "/starts", lines.encode("ascii"))
+    return ""
+
+
+def _taken(stack: contextlib.ExitStack, path: str) -> bool:
+    lock = files.Lock(path)
+    held = stack.enter_context(lock)
+    if held:
+        os.ftruncate(lock.fd, 0)
+        os.write(lock.fd, b"%d" % os.getpid())
+    return held
+
+
+def _holders(slots: Sequence[str]) -> set[int]:
+    """Return the processes that hold a slot."""
+    found = set()
+    for path in slots:
+        with files.Lock(path) as free, contextlib.suppress(OSError, ValueError):
+            if not free:
+                found.add(int(files.read(path, 32)))
+    return found
+
+
+def _ancestors() -> set[int]:
+    """Return the processes above this one; none where the system does not tell."""
+    import subprocess
+
+    above: dict[int, int] = {}
+    found: set[int] = set()
+    pid = os.getppid()
+    while pid > 1 and pid not in found:
+        found.add(pid)
+        try:
+            if not above and os.path.exists("/proc/self/stat"):
+                pid = int(files.read("/proc/%d/stat" % pid, 4096).rpartition(b")")[2].split()[1])
+                continue
+            if not above:
+                listed = subprocess.run(["/bin/ps", "-axo", "pid=,ppid="], capture_output=True, timeout=5, check=True).stdout
+                above = {int(a): int(b) for a, b in (line.split() for line in listed.splitlines())}
+            pid = above[pid]
+        except (OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError):
+            break
+    return found
+
+
+def _starts(home: str) -> list[tuple[float, int]]:
+    """Read (stamp, planned tokens) of recent starts; a line that is none is passed over."""
+    found = []
+    for line in _tail(home + "/spawn/starts"):
+        stamp, _, plan = line.partition(b" ")
+        with contextlib.suppress(ValueError):
+            found.append((float(stamp), int(plan or b"0")))
+    return [(t, plan) for t, plan in found if t - t == 0]
+
+
+def _tail(path: str) -> list[bytes]:
+    try:
+        fd = files.open_read(path)
+    except FileNotFoundError:
+        return []
+    try:
+        size = os.fstat(fd).st_size
+        data = files.read_at(fd, TAIL, max(size - TAIL, 0))
+    finally:
+        os.close(fd)
+    return data.splitlines()
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e15:
+        return float(value)
+    return None
+
+
+def whole(value: object) -> int:
+    """Return a setting as a whole number, 0 where it is none."""
+    return int(value) if isinstance(value, (int, float)) else 0

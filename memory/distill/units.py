@@ -1,0 +1,218 @@
+"""Take a record's body apart into what can be quoted: sentences, list items, code blocks, tables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from memory.distill.digests import Source, cite
+
+BODY_LIMIT = 200_000  # characters read of one source
+
+_FENCE = re.compile(r"\s*(```+|~~~+)")
+_RULER = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$")
+_HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*)")
+_UNDERLINE = re.compile(r"(?:=+|-+)\s*$")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
+_FIELD = re.compile(r"[A-Za-z][\w ./-]{0,30}: \S")
+# A line of a log or of a program's output stands alone: a time, a level, a mark of a test runner or of a trace in front.
+_LOGGED = re.compile(
+    r"\s*(?:\[?\d{4}-\d\d-\d\d[T \]]|\[?\d{1,2}:\d\d:\d\d|\[\s*\d+%?\]|E\s{2,}|>\s|\$\s|(?:PASS|FAIL)(?:ED)?\b|Traceback |"
+    r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|at [\w.$<>]+\(|[\w.]+(?:Error|Exception): |"
+    r"File \"|[=_-]{3,})")
+_STOP = re.compile(r"(?<![.!?])[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
+                   r"(?<=[다요죠까]\.)(?=[가-힣A-Z\"'`])")
+_ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ca|approx|Dr|Mr|Mrs|Nr|No|Fig|bzw|usw|vgl|"
+                           r"z\.\s?B|d\.\s?h|u\.\s?a|[A-Za-z])\.$")
+_ORDINAL = re.compile(r"(?:^|\s)\d{1,2}\. (?=(?:Jan|Feb|M[aä]r|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
+_CLAUSE = re.compile(r"[,;:—–]\s|[、，；：。！？]|\.\s|\s[-–—]\s")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of a source: `order` counts within the source, `kind` is prose, item, line (of a log),
+    code or table."""
+
+    source: int
+    order: int
+    kind: str
+    text: str
+    label: str
+    heading: str
+
+
+def units(index: int, source: Source, block: int) -> list[Unit]:
+    """Split a source's body into units; a code block or table over `block` bytes becomes several, cut at line ends."""
+    out: list[Unit] = []
+    for kind, lines, label, heading in _blocks(source.body[:BODY_LIMIT].split("\n")):
+        if kind in ("code", "table"):
+            pieces = _pieces(kind, lines, max(block, 80))
+        else:
+            pieces = [piece for part in _paragraphs(kind, lines) for piece in sentences(part, kind)]
+        out += [Unit(index, len(out) + i, "line" if kind == "prose" and _LOGGED.match(piece) else kind, piece, label, heading)
+                for i, piece in enumerate(pieces)]
+    return out
+
+
+def _blocks(lines: list[str]) -> list[tuple[str, list[str], str, str]]:
+    """Group lines into (kind, lines, label, heading); the label is the line with a colon that announces a block."""
+    out: list[tuple[str, list[str], str, str]] = []
+    heading, last, at = "", "", 0
+    run: list[str] = []
+    kind = "prose"
+
+    def flush() -> None:
+        nonlocal run, last, kind
+        if run:
+            out.append((kind, run, "", heading))
+            last = run[-1] if kind == "prose" else ""
+        run, kind = [], "prose"
+
+    while at < len(lines):
+        line = lines[at]
+        end, block = _block_end(lines, at, kind == "prose" and not run)
+        title = _HEADING.match(line)
+        item = _ITEM.match(line)
+        if block:
+            label = run.pop().strip() if run and kind == "prose" and _announces(run[-1]) else ""
+            flush()
+            if not label and last and _announces(last):
+                label = out[-1][1].pop().strip()
+            out.append((block, lines[at:end], label, heading))
+            last = ""
+        elif title:
+            flush()
+            heading, last = title[1].rstrip("# "), ""
+        elif len(run) == 1 and kind == "prose" and _UNDERLINE.match(line):
+            heading, run = run[0].strip(), []
+        elif item and not _UNDERLINE.match(line.replace(" ", "")):
+            flush()
+            run, kind = [item[1]], "item"
+        elif not line.strip():
+            flush()
+        else:
+            run.append(line.lstrip("> ") if line.lstrip().startswith(">") else line)
+        at = end
+    flush()
+    return out
+
+
+def _announces(line: str) -> bool:
+    """Tell whether a line stands for the block under it: it ends in a colon and is short."""
+    return line.rstrip().endswith((":", "：")) and len(line) <= 100
+
+
+def _block_end(lines: list[str], at: int, free: bool) -> tuple[int, str]:
+    """Return (index after the block that starts at a line, its kind), or (at + 1, "") where none does."""
+    line = lines[at]
+    fence = _FENCE.match(line)
+    if fence:
+        end = at + 1
+        while end < len(lines) and not (lines[end].strip().startswith(fence[1]) and not lines[end].strip(" `~")):
+            end += 1
+        return min(end + 1, len(lines)), "code"
+    end = at + 1
+    if "|" in line and end < len(lines) and _RULER.match(lines[end]):
+        while end < len(lines) and "|" in lines[end]:
+            end += 1
+        return end, "table"
+    if free and line.startswith(("    ", "\t")) and line.strip() and not _ITEM.match(line):
+        while end < len(lines) and lines[end].startswith(("    ", "\t")) and lines[end].strip():
+            end += 1
+        return end, "code"
+    return end, ""
+
+
+def _pieces(kind: str, lines: list[str], most: int) -> list[str]:
+    """Join a block's lines into pieces of at most `most` bytes that stand alone: fenced, or under the table's head."""
+    if kind == "table":
+        head, tail, rows = [line.strip() for line in lines[:2]], [], [line.strip() for line in lines[2:]]
+    else:
+        fence = _FENCE.match(lines[0])
+        mark = fence[1] if fence else "```"
+        inner = lines[1:] if fence else lines
+        if fence and inner and inner[-1].strip().startswith(mark):
+            inner = inner[:-1]
+        margin = min((len(x) - len(x.lstrip()) for x in inner if x.strip()), default=0)
+        head, tail, rows = [lines[0].strip() if fence else mark], [mark], [x[margin:].rstrip() for x in inner]
+        if len(rows) == 1 and "`" not in rows[0] and rows[0] and len(rows[0]) <= 160:
+            return ["`%s`" % rows[0]]
+    out: list[str] = []
+    run: list[str] = []
+    for row in [*rows, None]:
+        if row is None or (run and sum(len(x.encode()) + 1 for x in [*head, *run, row, *tail]) > most):
+            if any(x.strip() for x in run):
+                out.append("\n".join(head + run + tail))
+            run = []
+        if row is not None:
+            run.append(row)
+    return out
+
+
+def _paragraphs(kind: str, lines: list[str]) -> list[str]:
+    """Join wrapped lines; a line such as `Cause: x` starts anew.  No space is put between two wide characters."""
+    out: list[str] = []
+    logged = False
+    for line in lines:
+        alone = kind == "prose" and (_LOGGED.match(line) or _FIELD.match(line.lstrip()))
+        line = " ".join(line.split())
+        if not out or alone or (logged and kind == "prose"):
+            out.append(line)
+        elif line:
+            wide = out[-1] and ord(out[-1][-1]) >= 0x3000 and ord(line[0]) >= 0x3000 and not "가" <= line[0] <= "힣"
+            out[-1] += ("" if wide else " ") + line
+        logged = len(out[-1]) < 400 and bool(_LOGGED.match(out[-1])) if out else False
+    return [part for part in out if part]
+
+
+def sentences(part: str, kind: str = "prose") -> list[str]:
+    """Split one line of prose at sentence ends (en, de, ko, ja, zh); a list item of up to 240 bytes stays whole."""
+    if (kind == "item" or _LOGGED.match(part)) and len(part.encode()) <= 240:
+        return [part]
+    out: list[str] = []
+    start, last, ticks = 0, 0, 0
+    for stop in _STOP.finditer(part):
+        end = stop.end()
+        ticks += part.count("`", last, end)
+        last = end
+        before, after = part[max(start, stop.start() - 12):stop.start() + 1], part[end:end + 4]
+        open_end = after[:1].islower() or _ABBREVIATION.search(before) or _ORDINAL.search(before + " " + after)
+        ended = stop[0][:1] in ("。", "！", "？", "．", "") or not open_end
+        if ended and ticks % 2 == 0 and len(part[start:min(end, start + 12)].encode()) >= 12:
+            out.append(part[start:end].strip())
+            start = end
+    rest = part[start:].strip()
+    if rest and out and len(rest) < 8 and rest.isascii():
+        out[-1] += " " + rest
+    elif rest:
+        out.append(rest)
+    return out
+
+
+def fitted(unit: Unit, source: Source, room: int) -> Unit:
+    """Cut a unit that alone exceeds the budget to half of it, which leaves others a place, or to all of a small one."""
+    most = room - len(("-  " + cite(source)).encode())
+    if len(quoted(unit).encode()) <= most:
+        return unit
+    if unit.kind in ("code", "table"):
+        return Unit(unit.source, unit.order, unit.kind, "", "", unit.heading)
+    return Unit(unit.source, unit.order, unit.kind, cut(unit.text, min(most, max(room // 2, 240))), "", unit.heading)
+
+
+def cut(value: str, most: int) -> str:
+    """Shorten text to `most` bytes at a clause, else a space, else between wide characters; "" where none fits."""
+    head = value.encode()[:max(most - 3, 0)].decode("utf-8", "ignore")
+    clauses = [match.start() for match in _CLAUSE.finditer(head)]
+    spaces = [at for at in (head.rfind(" "),) if at > 0]
+    wide = [len(head)] if head and ord(head[-1]) >= 0x1100 else []
+    for ends in (clauses, spaces, wide):
+        if ends and (ends[-1] >= len(head) // 3 or ends is wide):
+            return head[:ends[-1]].rstrip(" ,;:、，；：") + "…"
+    return ""
+
+
+def quoted(unit: Unit) -> str:
+    """A unit as it is quoted: a block with the line that announces it."""
+    if not unit.label or unit.label in unit.text:
+        return unit.text
+    return unit.label + ("\n" if "\n" in unit.text else " ") + unit.text

@@ -1,0 +1,220 @@
+"""What reached the model and why: from the receipts for what was pushed, from the loader for what would be.
+
+Receipts hold ids; titles are read from the records at this moment, so that a record that is gone shows its id alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
+from memory.hook import at_prompt, at_start, handoffs, indexview, loader, receipts, strategies
+
+FLOOR = 0.01  # relevance below which a candidate is not worth a line
+MOST_CANDIDATES = 12
+RECENT_SESSIONS = 20  # of which it is said that their pushes are off
+_SETTING = {"project": ("in this project", "`dayleaf on --project` switches them on"),
+            "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
+            "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it")}
+# Keys of a receipt that are told.
+SAID = ("t", "event", "source", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved", "unfit", "stale", "unread")
+
+
+def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
+    """Return what was put before the model.
+
+    word: a session's id, the start of a prompt's id, `last` for the latest prompt that got something, or "" for `session`,
+    else for the newest session.  Raises UsageError where the word fits no receipt.
+    """
+    sessions = sessions_of(place)
+    if not sessions:
+        return {"session": "", "events": []}
+    if not word:
+        word = session if session in sessions else sessions[0]
+    if word == "last":
+        for name in sessions:
+            rows = [row for row in _rows(place, name) if row.get("event") == "prompt" and row.get("chosen")]
+            if rows:
+                return _report(place, name, rows[-1:])
+        return {"session": "", "events": []}
+    if word in sessions:
+        return _report(place, word, _rows(place, word))
+    for name in sessions:
+        rows = [row for row in _rows(place, name) if str(row.get("prompt") or "").startswith(word)]
+        if rows:
+            return _report(place, name, rows)
+    begun = [name for name in sessions if name.startswith(word)]
+    if len(begun) == 1:
+        return _report(place, begun[0], _rows(place, begun[0]))
+    raise UsageError("no receipts of a session or prompt '%s'; the newest session is %s" % (
+        plaintext.one_line(word)[:60], sessions[0]))
+
+
+def sessions_of(place: layout.Place) -> list[str]:
+    """Return the sessions that ran here, the latest first; one that was only switched on or off did not run."""
+    return list(_latest(place))
+
+
+def _latest(place: layout.Place) -> Iterator[str]:
+    """Yield what `sessions_of` returns, each one's receipts read when it is asked for."""
+    folder = place.receipts_folder
+    try:
+        found = [(-entry.stat().st_mtime_ns, entry.name[:-6]) for entry in os.scandir(folder) if entry.name.endswith(".jsonl")]
+    except OSError:
+        return
+    yield from (name for _, name in sorted(found) if _ran(place, name))
+
+
+def _ran(place: layout.Place, session: str) -> bool:
+    try:
+        data = files.read(place.receipts(session), receipts.LIMIT)
+    except OSError:
+        return False
+    return b'"event":"start"' in data or b'"event":"prompt"' in data
+
+
+def switched_off(place: layout.Place, settings: config.Config, most: int = RECENT_SESSIONS) -> list[dict[str, str]]:
+    """Return where pushes are off and what switches them on, as `where` and `remedy`: settings, then sessions.
+
+    most: how many of the latest sessions are looked at.
+    """
+    found = []
+    if not settings["load.enabled"]:
+        source = settings.sources["load.enabled"]
+        where, remedy = _SETTING.get(source, ("by the " + source, "its load.enabled switches them on"))
+        found.append({"where": where, "remedy": remedy})
+    for at, session in enumerate(islice(_latest(place), most)):
+        if receipts.session(place.receipts(session)).off:
+            word = "on --session " + session if at else "on"
+            found.append({"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word})
+    return found
+
+
+def each(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield every session that has receipts, with them, in the order of names; those that cannot be read are none."""
+    for name in sorted(listed(place.receipts_folder)):
+        if name.endswith(".jsonl"):
+            yield name[:-6], _rows(place, name[:-6])
+
+
+def listed(folder: str) -> list[str]:
+    """Return the names in a directory, none where it cannot be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
+    try:
+        return receipts.read(place.receipts(session))
+    except OSError:
+        return []
+
+
+def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    found = at_prompt.opened(place)
+    try:
+        known = _titles(found, {str(item[0]) for row in rows for item in _chosen(row)})
+    finally:
+        found.close()
+    events = []
+    lost = {row.get("tag") for row in _rows(place, session) if row.get("event") == "lost"}
+    for row in rows:
+        if row.get("event") == "lost":
+            continue
+        items = [{"id": str(item[0]), "title": known.get(str(item[0]), ""), "score": item[1], "reason": str(item[2])}
+                 for item in _chosen(row)]
+        event: dict[str, Any] = {key: row[key] for key in SAID if key in row}
+        tag = receipts.tag_of(row)
+        events.append({**event, **({"lost": True} if tag and tag in lost else {}), "chosen": items})
+    return {"session": session, "events": events}
+
+
+def _chosen(row: dict[str, Any]) -> list[list[Any]]:
+    return [item for item in receipts.chosen(row) if len(item) == 3]
+
+
+def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:
+    """Return the titles of records that are there now, by id."""
+    titles: dict[str, str] = {}
+    for id in ids:
+        with contextlib.suppress(IndexFault, OSError):
+            doc = found.by_id(id)
+            if doc is not None:
+                data = files.read(found.place.path(doc.name), 1 << 20)
+                titles[id] = records.from_bytes(doc.name, data, 0.0).title
+    return titles
+
+
+# ---- what would be loaded
+
+def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -> dict[str, Any]:
+    """Return what the loader would put before a prompt in a new session.
+
+    mode: the host's permission mode, or "".  Raises UsageError for an empty prompt.
+    """
+    if not prompt:
+        raise UsageError("load wants a prompt")
+    found = at_prompt.opened(place, at_prompt.ends(prompt))
+    try:
+        state, start = receipts.Session(), ""
+        shown_before: list[list[Any]] = []
+        whole, begun = at_start.brief(found, settings, handoffs.current(place))
+        if strategies.suited(found.learnings, found.learning_tokens, settings).whole:
+            start, shown_before = whole, begun
+        else:
+            shown_before = [[*item[:2], item[2] + ", at the start"] for item in begun if item[2].startswith("rule: ")]
+        state.shown.update(item[0] for item in shown_before)
+        choice = loader.choose(found, prompt, mode, settings, state.shown)
+        block, shown = at_prompt.with_prompt(found, choice, prompt, settings, state, mode)
+        block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
+        candidates = [] if choice.strategy.whole else _candidates(found, prompt, choice, settings)
+        spent = tokeniser.count_tokens(block)
+        fitted = {item[0] for item in shown}
+        known = {doc.id: doc.name for doc in (found.doc(pick.number) for pick in choice.picks)}
+        titles = _titles(found, {*fitted, *known, *(one["id"] for one in candidates)})
+        return {
+            "strategy": choice.strategy.name, "category": choice.category, "learnings": found.learnings,
+            "learningTokens": found.learning_tokens, "candidates": choice.candidates, "threshold": settings["load.relevance"],
+            "picks": [{"id": id, "title": titles.get(id, ""), "relevance": relevance, "reason": reason}
+                      for id, relevance, reason in shown],
+            "didNotFit": [{"id": id, "title": titles.get(id, "")} for id in known if id not in fitted],
+            "considered": [{**one, "title": titles.get(one["id"], "")} for one in candidates],
+            "enabled": bool(settings["load.enabled"] and settings["load.prompt"]), "off": switched_off(place, settings, 1),
+            "characters": tokeniser.utf16(block),
+            "tokens": spent, "saved": max(0, found.learning_tokens - spent) if block else 0, "block": block}
+    finally:
+        found.close()
+
+
+def _candidates(found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config) -> list[dict[str, Any]]:
+    """Return the most relevant candidates with what each term adds, and why those were left out that were."""
+    picked = {found.doc(pick.number).id for pick in choice.picks}
+    floor = settings["load.relevance"]
+    rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}
+    topics: dict[str, tuple[str, ...]] = {}
+    for piece in loader.pieces(prompt):
+        terms = loader.damped(tokeniser.terms(piece))
+        worth = loader.worths(found, terms)
+        for _, number in loader.search(found, terms, loader.CANDIDATES, push=True):
+            parts, total = loader.matched(found, terms, number, worth)
+            doc = found.doc(number)
+            topics[doc.id] = doc.topics
+            if total > rows.get(doc.id, (FLOOR, []))[0]:
+                rows[doc.id] = (total, parts)
+    order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
+    best = max((pick.relevance for pick in choice.picks), default=0.0)
+    out = []
+    for id, (total, parts) in order:
+        outside = "" if loader.is_inside(choice.category, prompt, topics[id], settings["load.routes"]) else choice.category
+        against = "" if id in picked else loader.refusal(total, parts, floor, outside) or (
+            "below %.2f, %.1f of the best" % (loader.NEARLY * best, loader.NEARLY) if total < loader.NEARLY * best else
+            "load.top %d" % settings["load.top"])
+        out.append({"id": id, "relevance": round(total, 3), "terms": {term: round(part, 3) for term, part in parts},
+                    "leftOut": against})
+    return out

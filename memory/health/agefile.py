@@ -1,0 +1,109 @@
+"""Encrypted backups: files that `age` reads too, to one recipient.  They want `pyrage`, which is not installed by itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Callable
+
+from memory.core import StoreError, UsageError, files
+from memory.core.plaintext import one_line
+
+HEADS = (b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----")
+KEY_BYTES = 1 << 16
+
+
+def _pyrage() -> Any:
+    try:
+        import pyrage  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    except ImportError:
+        raise StoreError("encrypted backups want pyrage, which is not installed; "
+                         "`~/.dayleaf/runtime/bin/python -m pip install 'pyrage>=1.2,<2'` brings it") from None
+    return pyrage
+
+
+def recipient(word: str) -> Any:
+    """Read whom a backup is encrypted to: `age1…`, or a line of an SSH key's `.pub`; raises UsageError, StoreError."""
+    pyrage, word = _pyrage(), word.strip()
+    try:
+        return (pyrage.ssh if word.startswith("ssh-") else pyrage.x25519).Recipient.from_str(word)
+    except pyrage.RecipientError:
+        raise UsageError("--age '%s': no recipient of age; `age-keygen` prints one, age1…" % one_line(word, 80)) from None
+
+
+def sealer(to: Any) -> Callable[[str, str], None]:
+    """Return what encrypts a file into another one, which is not there yet; it raises OSError, StoreError."""
+    def seal(plain: str, path: str) -> None:
+        pyrage = _pyrage()
+        _empty(path)
+        try:
+            pyrage.encrypt_file(plain, path, [to])
+        except pyrage.EncryptError as error:
+            raise StoreError("it could not be encrypted: %s" % one_line(str(error), 120)) from None
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        if not (is_sealed(path) and os.stat(path).st_size > os.stat(plain).st_size):
+            raise StoreError("it could not be encrypted; check the disk")
+
+    return seal
+
+
+def is_sealed(path: str) -> bool:
+    """Tell whether a file is one that age encrypted; one that cannot be read is none."""
+    try:
+        return files.read(path, 64).startswith(HEADS)
+    except OSError:
+        return False
+
+
+@contextmanager
+def opened(path: str, identity: str, folder: str) -> Iterator[str]:
+    """Decrypt a file into a directory of the home, and take it away afterwards.
+
+    identity: the file of an age key, or of an SSH key without a passphrase.  Raises StoreError.
+    """
+    plain = files.temp_name(folder, "plain")
+    try:
+        _decrypt(path, identity, plain)
+        yield plain
+    finally:
+        files.remove(plain)
+
+
+def _decrypt(path: str, identity: str, plain: str) -> None:
+    pyrage, keys = _pyrage(), _identities(identity)
+    try:
+        _empty(plain)
+        pyrage.decrypt_file(path, plain, keys)
+    except pyrage.DecryptError as error:
+        raise StoreError("%s: %s does not open it (%s); nothing was written" % (
+            path, identity, one_line(str(error), 120))) from None
+    except OSError as error:
+        raise StoreError("%s: %s; nothing was written" % (path, (error.strerror or str(error)).lower())) from None
+
+
+def _empty(path: str) -> None:
+    """Make a file that its owner alone may read; raises OSError."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.FILE_MODE))
+
+
+def _identities(path: str) -> list[Any]:
+    """Read the keys of a file; raises StoreError."""
+    pyrage = _pyrage()
+    try:
+        data = files.read(path, KEY_BYTES)
+        if b"-----BEGIN" in data:
+            return [pyrage.ssh.Identity.from_buffer(data)]
+        lines = [line.strip() for line in data.decode("ascii", "replace").splitlines()]
+        found = [pyrage.x25519.Identity.from_str(line) for line in lines if line and not line.startswith("#")]
+    except OSError as error:
+        raise StoreError("%s: %s; name the file of your key" % (path, (error.strerror or "unreadable").lower())) from None
+    except pyrage.IdentityError:
+        found = []
+    if not found:
+        raise StoreError("%s: no key of age is in it; `age-keygen -o FILE` writes one" % path)
+    return found

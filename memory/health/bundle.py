@@ -1,0 +1,396 @@
+"""Backups: writing the home into one file, and reading such a file without trusting anything in it.
+
+Format, version 1: a gzipped tar of regular files, `home/<path below the home>` and `shared/<path below .dayleaf>`, in order of
+their names, then `manifest.json`, one line:
+
+    {"v":1,"dayleaf":"0.1.0","made":"2026-11-21T14:30:52Z","workspace":"" or a key,
+     "folders":[["home/global",mode,mtime ns]],"files":[["home/trust.jsonl",size,mode,mtime ns,"<SHA-256>"]],
+     "left":[["home/x","a link"]]}
+
+Left out are what is derived or of this machine (`cache`, `runtime`, `spawn`), locks, temporary files, and links, which stand in
+`left`.  A file is read whole, as its writers replace it whole; of a ledger that others append to, all whole lines.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import tarfile
+import zlib
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from memory import __version__
+from memory.core import StoreError, clock, fastjson, files, walk
+from memory.core.layout import PLACES, Place
+
+VERSION, MANIFEST, HOME, SHARED = 1, "manifest.json", "home", "shared"
+NOT_KEPT = ("cache", "runtime", "spawn", PLACES[1:])  # of the home; whoever hands over a backup says nothing about paths here
+WALKS = 5  # what is moved while a backup runs is looked for again
+PIECE, MOST_BYTES, MOST_FILES = 1 << 20, 16 << 30, 1_000_000
+FREE_BYTES, RATIO = 256 << 20, 200  # a file may grow to FREE_BYTES, or to RATIO times its size
+FREE_FILES, FILE_BYTES = 10_000, 32  # it may hold FREE_FILES, and more where each takes it the bytes of a SHA-256
+FREE_PIECE, PIECE_RATIO = 24 << 20, 50  # one of them, which is read whole, may be that large, or so often the file's size
+HEADER_BYTES, FREE_MANIFEST, ROW_BYTES = 1 << 16, 1 << 20, 1 << 9
+LAST_TIME = (1 << 63) - 1  # ns since 1970; tmpfs keeps later times, which no other file system does
+BROKEN = (OSError, EOFError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, tarfile.TarError, zlib.error)
+
+
+class Kept(NamedTuple):
+    """A file of a backup: its name there, bytes, permission bits, mtime in ns, SHA-256."""
+
+    name: str
+    size: int
+    mode: int
+    mtime_ns: int
+    sha256: str
+
+
+class Backup(NamedTuple):
+    """What a backup holds.  made: ISO 8601.  workspace: "" for all.  folders: (name, mode, mtime in ns).  left: (name, why).
+
+    vanished: files that went while it was made.
+    """
+
+    made: str
+    workspace: str
+    folders: List[Tuple[str, int, int]]
+    files: List[Kept]
+    left: List[Tuple[str, str]]
+    vanished: int = 0
+
+
+Told = Callable[[int, int], None]
+
+
+def write(place: Place, target: str, now: float, workspace: str = "", shared: bool = False,
+          told: Told = lambda done, of: None, seal: Optional[Callable[[str, str], None]] = None) -> Backup:
+    """Write a backup to a file that is not there yet, read it back, and return what it holds.
+
+    workspace: the key of one, with its receipts, and nothing else; "" for the home.  shared: the repository's tier too.  told:
+    of (files done, files).  seal: encrypts a file into another one; what is not encrypted stays in the home.  Raises StoreError
+    where the file is there, cannot be written, or does not read back.
+    """
+    if os.path.lexists(target):
+        raise StoreError("%s is there already; a backup never overwrites, name another FILE" % target)
+    folder = os.path.dirname(target)
+    if any(files.inside(folder, root) for root in (place.home, place.shared) if root):
+        raise StoreError("%s lies in what is backed up; name a FILE elsewhere" % target)
+    temp = files.temp_name(folder, "backup")
+    plain = files.temp_name(files.make_folder(place.home + "/cache"), "plain") if seal else temp
+    try:
+        with files.Lock(place.home + "/cache/store.lock", wait=True):  # no record moves meanwhile
+            made = _written(plain, list(_roots(place, workspace, shared)), now, workspace, told)
+        if inspect(plain) != made._replace(vanished=0):
+            raise StoreError("%s does not read back as it was written; check the disk" % target)
+        if seal:
+            seal(plain, temp)
+        files.land(temp, target)
+        files.sync(folder)
+    except FileExistsError:
+        raise StoreError("%s is there already; a backup never overwrites, name another FILE" % target) from None
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise StoreError("%s: not written, %s; name a FILE elsewhere" % (target, why)) from None
+    finally:
+        for path in {temp, plain}:
+            files.remove(path)
+    return made
+
+
+def _roots(place: Place, workspace: str, shared: bool) -> Iterator[Tuple[str, str]]:
+    """Yield (name in the backup, directory) of what is to be kept."""
+    if workspace:
+        for part in ("workspaces/", "log/receipts/"):
+            yield "%s/%s%s" % (HOME, part, workspace), "%s/%s%s" % (place.home, part, workspace)
+    else:
+        yield HOME, place.home
+    if shared and place.shared and files.is_folder(place.shared) and files.inside(place.shared, place.root):
+        yield SHARED, place.shared
+
+
+def _written(temp: str, roots: List[Tuple[str, str]], now: float, workspace: str, told: Told) -> Backup:
+    """Write the file and bring it to the disk; raises OSError."""
+    fd = os.open(temp, os.O_RDWR | os.O_CREAT | os.O_EXCL, files.FILE_MODE)
+    with os.fdopen(fd, "wb") as raw:
+        with gzip.GzipFile("", "wb", 6, raw, 0) as packed, tarfile.open(
+                fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            made = _filled(tar, roots, Backup(clock.iso(now), workspace, [], [], []), told)
+            line = fastjson.dump({"v": VERSION, "dayleaf": __version__, "made": made.made, "workspace": workspace,
+                                "folders": list(map(list, made.folders)), "files": list(map(list, made.files)),
+                                "left": list(map(list, made.left))}).encode("ascii")
+            _add(tar, Kept(MANIFEST, len(line), files.FILE_MODE, int(now) * 10**9, ""), line)
+        raw.flush()
+        os.fsync(raw.fileno())
+    return made
+
+
+def _filled(tar: tarfile.TarFile, roots: List[Tuple[str, str]], made: Backup, told: Told) -> Backup:
+    done: Dict[str, Kept] = {}
+    gone, unread = set[str](), list[Tuple[str, str]]()
+    for _ in range(WALKS):
+        folders, found, left = _listed(roots)
+        new = [(name, path) for name, path in found if name not in done and name not in gone]
+        for number, (name, path) in enumerate(new):
+            told(number, len(new))
+            try:
+                kept = _read(name, path)
+            except OSError as error:
+                unread.append((name, (error.strerror or "unreadable").lower()))
+                kept = None
+            if kept is None:
+                gone.add(name)
+                continue
+            done[name] = kept[0]
+            _add(tar, *kept)
+        if not new:
+            break
+    ordered = [done[name] for name in sorted(done)]
+    spelled = sorted((name.encode("utf-8", "replace").decode("utf-8"), why) for name, why in left + unread)
+    return made._replace(folders=folders, files=ordered, left=spelled, vanished=len(gone) - len(unread))
+
+
+def _listed(roots: List[Tuple[str, str]]) -> Tuple[List[Tuple[str, int, int]], List[Tuple[str, str]], List[Tuple[str, str]]]:
+    """List a home for a backup: folders, (name, path) of files, (name, reason) of what is left out; each sorted by name."""
+    folders: List[Tuple[str, int, int]] = []
+    found: List[Tuple[str, str]] = []
+    left: List[Tuple[str, str]] = []
+    for top, root in roots:
+        for inner, path, stat in walk.below(root, lambda name: _unkept(top, name) is None):
+            name, why = (top + "/" + inner if inner else top), _unkept(top, inner)
+            if why is None and isinstance(stat, OSError):
+                why = "" if isinstance(stat, FileNotFoundError) else (stat.strerror or "unreadable").lower()
+            if why is None and walk.is_folder(stat):
+                folders.append((name, stat.st_mode & 0o777, max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME))))
+            elif why is None and walk.is_regular(stat):
+                found.append((name, path))
+            elif why != "":
+                left.append((name, why or ("a link" if files.is_link(path) else "no regular file")))
+    return sorted(folders), sorted(found), sorted(left)
+
+
+def _unkept(top: str, inner: str) -> Optional[str]:
+    """Say why what has a name below a directory is not kept, "" for what is passed over in silence; None where it is."""
+    if (top == HOME and inner in NOT_KEPT) or inner.rpartition("/")[2].startswith(files.TEMP) or inner.endswith(".lock"):
+        return ""
+    spelled = inner.isascii() or inner.encode("utf-8", "replace") == os.fsencode(inner)
+    return None if spelled else "a name that is no UTF-8; rename it"
+
+
+def _read(name: str, path: str) -> Optional[Tuple[Kept, bytes]]:
+    """Read a file as it goes into a backup, None where it is gone by now; raises another OSError."""
+    try:
+        fd = files.open_read(path, follow=False)
+    except FileNotFoundError:
+        return None
+    try:
+        stat = os.fstat(fd)
+        data = files.read_fd(fd)
+    finally:
+        os.close(fd)
+    if name.endswith(".jsonl"):  # another process may be in the middle of a line
+        data = data[:data.rfind(b"\n") + 1]
+    time = max(-LAST_TIME, min(stat.st_mtime_ns, LAST_TIME))
+    return Kept(name, len(data), stat.st_mode & 0o777, time, files.sha256(data)), data
+
+
+def _add(tar: tarfile.TarFile, kept: Kept, data: bytes) -> None:
+    info = tarfile.TarInfo(kept.name)
+    info.size, info.mode, info.mtime = kept.size, kept.mode, kept.mtime_ns // 10**9
+    tar.addfile(info, BytesIO(data))
+
+
+# ---- reading one
+
+class _Unpacked:
+    """What a backup unpacks to, read once from front to end; raises ValueError beyond what the size of its file allows.
+
+    Not `tarfile`: that keeps every member it has seen, and reads headers of any size whole.
+    """
+
+    def __init__(self, packed: gzip.GzipFile, size: int):
+        """size: of the packed file, in bytes."""
+        self.packed, self.left = packed, min(MOST_BYTES, max(FREE_BYTES, RATIO * size))
+        self.room, self.most_files = self.left, min(MOST_FILES, FREE_FILES + size // FILE_BYTES)
+        self.most_piece = max(FREE_PIECE, PIECE_RATIO * size)
+
+    def take(self, size: int) -> bytes:
+        """Read bytes; raises EOFError where there are fewer."""
+        self.left -= size
+        if self.left < 0:
+            raise self._too_much(self.room)
+        data = self.packed.read(size)
+        if len(data) < size:
+            raise EOFError("it is cut short")
+        return data
+
+    def pieces(self, size: int) -> Iterator[bytes]:
+        """Read a member's bytes in pieces, and what fills its last block up."""
+        if size > min(self.most_piece, self.left):
+            raise self._too_much(min(self.most_piece, self.room))
+        for at in range(0, size, PIECE):
+            yield self.take(min(size - at, PIECE))
+        self.take(-size % tarfile.BLOCKSIZE)
+
+    def header(self) -> Optional[Tuple[str, int]]:
+        """Read the (name, size) of the next member, None at the end; raises ValueError for what no backup has."""
+        more: Dict[str, str] = {}
+        while True:
+            block = self.take(tarfile.BLOCKSIZE)
+            if not block.strip(b"\0"):
+                return None
+            info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+            if info.type != tarfile.XHDTYPE:
+                break
+            if more or info.size > HEADER_BYTES:
+                raise ValueError("a header of it is too large")
+            more = _extended(b"".join(self.pieces(info.size)))
+        name = more.get("path", info.name)
+        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or any(key.startswith("GNU.sparse") for key in more):
+            raise ValueError("%s is no regular file" % shown(name))
+        if not (name == MANIFEST or is_safe(name)):
+            raise ValueError("the name %s leads elsewhere" % shown(name))
+        size = int(more.get("size", info.size))
+        if size < 0:
+            raise ValueError("%s has no size" % shown(name))
+        return name, size
+
+    def end(self) -> None:
+        """Read what is left, at whose end the checksum stands."""
+        while self.packed.read(PIECE):
+            self.left -= PIECE
+            if self.left < -PIECE:
+                raise self._too_much(self.room)
+
+    def _too_much(self, room: int) -> ValueError:
+        return ValueError("it would unpack to more than %d MiB" % (room >> 20))
+
+
+def _extended(data: bytes) -> Dict[str, str]:
+    """Read an extended header: lines of `<their length> <key>=<value>`."""
+    found: Dict[str, str] = {}
+    while data:
+        size = int(data[:data.index(b" ")])
+        key, equals, value = data[data.index(b" ") + 1:size - 1].decode("utf-8").partition("=")
+        if size <= 0 or not equals or data[size - 1:size] != b"\n":
+            raise ValueError("a header of it is broken")
+        found[key] = value
+        data = data[size:]
+    return found
+
+
+def inspect(path: str) -> Backup:
+    """Read a backup as a whole and return what it holds; nothing is written.
+
+    Raises StoreError where it is none, of a newer version, cut short, not what its manifest says, or would unpack to something
+    else than files below the home and the repository's tier.
+    """
+    seen: Dict[str, Tuple[int, str]] = {}
+    said = b""
+    for name, size, pieces in members(path):
+        if name == MANIFEST:
+            with _refusing(path):
+                if size > FREE_MANIFEST + ROW_BYTES * len(seen):
+                    raise ValueError("its manifest is too large")
+            said = b"".join(pieces)
+        else:
+            seen[name] = size, _digest(pieces)
+    if not said:
+        raise _refused(path, "it has no manifest: it is cut short, or no backup of dayleaf")
+    with _refusing(path):
+        found = _manifest(fastjson.parse(said))
+        told = {kept.name: (kept.size, kept.sha256) for kept in found.files}
+        wrong = sorted(name for name in seen.keys() | told.keys() if seen.get(name) != told.get(name))
+        if wrong or len(told) != len(found.files):
+            raise ValueError("%s is not what the manifest says" % shown((wrong or sorted(told))[0]))
+    return found
+
+
+def _digest(pieces: Iterator[bytes]) -> str:
+    state = hashlib.sha256()
+    for piece in pieces:
+        state.update(piece)
+    return state.hexdigest()
+
+
+def members(path: str) -> Iterator[Tuple[str, int, Iterator[bytes]]]:
+    """Yield (name, size, its bytes in pieces) of each file of a backup, the manifest among them; raises StoreError."""
+    with _refusing(path), open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
+        unpacked, seen = _Unpacked(packed, os.fstat(raw.fileno()).st_size), set[str]()
+        while True:
+            found = unpacked.header()
+            if found is None:
+                break
+            name, size = found
+            if name in seen or len(seen) >= unpacked.most_files:
+                raise ValueError("%s stands there twice" % shown(name) if name in seen else "it holds too many files")
+            seen.add(name)
+            pieces = _pieces(path, unpacked, size)
+            yield name, size, pieces
+            for _ in pieces:  # what was not asked for
+                pass
+        unpacked.end()
+
+
+@contextmanager
+def _refusing(path: str) -> Iterator[None]:
+    """Turn whatever is wrong with a backup into a StoreError of one line."""
+    try:
+        yield
+    except BROKEN as error:
+        known = (error.strerror or "").lower() if isinstance(error, OSError) else ""
+        raise _refused(path, known or str(error) or type(error).__name__) from None
+
+
+def _pieces(path: str, unpacked: _Unpacked, size: int) -> Iterator[bytes]:
+    with _refusing(path):
+        yield from unpacked.pieces(size)
+
+
+def is_safe(name: str) -> bool:
+    """Tell whether a backup may hold a name: below the home and not derived or of one machine, or in the shared tier."""
+    parts = name.split("/")
+    return (len(name) <= 1024 and len(parts) > 1 and parts[0] in (HOME, SHARED)
+            and not any(part in ("", ".", "..") for part in parts)
+            and not (parts[0] == HOME and parts[1].casefold() in NOT_KEPT) and "\\" not in name and "\0" not in name
+            and not (os.name == "nt" and ":" in name))
+
+
+def _manifest(value: Any) -> Backup:
+    """Read a manifest; raises ValueError and others of BROKEN."""
+    if isinstance(value["v"], int) and value["v"] > VERSION:
+        raise ValueError("a newer dayleaf made it (%s); restore it with that one" % shown(str(value["dayleaf"])))
+    if value["v"] != VERSION:
+        raise ValueError("its manifest has no version that is known")
+    found = Backup(str(value["made"]), str(value["workspace"]),
+                   [(str(name), int(mode) & 0o777, int(time)) for name, mode, time in value["folders"]],
+                   [Kept(str(row[0]), int(row[1]), int(row[2]) & 0o777, int(row[3]), str(row[4])) for row in value["files"]],
+                   [(str(name), str(why)) for name, why in value["left"]])
+    for name, time in [row[::2] for row in found.folders] + [(kept.name, kept.mtime_ns) for kept in found.files]:
+        if not -LAST_TIME <= time <= LAST_TIME:
+            raise ValueError("%s has a time that no file has" % shown(name))
+    for name in [name for name, _, _ in found.folders if name not in (HOME, SHARED)]:
+        if not is_safe(name):
+            raise ValueError("the folder %s leads elsewhere" % shown(name))
+    return found
+
+
+def shown(name: str) -> str:
+    """Quote a name that nobody vouches for, in ASCII."""
+    return "'%s'" % name[:80].encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _refused(path: str, why: str) -> StoreError:
+    return StoreError("%s: %s; nothing was written" % (path, why))
+
+
+def content(path: str, wanted: Dict[str, Kept]) -> Iterator[Tuple[Kept, bytes]]:
+    """Yield some files of a backup with their bytes, proven once more by their SHA-256; raises StoreError."""
+    for name, _, pieces in members(path):
+        if name in wanted:
+            data = b"".join(pieces)
+            if files.sha256(data) != wanted[name].sha256:
+                raise _refused(path, "%s changed while it was read" % shown(name))
+            yield wanted[name], data

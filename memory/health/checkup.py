@@ -1,0 +1,344 @@
+"""Doctor's checks of how things stand: the home, Python, settings, records, index, vectors, the host, the shared tier."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+
+from memory.core import ProviderError, UsageError, clock, config, fastjson, files, layout, walk
+from memory.core.plaintext import count
+from memory.core.records import Record
+from memory.health import accounts, figures, staged
+from memory.health.findings import FAIL, OK, WARN, Finding
+from memory.hook import contexttags, handoffs
+from memory.knowledge import expiry, housekeeping
+from memory.store import activeplan, conversations, process
+from memory.store.store import Store
+
+MOST_FILES = 20  # files named one by one
+PROBE = 20.0  # seconds for a provider of vectors to answer
+LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
+STALE_HANDOFF = 14  # days without a change
+GUESSED = "frontmatter beyond plain lines is only guessed; a rule so read never binds, a script so read counts as a document"
+PACKAGES = (("yaml", "PyYAML", GUESSED), ("frontmatter", "python-frontmatter", GUESSED),
+            ("rapidfuzz", "RapidFuzz", "misspelt words are not looked for"),
+            ("numpy", "NumPy", "large indexes build slower"))
+TIMEOUT = 10.0  # seconds for a child
+
+
+def home(place: layout.Place) -> Iterator[Finding]:
+    """Check that dayleaf's directory is the user's own and closed to others."""
+    try:
+        stat = os.stat(place.home)
+    except FileNotFoundError:
+        yield Finding(OK, "home", "%s is not there yet; the first record makes it" % place.home)
+        return
+    mine = not hasattr(os, "geteuid") or stat.st_uid == os.geteuid()
+    said = "%s (%04o)" % (place.home, stat.st_mode & 0o777)
+    if not files.is_folder(place.home):
+        yield Finding(FAIL, "home", place.home + " is no directory", "move it away, or set DAYLEAF_HOME")
+        return
+    if not mine:
+        yield Finding(FAIL, "home", said + " belongs to another user", "set DAYLEAF_HOME to a directory of your own")
+    elif not os.access(place.home, os.W_OK | os.X_OK):
+        yield Finding(FAIL, "home", said + " cannot be written", "chmod 700 '%s'" % place.home)
+    elif stat.st_mode & 0o022:
+        yield Finding(FAIL, "home", said + " can be written by others", "chmod 700 '%s'" % place.home)
+    else:
+        yield Finding(OK, "home", said)
+    open_ones = list(open_to_others(place))
+    if open_ones:
+        said = "%s can be read by others, such as %s" % (count(len(open_ones), "file"), open_ones[0])
+        yield Finding(WARN, "home", said, "`dayleaf doctor --fix` closes them")
+
+
+def open_to_others(place: layout.Place) -> Iterator[str]:
+    """Yield the files that others may read, where the home itself lets them in."""
+    if os.name != "nt" and os.stat(place.home).st_mode & 0o011:
+        yield from _with_bits(place, 0o044)
+
+
+def writable_by_others(place: layout.Place) -> Iterator[str]:
+    """Yield the files that others could write if the home let them in."""
+    if os.name != "nt":
+        yield from _with_bits(place, 0o022)
+
+
+def _with_bits(place: layout.Place, bits: int) -> Iterator[str]:
+    for _, path, stat in walk.below(place.home, lambda name: name not in ("runtime", "cache")):
+        if walk.is_regular(stat) and stat.st_mode & bits:
+            yield path
+
+
+def records(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
+    """Say which records can be read, which are skipped and why, and which contradict one another.
+
+    found: the store's records, just read.
+    """
+    place = store.place
+    planned: list[Record] = []
+    faulty: list[tuple[str, str]] = []
+    for record in found:
+        planned += [record] if record.active else []
+        if record.problems and len(faulty) < MOST_FILES:
+            faulty.append((record.name, record.problems[0]))
+    yield Finding(OK if not store.skipped else WARN, "records",
+                  "%s readable, %d skipped" % (count(len(found), "record"), len(store.skipped)))
+    for skipped in store.skipped[:MOST_FILES]:
+        yield Finding(WARN, "records", skipped.reason, skipped.remedy, _path(place, skipped.name), skipped.line)
+    if len(store.skipped) > MOST_FILES:
+        yield Finding(WARN, "records", "and %d more are skipped" % (len(store.skipped) - MOST_FILES), "mend those above first")
+    for name, problem in faulty:
+        said, _, remedy = problem.rpartition("; ")
+        yield Finding(WARN, "records", said or problem, remedy if said else "", _path(place, name))
+    if len(planned) > 1:
+        yield Finding(WARN, "records", "%d plans are active, the newest (%s) counts" % (
+            len(planned), activeplan.active(planned)[0].id), "`dayleaf plan done ID` ends one")
+    for id, names in list(store.duplicates.items())[:MOST_FILES]:
+        yield Finding(WARN, "records", "the id %s stands in %s" % (id, " and ".join(_path(place, name) for name in names)),
+                      "change or remove the line `id:` in one of them")
+
+
+def talks(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
+    """Say how many conversations are kept, and which of them a person changed; nothing where there is none and none is refused.
+
+    found: the store's records, just read.
+    """
+    kept = [record for record in found if record.kind == conversations.KIND]
+    if not store.config["capture.conversations"]:
+        yield Finding(OK, "records", "capture.conversations is off (%s): none is written, %s" % (
+            store.config.sources["capture.conversations"], count(len(kept), "conversation") + " kept"))
+    elif kept:
+        yield Finding(OK, "records", count(len(kept), "conversation") + " kept")
+    changed = conversations.edited(store, kept)
+    for record in changed[:MOST_FILES]:
+        yield Finding(OK, "records", "%s was written by hand, and is left alone from then on" % record.id, "",
+                      _path(store.place, record.name))
+    if len(changed) > MOST_FILES:
+        yield Finding(OK, "records", "and %d more" % (len(changed) - MOST_FILES))
+
+
+def _path(place: layout.Place, name: str) -> str:
+    try:
+        return place.path(name)
+    except KeyError:
+        return name
+
+
+def index(place: layout.Place) -> Iterator[Finding]:
+    """Check that the index is there, whole and fresh."""
+    found = figures.index_state(place)
+    if len(walk.walk(place)[0]) >= walk.MOST:
+        yield Finding(WARN, "index", "more than %s files; the rest is in no index" % "{:,}".format(walk.MOST),
+                      "move old checkpoints to the archive: `dayleaf forget ID`")
+    if found["state"] == "missing":
+        yield Finding(WARN, "index", "none yet; recall reads the files", found["remedy"])
+    elif found["state"] == "damaged":
+        yield Finding(FAIL, "index", "damaged: " + found["why"], found["remedy"])
+    elif not found["whole"]:
+        yield Finding(FAIL, "index", "damaged: its bytes are not those that were written", found["remedy"] or figures.BUILD)
+    elif found["state"] == "stale":
+        behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
+        yield Finding(WARN, "index", "behind the files: " + behind, found["remedy"])
+    else:
+        yield Finding(OK, "index", "fresh, %s, generation %s" % (count(found["records"], "record"), found["generation"]))
+
+
+def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
+    """Check that recall can rank by vectors; nothing is said where nobody asked for any."""
+    from memory.index import embedder, vectors
+    from memory.recall import semantic
+
+    made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
+    if provider is None:
+        if made["rows"] or settings["recall.semantic"]:
+            yield Finding(WARN, "vectors", "no provider is set, so words alone rank", semantic.SET_UP)
+        return
+    try:
+        embedder.embed(provider, [("q", "is it there?")], env, PROBE)
+    except ProviderError as error:
+        yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), semantic.SET_UP)
+        return
+    if made["problem"] or not made["rows"] or made["label"] != provider.label:
+        found = made["problem"] or ("none yet" if not made["rows"] else "those of another model, " + made["label"])
+        yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, found), figures.EMBED)
+    else:
+        yield Finding(WARN if made["behind"] else OK, "vectors", "%s answers; %s, %s behind" % (
+            provider.label, count(made["records"], "record"), made["behind"]), figures.EMBED if made["behind"] else "")
+
+
+def upkeep_of(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
+    """Say whether a run of upkeep is worth it.  found: the store's records, just read."""
+    plan = housekeeping.plan(store, {}, read=found)
+    said = housekeeping.due(plan)
+    yield Finding(WARN if said else OK, "upkeep", said or "not due (%s)" % count(len(plan.changes), "change"),
+                  housekeeping.LOOK if said else "")
+
+
+def disk(place: layout.Place) -> Iterator[Finding]:
+    """Check that the disk has room; nothing is said where the system does not tell."""
+    folder = place.home
+    while folder and not files.exists(folder):
+        folder = folder.rpartition("/")[0]
+    if not hasattr(os, "statvfs"):
+        return
+    found = os.statvfs(folder or "/")
+    free = found.f_bavail * found.f_frsize
+    said = "{:,} MB free at {}".format(free >> 20, folder or "/")
+    verdict = FAIL if free < NONE_LEFT else WARN if free < LITTLE else OK
+    yield Finding(verdict, "disk", said, "" if verdict == OK else "make room: what is captured may not be written")
+
+
+def clock_of(found: Sequence[Record], now: float) -> Iterator[Finding]:
+    """Check that the clock agrees with the dates of the records; while it does not, nothing expires."""
+    doubt = expiry.doubt(found, now)
+    yield Finding(WARN if doubt else OK, "clock", doubt or "agrees with the records",
+                  "set the clock; nothing expires until then" if doubt else "")
+
+
+def handed(place: layout.Place, now: float) -> Iterator[Finding]:
+    """Say how old the handoff is; nothing where there is none."""
+    note = handoffs.current(place)
+    if note is None:
+        return
+    days = int((now - max(note.created, note.updated)) // clock.DAY)
+    stale = days >= STALE_HANDOFF
+    yield Finding(WARN if stale else OK, "handoff", "written %s ago, shown at %s" % (
+        count(max(days, 0), "day"), count(handoffs.starts(place, note.id), "start")),
+        "`dayleaf handoff` replaces it, `dayleaf handoff --clear` shows it no more" if stale else "")
+
+
+def workspace(place: layout.Place) -> Iterator[Finding]:
+    """Say whether this directory claims to be a workspace that nothing proves it to be."""
+    if place.claimed:
+        yield Finding(WARN, "workspace", "this directory says it is %s, which nothing here proves: nothing private of it is "
+                      "shown, and what is written stays apart" % place.claimed,
+                      "if it is yours, `dayleaf workspace claim` in a terminal")
+    else:
+        yield Finding(OK, "workspace", place.key)
+
+
+def python(place: layout.Place) -> Iterator[Finding]:
+    runtime = place.home + "/runtime/bin/python"
+    if not files.exists(runtime):
+        yield Finding(WARN, "python", "no runtime at %s; working with Python %s" % (runtime, sys.version.split()[0]),
+                      "run install.sh")
+        yield Finding(WARN, "python", "hooks and what they start take the system's Python; without PyYAML there, " + GUESSED,
+                      "run install.sh")
+        versions = _versions(sys.executable)
+    else:
+        versions = _versions(runtime)
+        yield Finding(OK, "python", "%s, Python %s" % (runtime, versions.get("", "?")))
+    for module, name, effect in PACKAGES:
+        if versions.get(module):
+            yield Finding(OK, "python", "%s %s" % (name, versions[module]))
+        else:
+            yield Finding(WARN, "python", "%s is missing: %s" % (name, effect), "run install.sh")
+
+
+def _versions(python: str) -> dict[str, str]:
+    """Ask an interpreter for its version (under "") and those of the packages; {} where it does not start."""
+    code = """
+import json, sys
+found = {'': sys.version.split()[0]}
+for name in sys.argv[1:]:
+    try:
+        found[name] = str(getattr(__import__(name), '__version__', '?'))
+    except Exception:
+        pass
+print(json.dumps(found))"""
+    try:
+        done = subprocess.run([python, "-I", "-c", code, *(module for module, _, _ in PACKAGES)], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=TIMEOUT, check=True)
+        value = fastjson.parse(done.stdout)
+    except (OSError, ValueError, subprocess.SubprocessError):
+        return {}
+    return {str(key): str(item) for key, item in value.items()} if isinstance(value, dict) else {}
+
+
+def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
+    for problem in settings.problems:
+        found, _, remedy = problem.rpartition("; ")
+        yield Finding(WARN, "config", found or problem, remedy if found else "mend it, or remove the line")
+    try:
+        contexttags.weighted(",".join(map(str, settings["context.tags"])))
+    except UsageError as error:
+        yield Finding(WARN, "config", "context.tags pins nothing: %s" % error,
+                      "`dayleaf config set context.tags '[\"name=1.5\"]'`")
+    if not settings.problems:
+        changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
+        yield Finding(OK, "config", "%s not as by default" % count(changed, "setting") if changed else "all defaults")
+    for one in accounts.switched_off(place, settings):
+        yield Finding(WARN, "config", "pushes: off " + one["where"], one["remedy"])
+
+
+# ---- the host
+
+def hooks(env: dict[str, str]) -> Iterator[Finding]:
+    home = env.get("CLAUDE_CONFIG_DIR") or (env.get("HOME") or env.get("USERPROFILE") or "") + "/.claude"
+    path = home + "/settings.json"
+    try:
+        value = fastjson.parse(files.read(path, 1 << 20))
+    except FileNotFoundError:
+        yield Finding(WARN, "hooks", "%s is not there: no plugin is registered" % path, "run install.sh")
+        return
+    except (OSError, ValueError) as error:
+        yield Finding(WARN, "hooks", "%s cannot be read (%s)" % (path, error), "mend it by hand")
+        return
+    value = value if isinstance(value, dict) else {}
+    plugins = value.get("enabledPlugins")
+    named = {name: on for name, on in plugins.items() if "dayleaf" in name} if isinstance(plugins, dict) else {}
+    if value.get("disableAllHooks") is True:
+        yield Finding(WARN, "hooks", "%s has disableAllHooks: nothing is captured or pushed" % path, "remove that line")
+    elif any(named.values()):
+        yield Finding(OK, "hooks", "%s is enabled in %s" % (next(name for name, on in named.items() if on), path))
+    elif named:
+        yield Finding(WARN, "hooks", "%s is switched off in %s" % (next(iter(named)), path), "`/plugin` switches it on")
+    else:
+        yield Finding(WARN, "hooks", "%s does not name dayleaf among its enabledPlugins" % path, "run install.sh")
+
+
+def models(env: dict[str, str]) -> Iterator[Finding]:
+    for name, otherwise in (("claude", "distill asks gemini, or quotes the records"), ("gemini", "distill does without it")):
+        path = process.which(name, env)
+        verdict = OK if path or name == "gemini" else WARN
+        yield Finding(verdict, "models", "%s: %s" % (name, path) if path else "%s is not on PATH: %s" % (name, otherwise))
+
+
+def command(env: dict[str, str]) -> Iterator[Finding]:
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/bin/dayleaf"
+    path = process.which("dayleaf", env)
+    if not path:
+        yield Finding(WARN, "command", "dayleaf is not on PATH", "run install.sh, or link '%s' into a directory of PATH" % own)
+    elif os.path.realpath(path) != os.path.realpath(own):
+        yield Finding(WARN, "command", "%s is not of this copy (%s)" % (path, own), "run install.sh")
+    else:
+        yield Finding(OK, "command", path)
+
+
+def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
+    if not place.shared or not files.is_folder(place.shared):
+        yield Finding(OK, "shared", "this project shares no records")
+        return
+    if not files.inside(place.shared, place.root):
+        yield Finding(FAIL, "shared", "%s leads out of the repository: it is not read" % place.shared, "make it a directory")
+        return
+    if not place.git:
+        yield Finding(WARN, "shared", "%s is not in a git repository: nobody gets it" % place.shared, "git init, then commit it")
+        return
+    tracked = staged.git(place, env, "ls-files", "-z", "--", ".dayleaf")
+    held = sum(name.endswith(".md") and walk.is_regular(stat) for name, _, stat in walk.below(place.shared))
+    if tracked is None:
+        yield Finding(WARN, "shared", "git did not answer about %s" % place.shared, "check that git runs here")
+        return
+    known = tracked.count(b".md\0")
+    if known < held:
+        yield Finding(WARN, "shared", "%d of %s in %s are in git" % (known, count(held, "record"), place.shared),
+                      "git add .dayleaf, unless a .gitignore leaves it out on purpose")
+    else:
+        yield Finding(OK, "shared", "%s in %s, all in git" % (count(held, "record"), place.shared))
+    there, command = staged.hook(place, env)
+    yield Finding(OK if there else WARN, "shared", "a pre-commit hook looks for secrets in it" if there else
+                  "nothing stops a commit of a secret in %s" % place.shared, command)

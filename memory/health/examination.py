@@ -1,0 +1,317 @@
+"""Doctor: every check in its order, those of what happened (failures, captures, ledgers, leftovers), and what it mends."""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any, Callable
+
+from memory.capture import recovery
+from memory.core import DayleafError, StoreError, attempts, clock, config, fastjson, files, layout, plaintext, walk
+from memory.health import accounts, checkup, figures
+from memory.health.findings import FAIL, OK, WARN, Finding
+from memory.index import builder
+from memory.store import archive, journal, ledger
+from memory.store.store import Store
+
+RECENT = 7 * clock.DAY
+UNUSED = 30 * clock.DAY  # since the last change, for a cache of no workspace
+MUCH = 200 << 20  # bytes of receipts
+FIX = "`dayleaf doctor --fix`"
+BITS = 0o077  # what others may do
+
+
+def examine(place: layout.Place, settings: config.Config, env: dict[str, str], now: float) -> list[Finding]:
+    """Run every check and return its findings in a fixed order; a check that fails is a WARN itself."""
+    store = Store(place, settings, now)
+    every = functools.cache(lambda: list(store.each()))  # three of the checks look at all records
+    steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
+        ("home", lambda: checkup.home(place)), ("workspace", lambda: checkup.workspace(place)),
+        ("disk", lambda: checkup.disk(place)), ("python", lambda: checkup.python(place)),
+        ("config", lambda: checkup.settings_of(place, settings)), ("records", lambda: checkup.records(store, every())),
+        ("records", lambda: checkup.talks(store, every())),
+        ("clock", lambda: checkup.clock_of(every(), now)), ("handoff", lambda: checkup.handed(place, now)),
+        ("index", lambda: checkup.index(place)), ("vectors", lambda: checkup.vectors(place, settings, env)),
+        ("log", lambda: log(place, now)), ("captures", lambda: captures(place, env, now)),
+        ("receipts", lambda: logs(place)), ("hooks", lambda: checkup.hooks(env)), ("models", lambda: checkup.models(env)),
+        ("command", lambda: checkup.command(env)), ("ledgers", lambda: ledgers(place)),
+        ("ledgers", lambda: torn(place)), ("journal", lambda: undoing(place)),
+        ("temps", lambda: temps(place, now)), ("upkeep", lambda: checkup.upkeep_of(store, every())),
+        ("shared", lambda: checkup.shared(place, env)))
+    found: list[Finding] = []
+    for what, step in steps:
+        try:
+            found += step()
+        except Exception as error:
+            said = "could not be checked (%s: %s)" % (type(error).__name__, error)
+            found.append(Finding(WARN, what, said, "look at it by hand"))
+    return found
+
+
+# ---- what happened
+
+def log(place: layout.Place, now: float) -> Iterator[Finding]:
+    """Say what failed in hooks within a week, and which faults of dayleaf's own left a log."""
+    rows = _json_lines(place.home + "/log/errors.jsonl")[0]
+    bugs = sorted(name for name in accounts.listed(place.home + "/log") if name.startswith("bug-"))
+    recent = [row for row in rows if now - (clock.parse(str(row.get("t"))) or 0.0) < RECENT]
+    if recent:
+        last = recent[-1]
+        said = " ".join(str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")).split()
+        number = plaintext.count(len(recent), "failure")
+        yield Finding(WARN, "log", "%s in hooks within 7 days, the last: %s" % (number, " ".join(said)),
+                      "%s/log/errors.jsonl has them all" % place.home)
+    else:
+        yield Finding(OK, "log", "no failure of a hook within 7 days (%d in all)" % len(rows))
+    if bugs:
+        number = plaintext.count(len(bugs), "fault")
+        yield Finding(WARN, "log", "%s of dayleaf's own, the last in %s/log/%s" % (number, place.home, bugs[-1]),
+                      "report it, then delete the file")
+
+
+def _json_lines(path: str) -> tuple[list[dict[str, Any]], int]:
+    """Read a JSONL file: its objects, and how many lines are none; an absent file has neither.  Raises OSError."""
+    try:
+        data = files.read(path, 16 << 20)
+    except FileNotFoundError:
+        return [], 0
+    rows, torn = [], 0
+    for line in data.split(b"\n"):
+        try:
+            row = fastjson.parse(line) if line.strip() else {}
+        except ValueError:
+            row = None
+        if isinstance(row, dict):
+            rows += [row] if row else []
+        else:
+            torn += 1
+    return rows, torn
+
+
+def ledgers(place: layout.Place) -> Iterator[Finding]:
+    """Check that each ledger can be read, is whole, and cannot be written by others."""
+    for name in ("trust.jsonl", "spend.jsonl"):
+        path = place.home + "/" + name
+        try:
+            rows, torn = _json_lines(path)
+        except OSError as error:
+            yield Finding(FAIL, "ledgers", "%s cannot be read (%s)" % (path, error.strerror), "chmod 600 '%s'" % path)
+            continue
+        if files.exists(path) and os.name != "nt" and os.stat(path).st_mode & 0o022:
+            yield Finding(FAIL, "ledgers", "%s can be written by others: nothing in it counts" % path, "chmod 600 '%s'" % path)
+        elif torn:
+            yield Finding(WARN, "ledgers", "%s has %s that cannot be read" % (path, plaintext.count(torn, "line")),
+                          "remove them by hand")
+        else:
+            yield Finding(OK, "ledgers", "%s: %s" % (name, plaintext.count(len(rows), "line")))
+    for each in ledger.ledgers(place):
+        yield from _outcomes(each)
+
+
+def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
+    """Check a ledger of uses and outcomes; nothing is said where there is none yet."""
+    if not files.exists(each.path):
+        return
+    if not os.access(each.path, os.R_OK | os.W_OK):
+        yield Finding(FAIL, "ledgers", "%s cannot be read and written: no use counts" % each.path, "chmod 600 '%s'" % each.path)
+        return
+    found = ledger.whole(each)
+    if found.passed:
+        yield Finding(WARN, "ledgers", "%s has %s of a newer version, passed over" % (
+            each.path, plaintext.count(found.passed, "line")), "update dayleaf; they are kept")
+    if found.torn:
+        yield Finding(WARN, "ledgers", "%s has %s that cannot be read" % (each.path, plaintext.count(found.torn, "line")),
+                      "remove them by hand")
+    yield Finding(OK, "ledgers", "%s: uses and outcomes of %s" % (each.path, plaintext.count(len(found.rows), "record")))
+
+
+def ends(place: layout.Place) -> Iterator[str]:
+    """Yield the ledgers and logs whose last line has no end, since its writer was killed."""
+    named = [place.home + "/" + name for name in ("trust.jsonl", "spend.jsonl", "log/errors.jsonl")]
+    named += [each.path for each in ledger.ledgers(place)] + [journal.path(place), attempts.path_of(place)]
+    named += ["%s/%s/%s" % (root, archive.FOLDER, archive.LOG) for letter, root in place.tiers() if letter != layout.SHARED]
+    for path in named:
+        try:
+            if files.is_torn(path):
+                yield path
+        except OSError:
+            continue
+
+
+def torn(place: layout.Place) -> Iterator[Finding]:
+    """Name the ledgers and logs whose last line has no end."""
+    for path in ends(place):
+        yield Finding(WARN, "ledgers", "%s ends in the middle of a line" % path, FIX)
+
+
+def undoing(place: layout.Place) -> Iterator[Finding]:
+    """Say whether the last upkeep came to its end; nothing where there was none."""
+    if not files.exists(journal.path(place)):
+        return
+    try:
+        runs = journal.runs(place)
+    except StoreError as error:
+        what, _, remedy = str(error).partition("; ")
+        yield Finding(FAIL, "journal", what, remedy)
+        return
+    if runs and not runs[-1].done:
+        yield Finding(WARN, "journal", "an upkeep of %s was cut short" % runs[-1].began,
+                      "`dayleaf upkeep --apply` ends it, or `dayleaf undo` takes it back")
+    else:
+        yield Finding(OK, "journal", plaintext.count(len(runs), "run") + " of upkeep")
+
+
+def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
+    """Name captures that were cut short, and sessions whose transcripts hold more than their checkpoints."""
+    cut = attempts.unfinished(place, now)
+    lost = dict(recovery.lost(place, env, now, layout.safe_id(env.get("CLAUDE_CODE_SESSION_ID"))))
+    for row in cut[-3:]:
+        session = str(row.get("session"))
+        if session in lost or not row["said"]:
+            yield Finding(WARN, "captures", "the capture of %s (session %s) was cut short" % (row.get("t"), session),
+                          "the next session's start tries it again")
+    waiting = sorted(set(lost) - {str(row.get("session")) for row in cut[-3:]})
+    if waiting:
+        yield Finding(WARN, "captures", "%s wrote less than happened, such as %s" % (
+            plaintext.count(len(waiting), "session"), waiting[0]), "the next session's start recovers them")
+    elif not lost and all(row["said"] for row in cut):
+        yield Finding(OK, "captures", "every session that ended here is written down")
+
+
+def logs(place: layout.Place) -> Iterator[Finding]:
+    """Say how much room the receipts take."""
+    number = size = 0
+    for _, _, stat in walk.below(place.home + "/log/receipts"):
+        if walk.is_regular(stat):
+            size += stat.st_size
+            number += 1
+    yield Finding(WARN if size > MUCH else OK, "receipts", "{} of {:,} KB".format(plaintext.count(number, "file"), size >> 10),
+                  "delete the oldest in '%s/log/receipts'; `why` and `stats` forget them" % place.home if size > MUCH else "")
+
+
+def leftovers(place: layout.Place, now: float) -> Iterator[str]:
+    """Yield temporary files of writers that are gone, and damaged indexes that were moved aside an hour ago or longer."""
+    roots = [*(root for _, root in place.tiers()), place.cache, place.home + "/log", place.home + "/cache/global"]
+    for root in roots:
+        yield from (path for name, path, stat in walk.below(root)
+                    if name and not walk.is_folder(stat) and _is_left(path, now, root == place.cache))
+    for name in accounts.listed(place.home):
+        if _is_left(place.home + "/" + name, now):
+            yield place.home + "/" + name
+
+
+def _is_left(path: str, now: float, derived: bool = False) -> bool:
+    """Tell whether a file is a leftover.  derived: it stands among what is derived, where a damaged one was moved aside."""
+    try:
+        changed = os.lstat(path).st_mtime
+    except OSError:
+        return False
+    damaged = derived and path.endswith(".damaged") and now - changed > files.TEMP_AGE
+    return damaged or files.is_left(path.rpartition("/")[2], changed, now)
+
+
+def temps(place: layout.Place, now: float) -> Iterator[Finding]:
+    """Name what killed writers left behind, and the caches of workspaces that are gone."""
+    left = list(leftovers(place, now))
+    if left:
+        number = plaintext.count(len(left), "temporary file")
+        yield Finding(WARN, "temps", "%s of writers that were killed, such as %s" % (number, left[0]), FIX)
+    else:
+        yield Finding(OK, "temps", "no temporary files are left")
+    caches = list(orphans(place, now))
+    if caches:
+        yield Finding(WARN, "temps", "%s of workspaces that are gone, such as %s" % (
+            plaintext.count(len(caches), "cache"), caches[0]), FIX)
+
+
+def orphans(place: layout.Place, now: float) -> Iterator[str]:
+    """Yield the caches of workspaces that have no private tier, no receipts, and no change for 30 days."""
+    for key in sorted(accounts.listed(place.home + "/cache")):
+        folder = place.home + "/cache/" + key
+        if key in (place.key, "global") or os.path.islink(folder) or not files.is_folder(folder):
+            continue
+        kept = (place.home + "/workspaces/" + key, place.home + "/log/receipts/" + key)
+        if not any(map(files.exists, kept)) and now - _changed(folder) > UNUSED:
+            yield folder
+
+
+def _changed(folder: str) -> float:
+    """Return when something in a directory was last changed: seconds since the epoch."""
+    return max((stat.st_mtime for _, _, stat in walk.below(folder) if not isinstance(stat, OSError)), default=0.0)
+
+
+# ---- what is mended
+
+def mend(place: layout.Place, now: float) -> list[str]:
+    """Mend what is safe to mend; return a line for each thing that was done, or begins with `not ` where it could not be.
+
+    now: seconds since the epoch.  A second run finds nothing.
+    """
+    steps: tuple[Callable[[], Iterator[str]], ...] = (
+        lambda: _close(place), lambda: _end_lines(place), lambda: _sweep(place, now), lambda: _index(place, now))
+    done: list[str] = []
+    for step in steps:
+        try:
+            done += step()
+        except (OSError, DayleafError) as error:
+            said = "%s: %s" % (error.filename, error.strerror) if isinstance(error, OSError) else str(error)
+            done.append("not mended: %s" % said)
+    return done
+
+
+def _close(place: layout.Place) -> Iterator[str]:
+    """Close the home and what is in it to others, where it is the user's own."""
+    if os.name == "nt" or not files.is_folder(place.home):
+        return
+    mode = os.stat(place.home).st_mode
+    found = [*checkup.open_to_others(place), *checkup.writable_by_others(place)]  # before the home hides them
+    if mode & BITS and os.stat(place.home).st_uid == os.geteuid():
+        os.chmod(place.home, mode & 0o700)
+        yield "closed %s to others (%04o, it was %04o)" % (place.home, mode & 0o700, mode & 0o777)
+    trust = place.home + "/trust.jsonl"
+    closed = 0
+    for path in sorted(set(found)):
+        stat = os.lstat(path)
+        if stat.st_uid != os.geteuid() or (path == trust and stat.st_mode & 0o022):
+            continue
+        os.chmod(path, stat.st_mode & 0o700)
+        closed += 1
+    if closed:
+        yield "closed %s in %s to others" % (plaintext.count(closed, "file"), place.home)
+
+
+def _end_lines(place: layout.Place) -> Iterator[str]:
+    """End a torn last line, so that the next one stands alone; readers pass over the torn one."""
+    for path in list(ends(place)):
+        files.append(path, b"\n")
+        yield "ended the torn last line of %s" % path
+
+
+def _sweep(place: layout.Place, now: float) -> Iterator[str]:
+    """Delete leftovers, and the caches of workspaces that are gone."""
+    left = list(leftovers(place, now))
+    gone = sum(files.remove(path) for path in left)
+    if gone:
+        yield "deleted %s of killed writers, such as %s" % (plaintext.count(gone, "leftover"), left[0])
+    for folder in list(orphans(place, now)):
+        shutil.rmtree(folder)
+        yield "deleted %s, the cache of a workspace that is gone" % folder
+
+
+def _index(place: layout.Place, now: float) -> Iterator[str]:
+    """Bring the index up to date, or build it anew where it is missing or damaged."""
+    found = figures.index_state(place)
+    damaged = found["state"] == "damaged" or not found.get("whole", True)
+    if found["state"] == "missing" and not any(files.is_folder(root) for _, root in place.tiers()):
+        return
+    if not damaged and found["state"] == "fresh":
+        return
+    if damaged:
+        builder.set_aside(place)
+    done = builder.build(place, now) if damaged or found["state"] == "missing" else builder.refresh(place, now)
+    if done.busy:
+        yield "not mended: another process is building the index"
+    else:
+        yield "%s the index: %s" % ("built" if done.built or damaged else "refreshed", plaintext.count(done.records, "record"))

@@ -1,0 +1,278 @@
+"""What is there and what happened: the state of a place for status, the figures of some for stats; from the records, the
+receipts and the ledgers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from memory.core import IndexFault, attempts, clock, config, files, layout, tokeniser
+from memory.core.records import Record
+from memory.distill import spend
+from memory.health import accounts, inspection
+from memory.hook import contexttags, indexview, receipts
+from memory.index import builder, vectors
+from memory.knowledge import housekeeping
+from memory.project.manifests import around
+from memory.store import ledger
+from memory.store.store import Store
+
+BUILD, REFRESH, EMBED = "`dayleaf index build`", "`dayleaf index refresh`", "`dayleaf index build --embeddings`"
+DAYS = 14  # of the calls that `stats --spend` lists
+MOST_USED = 5
+MOST_TOPICS = 20
+WEEKS, SESSIONS = 26, 30  # the last ones that are drawn
+WEEK = 7 * clock.DAY
+RANKS = 8  # ranks that are told apart; the rest is one
+UPTO = (5, 10, 20, 50, 100, 200, 500, 1000)  # milliseconds, the upper ends of the histogram's steps
+EVENTS = ("start", "prompt")
+
+
+# ---- the state of one place
+
+def state(place: layout.Place, settings: config.Config, now: float) -> dict[str, Any]:
+    """Return the state of a place as plain data.
+
+    claimed: the workspace that the directory says it is and nothing proves, or "".  records: counts by kind and tier.
+    contextTags: with the weight and origin of each.  index: `state` fresh | stale | missing | damaged, with the command that
+    mends it in `remedy`.  skipped: files that gave no record, with line, reason and
+    remedy.
+    """
+    store = Store(place, settings, now)
+    counts: dict[str, dict[str, int]] = {kind: {} for kind in layout.FOLDERS}
+    tokens = 0
+    read = list(store.each())
+    for record in read:
+        tier = layout.TIER_NAMES[record.tier]
+        counts[record.kind][tier] = counts[record.kind].get(tier, 0) + 1
+        tokens += record.tokens
+    runtime = place.home + "/runtime/bin/python"
+    return {
+        "workspace": place.key, "claimed": place.claimed, "root": place.root, "home": place.home,
+        "tiers": {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
+        "records": {kind: tiers for kind, tiers in counts.items() if tiers},
+        "total": sum(n for tiers in counts.values() for n in tiers.values()), "tokens": tokens,
+        "index": index_state(place), "vectors": vectors.state(place), "audit": inspection.last(place),
+        "backend": "lexical" + (" + vectors" if settings["recall.semantic"] else ""),
+        "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
+        "runtime": {"python": runtime, "present": files.exists(runtime)},
+        "off": accounts.switched_off(place, settings), "upkeep": housekeeping.due(housekeeping.plan(store, {}, read=read)),
+        "contextTags": contexttags.to_json(around(place, settings)),
+        "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
+        "problems": list(settings.problems)}
+
+
+def index_state(place: layout.Place) -> dict[str, Any]:
+    """Return the figures of a place's index: path, sizes, generation, counts, and whether it is behind the files.
+
+    Files are compared as recall compares them; `dayleaf index verify` compares contents.
+    """
+    path = indexview.segment_path(place)
+    value: dict[str, Any] = {"path": path, "tokeniser": tokeniser.VERSION}
+    try:
+        found = indexview.open_index(place, watch=False)
+    except IndexFault as fault:
+        there = files.exists(path)
+        return {**value, "state": "damaged" if there else "missing", "why": str(fault).partition(";")[0], "remedy": BUILD}
+    try:
+        return {**value, **_opened(place, found, path)}
+    except IndexFault as fault:
+        return {**value, "state": "damaged", "why": str(fault).partition(";")[0], "remedy": BUILD}
+    finally:
+        found.close()
+
+
+def _opened(place: layout.Place, found: indexview.Index, path: str) -> dict[str, Any]:
+    base = found.segment
+    assert base is not None
+    seen = builder.compare(found)
+    behind = {"added": len(seen.added), "changed": len(seen.changed), "removed": len(seen.removed)}
+    stale = any(behind.values())
+    return {"state": "stale" if stale else "fresh", "behind": behind, "remedy": REFRESH if stale else "",
+            "generation": base.generation, "built": clock.iso(base.built), "bytes": os.stat(path).st_size,
+            "deltaBytes": len(found.delta.data), "deltaFrames": found.delta.frames, "records": found.records,
+            "learnings": found.learnings, "learningTokens": found.learning_tokens,
+            "documents": found.documents if found.records else 0,  # it is a divisor elsewhere, and never 0 itself
+            "terms": base.terms, "whole": base.is_intact()}
+
+
+# ---- figures of some
+
+class Session(NamedTuple):
+    """What one session got: its id, its first instant, and its receipts of starts and prompts."""
+
+    name: str
+    began: float
+    rows: list[dict[str, Any]]
+
+
+def figures(places: Sequence[layout.Place], settings: config.Config, now: float, since: float = 0.0) -> dict[str, Any]:
+    """Count records, pushes, uses and times of some workspaces.
+
+    places: the present one first; records of the global tier count in it alone.  now: seconds since the epoch.  since: of what
+    happened only what is not older (seconds since the epoch); records are counted all, `new` says how many are not older.
+    """
+    found = [record for place in places for record in _records(place, settings, now, place is places[0])]
+    sessions = [session for place in places for session in _sessions(place, since)]
+    sessions.sort(key=lambda session: (session.began, session.name))
+    learnings = {record.id: record.created for record in found if record.kind == "learning" and record.accepted}
+    uses = [use for place in places for use in _uses(place, since, place is places[0])]
+    pushed = Counter(str(item[0]) for session in sessions for row in session.rows for item in receipts.chosen(row))
+    folds: dict[str, int] = Counter(id for _, _, id in uses) if since else _folded(places, settings, now, {r.id for r in found})
+    there = {record.id for record in found}
+    least = sorted(learnings, key=lambda id: (folds.get(id, 0), -pushed.get(id, 0), learnings[id], id))[:MOST_USED]
+    named: dict[str, dict[str, Any]] = {
+        "mostPushed": _most(pushed), "mostUsed": _most({id: n for id, n in folds.items() if id in there}),
+        "leastUsed": {id: {"uses": folds.get(id, 0), "pushed": pushed.get(id, 0)} for id in least}}
+    shown = {id for some in named.values() for id in some}
+    topics = Counter(topic for record in found for topic in {*record.topics, *record.tags})
+    return {"workspaces": [place.key for place in places], "since": clock.iso(since) if since else "",
+            "records": dict(Counter(record.kind for record in found)), "new": sum(record.created >= since for record in found),
+            "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
+            "perWeek": _weeks(found, now), **_pushes(sessions), "ranks": _ranks(sessions, uses),
+            "hooks": _times(sessions, places, since), **named,
+            "titles": {record.id: record.title for record in found if record.id in shown},
+            "spend": spending(places[0].home, settings, now)["today"]}
+
+
+def _records(place: layout.Place, settings: config.Config, now: float, everyone: bool) -> Iterator[Record]:
+    """Yield the records of a workspace, a double id once.  everyone: those of the global tier too."""
+    seen: set[str] = set()
+    for record in Store(place, settings, now).each():
+        if (everyone or record.tier != layout.GLOBAL) and record.id not in seen:
+            seen.add(record.id)
+            yield record
+
+
+def _weeks(found: Sequence[Record], now: float) -> list[dict[str, Any]]:
+    """Return how many records were made in each of the last weeks, from Monday on, the oldest first."""
+    monday = clock.midnight(now) - clock.weekday(now) * clock.DAY
+    made = Counter(int((record.created - monday) // WEEK) for record in found)
+    return [{"week": clock.day(monday + at * WEEK), "records": made[at]} for at in range(1 - WEEKS, 1)]
+
+
+def _most(counted: dict[str, int]) -> dict[str, int]:
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0]))[:MOST_USED])
+
+
+# ---- what was pushed
+
+def _sessions(place: layout.Place, since: float) -> Iterator[Session]:
+    for name, rows in accounts.each(place):
+        dated = [(clock.parse(str(row.get("t"))) or 0.0, row) for row in rows if row.get("event") in EVENTS]
+        kept = [pair for pair in dated if pair[0] >= since]
+        if kept:
+            yield Session(name, kept[0][0], [row for _, row in kept])
+
+
+def _tokens(row: dict[str, Any]) -> int:
+    """Return the tokens of a block; older receipts have its characters alone, four to a token."""
+    return _whole(row["tokens"]) if "tokens" in row else -(-_whole(row.get("chars")) // 4)
+
+
+def _pushes(sessions: Sequence[Session]) -> dict[str, Any]:
+    rows = [row for session in sessions for row in session.rows]
+    prompts = [row for row in rows if row.get("event") == "prompt"]
+    chars = sum(_whole(row.get("chars")) for row in rows)
+    tokens = [{"session": session.name, "began": clock.iso(session.began), "tokens": sum(map(_tokens, session.rows)),
+               "characters": sum(_whole(row.get("chars")) for row in session.rows)} for session in sessions]
+    given = sum(bool(receipts.chosen(row)) for row in prompts)
+    return {"sessions": len(sessions), "prompts": len(prompts), "promptsGiven": given,
+            "characters": chars, "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
+            "tokens": sum(row["tokens"] for row in tokens), "perSession": tokens[-SESSIONS:],
+            "tokensSaved": sum(_whole(row.get("saved")) for row in rows)}
+
+
+def _ranks(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """Count, for each rank, the records pushed at it and how many of these were then used; the last rank takes the rest.
+
+    uses: 8 hex of the session and of the prompt, and the record's id.
+    """
+    pushed: Counter[int] = Counter()
+    used: Counter[int] = Counter()
+    known = set(uses)
+    for session in sessions:
+        short = ledger.short(session.name)
+        for row in session.rows:
+            asked = ledger.short(str(row.get("prompt") or ""))
+            for rank, item in enumerate(receipts.chosen(row) if row.get("event") == "prompt" else (), 1):
+                pushed[min(rank, RANKS)] += 1
+                used[min(rank, RANKS)] += (short, asked, str(item[0])) in known
+    return [{"rank": rank, "pushed": pushed[rank], "used": used[rank]} for rank in range(1, max(pushed, default=0) + 1)]
+
+
+def _times(sessions: Sequence[Session], places: Sequence[layout.Place], since: float) -> dict[str, Any]:
+    """Return for each event its runs, median and 95th percentile in milliseconds, and histogram."""
+    times: dict[str, list[int]] = {}
+    for session in sessions:
+        for row in session.rows:
+            times.setdefault(str(row["event"]), []).append(_whole(row.get("ms")))
+    for place in places:
+        for instant, trigger, took in attempts.timings(place):
+            if instant >= since:
+                times.setdefault("capture " + trigger, []).append(took)
+    return {event: {"runs": len(ms), "p50": percentile(ms, 50), "p95": percentile(ms, 95), "histogram": histogram(ms)}
+            for event, ms in sorted(times.items(), key=lambda item: (item[0].startswith("capture"), item[0]))}
+
+
+def histogram(values: Sequence[int]) -> list[dict[str, Any]]:
+    """Count the values in each step of UPTO, from the first to the last that holds one; `upto` is None above all."""
+    steps = [next((at for at, top in enumerate(UPTO) if value <= top), len(UPTO)) for value in values]
+    held = Counter(steps)
+    return [{"upto": UPTO[at] if at < len(UPTO) else None, "runs": held[at]} for at in range(min(steps), max(steps) + 1)] \
+        if steps else []
+
+
+def percentile(values: Sequence[int], percent: int) -> int:
+    """Return the nearest-rank percentile of some values; 0 for none."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)] if ordered else 0
+
+
+def _whole(value: Any) -> int:
+    return int(value) if isinstance(value, (int, float)) and value - value == 0 else 0
+
+
+# ---- what was used, and what it cost
+
+def _books(place: layout.Place, everyone: bool) -> Sequence[ledger.Ledger]:
+    """Return the ledgers of a workspace; the global tier's belongs to every one, and counts in the first alone."""
+    return ledger.ledgers(place)[:2 if everyone else 1]
+
+
+def _uses(place: layout.Place, since: float, everyone: bool) -> Iterator[tuple[str, str, str]]:
+    for book in _books(place, everyone):
+        for row in ledger.uses(book):
+            if (clock.parse(str(row.get("t"))) or 0.0) >= since:
+                yield str(row.get("session") or ""), str(row.get("prompt") or ""), str(row.get("id"))
+
+
+def _folded(places: Sequence[layout.Place], settings: config.Config, now: float, ids: set[str]) -> dict[str, int]:
+    """Return how often each record was used ever; what was merged counts for the record that stands for it."""
+    tallies = []
+    for place in places:
+        successors = Store(place, settings, now).successors()
+        tallies.append({book.path: ledger.followed(ledger.read(book), successors, ids.__contains__)
+                        for book in _books(place, place is places[0])})
+    return ledger.joined(tallies, ids)[0]
+
+
+def spending(home: str, settings: config.Config, now: float) -> dict[str, Any]:
+    """Return today's model calls (UTC) beside their caps, and those of the last days by provider.
+
+    home: dayleaf's directory.  now: seconds since the epoch.  Raises OSError.
+    """
+    spent = spend.today(home, now)
+    calls, tokens = int(settings["distill.dailyCalls"]), int(settings["distill.dailyTokens"])
+    used = spent.tokens_in + spent.tokens_out + spent.planned
+    return {"today": {**_spent(spent), "mostCalls": calls, "mostTokens": tokens, "callsLeft": max(calls - spent.calls, 0),
+                      "tokensLeft": max(tokens - used, 0)},
+            "days": [{"day": day, "provider": provider, **_spent(total)} for day, provider, total in spend.daily(
+                home, clock.midnight(now) - (DAYS - 1) * clock.DAY, clock.midnight(now) + clock.DAY)]}
+
+
+def _spent(total: spend.Totals) -> dict[str, Any]:
+    return {"calls": total.calls, "failed": total.failed, "unknown": total.unknown, "tokensIn": total.tokens_in,
+            "tokensOut": total.tokens_out, "dollars": round(total.cost, 4)}

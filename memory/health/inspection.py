@@ -1,0 +1,253 @@
+"""The audit: what should not stand as it does, one line each with the command that mends it; nothing is changed.
+
+Schema, version 1, of `<cache>/<scope>.audit`, sealed (fastjson.py), derived: what the last audit of every section found,
+
+    {"v":1,"t":"2026-11-21T14:30:52Z","records":1234,"counts":{"secrets":2,…}}
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from memory.core import DayleafError, StoreError, clock, fastjson, files, plaintext, records
+from memory.core.config import Config
+from memory.core.layout import DATED, GLOBAL, Place
+from memory.core.records import Record
+from memory.health import accounts, recordfaults
+from memory.health.findings import FAIL, WARN, Finding
+from memory.hook import receipts
+from memory.knowledge import contradictions, housekeeping
+from memory.project import claims
+from memory.recall import relations
+from memory.store import ledger, redactor
+from memory.store.store import Store
+
+SECTIONS = {"secrets": "Secrets", "suspicious": "Suspicious text", "stale": "Stale claims",
+            "unused": "Neither shown nor used in 90 days", "duplicates": "Duplicates", "contradictions": "Contradictions",
+            "dangling": "Dangling links", "oversize": "Oversize"}
+UNUSED = 90 * clock.DAY
+LOG_LIMIT = 8 << 20  # bytes of a log or of settings that are read
+Told = Callable[[str], None]
+
+
+class Audited(NamedTuple):
+    """What an audit found.
+
+    findings: each about a section, in order of sections, then paths and lines.  records: looked at.  notes: one line each.
+    """
+
+    findings: list[Finding]
+    records: int
+    notes: list[str]
+
+    def counts(self, sections: Iterable[str]) -> dict[str, int]:
+        """Return how many findings each section has."""
+        return {section: sum(one.about == section for one in self.findings) for section in sections}
+
+
+class _Read(NamedTuple):
+    """The records of a place, and what all sections share."""
+
+    place: Place
+    store: Store
+    settings: Config
+    records: list[Record]
+    now: float
+
+    def finding(self, section: str, record: Record, line: int, what: str, remedy: str,
+                severity: str = WARN) -> Finding:
+        """Make a finding; a secret in a title or in what is said is taken out."""
+        title, what = (redactor.redact(text, (), self.place.key).text for text in (record.title, what))
+        return Finding(severity, section, what, remedy, self.store.place.path(record.name), line, record.id, title)
+
+
+def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = tuple(SECTIONS), world: bool = True,
+          told: Told = lambda step: None) -> Audited:
+    """Look at every record of a place, its archive, settings and logs.
+
+    now: seconds since the epoch.  sections: keys of SECTIONS.  world: with the global tier, the home's settings and logs, which
+    several places share.  told: of the step at work.
+    """
+    store = Store(place, settings, now)
+    told("reading the records")
+    read = _Read(place, store, settings, [one for one in store.each() if world or one.tier != GLOBAL], now)
+    found: list[Finding] = []
+    notes: list[str] = []
+    if {"secrets", "suspicious", "oversize"} & set(sections):
+        found += _texts(read, sections, world, told)
+    steps: dict[str, Callable[[], Iterable[Finding]]] = {
+        "stale": lambda: _stale(read), "unused": lambda: _unused(read, notes), "duplicates": lambda: _duplicates(read),
+        "contradictions": lambda: _contradictions(read), "dangling": lambda: _dangling(read)}
+    for section, step in steps.items():
+        if section in sections:
+            told("looking for " + SECTIONS[section].lower())
+            found += step()
+    order = list(SECTIONS)
+    found.sort(key=lambda one: (order.index(one.about), one.place, one.line, one.what))
+    result = Audited(found, len(read.records), notes)
+    if set(sections) == set(SECTIONS) and world:
+        _keep(place, result, now)
+    return result
+
+
+# ---- texts
+
+def _texts(read: _Read, sections: Sequence[str], world: bool, told: Told) -> Iterator[Finding]:
+    """Look into the bytes of every record, archived ones too for their secrets; then into settings and logs."""
+    for number, record in enumerate(read.records):
+        if not number % 100:
+            told("reading texts: %d of %d" % (number, len(read.records)))
+        with suppress(StoreError):
+            data = read.store.raw(record.name)
+            text = data.decode("utf-8-sig", "replace")
+            yield from _secrets(read, record, text) if "secrets" in sections else ()
+            for line, what in recordfaults.find(text) if "suspicious" in sections else ():
+                yield read.finding("suspicious", record, line, what, "`dayleaf show %s`, then `edit` or `forget`" % record.id)
+            for line, error, what, remedy in recordfaults.size_rows(record, data) if "oversize" in sections else ():
+                yield read.finding("oversize", record, line, what, "%s: `dayleaf edit %s`" % (remedy, record.id),
+                                   FAIL if error else WARN)
+    yield from _elsewhere(read, world) if "secrets" in sections else ()
+
+
+def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
+    """Look for secrets in the archive, and in what is no record."""
+    for letter, move in sorted(read.store.away().values()):
+        if letter != GLOBAL or world:
+            with suppress(StoreError):
+                record = read.store.read(letter + "/" + move.away)
+                yield from _secrets(read, record, read.store.raw(record.name).decode("utf-8-sig", "replace"))
+    yield from _loose(read) if world else ()
+
+
+def _secrets(read: _Read, record: Record, text: str) -> Iterator[Finding]:
+    for line, _, what, _ in recordfaults.secret_rows(text, read.settings["redact.allow"], read.place.key):
+        yield read.finding("secrets", record, line, what, "`dayleaf redact %s`, and have a new one made" % record.id, FAIL)
+
+
+def _loose(read: _Read) -> Iterator[Finding]:
+    """Look for secrets in settings and in the logs that hold text."""
+    home = read.place.home
+    logs = sorted(name for name in accounts.listed(home + "/log") if name == "errors.jsonl" or name.startswith("bug-"))
+    mend = "take it out by hand: a command can read it from its environment"
+    paths = [(home + "/config.json", mend), (read.place.shared + "/config.json", mend)]
+    for path, remedy in [*paths, *((home + "/log/" + name, "delete the file") for name in logs)]:
+        with suppress(OSError):
+            text = files.read(path, LOG_LIMIT).decode("utf-8", "replace")
+            for line, _, what, _ in recordfaults.secret_rows(text, read.settings["redact.allow"], read.place.key):
+                yield Finding(FAIL, "secrets", what, remedy, path, line, title=os.path.basename(path))
+
+
+def _line(read: _Read, record: Record, said: str) -> int:
+    """Find the line of a record's file that names something; 1 where none does."""
+    with suppress(StoreError):
+        return recordfaults.line_of(said, read.store.raw(record.name).decode("utf-8-sig", "replace"), 1)
+    return 1
+
+
+# ---- what records say of the world, and of one another
+
+def _stale(read: _Read) -> Iterator[Finding]:
+    """Check what learnings, rules, plans and resources name against the working tree."""
+    if not read.place.root:
+        return
+    with claims.at(read.place) as checkout:
+        for record in read.records:
+            gone = checkout.check(record).gone if record.kind not in DATED else []  # these tell of a day
+            if gone:
+                more = "" if len(gone) == 1 else ", and %d more" % (len(gone) - 1)
+                yield read.finding("stale", record, _line(read, record, gone[0].name), gone[0].reason + more,
+                                   "`dayleaf edit %s`" % record.id)
+
+
+def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
+    """Find learnings and documents that could have been shown or used in 90 days, and were not."""
+    since = read.now - UNUSED
+    first, shown = _shown(read.place, since)
+    if first > since:
+        notes.append("what is unused cannot be told yet: pushes are on record %s" % (
+            "since %s only" % clock.day(first) if first < float("inf") else "for no session"))
+        return
+    merged = read.store.successors()
+    here = {record.id for record in read.records}
+    tallies = [ledger.followed(ledger.read(each), merged, here.__contains__) for each in ledger.ledgers(read.place)]
+    for record in read.records:
+        young = max(record.created, record.updated) > since
+        if record.kind not in ("learning", "resource") or young or record.pinned or not record.accepted or record.id in shown:
+            continue
+        if all(tally.counts(record.id).last < since for tally in tallies):
+            yield read.finding("unused", record, 1, "%s old" % plaintext.age(read.now - record.created),
+                               "`dayleaf forget %s`, which the archive keeps" % record.id)
+
+
+def _shown(place: Place, since: float) -> tuple[float, set[str]]:
+    """Return the instant of the first receipt of a workspace (infinity for none), and the ids shown since an instant."""
+    first, shown = float("inf"), set[str]()
+    for _, rows in accounts.each(place):
+        for row in rows:
+            instant = clock.parse(str(row.get("t"))) or first
+            first = min(first, instant)
+            if instant >= since:
+                shown.update(str(item[0]) for item in receipts.chosen(row))
+    return first, shown
+
+
+def _duplicates(read: _Read) -> Iterator[Finding]:
+    for change in housekeeping.plan(read.store, {}, only="duplicates", read=read.records).changes:
+        if change.kept is not None:
+            yield read.finding("duplicates", change.record, 1, "says the same as " + change.kept.id,
+                               "`dayleaf upkeep --only duplicates --apply`")
+
+
+def _contradictions(read: _Read) -> Iterator[Finding]:
+    for pair in contradictions.pairs(read.records):
+        record, other = pair.newer.record, pair.older.record
+        said = next((line for line in pair.newer.said.split("\n") if line.strip()), record.title).strip()
+        yield read.finding("contradictions", record, _line(read, record, said), "against %s: %s" % (other.id, pair.why),
+                           "`dayleaf upkeep --contradictions` shows both")
+
+
+def _dangling(read: _Read) -> Iterator[Finding]:
+    known = recordfaults.known(read.store, read.records)
+    for record in read.records:
+        source, inline = relations.node(record), set(records.wiki_links(record.body))
+        for link in record.links:
+            edge = relations.edge(source, link.relation, link.target, known.targets, known.away)
+            if edge.dangling:
+                what = "'%s' is %s" % (link.target[:80], "archived" if edge.away else "no record here")
+                yield read.finding("dangling", record, _line(read, record, link.target), what,
+                                   _mended(record, edge, link.target in inline))
+
+
+def _mended(record: Record, edge: relations.Edge, inline: bool) -> str:
+    """Return the command that mends a dangling link.  inline: it stands in the text, where no command takes it out."""
+    if edge.away:
+        return "`dayleaf restore %s`" % edge.away
+    if inline:
+        return "`dayleaf edit %s`" % record.id
+    return "`dayleaf link %s %s '%s' --remove`" % (record.id, edge.relation, edge.target[:80])
+
+
+# ---- what the last one counted
+
+def _path(place: Place) -> str:
+    return "%s/%s.audit" % (place.cache, place.scope)
+
+
+def _keep(place: Place, result: Audited, now: float) -> None:
+    """Keep the counts; a failure to do so loses nothing."""
+    with suppress(OSError):
+        fastjson.write_sealed(_path(place), {"v": 1, "t": clock.iso(now), "records": result.records,
+                                             "counts": result.counts(SECTIONS)})
+
+
+def last(place: Place) -> dict[str, Any]:
+    """Return when the last audit was, how many records it looked at and what it counted; empty where there was none."""
+    with suppress(OSError, ValueError, KeyError, TypeError, DayleafError):
+        row = fastjson.read_sealed(_path(place))
+        if row["v"] == 1:
+            return {"time": str(row["t"]), "records": int(row["records"]),
+                    "counts": {section: int(row["counts"].get(section, 0)) for section in SECTIONS}}
+    return {}

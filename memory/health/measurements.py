@@ -1,0 +1,205 @@
+"""Rankers measured by golden queries, and what has changed since the last time.
+
+Schema, version 1, of `<cache>/evals.jsonl`, derived, one line a run; ids and digests, never text:
+
+    {"v":1,"t":"2026-11-21T14:30:52Z","file":8 hex of the path,"settings":8 hex,"store":8 hex,"main":ranker,
+     "measures":{ranker:{"recall@1":0.7,…,"mrr":0.6}},"queries":{id:[8 hex of the query,{expected id:rank or 0}]}}
+
+`main` is the ranker that recall uses as it is set, whose ranks stand in `queries`; rank 0: not among the first ten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from memory.core import StoreError, clock, config, fastjson, files, layout
+from memory.core.records import Record
+from memory.health.goldens import MEASURES, Golden, Set
+from memory.index import embedder, vectorfile
+from memory.recall import fuzzy, scoring
+from memory.recall.search import Searcher
+from memory.recall.semantic import SET_UP, Semantic
+
+GREP, LEXICAL, FUZZY, SEMANTIC = "grep", "lexical", "fuzzy", "semantic"
+_SCORED = dict(zip(MEASURES, ("r@1", "r@5", "r@10", "mrr")))
+_RANKING = ("recall.", "context.", "embeddings.")  # settings that move a rank
+LOG_LIMIT, KEPT = 4 << 20, 200  # bytes that are read, runs that are kept
+Told = Callable[[str], None]
+
+
+class Measured(NamedTuple):
+    """What a run found.
+
+    golden: the queries that were asked.  gone: expected ids that are no record, by query.  measures: by ranker and name, 0 to 1.
+    ranks: by query, the rank of each expected id with the main ranker, 0 where it is not among the first ten.  main: that ranker.
+    notes: lines about rankers that did not run.
+    """
+
+    golden: tuple[Golden, ...]
+    gone: dict[str, tuple[str, ...]]
+    measures: dict[str, dict[str, float]]
+    ranks: dict[str, dict[str, int]]
+    main: str
+    notes: tuple[str, ...]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The queries that were not asked: no record is left that they expect."""
+        asked = {one.id for one in self.golden}
+        return tuple(id for id in self.gone if id not in asked)
+
+
+def present(golden: Sequence[Golden], ids: Collection[str],
+            successors: Mapping[str, str]) -> tuple[tuple[Golden, ...], dict[str, tuple[str, ...]]]:
+    """Leave out what is gone: return the queries that still expect a record, and by query the ids that are gone.
+
+    successors: a merged record's id -> the id of the one that stands for it, which is expected in its place.
+    """
+    known, kept = set(ids), []
+    gone: dict[str, tuple[str, ...]] = {}
+    for one in golden:
+        meant = [id if id in known else successors.get(id, id) for id in one.expect]
+        there = tuple(dict.fromkeys(id for id in meant if id in known))
+        lost = tuple(id for id, now in zip(one.expect, meant) if now not in known)
+        if lost:
+            gone[one.id] = lost
+        if there:
+            kept.append(one._replace(expect=there))
+    return tuple(kept), gone
+
+
+def measure(place: layout.Place, settings: config.Config, env: Mapping[str, str], golden: Set,
+            records: Sequence[Record], successors: Mapping[str, str], now: float, offset: float, told: Told) -> Measured:
+    """Ask every golden query of every ranker that can answer.
+
+    env: the environment of a provider of vectors.  now: seconds since the epoch.  offset: seconds that local time is ahead of
+    UTC.  told: hears which ranker is asked.  Raises StoreError where no query is left to ask.
+    """
+    asked, gone = present(golden.queries, {record.id for record in records}, successors)
+    if not asked:
+        raise StoreError("%s: none of the expected records is there; `dayleaf eval --template FILE` drafts queries from "
+                         "those that are" % golden.path)
+    answers, notes = _asked(place, settings, env, asked, records, now, offset, told)
+    wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
+    sums = {name: scoring.score(found, [{"id": one.id} for one in asked], wanted) for name, found in answers.items()}
+    measures = {name: {said: round(each[key] / len(asked), 4) for said, key in _SCORED.items()} for name, each in sums.items()}
+    main = SEMANTIC if SEMANTIC in answers and settings["recall.semantic"] else \
+        FUZZY if FUZZY in answers and "fuzzy" not in settings["recall.without"] else LEXICAL
+    ranks = {one.id: {id: answers[main][one.id].index(id) + 1 if id in answers[main][one.id] else 0 for id in one.expect}
+             for one in asked}
+    return Measured(asked, gone, measures, ranks, main, tuple(notes))
+
+
+def _asked(place: layout.Place, settings: config.Config, env: Mapping[str, str], asked: Sequence[Golden],
+           records: Sequence[Record], now: float, offset: float, told: Told) -> tuple[dict[str, dict[str, list[str]]], list[str]]:
+    """Return (answers by ranker and query, lines about rankers that could not answer); see `measure`."""
+    told(GREP)
+    texts = [(r.id, "\n".join((r.title, " ".join(r.tags), r.body))) for r in sorted(records, key=lambda r: r.name)]
+    answers = {GREP: scoring.word_count(texts, [(one.id, one.query.text) for one in asked])}
+    told(LEXICAL)
+    answers[LEXICAL] = _answers(place, _with(settings, True), asked, now, offset, None)
+    notes = []
+    if fuzzy.scorer() is None:
+        notes.append("fuzzy: RapidFuzz is missing, so misspelt words are not looked for; run install.sh")
+    else:
+        told(FUZZY)
+        answers[FUZZY] = _answers(place, _with(settings, False), asked, now, offset, None)
+    told(SEMANTIC)
+    near, note = _semantic(place, settings, env, asked, now, offset)
+    answers.update({SEMANTIC: near} if near else {})
+    return answers, notes + [note] * bool(note)
+
+
+def _with(settings: config.Config, without: bool) -> config.Config:
+    """Return settings with the search for misspellings switched off or on."""
+    left_out = [part for part in settings["recall.without"] if part != "fuzzy"] + ["fuzzy"] * without
+    return config.Config({**settings.values, "recall.without": left_out}, settings.sources, settings.problems)
+
+
+def _answers(place: layout.Place, settings: config.Config, golden: Sequence[Golden], now: float, offset: float,
+             semantic: Semantic | None) -> dict[str, list[str]]:
+    with Searcher(place, settings, semantic, bare=True) as searcher:
+        found = {}
+        for one in golden:
+            asked = replace(one.query, limit=scoring.DEPTH, semantic=semantic is not None)
+            found[one.id] = [id for hit in searcher.answer(asked, now, offset).hits for id in (hit.record.id, *hit.others)]
+        return found
+
+
+def _semantic(place: layout.Place, settings: config.Config, env: Mapping[str, str], golden: Sequence[Golden], now: float,
+              offset: float) -> tuple[dict[str, list[str]], str]:
+    """Return the answers with vectors, or {} with the reason."""
+    if embedder.from_settings(settings, "", env) is None:
+        return {}, "semantic: not set up; %s" % SET_UP
+    if not files.exists(vectorfile.path_of(place)):
+        return {}, "semantic: no vectors yet; `dayleaf index build --embeddings` makes them"
+    semantic = Semantic(settings, "", env)
+    semantic.prepare(place, [one.query.text for one in golden], now)
+    found = _answers(place, settings, golden, now, offset, semantic)
+    return (found, "") if semantic.label else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` tells why")
+
+
+# ---- the runs of before
+
+def row(found: Measured, path: str, settings: config.Config, records: Sequence[Record], now: float) -> dict[str, Any]:
+    """Return what is kept of a run.  path: of the file of golden queries.  now: seconds since the epoch."""
+    chosen = {key: settings[key] for key in sorted(config.DEFAULTS) if key.startswith(_RANKING)}
+    held = "\n".join(sorted("%s %s" % (record.name, record.checksum) for record in records))
+    return {"v": 1, "t": clock.iso(now), "file": _short(files.real(path)), "settings": _short(fastjson.dump(chosen)),
+            "store": _short(held), "main": found.main, "measures": found.measures,
+            "queries": {one.id: [_short(repr(one.query)), found.ranks[one.id]] for one in found.golden}}
+
+
+def _short(said: str) -> str:
+    return files.sha256(said.encode("utf-8", "surrogatepass"))[:8]
+
+
+def last(place: layout.Place, path: str) -> dict[str, Any]:
+    """Return the last run of a file of golden queries, {} for none."""
+    name = _short(files.real(path))
+    return next((one for one in reversed(_runs(place)) if one.get("file") == name), {})
+
+
+def keep(place: layout.Place, run: dict[str, Any]) -> None:
+    """Add a run to the log, and drop the oldest beyond KEPT; raises OSError."""
+    lines = [fastjson.dump(one) + "\n" for one in [*_runs(place), run][-KEPT:]]
+    files.replace(place.cache + "/evals.jsonl", "".join(lines).encode("ascii"), synced=False)
+
+
+def _runs(place: layout.Place) -> list[dict[str, Any]]:
+    try:
+        found = fastjson.rows(files.read(place.cache + "/evals.jsonl", LOG_LIMIT))
+    except OSError:
+        return []
+    return [one for one in found if one.get("v") == 1 and isinstance(one.get("queries"), dict)
+            and isinstance(one.get("measures"), dict)]
+
+
+def moved(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the expected records whose rank has changed since an earlier run, losses first; queries that changed are left out.
+
+    A row has `query`, `id`, `before` and `after`; rank 0: not among the first ten.
+    """
+    if before.get("main") != after["main"]:
+        return []
+    found = []
+    for query, (digest, ranks) in after["queries"].items():
+        then = before["queries"].get(query)
+        if not isinstance(then, list) or len(then) != 2 or then[0] != digest or not isinstance(then[1], dict):
+            continue
+        for id, rank in ranks.items():
+            old = then[1].get(id)
+            if isinstance(old, int) and old != rank:
+                found.append({"query": query, "id": id, "before": old, "after": rank})
+    return sorted(found, key=lambda one: (-(1 / (one["before"] or 99) - 1 / (one["after"] or 99)), one["query"], one["id"]))
+
+
+def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Say what else has changed since an earlier run: the settings, the records, the queries, the ranker."""
+    queries = {id: one[0] for id, one in after["queries"].items()} != {
+        id: one[0] if isinstance(one, list) and one else "" for id, one in before["queries"].items()}
+    found = [what for what, key in (("the settings", "settings"), ("the records", "store"), ("the ranker", "main"))
+             if before.get(key) != after[key]]
+    return found + ["the queries"] * queries

@@ -1,0 +1,344 @@
+"""What is wrong in record files, line by line: what cannot be read, means nothing, leads nowhere or must not stand there.
+
+An error is what dayleaf cannot take as it was meant; a warning is what works, but hardly as it was meant.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from memory.core import StoreError, UsageError, files, frontmatter, layout, plaintext, records
+from memory.core.config import Config
+from memory.core.layout import FOLDERS, Place
+from memory.core.records import READ_LIMIT, Record
+from memory.core.tokeniser import utf16
+from memory.health.findings import FAIL, WARN, Finding
+from memory.hook import at_prompt
+from memory.recall import relations
+from memory.store import activeplan, redactor
+from memory.store.reader import WHOLE_LIMIT
+from memory.store.secretshapes import spots
+from memory.store.store import Store
+
+TYPES = ("doc", "script")  # of a resource
+ABOUT = "record"  # what every finding here is about
+BODY_MOST = 16_000  # characters of a body that is not a document
+_KEY = re.compile(r"(?:the )?(kind|id|source|confidence|status|created|updated)\b|a rule needs a (rationale)|the key '([^']+)'")
+_PROBLEM = re.compile(r"line (\d+): (.*)", re.S)
+
+
+class Known(NamedTuple):
+    """What links may name, here and in the archives, and the names of the files that bear each id."""
+
+    targets: relations.Names
+    away: dict[str, str]
+    names: dict[str, list[str]]
+
+
+def known(store: Store, found: Iterable[Record]) -> Known:
+    """Gather what the records of a store may be linked by.  found: its records."""
+    nodes: list[relations.Node] = []
+    names: dict[str, list[str]] = {}
+    for record in found:
+        nodes.append(relations.node(record))
+        names.setdefault(record.id, []).append(record.name)
+    return Known(relations.Names(nodes, store.successors()), relations.called_away(store.left()), names)
+
+
+def everything(store: Store) -> tuple[int, list[Finding]]:
+    """Check every record of a store's tiers; returns (files looked at, faults by path and line)."""
+    found = list(store.each())
+    skipped = [Finding(FAIL, ABOUT, one.reason, one.remedy, _path(store.place, one.name), max(one.line, 1))
+               for one in store.skipped]
+    linked, out = known(store, found), list(skipped)
+    for record in found:
+        try:
+            data = store.raw(record.name)
+        except StoreError:  # gone meanwhile
+            continue
+        out += one(record.name, data, _path(store.place, record.name), store.place, store.config, linked)
+    return len(found) + len(skipped), _sorted([*out, *_active(store.place, found)])
+
+
+def some(store: Store, given: Sequence[str]) -> tuple[int, list[Finding]]:
+    """Check files by their paths, in the store or outside; returns (files looked at, faults by path and line).
+
+    Raises UsageError for one that cannot be read.
+    """
+    found = list(store.each())
+    linked, out = known(store, found), list[Finding]()
+    for path in given:
+        try:
+            data = files.read(path, WHOLE_LIMIT)
+        except OSError as error:
+            why = (error.strerror or "unreadable").lower()
+            raise UsageError("%s: %s; give the path of a record's file" % (path, why)) from None
+        name = _name(store, path)
+        out += one(name, data, path, store.place, store.config, linked)
+        out += [fault._replace(place=path) for fault in _active(store.place, found) if fault.place == _path(store.place, name)]
+    return len(given), _sorted(out)
+
+
+def _sorted(found: Iterable[Finding]) -> list[Finding]:
+    return sorted(found, key=lambda one: (one.place, one.line, one.is_error, one.what, one.remedy))
+
+
+def one(name: str, data: bytes, path: str, place: Place, config: Config, linked: Known, secrets: bool = True) -> list[Finding]:
+    """Check one file.
+
+    name: its name in the index, or the one it would have.  path: for the faults.  linked: what `known` returned.  secrets:
+    look for these too.
+    """
+    if frontmatter.undecodable(data):
+        return [Finding(FAIL, ABOUT, "not UTF-8 text", "save it as UTF-8", path, 1)]
+    record, lines = records.from_bytes(name, data[:READ_LIMIT], 0.0), frontmatter.key_lines(data)
+    text = data.decode("utf-8-sig", "replace")
+    rows = [*_read(record, lines), *size_rows(record, data), *_keys(record, lines), *_versions(record, lines),
+            *_hidden(text)]
+    rows += _links(record, text, lines, linked)
+    rows += _resource(record, lines, place) if record.kind == "resource" else []
+    rows += secret_rows(text, config["redact.allow"], place.key) if secrets and config["redact.enabled"] else []
+    twins = [twin for twin in linked.names.get(record.id, ()) if twin != name]
+    if twins:
+        rows.append((lines.get("id", 1), True, "the id %s stands in %s too" % (record.id, _path(place, twins[0])),
+                     "change or remove the line `id:` in one of them"))
+    return _sorted([Finding(FAIL if error else WARN, ABOUT, what, remedy, path, line) for line, error, what, remedy in rows])
+
+
+Row = tuple[int, bool, str, str]
+
+
+def _read(record: Record, lines: dict[str, int]) -> list[Row]:
+    """Turn the problems that reading found into rows, each at the line of its key."""
+    rows = []
+    for problem in record.problems:
+        match = _PROBLEM.match(problem)
+        line, said = (int(match[1]), match[2]) if match else (1, problem)
+        key = _KEY.match(said)
+        if key and line == 1:
+            line = lines.get(key[1] or key[2] or key[3], 1)
+        what, _, remedy = said.rpartition("; ")
+        remedy = "use one of these, it is " + remedy if remedy.startswith("read as") else remedy
+        rows.append((line, True, what or said, remedy if what else "mend it by hand"))
+    return rows
+
+
+def size_rows(record: Record, data: bytes) -> list[Row]:
+    """Report a record that is longer than its readers take.  data: its file's bytes."""
+    first = frontmatter.parse(data[:READ_LIMIT]).head_lines + 1
+    if len(data) > READ_LIMIT:
+        return [(data.count(b"\n", 0, READ_LIMIT) + 1, True, "only the first 1 MiB of %.1f is read" % (len(data) / READ_LIMIT),
+                 "split the file")]
+    if record.kind == "rule" and utf16(record.body) > at_prompt.ITEM_UNITS:
+        return [(first, False, "a prompt gets only about %d characters of a rule, this one has %d" % (
+            at_prompt.ITEM_UNITS, len(record.body)), "say it shorter, and link what explains it")]
+    if record.kind in ("rule", "learning", "plan") and len(record.body) > BODY_MOST:
+        return [(first, False, "a body of %d characters" % len(record.body), "split it; a resource may be long")]
+    return []
+
+
+def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
+    """Find keys that look as if they approved something, and do not; and what keeps a rule from being followed."""
+    rows: list[Row] = []
+    if record.kind == "rule" and record.unsure and not record.problems:
+        rows.append((record.unsure[0], False, "can be read in two ways, so the rule is never in force",
+                     "write its value on one line, in quotes"))
+    if "approved" in record.meta:
+        rows.append((lines.get("approved", 1), False, "`approved` in a file means nothing",
+                     "remove it; `dayleaf %s approve %s` in a terminal approves a %s" % (
+                         ("resource", record.id, "script") if record.kind == "resource" else ("rule", record.id, "rule"))))
+    weighed = record.kind == "learning" and (record.source == "auto" or "origin" in record.meta or not record.accepted)
+    if "accepted" in record.meta and not weighed:
+        rows.append((lines.get("accepted", 1), False, "`accepted` means nothing for a %s by %s" % (
+            record.kind, {"auto": "dayleaf itself", "agent": "an agent"}.get(record.source, "a human")), "remove it"))
+    return rows
+
+
+def _versions(record: Record, lines: dict[str, int]) -> list[Row]:
+    """Find versions with a blank, which match no other: `2 .1` is not 2.1."""
+    return [(lines.get("versions", 1), True, "the version '%s' holds a blank" % version[:40],
+             "write it without one, several with commas") for version in record.versions if records.has_blank(version)]
+
+
+def _hidden(text: str) -> list[Row]:
+    found = list(re.finditer(plaintext.HIDDEN, text))
+    if not found:
+        return []
+    code, number = ord(found[0][0]), len(found)
+    named = "U+%04X" % code + (", which starts an escape sequence" if code == 27 else "")
+    what = "a hidden character, " + named if number == 1 else "%d hidden characters, the first %s" % (number, named)
+    return [(text.count("\n", 0, found[0].start()) + 1, True, what, "remove what no reader can see")]
+
+
+def secret_rows(text: str, allow: Sequence[str], salt: str) -> list[Row]:
+    """Find secrets and private parts.  allow: strings that may stay.  salt: a place's key."""
+    done = redactor.redact(text, allow, salt)
+    rows = []
+    for found in done.found:
+        at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))
+        private = found.kind == "private"
+        rows.append((done.text.count("\n", 0, max(at, 0)) + 1, True,
+                     "a <private> part" if private else "a secret (%s)" % found.kind,
+                     "take it out" + ("" if private else " and have a new one made; `redact.allow` lets a string stay")))
+    return rows
+
+
+def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> list[Row]:
+    rows, source = list[Row](), relations.node(record)
+    for link in record.links:
+        line = line_of(link.target, text, lines.get("links", 1))
+        edge = relations.edge(source, link.relation, link.target, linked.targets, linked.away)
+        if edge.wrong:
+            known = link.relation in relations.RELATIONS
+            rows.append((line, True, edge.wrong, "use related_to, or link other records" if known else "use one of these"))
+        if edge.away:
+            rows.append((line, False, "it links to %s, which is archived" % link.target,
+                         "`dayleaf restore %s`, or remove the link" % edge.away))
+        elif edge.dangling:
+            near = linked.targets.nearest(link.target, source)
+            rows.append((line, False, "it links to '%s', which is no record here" % link.target[:80],
+                         "did you mean %s '%s'? else remove the link" % (near.id, near.title[:80]) if near else
+                         "name an id, a file or a title, or remove the link"))
+        elif edge.also:
+            rows.append((line, False, "it links to '%s', which %d records are called; the newest is meant, %s" % (
+                link.target[:80], len(edge.also) + 1, edge.to.id if edge.to else ""), "name it by its id"))
+    return rows
+
+
+def line_of(target: str, text: str, start: int) -> int:
+    """Return the line from `start` on that names a target, else `start`."""
+    return next((number for number, line in enumerate(text.split("\n"), 1) if number >= start and target in line), start)
+
+
+def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
+    kind, path = _said(record, "type"), _said(record, "path")
+    rows: list[Row] = []
+    if kind and kind.lower() not in TYPES:
+        rows.append((lines.get("type", 1), True, "type '%s' is none of %s" % (kind[:40], ", ".join(TYPES)), "use one of these"))
+    if not path:
+        rows.append((lines.get("path", 1), True, "a resource needs a path", "add a line `path: ...`"))
+        return rows
+    if record.tier == layout.SHARED and os.path.isabs(path):
+        rows.append((lines.get("path", 1), True, "the path of a shared resource is not relative to its repository",
+                     "write it from %s on" % place.root))
+        return rows
+    root = place.root or place.project
+    whole = path if os.path.isabs(path) else root + "/" + path if root and record.tier != layout.GLOBAL else ""
+    if whole and "://" not in path and not files.exists(whole):
+        rows.append((lines.get("path", 1), True, "its path '%s' is gone" % path[:200],
+                     "correct the path, or `dayleaf forget %s`" % record.id))
+    return rows
+
+
+def _said(record: Record, key: str) -> str:
+    value: Any = record.meta.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _active(place: Place, found: Iterable[Record]) -> list[Finding]:
+    """Name each active plan but the newest, which alone counts."""
+    standing = activeplan.active(found)
+    return [Finding(WARN, ABOUT, "another plan is active too, and newer: %s" % standing[0].id,
+                    "`dayleaf plan done %s` or `plan drop %s`" % (plan.id, plan.id), _path(place, plan.name), 1)
+            for plan in standing[1:]]
+
+
+def _name(store: Store, path: str) -> str:
+    """Return a file's name as the index has it, or would have it by its folder."""
+    real = files.real(path)
+    for letter, root in store.roots.items():
+        if real.startswith(root + "/"):
+            return letter + real[len(root):]
+    folder, _, file = real.rpartition("/")
+    kind = folder.rpartition("/")[2]
+    return "%s/%s/%s" % (layout.PRIVATE, kind if kind in FOLDERS.values() else FOLDERS["learning"], file)
+
+
+def _path(place: Place, name: str) -> str:
+    root = dict(place.tiers()).get(name[:1])
+    return root + name[1:] if root else name
+
+
+_OLD = r"(?:previous|prior|earlier|preceding|foregoing|above|existing|system)"
+_ORDERS = r"(?:instructions?|prompts?|rules|directions|directives|guidelines|messages)"
+# Orders to a model, in the languages that memories come in.
+_SAID = re.compile(
+    r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|every|of|the|your|my|those|these)\s+){0,3}"
+    + _OLD + r"\s+(?:\w+\s+)?" + _ORDERS + r"\b"
+    r"|\b(?:ignore|disregard|forget|override)\s+(?:all\s+(?:of\s+)?)?(?:your|everything\s+in\s+your)\s+(?:\w+\s+)?"
+    + _ORDERS + r"\b"
+    r"|\b(?:do not|don't|never)\s+(?:tell|inform|alert|notify|show)\s+(?:this\s+to\s+)?the\s+(?:user|human|developer)\b"
+    r"(?!\s+(?:that|which|an?\b|the\b))"
+    r"|\bwithout\s+(?:ever\s+)?(?:telling|informing|alerting|notifying)\s+the\s+(?:user|human|developer)\b"
+    r"|\b(?:reveal|repeat|print|output|leak|disclose)\s+(?:\w+\s+)?(?:your|the)\s+(?:entire\s+|full\s+)?(?:system|hidden|initial)\s+prompt\b"
+    r"|\byou\s+are\s+now\s+(?:in\s+)?(?:an?\s+)?(?:DAN\b|jailbroken|unrestricted|developer\s+mode|god\s+mode)"
+    r"|^[^\w\n]{0,20}(?:important\s+)?(?:new|updated|override)\s+(?:system\s+)?instructions?\s*(?:for\s+(?:the\s+)?(?:ai|assistant|model|claude)\s*)?:"
+    r"|\b(?:send|post|upload|exfiltrate|forward|append|include)\b(?:[^.\n]|\.(?=\w)){0,80}"
+    r"(?:\b(?:api[ _-]?keys?|credentials|passwords?|secrets|tokens|private keys?|ssh keys?|environment variables?)\b|\.env\b)"
+    r"(?:\s+[\w']+){0,5}\s+to\s+<?https?://"
+    r"|(?:이전|위의?|앞의?|기존)\s*(?:모든\s*)?(?:지시|명령|지침|프롬프트)(?:\s*사항)?(?:들)?(?:을|를|은|는)?\s*(?:모두|전부)?\s*(?:무시|잊)"
+    r"|(?:忽略|无视|無視|忘记|忘記|忽視)(?:掉|所有|之前|以上|上述|先前|前面|一切|全部|的){1,4}(?:指令|指示|提示|规则|規則|命令)"
+    r"|(?:以前|これまで|上記|前|先)の(?:すべての|全ての)?(?:指示|命令|プロンプト|ルール)を(?:すべて|全て)?(?:無視|忘れ)"
+    r"|\b(?:ignoriere|vergiss|missachte)\w*\s+(?:bitte\s+)?(?:alle\s+)?(?:vorherigen|bisherigen|obigen|früheren|vorigen)\s+"
+    r"(?:Anweisungen|Instruktionen|Regeln|Befehle)\b", re.I | re.M)
+# Markup that speaks as the host, the system or a tool.
+_MARKUP = re.compile(
+    r"</?(?:antml:\w+|function_calls|function_results|tool_use|tool_result|system-reminder|dayleaf-(?:memory|rules)|"
+    r"user-prompt-submit-hook|local-command-stdout)\b[^<>\n]{0,200}>|<invoke\s+name=|<\|(?:im_start|im_end|system|endoftext)\|>|"
+    r"\[/?INST\]|<</?SYS>>|\{\s*\"type\"\s*:\s*\"tool_use\"\s*,", re.I)
+# Characters that reorder a line or spell in secret, those of a flag apart.
+_CONCEALED = re.compile("[\u202a-\u202e\u2066-\u2069]|(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0001\U000e0020-\U000e007f]"
+                     "|[\u200b\u200c\u2060-\u2064]{4,}")
+# Addresses that carry something along, or run something.
+_ADDRESS = re.compile(
+    r"!?\]\(\s*<?(?:javascript:|data:text/html)|https?://[^\s<>()\"'`]{1,300}[?&][\w.-]{1,40}=(?:\$\(|\$\{|\{\{|<[A-Za-z_ ]+>)"
+    r"|!\[[^\]\n]{0,200}\]\(\s*<?https?://[^\s()]{1,300}[?&][\w.-]{1,40}=[A-Za-z0-9+/_=%-]{64,}", re.I)
+_BLOB = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{80,}(?:\r?\n[A-Za-z0-9+/]{40,})*={0,2}(?![A-Za-z0-9+/_-])")
+_SORTS = (("an order to the model", _SAID), ("markup that speaks as the host", _MARKUP), ("hidden characters", _CONCEALED),
+          ("an address that carries data", _ADDRESS))
+MOST = 50  # places of a sort that are looked at
+LONG = 1000  # characters from which base64 is a blob whatever it holds
+
+
+def find(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the suspicious sorts of text in a record, each once: its first line from 1, and what it is."""
+    for what, expression in _SORTS:
+        for hit in islice(expression.finditer(text), MOST):
+            if not _is_mentioned(text, hit.start(), hit.end()) or expression is _CONCEALED:
+                yield text.count("\n", 0, hit.start()) + 1, what
+                break
+    for hit in islice(_BLOB.finditer(text), MOST):
+        what = _blob(hit[0])
+        if what:
+            yield text.count("\n", 0, hit.start()) + 1, what
+            break
+
+
+def _is_mentioned(text: str, start: int, end: int) -> bool:
+    """Tell whether a match is only quoted: it stands within backticks or in a fence."""
+    line = text.rfind("\n", 0, start) + 1
+    after = text.find("\n", end)
+    if text.count("`", line, start) % 2 and "`" in text[end:after if after >= 0 else len(text)]:
+        return True
+    return sum(text.rfind("\n", 0, at) + 1 == at for at in spots(text[:start], "```")) % 2 == 1
+
+
+def _blob(found: str) -> str:
+    """Say what a run of base64 hides; "" for a checksum or a long word."""
+    joined = "".join(found.split())
+    if joined.isalpha() and (joined.islower() or joined.isupper()) or re.fullmatch(r"[0-9a-fA-F]+|(.)\1*", joined):
+        return ""
+    try:
+        data = base64.b64decode(joined + "=" * (-len(joined) % 4), validate=True)
+        said = data.decode("utf-8")
+    except ValueError:
+        said = ""
+    if " " in said and sum(char.isprintable() or char in "\n\t\r" for char in said) > 0.95 * len(said):
+        return "text hidden in base64"
+    is_long = len(joined) >= LONG and not joined.isalnum()
+    return "a base64 blob of {:,} characters".format(len(joined)) if is_long else ""

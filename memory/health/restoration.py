@@ -1,0 +1,257 @@
+"""Bringing a backup back: what would be written, and the writing, which never takes anything away.
+
+A file that is not there is written under its name in one step, with the bytes and time that it had; its permissions are ours,
+and nothing may be run.  One that is there with the same bytes stays.  One that differs stays too, unless it is to be replaced:
+then the present one goes to the archive of its tier, or beside itself as `<name>.before`.  A ledger, to which others append
+meanwhile, is never replaced: it gets the lines that it lacks.  Approvals (`trust.jsonl`) are joined only where a person says so,
+and never against a decision that stands: whoever could hand over a backup could let scripts run.  So it is with settings that
+name programs or let secrets through (`config.HELD`): they are left out of a `config.json` unless a person says so, and told.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Tuple
+
+from memory.core import StoreError, approvals, config, fastjson, files, walk
+from memory.core.layout import SHARED
+from memory.health import bundle
+from memory.health.bundle import Backup, Kept
+from memory.store import archive, writer
+from memory.store.writer import WHOLE, Tiers
+
+NEW, SAME, DIFFERENT, BEHIND, LEFT = "new", "same", "different", "behind", "left"
+JOINED = ("ledger.jsonl", "spend.jsonl")  # each line of these counts by itself, wherever it stands
+SETTINGS = "config.json"
+
+
+class Step(NamedTuple):
+    """A file of a backup, where it goes, and how it stands there: NEW, SAME, DIFFERENT, BEHIND (a ledger that lacks lines) or
+    LEFT (approvals that no person asked for)."""
+
+    kept: Kept
+    path: str
+    state: str
+
+
+class Target(NamedTuple):
+    """Where a backup goes.
+
+    home: the directory.  shared: the repository's tier, "" for none.  trust: join its approvals.  held: its settings may name
+    programs and switch redaction off.
+    """
+
+    home: str
+    shared: str
+    trust: bool = False
+    held: bool = False
+
+
+class Restored(NamedTuple):
+    """What a restore did: how many files it wrote, joined and replaced, one line for each that it left, and (path, key, value)
+    of each setting that it held back."""
+
+    written: int
+    joined: int
+    replaced: int
+    problems: List[str]
+    held: List[Tuple[str, str, Any]]
+
+
+class Held(NamedTuple):
+    """What a restore leaves to a person: (path, key, value) of each setting, and how many decisions of its approvals."""
+
+    settings: List[Tuple[str, str, Any]]
+    decisions: int
+
+
+def is_empty(home: str) -> bool:
+    """Tell whether a home holds no records or ledgers: only derived files and those of this machine."""
+    away = (*bundle.NOT_KEPT, "log")
+    for name, path, _ in walk.below(home, lambda name: name not in away):
+        last = name.rpartition("/")[2]
+        passed = last.endswith(".lock") or last.startswith(files.TEMP) or last in bundle.NOT_KEPT or name in away
+        if name and not passed and not os.path.isdir(path):
+            return False
+    return True
+
+
+def plan(found: Backup, target: Target) -> List[Step]:
+    """Compare each file of a backup with what is where it would go, in the backup's order."""
+    steps = []
+    for kept in found.files:
+        top, _, rest = kept.name.partition("/")
+        root = target.home if top == bundle.HOME else target.shared
+        if root and not (top == bundle.HOME and rest in bundle.NOT_KEPT):
+            path = root + "/" + rest
+            steps.append(Step(kept, path, _state(kept, path, target)))
+    return steps
+
+
+def _state(kept: Kept, path: str, target: Target) -> str:
+    try:
+        data = files.read(path, WHOLE, follow=False)
+    except FileNotFoundError:
+        return LEFT if _is_trust(kept) and not target.trust else NEW
+    except OSError:
+        return DIFFERENT
+    if files.sha256(data) == kept.sha256:
+        return SAME
+    if _is_trust(kept):
+        return BEHIND if target.trust else LEFT
+    if kept.name.endswith(".jsonl"):
+        if files.sha256(data[:kept.size]) == kept.sha256:
+            return SAME  # it has grown since
+        if _is_ledger(kept.name):
+            return BEHIND
+    return DIFFERENT
+
+
+def _is_trust(kept: Kept) -> bool:
+    return kept.name.casefold() == "%s/%s" % (bundle.HOME, approvals.LEDGER)  # as a disk may see it that folds letters
+
+
+def _is_ledger(name: str) -> bool:
+    return name.rpartition("/")[2] in JOINED or name.endswith("/%s/%s" % (archive.FOLDER, archive.LOG))
+
+
+def held(path: str, steps: List[Step], target: Target, replace: bool = False) -> Held:
+    """Read from a backup what a restore would leave to a person; arguments as of `apply`.  Raises StoreError."""
+    wanted = {step.kept.name: step for step in steps if step.state == LEFT or (
+        _is_settings(step.kept.name) and not target.held and (step.state == NEW or (replace and step.state == DIFFERENT)))}
+    settings: List[Tuple[str, str, Any]] = []
+    decisions = 0
+    for kept, data in bundle.content(path, {name: step.kept for name, step in wanted.items()}) if wanted else ():
+        step = wanted[kept.name]
+        if step.state == LEFT:
+            decisions += sum(1 for _ in fastjson.rows(data))
+            continue
+        with suppress(StoreError, RecursionError):  # one that is no JSON object is not written at all
+            settings += [(step.path, key, value) for key, value in _allowed(data, step.path)[1].items()]
+    return Held(settings, decisions)
+
+
+def apply(path: str, found: Backup, steps: List[Step], target: Target, tiers: Tiers, now: float, replace: bool = False,
+          told: Callable[[int, int], None] = lambda done, of: None) -> Restored:
+    """Carry out a plan.
+
+    path: the backup.  tiers: of the target.  now: for the archive's log.  replace: files that differ, too.  told: of (files
+    done, files).  Raises StoreError where the backup is not what it was, OSError.
+    """
+    wanted = {step.kept.name: step for step in steps if step.state in (NEW, BEHIND) or (replace and step.state == DIFFERENT)}
+    written = joined = replaced = 0
+    problems: List[str] = []
+    held: List[Tuple[str, str, Any]] = []
+    with tiers:
+        for kept, data in bundle.content(path, {name: step.kept for name, step in wanted.items()}):
+            told(written + joined + replaced, len(wanted))
+            step = wanted[kept.name]
+            try:
+                if step.state == BEHIND:
+                    joined += _join(tiers, step, data)
+                    continue
+                if _is_settings(kept.name) and not target.held:
+                    data, back = _allowed(data, step.path)
+                    held += [(step.path, key, value) for key, value in back.items()]
+                    if back and step.state == DIFFERENT and files.read(step.path, WHOLE, follow=False) == data:
+                        continue
+                if step.state == DIFFERENT:
+                    tiers.set_aside(step.path, "replaced by a backup", now)
+                    replaced += 1
+                tiers.create(step.path, data, writer.mode(_tier(kept.name)), kept.mtime_ns)
+                written += 1
+            except FileExistsError:
+                problems.append("%s: written by another process meanwhile, which stays" % step.path)
+            except (OSError, RecursionError, StoreError) as error:
+                problems.append("%s: not written, %s" % (step.path, getattr(error, "strerror", None) or error))
+        _settle(found, target)
+    return Restored(written - replaced, joined, replaced, problems, held)
+
+
+def _tier(name: str) -> str:
+    return SHARED if name.startswith(bundle.SHARED + "/") or name == bundle.SHARED else ""
+
+
+def _is_settings(name: str) -> bool:
+    return name.rpartition("/")[2].casefold() == SETTINGS
+
+
+def _allowed(data: bytes, path: str) -> Tuple[bytes, Dict[str, Any]]:
+    """Return a settings file without what only a person may decide, and that by its keys; what stands at `path` keeps its own.
+
+    Raises StoreError where it is no JSON object: nobody knows what a later reader finds in it.
+    """
+    there: Dict[str, Any] = {}
+    with suppress(OSError, StoreError):
+        there = {key: value for key, value in _object(files.read(path, WHOLE)).items() if key in config.HELD}
+    found = _object(data)
+    held = {key: value for key, value in found.items()
+            if key in config.HELD and value != there.get(key, config.DEFAULTS[key])}
+    if not held:
+        return data, held
+    kept = {key: value for key, value in found.items() if key not in config.HELD}
+    return (json.dumps({**kept, **there}, indent=2) + "\n").encode("ascii"), held
+
+
+def _object(data: bytes) -> Dict[str, Any]:
+    """Read settings as {dotted key: value}; raises StoreError."""
+    try:
+        value = fastjson.parse(data)
+        if isinstance(value, dict):
+            return config.flatten(value)
+    except (ValueError, RecursionError):
+        pass
+    raise StoreError("it is no JSON object of settings")
+
+
+def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
+    """Append to a ledger the backup's lines that it lacks; raises OSError, StoreError."""
+    present = files.read(step.path, WHOLE, follow=False)
+    known = frozenset(present.split(b"\n"))
+    lines = [line for line in data.split(b"\n") if line and line not in known]
+    if _is_trust(step.kept):
+        decided = _decided(present)
+        lines = [line for line in lines if decided.isdisjoint(_decided(line))]
+    if lines and step.kept.name.endswith("/" + archive.LOG):  # later lines count; its writers hold the same lock
+        tiers.rewrite(step.path, lambda log: b"\n".join([*lines, log]))
+    elif lines:
+        torn = present and not present.endswith(b"\n")
+        tiers.append(step.path, (b"\n" if torn else b"") + b"\n".join(lines) + b"\n")
+    return bool(lines)
+
+
+def _decided(data: bytes) -> FrozenSet[Tuple[str, str, str]]:
+    """Return (workspace, id, SHA-256) of each decision in lines of a ledger of approvals."""
+    return frozenset((str(row.get("workspace")), str(row.get("id")), str(row.get("sha256"))) for row in fastjson.rows(data))
+
+
+def _settle(found: Backup, target: Target) -> None:
+    """Make empty folders again, and give folders that this restore alone has filled their time back."""
+    names = {kept.name for kept in found.files}
+    for name, _, time in sorted(found.folders, reverse=True):
+        top, _, rest = name.partition("/")
+        root = target.home if top == bundle.HOME else target.shared
+        path = root + "/" + rest if rest else root
+        if not root or not files.inside(path.rpartition("/")[0] if rest else root, root):
+            continue
+        with suppress(OSError):
+            files.make_folder(path)
+            inside = {name + "/" + entry.name for entry in os.scandir(path) if entry.is_file(follow_symlinks=False)}
+            if rest and inside <= names:
+                os.chmod(path, 0o755 if _tier(name) else files.FOLDER_MODE)
+                os.utime(path, ns=(time, time))
+
+
+def counts(steps: List[Step]) -> Dict[str, int]:
+    """Return how many files of a plan are in each state."""
+    return {state: sum(step.state == state for step in steps) for state in (NEW, SAME, DIFFERENT, BEHIND, LEFT)}
+
+
+def foreign(found: Backup, target: Target) -> Optional[str]:
+    """Say why a backup's files of a repository cannot be restored here, None where they can."""
+    number = sum(kept.name.startswith(bundle.SHARED + "/") for kept in found.files)
+    if number and not target.shared:
+        return "%d of its files belong to a repository's .dayleaf and are left out; run this in the repository" % number
+    return None

@@ -1,0 +1,279 @@
+"""The worker: the steps that a hook leaves to its detached child, in order.
+
+A step is a name and a function of one Job.  A step that fails is noted in log/errors.jsonl as `<event> <step>`, and the next one
+runs.  A step imports what it needs once it has something to do; docs/flow.md has the table.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Tuple
+
+from memory.core import boundary, clock, config, files, layout
+
+if TYPE_CHECKING:
+    from memory.core.config import Config
+    from memory.core.layout import Place
+
+EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
+SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
+TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # events that ask for a checkpoint
+
+
+class Job(NamedTuple):
+    """What the steps of one event share: the hook's payload, where and when it came, the names of the records written since."""
+
+    event: Dict[str, Any]
+    env: Dict[str, str]
+    now: float
+    place: Place
+    settings: Config
+    written: List[str]
+
+    @property
+    def session(self) -> str:
+        """The id of the event's session, "" where it has none."""
+        return layout.safe_id(self.event.get("session_id"))
+
+
+Step = Tuple[str, Callable[[Job], None]]
+
+
+def work(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
+    """Do what PreCompact, Stop and SessionEnd leave to the child."""
+    run(TRIGGERS.get(str(event.get("hook_event_name")), "worker"), AFTER_WORK, job(event, env, now))
+
+
+def after_start(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
+    """Do what SessionStart leaves to the child."""
+    run("session_start", AFTER_START, job(event, env, now))
+
+
+def after_prompt(event: Dict[str, Any], env: Dict[str, str], now: float) -> None:
+    """Do what UserPromptSubmit leaves to the child."""
+    run("prompt", AFTER_PROMPT, job(event, env, now))
+
+
+def job(event: Dict[str, Any], env: Dict[str, str], now: float) -> Job:
+    """Find the place of an event, moved to the workspace that is its own by now, and read its settings."""
+    place = layout.locate(env, boundary.project_dir(event, env))
+    if place.due or place.claimed:
+        from memory.project import adoption
+
+        place = adoption.adopt(place, now)
+    return Job(event, env, now, place, config.load(place.home, place.root, env), [])
+
+
+def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:
+    """Run steps in order; a failure is noted as `<event> <step>` and stops none of the others.
+
+    event: the word that logs have for it, such as `session_end`.
+    """
+    for name, step in steps:
+        try:
+            step(todo)
+        except Exception as error:
+            boundary.note(todo.env, event + " " + name, error)
+
+
+# ---- after a turn, a compaction, a session
+
+def _capture(todo: Job) -> None:
+    """Write the checkpoint that is due, and note before and after: what never came to its end is said at the next start."""
+    from memory.capture import stretches
+
+    session, path = stretches.subject(todo.event, todo.env)
+    trigger = TRIGGERS.get(str(todo.event.get("hook_event_name")), "")
+    if not session or not trigger or not todo.settings["capture.enabled"]:
+        return
+    from memory.core import attempts
+
+    began, attempt = clock.now(), ""
+    try:
+        attempt = attempts.begin(todo.place, session, trigger, began)
+    except OSError as error:
+        boundary.note(todo.env, "attempts", error)
+    said = todo.event.get("last_assistant_message")
+    wrote = ""
+    try:
+        wrote = stretches.capture(todo.place, todo.settings, todo.env, todo.now, session, path, trigger,
+                                  said if isinstance(said, str) else "", todo.written.append)
+    finally:
+        try:
+            if attempt:
+                attempts.end(todo.place, attempt, trigger, wrote, began, clock.now())
+        except OSError as error:
+            boundary.note(todo.env, "attempts", error)
+
+
+def _settle(todo: Job) -> None:
+    """Note the blocks that did not reach the model."""
+    path = _transcript(todo)
+    if not path or todo.event.get("hook_event_name") == "Stop":
+        return
+    from memory.session import arrival
+
+    for row in arrival.settle(todo.place, todo.session, path, todo.now):
+        boundary.note(todo.env, str(row.get("event")), boundary.Unwelcome())
+
+
+def _learn(todo: Job) -> None:
+    """Make candidates of what this session taught; the index hears of them with the checkpoint."""
+    from memory.capture import progress
+
+    if todo.session and progress.head(todo.place.cache + "/sessions/" + todo.session + ".json").get("lessons"):
+        from memory.knowledge import candidates
+
+        candidates.settle(todo.place, todo.settings, todo.now, todo.session, todo.written.append)
+
+
+def _index_written(todo: Job) -> None:
+    """Add the written records to the index: it does not watch a new day's folder, and the next brief may come at once."""
+    if todo.written:
+        from memory.index import builder
+
+        builder.refresh(todo.place, todo.now, names=todo.written)
+
+
+def _mark_written(todo: Job) -> None:
+    """Mark stale records again where one was written."""
+    if todo.written:
+        _mark(todo)
+
+
+def _embed(todo: Job) -> None:
+    """Give new and changed records their vectors, where `index build --embeddings` has made some with the same model."""
+    if not todo.settings["embeddings.provider.command"]:
+        return
+    from memory.index import embedder, vectorfile
+
+    if not files.exists(vectorfile.path_of(todo.place)):
+        return
+    from memory.index import vectors
+
+    provider = embedder.from_settings(todo.settings, "", todo.env)
+    if provider and vectors.label_of(todo.place) == provider.label:
+        vectors.update(todo.place, provider, todo.env, todo.now, EMBEDDED)
+
+
+def _note_uses(todo: Job) -> None:
+    """Note which of the shown records the session then used."""
+    path = _transcript(todo)
+    if path:
+        from memory.knowledge import usage
+
+        usage.note(todo.place, todo.session, path, todo.now)
+
+
+def _transcript(todo: Job) -> str:
+    """Return the transcript of a session that is captured and was shown something, "" for any other."""
+    if not (todo.settings["capture.enabled"] and todo.session and files.exists(todo.place.receipts(todo.session))):
+        return ""
+    from memory.capture import stretches
+
+    return stretches.subject(todo.event, todo.env)[1]
+
+
+# ---- after a session's start
+
+def _mark_said(todo: Job) -> None:
+    """Remember which failures, and which captures that were cut short, the user has heard of by now."""
+    from memory.core import attempts
+    from memory.hook import at_start
+
+    said = todo.event.get(at_start.UNWRITTEN)
+    try:
+        attempts.say(todo.place, said if isinstance(said, list) else [], todo.now)
+        size = files.posix.stat(todo.place.home + "/log/errors.jsonl").st_size
+    except OSError:
+        return
+    files.replace(todo.place.home + "/log/said", b"%d" % size)
+
+
+def _count(todo: Job) -> None:
+    """Count the start for the handoff that it showed."""
+    from memory.hook import handoffs
+
+    if todo.session:
+        handoffs.count(todo.place, todo.session)
+
+
+def _derive(todo: Job) -> None:
+    """Keep what the project's manifests say, for the prompts and starts to come."""
+    from memory.project import manifests
+
+    manifests.remember(todo.place, todo.settings)
+
+
+def _recover(todo: Job) -> None:
+    """Capture the sessions that died with work nobody wrote down."""
+    from memory.capture import recovery
+
+    recovery.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
+
+
+def _learn_all(todo: Job) -> None:
+    """Make candidates of what any session taught and no record tells yet."""
+    if todo.settings["capture.enabled"]:
+        from memory.knowledge import candidates
+
+        candidates.settle(todo.place, todo.settings, todo.now)
+
+
+def _refresh(todo: Job) -> None:
+    """Compare every file with the index; a damaged index is built anew."""
+    from memory.hook import indexview
+    from memory.index import builder
+
+    builder.freshen(todo.place, todo.now, bool(todo.event.get(indexview.DAMAGED)))
+
+
+def _read_ledgers(todo: Job) -> None:
+    """Rebuild the files that hooks read in place of the ledgers: they may have been deleted."""
+    from memory.store import ledger
+
+    for each in ledger.ledgers(todo.place):
+        ledger.read(each)
+
+
+def _mark(todo: Job) -> None:
+    """Mark the records that are stale, for the hooks."""
+    from memory.project import stalemarks
+
+    stalemarks.write(todo.place)
+
+
+def _mark_announced(todo: Job) -> None:
+    """Remember which rules and scripts a repository brings, and whether the user has heard of them."""
+    from memory.hook import at_start
+    from memory.knowledge import approvalstate
+
+    approvalstate.note(todo.place, todo.settings, todo.now, todo.event.get(at_start.ANNOUNCED) is True)
+
+
+def _set_up(todo: Job) -> None:
+    """Run `install.sh --runtime` once a day where the runtime is missing; it says what it does in log/setup.log."""
+    if files.exists(todo.place.home + "/runtime/bin/python") or not todo.settings["runtime.auto"]:
+        return
+    stamp = todo.place.home + "/log/setup.log"
+    try:
+        if todo.now - files.posix.stat(stamp).st_mtime < SETUP_EVERY:
+            return
+    except OSError:
+        pass
+    import subprocess
+
+    root = __file__.replace("\\", "/").rpartition("/memory/")[0]
+    files.replace(stamp, b"")
+    with open(stamp, "ab") as log:
+        subprocess.call(["/bin/sh", root + "/install.sh", "--runtime"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                        env={**todo.env, "DAYLEAF_HOME": todo.place.home}, cwd=root)
+
+
+AFTER_WORK: Tuple[Step, ...] = (
+    ("capture", _capture), ("arrival", _settle), ("learn", _learn), ("refresh", _index_written), ("mark", _mark_written),
+    ("embed", _embed), ("note uses", _note_uses))
+AFTER_START: Tuple[Step, ...] = (
+    ("said", _mark_said), ("count", _count), ("derive", _derive), ("recover", _recover), ("learn", _learn_all),
+    ("refresh", _refresh), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark), ("announce", _mark_announced),
+    ("set up", _set_up))
+AFTER_PROMPT: Tuple[Step, ...] = (("refresh", _refresh),)

@@ -1,0 +1,168 @@
+"""Context tags: the words that say what a project is about, where each comes from, and what it weighs.
+
+    given    `recall --context-tags "reviewer,jira-api=1.5"`; `none` among them leaves out all that follow
+    pinned   `context.tags` in the user's settings
+    project  derived from the project's manifests (manifests.py), weight 1
+    branch   words of the branch that is checked out, weight 1
+
+The first of these that names a tag decides its weight.  A tag meets one of a record where both have the same `label`.
+
+Schema, version 1, of `<cache>/<scope>.tags`, derived by the worker after a session's start, so that a hook need not read
+manifests: a line `1 <crc32 of the rest, 8 hex>`, then a line `<tag><tab><manifest>` for each tag.
+"""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from memory.core import UsageError, files, layout, tokeniser
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+    from memory.core.config import Config
+    from memory.core.layout import Place
+
+GIVEN, PINNED, BRANCH = "given", "pinned", "branch"  # origins; any other one is the path of a manifest
+NONE = "none"  # the context tag that stands for no other than those given
+DEFAULT_WEIGHT, DERIVED_WEIGHT, MOST_WEIGHT = 1.5, 1.0, 100.0
+LIMIT = 1 << 16  # bytes of the kept file
+BRANCH_WORDS = 8  # of one branch
+# What a branch's name says of the work and not of its subject.
+_PLAIN = frozenset("main master trunk develop development dev head feature features feat fix fixes bugfix hotfix bug chore docs "
+                   "refactor release releases test tests wip tmp temp task issue ticket user users the and for with".split())
+_ALIASES = {name: tag for tag, names in {
+    "python": "py python3", "javascript": "js", "typescript": "ts", "go": "golang", "c#": "csharp", "rust": "rs", "ruby": "rb",
+    "postgres": "postgresql psql", "node": "nodejs node.js", "vue": "vuejs vue.js", "react": "reactjs react.js",
+    "next": "nextjs next.js", "express": "expressjs express.js", "rails": "ruby-on-rails", "spring": "spring-boot",
+    "kubernetes": "k8s", "terraform": "tf", "dotnet": ".net", "aspnet": "asp.net asp.net-core"}.items() for name in names.split()}
+
+
+class Tag:
+    """A context tag: its name, its weight, and its origin (`given`, `pinned`, `branch`, or the path of a manifest)."""
+
+    __slots__ = ("name", "origin", "weight")
+
+    def __init__(self, name: str, weight: float, origin: str):
+        self.name, self.weight, self.origin = name, weight, origin
+
+
+def label(tag: str) -> str:
+    """Return the form in which tags are compared: lower case, blanks as hyphens, one name for what has several."""
+    name = "-".join(tag.lower().replace("_", " ").split()).lstrip("#")
+    return _ALIASES.get(name, name)
+
+
+def needs(tag: str) -> Tuple[str, ...]:
+    """Return the terms that a text must hold to speak of a tag: all its words, or, of one in a script without blanks, all its
+    pairs of letters; none where the tag holds no word.  `go on` is no word about Go, so that one wants `golang`."""
+    if tag.lower().strip("# ") == "go":
+        return ("golang",)
+    words = {term for term, weight in tokeniser.terms(tag) if weight >= 1.0}
+    return tuple(sorted(word for word in words
+                        if len(word) < 3 or not words.issuperset(word[i:i + 2] for i in range(len(word) - 1))))
+
+
+def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
+    """Read `reviewer,jira-api=1.5` as ((tag, weight), ...); a tag without a weight takes the mean of the given ones, or 1.5.
+
+    `none` is no tag, see `is_alone`.  Raises UsageError for a weight that is no number from 0 to 100.
+    """
+    given: List[Tuple[str, Optional[float]]] = []
+    for piece in said.split(","):
+        tag, equals, weight = (part.strip() for part in piece.partition("="))
+        if not tag or (tag.lower() == NONE and not equals):
+            continue
+        try:
+            value = float(weight) if equals else None
+        except ValueError:
+            value = -1.0
+        if value is not None and not 0.0 <= value <= MOST_WEIGHT:
+            raise UsageError("the context tag '%s' wants a weight from 0 to 100, such as %s=1.5" % (piece.strip()[:60], tag[:40]))
+        given.append((tag, value))
+    known = [value for _, value in given if value is not None]
+    default = sum(known) / len(known) if known else DEFAULT_WEIGHT
+    return tuple((tag, default if value is None else value) for tag, value in given)
+
+
+def is_alone(said: str) -> bool:
+    """Tell whether `none` stands among given context tags: then those that are pinned or derived do not count."""
+    return any(piece.strip().lower() == NONE for piece in said.split(","))
+
+
+def pinned(settings: Config) -> Tuple[Tuple[str, float], ...]:
+    """Return what `context.tags` pins; none where it cannot be read (`dayleaf config set` refuses that)."""
+    try:
+        return weighted(",".join(map(str, settings["context.tags"])))
+    except UsageError:
+        return ()
+
+
+def branch_words(name: str) -> Tuple[str, ...]:
+    """Return the words of a branch's name that may say what it is about: `feature/JIRA-12-jwt-refresh` has jira-12, jwt and
+    refresh, `main` has none."""
+    found: Dict[str, None] = {}
+    for part in name.lower().replace("_", "-").replace(".", "-").split("/"):
+        pieces = part.split("-")
+        for i, piece in enumerate(pieces):
+            after = pieces[i + 1] if i + 1 < len(pieces) else ""
+            if piece.isalpha() and piece not in _PLAIN and after.isdigit():
+                found[piece + "-" + after] = None
+            elif len(piece) > 1 and piece not in _PLAIN and piece not in tokeniser.STOP and not _is_number(piece):
+                found[piece] = None
+    return tuple(found)[:BRANCH_WORDS]
+
+
+def _is_number(piece: str) -> bool:
+    """Tell whether a piece of a branch's name is a number, a version or a hash."""
+    digits = sum(map(str.isdigit, piece))
+    return piece.lstrip("v").isdigit() or (digits > 0 and len(piece) >= 7 and not piece.strip("0123456789abcdef"))
+
+
+def around(place: Place, settings: Config, derived: Mapping[str, str]) -> Tuple[Tag, ...]:
+    """Return the context tags of a place: the pinned ones, then those of its manifests and of its branch, each label once.
+
+    derived: tag -> manifest; neither it nor the branch counts where `context.derive` is off.
+    """
+    tags = []
+    if settings["context.derive"]:
+        tags = [Tag(name, DERIVED_WEIGHT, path) for name, path in derived.items()]
+        tags += [Tag(name, DERIVED_WEIGHT, BRANCH) for name in branch_words(layout.branch_of(place.git))]
+    return joined((), [*(Tag(name, weight, PINNED) for name, weight in pinned(settings)), *tags])
+
+
+def joined(given: Sequence[Tuple[str, float]], others: Sequence[Tag]) -> Tuple[Tag, ...]:
+    """Return the context tags of a query: those given with it, (tag, weight), then the others, each label once."""
+    found: Dict[str, Tag] = {}
+    for tag in (*[Tag(name, weight, GIVEN) for name, weight in given], *others):
+        found.setdefault(label(tag.name), tag)
+    return tuple(found.values())
+
+
+def to_json(tags: Sequence[Tag]) -> List[Dict[str, Any]]:
+    """Return context tags for --json."""
+    return [{"tag": tag.name, "weight": tag.weight, "from": tag.origin} for tag in tags]
+
+
+def path_of(place: Place) -> str:
+    """Return where the tags that a place's manifests gave are kept."""
+    return place.cache + "/" + place.scope + ".tags"
+
+
+def keep(place: Place, derived: Mapping[str, str]) -> None:
+    """Keep what manifests gave, where it is not kept already; raises OSError."""
+    rest = "".join("%s\t%s\n" % pair for pair in derived.items()).encode("utf-8", "surrogateescape")
+    files.update(path_of(place), b"1 %08x\n" % crc32(rest) + rest)
+
+
+def kept(place: Place) -> Dict[str, str]:
+    """Return tag -> manifest as it was kept; none where nothing is kept, or it is damaged or of another version."""
+    try:
+        head, _, rest = files.read(path_of(place), LIMIT).partition(b"\n")
+    except OSError:
+        return {}
+    if head != b"1 %08x" % crc32(rest):
+        return {}
+    rows = [line.partition("\t") for line in rest.decode("utf-8", "surrogateescape").split("\n") if line]
+    return {tag: path for tag, _, path in rows}

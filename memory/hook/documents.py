@@ -1,0 +1,364 @@
+"""What a record contributes to the index: its documents (sections of a long one, turns of a conversation), their text, topics
+and terms; and which files came, changed or went since the index was built."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from memory.core import files, frontmatter, records, tokeniser, walk
+from memory.core.layout import DATED, FOLDERS, is_allowed
+from memory.hook import delta, segment
+from memory.hook.indexview import UNWATCHED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, List, Sequence, Tuple
+
+    from memory.core.layout import Place
+    from memory.core.records import Record
+    from memory.core.walk import Found
+    from memory.hook.indexview import Index
+
+SECTION_CHARS = 6000  # a longer body is indexed section by section
+SECTION_LEAST = 400  # a shorter section joins the one before it
+TURN = "## "  # what a line that begins a turn of a conversation begins with
+TURN_CHARS = 120  # of a turn's heading: its time and request
+MOST_TURNS = 4000  # of one conversation: what stands behind them joins the last
+HEAD_WEIGHT = 3  # title, section, tags and topics count this often, the body once
+MOST_TOPICS = 3
+MOST_LINKS = 500  # of a record that are found from their other end
+TITLE_TOPICS = 3  # of a learning that names none
+LOOKED, LEAST_LOOKED = 4 << 20, 1 << 11  # bytes in which a prompt's words are sought without an index; of one file at least
+MOST_LISTED = 1024  # files of one changed directory whose times are compared on the blocking path; of more, the names
+
+
+def sections(body: str, kind: str = "") -> List[Tuple[str, str]]:
+    """Cut a long body at its headings into (heading path, text); a short one, or one without headings, stays whole.
+
+    A heading path reads `Setup > Docker`.  `#` inside a fenced code block is no heading.  kind: of the record; a conversation
+    is cut into its turns, whatever their size.
+    """
+    told = turns(body) if kind == "conversation" else []
+    if told and told[-1][0]:
+        return [part for heading, text in told for part in _parts(heading, text)]
+    if len(body) <= SECTION_CHARS:
+        return [("", body)]
+    found: List[Tuple[str, str]] = []
+    path: List[str] = []
+    lines: List[str] = []
+
+    def close() -> None:
+        block = "".join(lines)
+        if found and len(block) < SECTION_LEAST:
+            found[-1] = (found[-1][0], found[-1][1] + block)
+        elif block.strip():
+            found.append((" > ".join(p for p in path if p), block))
+        lines.clear()
+
+    for line, code in tokeniser.coded(body.splitlines(keepends=True)):
+        level, title = (0, "") if code else tokeniser.heading(line)
+        if level:
+            close()
+            path[level - 1:] = [""] * (level - 1 - len(path)) + [title[:80]]
+        lines.append(line)
+    close()
+    return found or [("", body)]
+
+
+def turns(body: str) -> List[Tuple[str, str]]:
+    """Cut a conversation into (heading, text) of each turn; what stands before the first one, if anything, has no heading.
+
+    A turn begins at a heading with its time, `## 14:03 …` or `## 2026-01-24 09:10 …`, outside of fenced code.
+    """
+    found: List[Tuple[str, str]] = []
+    lines: List[str] = []
+    heading = ""
+
+    def close() -> None:
+        text = "".join(lines)
+        if len(found) >= MOST_TURNS:
+            found[-1] = (found[-1][0], found[-1][1] + text)
+        elif heading or text.strip():
+            found.append((heading, text))
+        lines.clear()
+
+    for line, code in tokeniser.coded(body.split("\n")):
+        if not code and _begins(line):
+            close()
+            heading = " ".join(line[len(TURN):].split())[:TURN_CHARS]
+        lines.append(line + "\n")
+    lines[-1] = lines[-1][:-1]
+    close()
+    return found
+
+
+def turn_number(found: Sequence[Tuple[str, str]], ordinal: int) -> int:
+    """Return which turn of a conversation one of its sections is part of, from 1; 0 for what stands before the first."""
+    return sum(1 for _, text in found[:ordinal + 1] if _begins(text))
+
+
+def _begins(line: str) -> bool:
+    """Tell whether a line is the heading of a turn."""
+    if not line.startswith(TURN):
+        return False
+    said = line[len(TURN):len(TURN) + 16]
+    if said[4:5] == said[7:8] == "-" and said[10:11] == " ":
+        said = said[11:]
+    return said[2:3] == ":" and len(said) >= 5 and (said[:2] + said[3:5]).isdigit()
+
+
+def _parts(heading: str, text: str) -> List[Tuple[str, str]]:
+    """Cut a very long turn at its blank lines, code apart, into sections that all bear its heading."""
+    found: List[Tuple[str, str]] = []
+    lines: List[str] = []
+    size = 0
+    for line, code in tokeniser.coded(text.splitlines(keepends=True)) if len(text) > SECTION_CHARS else ():
+        if not code and not line.strip() and size > SECTION_CHARS // 2:
+            found.append((heading, "".join(lines)))
+            lines, size = [], 0
+        lines.append(line)
+        size += len(line)
+    return [*found, (heading, "".join(lines))] if found else [(heading, text)]
+
+
+def topic_names(record: Record) -> Tuple[str, ...]:
+    """Return the topics of a record, most telling first: those written in it; of a learning without any, the first telling
+    words of its title, or of its file's name where it has no title of its own."""
+    written = written_topics(record)
+    if written or record.kind != "learning":
+        return written
+    title = record.title if record.meta.get("title") else record.name.rpartition("/")[2][:-3].replace("-", " ")
+    words = [word.strip("-./_").lower() for word in tokeniser.split(_without_marks(title))]
+    return tuple(dict.fromkeys(word for word in words if len(word) > 1 and not word.isdigit() and word not in tokeniser.STOP
+                               and tokeniser.stem(word) not in tokeniser.COMMON))[:TITLE_TOPICS]
+
+
+def _without_marks(said: str) -> str:
+    """Return a text without the marks that stand for secrets, `[redacted:token#1a2b]`: their words are no topic."""
+    first, *pieces = said.split("[redacted:")
+    return first + "".join(piece.partition("]")[2] for piece in pieces)
+
+
+def written_topics(record: Record) -> Tuple[str, ...]:
+    """Return the topics and then the tags that stand in a record, in the form that all are compared in."""
+    found: Dict[str, None] = {}
+    for name in (*record.topics, *record.tags):
+        name = "-".join(name.lower().split())[:40]
+        if name:
+            found[name] = None
+    return tuple(found)[:MOST_TOPICS]
+
+
+def head(record: Record, section: str) -> str:
+    """Return what counts more than a document's body: title, section, tags and topics.
+
+    The heading of a turn is its request cut short, a time before it: it counts once, as the body's first line (measured on 115
+    real sessions: 158 questions, 4 to 5 more found among the first five).
+    """
+    return " ".join((record.title, "" if record.kind == "conversation" else section, *record.tags, *record.topics))
+
+
+def indexed_text(record: Record, section: str, body: str) -> str:
+    """Return the text that is tokenised for one document, its head repeated by HEAD_WEIGHT."""
+    return (head(record, section) + " ") * HEAD_WEIGHT + beside(record) + "\n" + body
+
+
+def beside(record: Record) -> str:
+    """Return what counts as a record's text without standing in its body: its files, its rationale."""
+    return " ".join(value if isinstance(value, str) else " ".join(map(str, value))
+                    for value in (record.meta.get("files"), record.meta.get("rationale")) if value)
+
+
+def documents(record: Record, mtime_ns: int, size: int) -> List[Tuple[segment.Doc, str]]:
+    """Return (document, text to tokenise) for each section of a record."""
+    flags = segment.flags_of(record.kind, record.tier, record.source, record.accepted, record.pinned, record.active)
+    created = max(0, min(int(record.created), 0xFFFFFFFF))
+    checksum = bytes.fromhex(record.checksum[:16])
+    tokens, topics = tokeniser.count_tokens(record.body), topic_names(record)
+    return [(segment.Doc(record.name, record.id, section, flags, created, tokens, size, mtime_ns, checksum, topics, i),
+             indexed_text(record, section, body))
+            for i, (section, body) in enumerate(sections(record.body, record.kind))]
+
+
+def link_key(said: str) -> str:
+    """Return the form in which a link's target is compared with the names of records: lower case, single blanks."""
+    return " ".join(said.lower().split())
+
+
+def called(id: str, name: str, title: str) -> Tuple[str, ...]:
+    """Return what a link may call a record, as keys: its id, its file's name without `.md`, its title."""
+    file = name[name.rfind("/") + 1:-3]
+    said = (id, title) if file == id else (id, file, title)
+    return tuple(dict.fromkeys(map(link_key, said)))
+
+
+def aimed(target: str) -> Tuple[str, ...]:
+    """Return the keys that a link's target may mean: itself, and where it looks like a path its file's name without `.md`."""
+    key = link_key(target)
+    if "/" not in key and key[-3:] != ".md":
+        return (key,)
+    file = key.rpartition("/")[2]
+    return key, file[:-3] if file.endswith(".md") else file
+
+
+def name_terms(keys: Iterable[str]) -> List[str]:
+    """Return the terms of the index under which the records that are called so stand."""
+    return ["\x03%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
+
+
+def link_terms(keys: Iterable[str]) -> List[str]:
+    """Return the terms of the index under which the records that link so stand."""
+    return ["\x02%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
+
+
+def session_term(session: str) -> str:
+    """Return the term of the index under which the checkpoints and the conversation of a session stand."""
+    return "\x04%x" % crc32(session.encode("utf-8", "replace"))
+
+
+def keys(record: Record) -> List[str]:
+    """Return the terms of a record beside those of its text: what it is called, what it links to, whose session it tells of."""
+    found = name_terms(called(record.id, record.name, record.title))
+    session = record.meta.get("session")
+    if record.kind in DATED and isinstance(session, str) and session:
+        found.append(session_term(session))
+    if record.links:
+        found += link_terms(dict.fromkeys(key for link in record.links[:MOST_LINKS] for key in aimed(link[1])))
+    return found
+
+
+def is_pushable(record: Record) -> bool:
+    """Tell whether a prompt may get this record unasked: an accepted learning."""
+    return record.kind == "learning" and record.accepted
+
+
+def frequencies(content: str) -> Tuple[Dict[str, int], int]:
+    """Return (how often each term occurs, how many terms occur) in a text."""
+    counts: Dict[str, int] = {}
+    found = tokeniser.tokens(content)
+    for term in found:
+        counts[term] = counts.get(term, 0) + 1
+    return counts, len(found)
+
+
+# ---- what the files say that the index has not read yet: loaded where something changed
+
+def frame(found: Index, name: str) -> bytes:
+    """Read one file and return the delta frame that says how it is now."""
+    try:
+        fd = found.place.open(name)
+    except OSError:
+        return delta.encode(name, found.segment, ())
+    try:
+        stat = files.posix.fstat(fd)
+        data = files.read_fd(fd, 1 << 20)
+    finally:
+        files.posix.close(fd)
+    if frontmatter.undecodable(data):
+        return delta.encode(name, found.segment, ())
+    record = records.skim(name, data, stat.st_mtime)
+    if not is_allowed(record.kind, record.tier):
+        return delta.encode(name, found.segment, ())
+    changes = []
+    for doc, content in documents(record, stat.st_mtime_ns, stat.st_size):
+        counts, length = frequencies(content)
+        if not doc.ordinal:
+            counts.update(dict.fromkeys(keys(record), 1))
+        changes.append((doc, counts, length))
+    return delta.encode(name, found.segment, changes)
+
+
+def likely(place: Place, listed: Sequence[Found], most: int, prompt: str) -> Tuple[Sequence[Found], int]:
+    """Choose at most `most` files to be ranked: half of them hold a prompt's rarest words, the others come first.
+
+    listed: files in the order of preference.  Returns (the chosen in that order, how many were not looked at).
+    """
+    words = {term[:-1] if term[-1:] == "i" and len(term) > 3 else term for term, _ in tokeniser.terms(prompt)}  # retri: retry
+    sought = [word.encode("utf-8", "replace") for word in words]
+    if len(listed) <= most or not sought:
+        return listed[:most], max(0, len(listed) - most)
+    left = LOOKED
+    held: List[Sequence[bytes]] = []
+    for name, _, _, size in listed:
+        if left <= 0:
+            break
+        try:
+            fd = place.open(name)
+        except OSError:
+            held.append(())
+            continue
+        try:
+            data = files.read_fd(fd, min(size, left)).lower()
+        finally:
+            files.posix.close(fd)
+        left -= max(len(data), LEAST_LOOKED)
+        held.append([word for word in sought if word in data])
+    counts: Dict[bytes, int] = {}
+    for found in held:
+        for word in found:
+            counts[word] = counts.get(word, 0) + 1
+    worth = sorted((-sum(1 / counts[word] for word in found), at) for at, found in enumerate(held) if found)
+    chosen = {at for _, at in worth[:most // 2]}
+    chosen.update([at for at in range(len(listed)) if at not in chosen][:most - len(chosen)])
+    return [listed[at] for at in sorted(chosen)], len(listed) - max(len(held), most)
+
+
+def new_folders(tier: str, watch: Dict[str, Any]) -> List[str]:
+    """Return the kinds' folders of a tier that were not there when the index was built."""
+    watched = {row[0] for row in watch.get("folders", [])}
+    return [name for name in (tier + "/" + folder for folder in FOLDERS.values())
+            if name not in watched and not name.endswith(UNWATCHED[1:])]
+
+
+def folder_changes(found: Index, folder: str, path: str, known: Dict[str, segment.Doc],
+                   most: int = MOST_LISTED) -> List[str]:
+    """Compare the files of one directory with the index: names that came, changed or went.
+
+    most: files whose times are compared; of more, the names alone.
+    """
+    assert found.segment is not None
+    try:
+        listed = [e for e in files.posix.scandir(path) if e.name[0] != "."]
+    except OSError:
+        listed = []
+    entries = [e for e in listed if e.name.endswith(".md")]
+    many = len(entries) > most
+    indexed = found.segment.under(folder)
+    names = []
+    folders = {name[:name.find("/", len(folder) + 1)] for name in indexed}
+    for entry in listed:
+        start = folder + "/" + entry.name
+        if start not in folders and entry.is_dir(follow_symlinks=False):  # a day's folder that came since the build
+            names += _new_folder(found, start, entry.path, 2)
+    for entry in entries:
+        name = folder + "/" + entry.name
+        before = indexed.pop(name, None)
+        if name in known or (many and before is not None):
+            continue
+        try:
+            st = entry.stat()
+        except OSError:  # a link to nothing or in a circle
+            st = None
+        if st is None or st.st_mode & walk.TYPE != walk.REGULAR:
+            if before is not None and found.delta.names.get(name) != -1:
+                names.append(name)
+        elif before != (st.st_mtime_ns, st.st_size) or found.delta.names.get(name) == -1:
+            names.append(name)
+    gone = [name for name in indexed if "/" not in name[len(folder) + 1:] and name not in found.delta.names]
+    return names + gone
+
+
+def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
+    """Return the files of a folder that the segment does not know, and of those in it, without what the delta has."""
+    try:
+        listed = sorted((e.name, e.path, e.is_dir(follow_symlinks=False)) for e in files.posix.scandir(path)
+                        if e.name[0] != "." and (e.is_symlink() or e.is_file() or e.is_dir()))
+    except OSError:
+        return []
+    names = []
+    for name, below, is_dir in listed:
+        if is_dir and depth < 8:
+            names += _new_folder(found, folder + "/" + name, below, depth + 1)
+        elif name.endswith(".md") and found.delta.names.get(folder + "/" + name, -1) < 0:
+            names.append(folder + "/" + name)
+    return names

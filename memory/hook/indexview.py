@@ -1,0 +1,303 @@
+"""The index as its readers see it: segment and delta together, opened without a lock, checked for freshness in layers.
+
+Layers (spec: a hand edit takes effect on the very next prompt).  1. What is shown is re-read from its file at that moment.
+2. The watched directories' mtimes are compared inline, so an added, deleted or renamed file and every save by rename is
+seen at once.  3. So are the files edited most recently (all of them in a small store).  4. dayleaf's own writers append to
+the delta.  5. A detached scan after the answer finds the rest (builder.freshen).  What layers 2 and 3 find is read and
+searched in memory, never written here.
+"""
+
+from __future__ import annotations
+
+from memory.core import IndexFault, fastjson, files
+from memory.hook import delta, segment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, Optional, Tuple
+
+    from memory.core.layout import Place
+
+    Reader = Callable[[str, str, Any], bytes]
+
+DAMAGED = "dayleaf_damaged"  # key of a hook's event: its detached refresh has to build anew
+SCAN_EVERY = 5.0  # seconds between detached scans of all files
+MARKS_LIMIT = 1 << 20  # bytes of the file of marks
+UNWATCHED = "p/conversations"  # the folder that a hook does not look into
+MOST_INLINE = 32  # changed files that are read on the blocking path; beyond it the detached refresh has to
+
+
+def segment_path(place: Place) -> str:
+    """Return where the segment of a place is."""
+    return place.cache + "/" + place.scope + ".seg"
+
+
+def delta_path(place: Place, generation: str) -> str:
+    """Return where the delta log of a generation is."""
+    return place.cache + "/" + place.scope + "-" + generation + ".log"
+
+
+def scan_path(place: Place) -> str:
+    """Return the file whose mtime says when all files were last compared with the index."""
+    return place.cache + "/" + place.scope + ".scan"
+
+
+def marks_path(place: Place) -> str:
+    """Return the file that says which records are stale (project/stalemarks.py)."""
+    return place.cache + "/" + place.scope + ".stale"
+
+
+def marks(place: Place) -> Dict[str, List[List[str]]]:
+    """Return the marks of a place by the start of a record's checksum; {} where there are none, or they cannot be read."""
+    try:
+        row = fastjson.parse(files.read(marks_path(place), MARKS_LIMIT))
+        found = row["records"] if row["v"] == 1 else {}
+        return found if isinstance(found, dict) else {}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+
+
+def causes(found: Dict[str, List[List[str]]], checksum: str) -> List[List[str]]:
+    """Return the causes of a record's mark: [reason, path, stamp, name] each.  found: what `marks` returned."""
+    rows = found.get(checksum[:16])
+    return [row for row in rows if isinstance(row, list) and len(row) == 4 and all(isinstance(part, str) for part in row)] \
+        if isinstance(rows, list) else []
+
+
+def stamp(path: str) -> str:
+    """Return mtime in ns and size of a file, "" where there is none."""
+    try:
+        found = files.posix.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return "%d %d" % (found.st_mtime_ns, found.st_size)
+
+
+class Index:
+    """Segment and delta of one place.  unread: how many files it knows nothing of, where it was made of some of them."""
+
+    __slots__ = ("_entries", "_lists", "_marks", "delta", "place", "segment", "stale", "unread")
+
+    def __init__(self, place: Place, base: Optional[segment.Segment], log: delta.Delta):
+        self.place, self.segment, self.delta = place, base, log
+        self.stale, self.unread = False, 0
+        self._entries: Dict[str, Any] = {}
+        self._lists: Dict[Any, Any] = {}
+        self._marks: Optional[Dict[str, List[List[str]]]] = None
+
+    @property
+    def documents(self) -> int:
+        base = self.segment.docs if self.segment else 0
+        return max(1, base + len(self.delta.docs) - len(self.delta.gone))
+
+    @property
+    def learnings(self) -> int:
+        return (self.segment.learnings if self.segment else 0) + self.delta.learnings
+
+    @property
+    def learning_tokens(self) -> int:
+        return (self.segment.learning_tokens if self.segment else 0) + self.delta.tokens
+
+    @property
+    def records(self) -> int:
+        return (self.segment.records if self.segment else 0) + self.delta.records
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether there is any rule to choose from, approved or not."""
+        return bool(self.lists("watch").get("rules")) or any(doc.kind == "rule" for doc in self.delta.docs)
+
+    def mark(self, record: Any) -> str:
+        """Say why a record is stale, as the worker found it; "" where it did not, or where the cause is another by now."""
+        if self._marks is None:
+            self._marks = marks(self.place)
+        for row in causes(self._marks, record.checksum) if self._marks else ():
+            if not row[1] or stamp(self.place.root + "/" + row[1]) == row[2]:
+                return str(row[0])
+        return ""
+
+    def entry(self, term: str) -> Optional[Tuple[int, int, int, int]]:
+        """Return the segment's directory entry of a term (remembered: query and threshold both ask)."""
+        if term not in self._entries:
+            self._entries[term] = self.segment.lookup(term) if self.segment else None
+        found: Optional[Tuple[int, int, int, int]] = self._entries[term]
+        return found
+
+    def df(self, term: str) -> int:
+        """Return how many documents hold a term, those included that a newer version has replaced."""
+        entry = self.entry(term)
+        return (entry[1] if entry else 0) + len(self.delta.search(term))
+
+    def doc(self, number: int) -> segment.Doc:
+        """Return a document by its number: the segment's first, then the delta's."""
+        base = self.segment.docs if self.segment else 0
+        if self.segment is not None and number < base:
+            return self.segment.doc(number)
+        if not 0 <= number - base < len(self.delta.docs):
+            raise IndexFault("a document that is not there; `dayleaf index build` makes a new index")
+        return self.delta.docs[number - base]
+
+    def postings(self, term: str, push: bool) -> Tuple[Any, bytes]:
+        """Return (document numbers, impacts) of a term in the segment, read once: search and explanation both ask.
+
+        push: only the documents a prompt may get.
+        """
+        key = (term, push)
+        if key not in self._lists:
+            entry = self.entry(term)
+            assert entry is not None and self.segment is not None
+            self._lists[key] = self.segment.postings(entry[0], entry[1], entry[2] if push else entry[1])
+        found: Tuple[Any, bytes] = self._lists[key]
+        return found
+
+    def lists(self, which: str) -> Dict[str, Any]:
+        """Return the segment's lists, parsed once; none where there is no segment."""
+        if which not in self._lists:
+            self._lists[which] = self.segment.lists(which) if self.segment else {}
+        found: Dict[str, Any] = self._lists[which]
+        return found
+
+    def by_id(self, id: str) -> Optional[segment.Doc]:
+        """Return the first document of a record by its id."""
+        for doc in self.delta.docs:
+            if doc.id == id:
+                return doc
+        number = self.segment.by_id(id) if self.segment else segment.ABSENT
+        return None if number == segment.ABSENT or number in self.delta.gone else self.doc(number)
+
+    def holding(self, term: str) -> List[int]:
+        """Return the numbers of the documents that hold a term now, ascending: for names and links, of which there are few."""
+        found: List[int] = []
+        entry = self.entry(term)
+        if entry is not None and self.segment is not None:
+            found += [n for n in self.segment.postings(entry[0], entry[1], entry[1])[0] if n not in self.delta.gone]
+        base = self.segment.docs if self.segment else 0
+        return found + [base + place for place, _ in self.delta.search(term)]
+
+    def listed(self, which: str) -> List[segment.Doc]:
+        """Return the documents of a list of the brief (`learnings`, `checkpoints`, `plans`, `rules`), newest first.
+
+        The delta's changes are applied: what is gone is out, what came is in.
+        """
+        kind = which[:-1]
+        numbers = self.lists("watch" if which == "rules" else "brief").get(which, [])
+        found = [self.doc(n) for n in numbers if n not in self.delta.gone]
+        found += [d for d in self.delta.docs if d.ordinal == 0 and d.kind == kind
+                  and (kind != "learning" or d.flags & segment.ACCEPTED) and (kind != "plan" or d.flags & segment.ACTIVE)]
+        found.sort(key=lambda d: (-d.created, d.name))
+        return found
+
+    def close(self) -> None:
+        """Close the segment's file."""
+        if self.segment is not None:
+            self.segment.close()
+
+
+def open_index(place: Place, watch: bool = True) -> Index:
+    """Open the index of a place; raises IndexFault where there is none, it is damaged, or it is another's.
+
+    watch: as a hook does, compare the watched directories and files now, and read what changed (layers 2 and 3); what changed in
+    conversations is left out then: they are long, change at each turn, and no start or prompt gets one.
+    """
+    base = segment.Segment(segment_path(place))
+    try:
+        if base.scope.decode("ascii", "replace") != place.scope:
+            raise IndexFault("an index of another place; `dayleaf index build` makes a new one")
+        data = _log(place, base.generation)
+        data = delta.without(data, UNWATCHED.encode()) if watch else data
+        found = Index(place, base, delta.Delta(data))
+        if watch:
+            frames = changed_frames(found)
+            if frames:
+                found.stale = True
+                found.delta = delta.Delta(data + b"".join(frames))
+        return found
+    except BaseException:
+        base.close()
+        raise
+
+
+def _log(place: Place, generation: str) -> bytes:
+    try:
+        return files.read(delta_path(place, generation), 64 << 20)
+    except OSError:
+        return b""
+
+
+def changed_frames(found: Index) -> List[bytes]:
+    """Return delta frames for the watched files that differ from the index, at most MOST_INLINE."""
+    try:
+        names = watched_changes(found)
+    except (ValueError, TypeError, IndexError, AttributeError):  # lists that a flipped bit gave another shape
+        raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
+    if not names:
+        return []
+    from memory.hook import documents
+
+    found.stale = True
+    return [documents.frame(found, name) for name in names[:MOST_INLINE]]
+
+
+def watched_changes(found: Index, most: int = 0) -> List[str]:
+    """Return the names of watched files that were added, changed or deleted since they were indexed.
+
+    most: files of a changed folder whose times are compared, 0 for what a prompt can wait for.
+    """
+    assert found.segment is not None
+    watch = found.lists("watch")
+    place, names = found.place, []
+    known = {doc.name: doc for doc in found.delta.docs if doc.ordinal == 0}
+    stat = files.posix.stat
+    tiers = dict(place.tiers())
+    folders = dict(watch.get("folders", []))
+    # A folder that is younger than the segment is watched by the stamp that the scan which found it left in the log.
+    folders.update((name, 0) for name in found.delta.folders if name not in folders)
+    for folder, mtime_ns in folders.items():
+        path = tiers.get(folder[:1], "") + folder[1:]
+        try:
+            now_ns = stat(path).st_mtime_ns
+        except OSError:
+            now_ns = 0
+        if now_ns != found.delta.folders.get(folder, mtime_ns) and place.holds(folder):
+            from memory.hook import documents
+
+            for changed in documents.new_folders(folder, watch) if len(folder) == 1 else (folder,):
+                names += documents.folder_changes(found, changed, tiers.get(folder[:1], "") + changed[1:], known,
+                                                  most or documents.MOST_LISTED)
+    for name, mtime_ns, size in watch.get("files", []):
+        if name in found.delta.names:
+            continue
+        try:
+            st = stat(tiers[name[0]] + name[1:])
+            same = st.st_mtime_ns == mtime_ns and st.st_size == size
+        except (OSError, KeyError):
+            same = False
+        if not same:
+            names.append(name)
+    for name, doc in known.items():
+        try:
+            st = stat(tiers[name[0]] + name[1:])
+            if st.st_mtime_ns != doc.mtime_ns or st.st_size != doc.size:
+                names.append(name)
+        except (OSError, KeyError):
+            names.append(name)
+    return list(dict.fromkeys(names))
+
+
+def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) -> Index:
+    """Make an index in memory of at most `most` files: what readers use while there is none on disk.
+
+    Learnings come first, and the newest; where a prompt is given, half of the files are those that hold its words.  talks:
+    conversations too.
+    """
+    from memory.core import walk
+    from memory.core.layout import FOLDERS
+    from memory.hook import documents
+
+    found = Index(place, None, delta.Delta(b""))
+    listed, _ = walk.walk(place, [kind for kind, folder in FOLDERS.items() if talks or not UNWATCHED.endswith("/" + folder)])
+    listed.sort(key=lambda f: (not f[0][2:].startswith(("learnings/", "rules/", "plans/")), -f[2], f[0]))
+    chosen, found.unread = documents.likely(place, listed, most, prompt)
+    found.delta = delta.Delta(b"".join(documents.frame(found, f[0]) for f in chosen))
+    found.stale = True
+    return found

@@ -1,0 +1,385 @@
+"""The loader: which learnings a prompt gets unasked, and the search for them; strategies.py says what else is given, and when.
+
+A prompt gets a learning only where its relevance reaches `load.relevance`:
+
+    strength  = sum over matched terms of damping * weight * idf / ln(1 + N) * impact / 115
+    coverage  = sum over matched terms of damping * weight * idf, over the same sum of all terms of the prompt
+    relevance = strength * coverage
+
+A term which one record of N holds counts about 1 at 10 and at 10,000 records, and twice that in a title.  Coverage tells a
+prompt about the learning from one about something else that shares two of its words; a word that no record holds counts
+against all of them.  Words that say what to do and not what about (`fix`, `add`, `run`, `test` …) are damped; one weak word
+alone never pushes anything, and beside the most relevant learning only those come that are nearly as relevant.  A record that
+misled (ledger.py) stands below all others and says so; where there are more than fit, it is the first to stay away.
+evals/README.md has the measurements.
+
+The search, which recall shares, is BM25 over the segment and the delta, exact where it is cheap and bounded where it is not.
+Score of a document: sum over the query's terms of weight * idf * impact / 115, with idf = ln(1 + (N - df + 0.5) / (df + 0.5))
+(Robertson and Sparck Jones, as Lucene writes it).  Terms are read from the rarest on; reading stops when no unseen document
+can still enter the best `limit`, and the long lists are then searched by bisection for the found candidates alone (MaxScore).
+"""
+
+from __future__ import annotations
+
+from _bisect import bisect_left
+from math import log
+
+from memory.core import files, tokeniser
+from memory.hook import strategies
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, FrozenSet, List, Sequence, Set, Tuple
+
+    from memory.core.config import Config
+    from memory.core.layout import Place
+    from memory.hook.indexview import Index
+    from memory.hook.strategies import Strategy
+
+DAMPING = 0.35
+WEAK = 0.15  # strength of a term that counts as a match
+TELLING = 0.28  # weight * idf / ln(1 + N) of a term that may bring a learning: half of 12 hold it, a third of 40, 150 of 1,000
+STRONG = 1.3  # strength that one term alone must bring
+EXACT = 1.25  # times the threshold: what a learning outside the category's topics must bring
+CANDIDATES = 24  # records that are looked at, whatever their sections
+UNKNOWN = 0.75  # how much a word that no record holds counts against all
+PIECE = 200  # characters of a prompt that are matched as one
+NEARLY = 0.8  # share of the best learning's relevance that the others must have
+
+CAP = 12000  # postings one query may score; 1-2 ms.  At 100,000 records the exact top 3 are in the capped top 5 for 97.5 %
+WORTH = 512  # postings of a list that is read without asking whether it can still matter
+REFINED = 400  # candidates that the long lists are searched for, where no more are asked for
+
+# Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its words is among them.
+# `load.routes` adds to them, or puts others in their place.
+CATEGORIES: Dict[str, FrozenSet[str]] = {
+    "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
+    "build": frozenset("build compil bundl docker ci pipelin releas packag depend instal version deploi lint".split()),
+    "auth": frozenset("auth authent login token jwt oauth session permiss secur password cooki".split()),
+    "data": frozenset("databas db sql postgr sqlite migrat schema queri index orm cach redi".split()),
+    "interface": frozenset("ui css react view compon layout render button form style frontend page".split()),
+    "network": frozenset("http api request endpoint socket proxi timeout retri rest grpc webhook server".split()),
+    "performance": frozenset("slow fast perform memori leak latenc profil benchmark optim".split()),
+    "design": frozenset("design architectur plan decid choic structur refactor interfac modul".split()),
+}
+MODES = {"plan": "design"}  # a permission mode that speaks for a category
+
+
+class Pick:
+    """A learning chosen for a prompt: its document's number, relevance and the reason in words that hold no prompt text."""
+
+    __slots__ = ("number", "reason", "relevance")
+
+    def __init__(self, number: int, relevance: float, reason: str):
+        self.number, self.relevance, self.reason = number, relevance, reason
+
+
+class Choice:
+    """What the loader decided: strategy, picks best first, how many candidates it scored, the category if one was used, and
+    the ids that misled."""
+
+    __slots__ = ("candidates", "category", "misled", "picks", "strategy")
+
+    def __init__(self, strategy: Strategy, picks: List[Pick], candidates: int, category: str = "",
+                 misled: FrozenSet[str] = frozenset()):
+        self.strategy, self.picks, self.candidates, self.category = strategy, picks, candidates, category
+        self.misled = misled
+
+
+def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]) -> Choice:
+    """Choose the learnings for a prompt.
+
+    mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most `load.top` picks.
+    """
+    strategy = strategies.suited(index.learnings, index.learning_tokens, config)
+    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
+    table = categories(config["load.routes"])
+    category = category_of(stems, mode, table) if strategy.routed else ""
+    member = _Membership(category, table.get(category, frozenset()) | stems)
+    best: Dict[str, Pick] = {}
+    candidates = 0
+    for piece in pieces(prompt):
+        picks, scored = _matching(index, damped(tokeniser.terms(piece)), config, member, shown)
+        candidates += scored
+        for pick in picks:
+            id = index.doc(pick.number).id
+            if id not in best or pick.relevance > best[id].relevance:
+                best[id] = pick
+    below = misled(index.place) if best else frozenset()
+    order = [pick for _, pick in sorted(best.items(), key=lambda row: (row[0] in below, -row[1].relevance, row[1].number))]
+    least = NEARLY * order[0].relevance if order else 0.0
+    picks = [pick for pick in order[:config["load.top"]] if pick.relevance >= least]
+    return Choice(strategy, picks, candidates, category, below)
+
+
+def misled(place: Place) -> FrozenSet[str]:
+    """Return the ids of a place's records whose failures outweigh their successes, as the ledgers were folded last."""
+    found: Set[str] = set()
+    for path in place.misled():
+        try:
+            found.update(files.read(path).decode("ascii", "replace").split())
+        except OSError:
+            continue
+    return frozenset(found)
+
+
+def pieces(prompt: str) -> List[str]:
+    """Cut a prompt into the texts that are matched one by one: a long one into its first line, its last line, and all of it.
+
+    What people paste stands below or above what they say, and would take its share of every coverage.
+    """
+    whole = prompt.strip()
+    if len(whole) <= PIECE:
+        return [whole]
+    first, last = whole.partition("\n")[0], whole.rpartition("\n")[2]
+    if len(first) > PIECE:
+        first = first[:PIECE].rpartition(" ")[0]
+    if len(last) > PIECE:
+        last = last[-PIECE:].partition(" ")[2]
+    return list(dict.fromkeys((first, last, whole)))
+
+
+def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, member: _Membership,
+              shown: Set[str]) -> Tuple[List[Pick], int]:
+    """Return (learnings that match terms, how many documents were scored)."""
+    norm, wanted = log(1.0 + index.documents), CANDIDATES + len(shown)
+    while True:
+        found = search(index, terms, wanted, push=True, least=config["load.relevance"] * norm, telling=TELLING * norm)
+        picks, records = _picked(index, found, terms, config, member, shown)
+        # The sections of one long learning, shown or not, may fill all places: then the search goes on behind them.
+        if len(found) < wanted or wanted >= index.documents or len(picks) >= config["load.top"] or records >= CANDIDATES:
+            return picks, len(found)
+        wanted *= 4
+
+
+def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tuple[str, float]], config: Config,
+            member: _Membership, shown: Set[str]) -> Tuple[List[Pick], int]:
+    """Return (picks among candidates that are given strongest first, how many records that were not shown were looked at)."""
+    floor, norm, worth = config["load.relevance"], log(1.0 + index.documents), worths(index, terms)
+    picks: List[Pick] = []
+    seen: Set[str] = set(shown)
+    looked: Set[str] = set()
+    for score, number in found:
+        if score < floor * norm:  # relevance is never above strength
+            break
+        doc = index.doc(number)
+        if doc.id in seen:
+            continue
+        looked.add(doc.id)
+        parts, relevance = matched(index, terms, number, worth)
+        reason, outside = "%d of %d terms" % (len(parts), len(terms)), ""
+        if member.category:
+            outside = "" if any(map(member.__getitem__, doc.topics)) else member.category
+            reason += (", exact outside " if outside else ", topic of ") + member.category
+        if not refusal(relevance, parts, floor, outside):
+            seen.add(doc.id)
+            picks.append(Pick(number, relevance, reason))
+    return picks, len(looked)
+
+
+def matched(index: Index, terms: Sequence[Tuple[str, float]], number: int,
+            worth: Dict[str, float]) -> Tuple[List[Tuple[str, float]], float]:
+    """Return (each matched term's share of a document's strength, the document's relevance); `worth` comes from `worths`."""
+    norm = log(1.0 + index.documents)
+    parts = [(term, value / norm) for term, value in shares(index, terms, number)]
+    coverage = sum(worth[term] for term, _ in parts) / (sum(worth.values()) or 1.0)
+    return parts, sum(part for _, part in parts) * coverage
+
+
+def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
+    """Return each term's weight * idf, of one that no record holds UNKNOWN of it: what coverage adds up."""
+    found: Dict[str, float] = {}
+    for term, weight in terms:
+        df = index.df(term)
+        found[term] = weight * idf(index.documents, df) * (1.0 if df else UNKNOWN)
+    return found
+
+
+def refusal(relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str) -> str:
+    """Say why a learning is not pushed, or "".
+
+    parts: what each matched term adds.  floor: `load.relevance`.  outside: the prompt's category, where no topic of the
+    learning belongs to it, else ""; a learning that shares an identifier with the prompt is in every category.
+    """
+    if relevance < floor:
+        return "below %.2f" % floor
+    strengths = [part for _, part in parts]
+    if sum(part > WEAK for part in strengths) < 2 and max(strengths, default=0.0) < STRONG:
+        return "one term alone"
+    if outside and relevance < floor * EXACT and not any(map(is_exact, (term for term, _ in parts))):
+        return "outside %s, below %.2f" % (outside, floor * EXACT)
+    return ""
+
+
+def is_exact(term: str) -> bool:
+    """Tell whether a term is a whole identifier, path or file (`verify_token`, `src/jwt.py`): naming it is no coincidence."""
+    return "_" in term or "/" in term or "." in term
+
+
+def is_inside(category: str, prompt: str, topics: Sequence[str], routes: Sequence[str]) -> bool:
+    """Tell whether one of a learning's topics belongs to a category or is named by the prompt.  routes: see `categories`."""
+    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
+    return any(map(_Membership(category, categories(routes).get(category, frozenset()) | stems).__getitem__, topics))
+
+
+def categories(routes: Sequence[str]) -> Dict[str, FrozenSet[str]]:
+    """Return the routing table: CATEGORIES, and what `load.routes` says.
+
+    routes: `category: word word …`, which takes the place of a category's words, or drops it where no word follows.
+    """
+    if not routes:
+        return CATEGORIES
+    found = dict(CATEGORIES)
+    for route in routes:
+        name, _, words = str(route).partition(":")
+        found[name.strip().lower()] = frozenset(term for term, _ in tokeniser.terms(words))
+    return {name: words for name, words in found.items() if name and words}
+
+
+def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
+    """Lower the weight of the words that every prompt holds, and of small numbers: `4` is a part of `utf4` as of `ipv4`."""
+    return [(term, weight * DAMPING if term in tokeniser.COMMON or (len(term) < 3 and term.isdigit()) else weight)
+            for term, weight in terms]
+
+
+def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str]]) -> str:
+    """Return the category of a prompt: the one whose words it holds most of, else that of the permission mode, else ""."""
+    counts = sorted((-len(stems & words), name) for name, words in table.items())
+    if not counts or counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
+        return MODES.get(mode, "")
+    return counts[0][1]
+
+
+class _Membership(dict[str, bool]):
+    """Topic -> whether it belongs to a category or is named by the prompt; only candidates' topics are ever asked."""
+
+    def __init__(self, category: str, words: FrozenSet[str]):
+        super().__init__()
+        self.category, self.words = category, words
+
+    def __missing__(self, topic: str) -> bool:
+        self[topic] = found = topic == self.category or any(t in self.words for t, _ in tokeniser.terms(topic))
+        return found
+
+
+# ---- the search
+
+def idf(documents: int, df: int) -> float:
+    """Return the inverse document frequency of a term that `df` of `documents` hold.
+
+    `df` may count documents that a newer version has replaced, so it is taken to be `documents` at the most.
+    """
+    df = min(df, documents)
+    return log(1.0 + (documents - df + 0.5) / (df + 0.5))
+
+
+def search(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push: bool = False,
+           cap: int = CAP, least: float = 0.0,
+           telling: float = 0.0) -> List[Tuple[float, int]]:
+    """Return the best documents as (score, number), best first, ties by number.
+
+    terms: (term, weight) as tokeniser.terms gives them.  limit: how many.  push: only what a prompt may get unasked.
+    cap: postings to score at the most.  least: the score below which a document is of no use.  telling: weight * idf
+    that one of a document's terms must have; other terms only add to what those found, so common words cost next to nothing.
+    """
+    best = _segment(index, terms, limit + len(index.delta.gone), push, cap, least, telling) if index.segment else {}
+    gone = index.delta.gone
+    if gone:
+        best = {number: score for number, score in best.items() if number not in gone}
+    if index.delta.docs:
+        base = index.segment.docs if index.segment else 0
+        documents = index.documents
+        found = [(weight * idf(documents, index.df(term)) / 115.0, hits)
+                 for term, weight in terms for hits in (index.delta.search(term),) if hits]
+        told = {place for value, hits in found if value * 115.0 >= telling for place, _ in hits}
+        for value, hits in found:
+            for place, impact in hits:
+                if place in told and (not push or index.delta.pushable[place]):
+                    best[base + place] = best.get(base + place, 0.0) + value * impact
+    floor = max(least, sorted(best.values())[-limit]) if len(best) > limit else least
+    ranked = sorted([(-score, number) for number, score in best.items() if score >= floor])[:limit]
+    return [(-score, number) for score, number in ranked]
+
+
+def shares(index: Index, terms: Sequence[Tuple[str, float]], number: int) -> List[Tuple[str, float]]:
+    """Return (term, its share of the score) for each query term that one document holds."""
+    found = []
+    segment = index.segment
+    base = segment.docs if segment else 0
+    documents = index.documents
+    for term, weight in terms:
+        impact = 0
+        if segment is not None and number < base:
+            entry = index.entry(term)
+            if entry:
+                ids, impacts = index.postings(term, number < segment.pushable)
+                at = bisect_left(ids, number)
+                impact = impacts[at] if at < len(ids) and ids[at] == number else 0
+        else:
+            impact = dict(index.delta.search(term)).get(number - base, 0)
+        if impact:
+            found.append((term, weight * idf(documents, index.df(term)) * impact / 115.0))
+    return found
+
+
+def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push: bool, cap: int,
+             least: float, telling: float) -> Dict[int, float]:
+    """Score the segment's documents; returns at least the best `limit` by number (approximately, beyond `cap`)."""
+    segment = index.segment
+    assert segment is not None
+    found = []
+    for term, weight in terms:
+        entry = index.entry(term)
+        if entry:
+            offset, df, pushable, most = entry
+            length = pushable if push else df
+            if length:
+                # Over all documents: one record in the segment and twelve in the log are thirteen.
+                value = weight * idf(index.documents, index.df(term)) / 115.0
+                found.append((length, value * most, value, term, offset, df))
+    found.sort(key=lambda item: (item[2] * 115.0 < telling, item[0], item[4]))
+    rest = [0.0] * (len(found) + 1)
+    for i in range(len(found) - 1, -1, -1):
+        rest[i] = rest[i + 1] + found[i][1]
+    scores: Dict[int, float] = {}
+    get = scores.get
+    used, cut, threshold = 0, len(found), 0.0
+    for i, (length, _, value, term, offset, df) in enumerate(found):
+        if rest[i] < least or value * 115.0 < telling:
+            cut = i
+            break
+        # The threshold costs a sort of all scores: it is only asked where a list is long enough to be worth skipping.
+        if length > WORTH and len(scores) >= limit:
+            threshold = sorted(scores.values())[-limit]
+            if threshold >= rest[i] or used + length > cap:
+                cut = i
+                break
+        if length > 1024 and used + length > cap:
+            ids, impacts = segment.postings(offset, df, df, champions=True)
+            if push:
+                keep = bisect_left(ids, segment.pushable)
+                ids, impacts = ids[:keep], impacts[:keep]
+        else:
+            ids, impacts = index.postings(term, push)
+        for number, impact in zip(ids, impacts):
+            scores[number] = get(number, 0.0) + value * impact
+        used += len(ids)
+    if cut == len(found):
+        return scores
+    return _refine(index, [(item[2], item[3]) for item in found[cut:]], push, scores,
+                   max(threshold, least) - rest[cut], max(limit, REFINED))
+
+
+def _refine(index: Index, rest: Sequence[Tuple[float, str]], push: bool, scores: Dict[int, float],
+            least: float, most: int) -> Dict[int, float]:
+    """Add what the long lists, as (value, term), hold for the candidates that can still win, at most `most` of them."""
+    order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
+    kept = {number: -score for score, number in order}
+    for value, term in rest:
+        ids, impacts = index.postings(term, push)
+        length = len(ids)
+        for number in kept:
+            at = bisect_left(ids, number)
+            if at < length and ids[at] == number:
+                kept[number] += value * impacts[at]
+    return kept

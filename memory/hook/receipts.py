@@ -1,0 +1,100 @@
+"""Receipts: what was put before the model, when and on what ground; ids and short hashes, never text.
+
+Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a line.
+
+    v 1, t ISO instant, event start | prompt | off | on | lost
+    start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
+    prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none);
+            where there are any: unfit (ids that were picked and found no room), stale (the index was behind the files),
+            unread (how many files were not looked at, for want of an index)
+    lost:   tag and chosen of a block that did not reach the model (arrival.py); its records count as not shown
+    both:   strategy, candidates (how many were scored), chosen [[id, score, reason]], chars and tokens of the block (UTF-16
+            units; older receipts have no tokens), ms, saved (tokens that loading every learning would have cost beyond this)
+
+The file is the session's state too: what stands in it was shown, until a start by clear or compact, where the host drops
+its context.
+"""
+
+from __future__ import annotations
+
+from memory.core import fastjson, files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, List, Set
+
+LIMIT = 4 << 20
+RESETS = ("clear", "compact", "fork")
+
+
+class Session:
+    """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief."""
+
+    __slots__ = ("brief", "off", "prompts", "shown")
+
+    def __init__(self) -> None:
+        self.shown: Set[str] = set()
+        self.off = False
+        self.prompts = 0
+        self.brief = ""
+
+
+def session(path: str) -> Session:
+    """Read the state of a session from its receipts; none is a new session."""
+    state = Session()
+    try:
+        data = files.read(path, LIMIT)
+    except OSError:
+        return state
+    for line in data.split(b"\n"):
+        if b'"event":"prompt"' in line and b'"chosen":[[' not in line:
+            state.prompts += 1
+            continue
+        try:
+            row = fastjson.parse(line) if line else {}
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            _apply(state, row)
+    return state
+
+
+def _apply(state: Session, row: Dict[str, Any]) -> None:
+    event = row.get("event")
+    if event == "start":
+        if row.get("source") in RESETS:
+            state.shown.clear()
+            state.prompts = 0
+        state.brief = str(row.get("brief") or state.brief)
+    elif event == "prompt":
+        state.prompts += 1
+    elif event in ("off", "on"):
+        state.off = event == "off"
+    ids = [item[0] for item in chosen(row) if isinstance(item[0], str)]
+    if event == "lost":
+        state.shown.difference_update(ids)
+        state.brief = "" if row.get("tag") == state.brief else state.brief
+    else:
+        state.shown.update(ids)
+
+
+def tag_of(row: Dict[str, Any]) -> str:
+    """Return the tag of the block that a receipt is of, "" where it put none before the model."""
+    tag = row.get({"start": "brief", "prompt": "tag"}.get(str(row.get("event")), ""))
+    return tag if isinstance(tag, str) and row.get("chars") else ""
+
+
+def chosen(row: Dict[str, Any]) -> List[List[Any]]:
+    """Return a receipt's chosen records as [id, score, reason]; malformed entries are left out."""
+    found = row.get("chosen")
+    return [item for item in found if isinstance(item, list) and item] if isinstance(found, list) else []
+
+
+def write(path: str, row: Dict[str, Any]) -> None:
+    """Append one receipt; raises OSError."""
+    files.append(path, (fastjson.dump(row) + "\n").encode("ascii"))
+
+
+def read(path: str) -> List[Dict[str, Any]]:
+    """Return every readable receipt of a file, oldest first."""
+    return fastjson.rows(files.read(path, LIMIT))

@@ -1,0 +1,320 @@
+"""The index on disk, part one: an immutable segment, read by position and never loaded whole.
+
+Format `DLSEG004`, little-endian:
+
+    header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is left out of every checksum
+    buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket crc32(term) mod nbuckets
+    directory per bucket: u16 count, then "\\n" + term for each term, "\\n", then count entries of ENTRY: position of its first
+              posting (u32, then u8), u32 documents (df), u32 how many of them are pushable, u8 greatest impact.
+              A term of one document has no postings: the u32 is the document's number and the u8 its impact
+    ids       u32 document numbers of all postings: of each term its documents, ascending; where df > 1024 the 1,024
+              documents of the greatest impact (its champions) stand before its first posting, ascending too
+    impacts   u8 of each posting, in the same order
+    rows      one ROW of 44 bytes a document
+    strings   UTF-8 of each document: name, id, section, topics joined by 0x1f, one after the other
+    lists     JSON: {"watch": {...}, "brief": {...}}, two objects one after the other, see assembly.py
+
+The generation is the first 8 hex digits of the SHA-256 of all that stands behind the header.
+
+A document is a record, a section of a long one or a turn of a conversation; sections of a record are neighbours.  Documents
+are ordered by (not pushable, name, section), so that those a prompt may get (accepted learnings) are a prefix of every posting
+list.  An impact is BM25's term frequency part, quantised: 115 * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)), with
+k1 = 1.2 and b = 0.75 and tf weighted by field; the inverse document frequency is applied at query time.  The record's id
+stands in the directory too, as the term "\\x01" + id; so do, of a record's first document, what it is called by and what it
+links to, as "\\x03" and "\\x02" + the CRC-32 in hex of the name in the form of documents.link_key: whoever looks one up reads the
+file and compares, since two names may share a CRC.
+"""
+
+from __future__ import annotations
+
+from _struct import Struct
+from _struct import error as StructError  # type: ignore[attr-defined]
+from zlib import crc32
+
+from memory.core import IndexFault, files
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, Optional, Tuple
+
+MAGIC = b"DLSEG004"
+# magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings, learning tokens, all tokens,
+# mean length, built, crc32 of the rest of the header, offsets of buckets, directory, ids, impacts, rows, strings, lists
+HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ")
+HEADER_SIZE = 144  # HEADER and padding
+BUILT_AT = 72
+ENTRY = Struct("<IBIIB")
+CHAMPIONS = 1024
+ABSENT = 0xFFFFFFFF
+K1, B, SCALE = 1.2, 0.75, 115.0
+
+# strings offset, lengths of name, id and section, flags, created, tokens of the record, size, mtime in ns,
+# first 8 bytes of the SHA-256 of the file, length of the topics, ordinal of the section
+ROW = Struct("<IHHHHIIIq8sHH")
+TIMES = -(1 << 63), (1 << 63) - 1  # ns that a ROW can hold; a file's own time may lie before 1970 or after 2262
+KINDS = ("rule", "learning", "plan", "resource", "checkpoint", "conversation")
+TIERS = ("p", "s", "g")
+SOURCES = ("human", "agent", "auto")
+ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
+
+
+def flags_of(kind: str, tier: str, source: str, accepted: bool, pinned: bool, active: bool) -> int:
+    """Pack a record's small facts into 16 bits: kind, tier, source, then ACCEPTED, PINNED, ACTIVE (of a plan)."""
+    return (KINDS.index(kind) | TIERS.index(tier) << 3 | SOURCES.index(source) << 5
+            | (ACCEPTED if accepted else 0) | (PINNED if pinned else 0) | (ACTIVE if active else 0))
+
+
+def impact(tf: float, length: float, mean: float) -> int:
+    """Quantise a term's weight in a document to 1..253 (see the module's text for the formula)."""
+    return max(1, min(253, int(tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * length / mean)) * SCALE)))
+
+
+class Doc:
+    """A document of the index: what ranking and filters need; its text is in the file alone."""
+
+    __slots__ = ("checksum", "created", "flags", "id", "mtime_ns", "name", "ordinal", "section", "size", "tokens", "topics")
+
+    def __init__(self, name: str, id: str, section: str, flags: int, created: int, tokens: int, size: int, mtime_ns: int,
+                 checksum: bytes, topics: Tuple[str, ...], ordinal: int):
+        self.name, self.id, self.section, self.flags, self.created = name, id, section, flags, created
+        self.tokens, self.size, self.mtime_ns, self.checksum = tokens, size, mtime_ns, checksum
+        self.topics, self.ordinal = topics, ordinal
+
+    @property
+    def kind(self) -> str:
+        return KINDS[self.flags & 7]
+
+    @property
+    def tier(self) -> str:
+        return TIERS[self.flags >> 3 & 3]
+
+    @property
+    def source(self) -> str:
+        return SOURCES[self.flags >> 5 & 3]
+
+
+class Segment:
+    """An open segment.  Every method raises IndexFault where the file does not hold what its header promises."""
+
+    __slots__ = ("_at", "_buckets", "_size", "_source", "built", "docs", "fd", "generation", "learning_tokens", "learnings",
+                 "mean", "pushable", "records", "scope", "terms", "tokens")
+
+    def __init__(self, path: str, data: bytes | None = None):
+        """Open the segment at a path, or one held in memory (`data`) where none could be written."""
+        self.fd = -1
+        if data is not None:
+            self._size = len(data)
+            self._source: Callable[[int, int], bytes] = lambda size, offset: data[offset:offset + size]
+        else:
+            try:
+                self.fd = fd = files.open_read(path, follow=False)
+            except OSError as error:
+                raise IndexFault("%s: %s; `dayleaf index build` makes it" % (path, error.strerror)) from None
+            self._size = files.posix.fstat(fd).st_size
+            self._source = lambda size, offset: files.read_at(fd, size, offset)
+        try:
+            self._open()
+        except IndexFault:
+            self.close()
+            raise
+
+    def _read(self, size: int, offset: int) -> bytes:
+        if size < 0 or offset < 0 or offset + size > self._size:
+            raise IndexFault("a damaged index names bytes beyond its end; `dayleaf index build` makes a new one")
+        return self._source(size, offset)
+
+    def _open(self) -> None:
+        head = self._read(min(HEADER_SIZE, self._size), 0)
+        if len(head) != HEADER_SIZE or head[:8] != MAGIC:
+            raise IndexFault("not a segment of this version; `dayleaf index build` makes a new one")
+        (_, generation, self.scope, tokeniser, self.docs, self.pushable, self.terms, self._buckets, self.records,
+         self.learnings, self.learning_tokens, self.tokens, self.mean, self.built, check, *at) = HEADER.unpack_from(head)
+        self._at: Tuple[int, ...] = tuple(at)
+        from memory.core.tokeniser import VERSION
+
+        if check != header_check(head) or tokeniser != VERSION:
+            raise IndexFault("a segment of another tokeniser, or damaged; `dayleaf index build` makes a new one")
+        if self._size != self._at[6] + self._lists_size():
+            raise IndexFault("a truncated segment; `dayleaf index build` makes a new one")
+        self.generation = generation.decode("ascii", "replace")
+
+    def _lists_size(self) -> int:
+        sizes = self._read(8, self._at[6])
+        if len(sizes) < 8:
+            raise IndexFault("a truncated segment; `dayleaf index build` makes a new one")
+        watch, brief = PAIR.unpack(sizes)
+        return int(8 + watch + brief)
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.fd >= 0:
+            files.posix.close(self.fd)
+            self.fd = -1
+
+    def is_intact(self) -> bool:
+        """Tell whether every byte behind the header is the one that was written: 1 s a GB, off the blocking path."""
+        body = self._read(self._size - HEADER_SIZE, HEADER_SIZE)
+        return bool(files.sha256(body)[:8] == self.generation)
+
+    def lookup(self, term: str) -> Optional[Tuple[int, int, int, int]]:
+        """Return (offset, df, pushable, greatest impact) of a term, or None where no document holds it."""
+        word = term.encode("utf-8", "replace")
+        try:
+            bucket = crc32(word) & (self._buckets - 1)
+            start, end = PAIR.unpack(self._read(8, self._at[0] + 4 * bucket))
+            block = self._read(end - start, self._at[1] + start)
+            count = block[0] | block[1] << 8 if block else 0
+            table = len(block) - ENTRY.size * count
+            found = block.find(b"\n" + word + b"\n", 2, table)
+            if found < 0:
+                return None
+            low, high, df, pushable, most = ENTRY.unpack_from(block, table + ENTRY.size * block.count(b"\n", 2, found))
+            return high << 32 | low, df, pushable, most
+        except (StructError, IndexError):
+            raise IndexFault("a damaged term directory; `dayleaf index build` makes a new one") from None
+
+    def postings(self, offset: int, df: int, most: int, champions: bool = False) -> Tuple[Any, bytes]:
+        """Return (document numbers as a memoryview of u32, impacts) of a term.
+
+        most: read only this many, from the first document on (they ascend).  champions: the 1,024 of the greatest impact
+        instead, for terms of more documents than that.
+        """
+        if df == 1:
+            one = _ONE.pack(offset & ABSENT)
+            return memoryview(one)[:4 * most].cast("I"), bytes((offset >> 32,))[:most]
+        if champions:
+            offset, most = offset - CHAMPIONS, CHAMPIONS
+        ids = self._read(4 * most, self._at[2] + 4 * offset)
+        impacts = self._read(most, self._at[3] + offset)
+        if len(ids) != 4 * most or len(impacts) != most:
+            raise IndexFault("truncated postings; `dayleaf index build` makes a new one")
+        return memoryview(ids).cast("I"), impacts
+
+    def doc(self, number: int) -> Doc:
+        """Return one document."""
+        if not 0 <= number < self.docs:
+            raise IndexFault("postings name a document that is not there; `dayleaf index build` makes a new one")
+        row = self._read(ROW.size, self._at[4] + ROW.size * number)
+        try:
+            return unpack(row, lambda offset, size: self._read(size, self._at[5] + offset))
+        except (StructError, ValueError, IndexError):
+            raise IndexFault("a damaged document row; `dayleaf index build` makes a new one") from None
+
+    def name(self, number: int) -> bytes:
+        """Return the name of one document, encoded: cheaper than the whole document."""
+        row = self._read(6, self._at[4] + ROW.size * number)
+        return self._read(row[4] | row[5] << 8, self._at[5] + int.from_bytes(row[:4], "little"))
+
+    def _bound(self, key: bytes, low: int, high: int) -> int:
+        """Return the first document from `low` to `high` whose name is not below `key`."""
+        while low < high:
+            middle = (low + high) >> 1
+            if self.name(middle) < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def find(self, name: str) -> Tuple[int, int]:
+        """Return (first document, how many) of a record by its name; (ABSENT, 0) where it is not indexed."""
+        key = name.encode("utf-8", "surrogateescape")
+        for low, high in ((0, self.pushable), (self.pushable, self.docs)):
+            first = self._bound(key, low, high)
+            count = 0
+            while first + count < high and self.name(first + count) == key:
+                count += 1
+            if count:
+                return first, count
+        return ABSENT, 0
+
+    def count(self, folder: str) -> int:
+        """Return how many documents stand below a folder."""
+        key = folder.encode("utf-8", "surrogateescape")
+        return sum(self._bound(key + b"0", low, high) - self._bound(key + b"/", low, high)
+                   for low, high in ((0, self.pushable), (self.pushable, self.docs)))
+
+    def under(self, folder: str) -> Dict[str, Tuple[int, int]]:
+        """Return name -> (mtime in ns, size) of the records whose name starts with a folder: rows are read in one piece."""
+        key = folder.encode("utf-8", "surrogateescape")
+        found = {}
+        for low, high in ((0, self.pushable), (self.pushable, self.docs)):
+            first, end = self._bound(key + b"/", low, high), self._bound(key + b"0", low, high)
+            if first == end:
+                continue
+            rows = self._read(ROW.size * (end - first), self._at[4] + ROW.size * first)
+            start = ROW.unpack_from(rows)[0]
+            last = ROW.unpack_from(rows, len(rows) - ROW.size)
+            text = self._read(last[0] + last[1] - start, self._at[5] + start)
+            for offset, n_name, _, _, _, _, _, size, mtime_ns, *_ in ROW.iter_unpack(rows):
+                found[text[offset - start:offset - start + n_name].decode("utf-8", "surrogateescape")] = (mtime_ns, size)
+        return found
+
+    def by_id(self, id: str) -> int:
+        """Return the first document of a record by its id, or ABSENT."""
+        entry = self.lookup("\x01" + id)
+        return int(self.postings(entry[0], entry[1], 1)[0][0]) if entry else ABSENT
+
+    def vocabulary(self, start: str) -> List[str]:
+        """Return the terms that start with some letters, by one pass over the directory, off the blocking path.
+
+        The pass does not tell terms from the entries between them, so a rare one is noise: `lookup` decides.
+        """
+        import re
+
+        directory = self._read(self._at[2] - self._at[1], self._at[1])
+        found = re.findall(rb"(?<=\n)" + re.escape(start.encode("utf-8")) + rb"[^\n]{0,80}(?=\n)", directory)
+        return [term.decode("utf-8", "replace") for term in found]
+
+    def rows(self) -> bytes:
+        """Return every row at once, for whole-index passes off the blocking path."""
+        return self._read(ROW.size * self.docs, self._at[4])
+
+    def strings(self) -> bytes:
+        """Return every string at once, for whole-index passes off the blocking path."""
+        return self._read(self._at[6] - self._at[5], self._at[5])
+
+    def lists(self, which: str) -> Dict[str, Any]:
+        """Return the lists `watch` (freshness) or `brief` (session start, topics, rules)."""
+        from memory.core import fastjson
+
+        watch, brief = PAIR.unpack(self._read(8, self._at[6]))
+        start, size = (0, watch) if which == "watch" else (watch, brief)
+        try:
+            found = fastjson.parse(self._read(size, self._at[6] + 8 + start))
+        except ValueError:
+            raise IndexFault("damaged lists; `dayleaf index build` makes a new one") from None
+        if not isinstance(found, dict):
+            raise IndexFault("damaged lists; `dayleaf index build` makes a new one")
+        return found
+
+
+PAIR, _ONE = Struct("<II"), Struct("<I")
+
+
+def header_check(head: bytes) -> int:
+    """Return the CRC of a header without its time stamp and without the CRC itself."""
+    return crc32(head[:BUILT_AT] + head[BUILT_AT + 12:HEADER_SIZE])
+
+
+def unpack(row: bytes, strings: Callable[[int, int], bytes]) -> Doc:
+    """Read one ROW; `strings(offset, size)` returns bytes of the string area."""
+    (offset, n_name, n_id, n_section, flags, created, tokens, size, mtime_ns, checksum, n_topics, ordinal) = \
+        ROW.unpack_from(row)
+    text = strings(offset, n_name + n_id + n_section + n_topics)
+    section = n_name + n_id
+    topics = text[section + n_section:].decode("utf-8", "replace")
+    return Doc(text[:n_name].decode("utf-8", "surrogateescape"), text[n_name:section].decode("utf-8", "replace"),
+               text[section:section + n_section].decode("utf-8", "replace"), flags, created, tokens, size, mtime_ns,
+               checksum, tuple(topics.split("\x1f")) if topics else (), ordinal)
+
+
+def pack(doc: Doc, offset: int) -> Tuple[bytes, bytes]:
+    """Return (ROW, its strings) of a document whose strings start at `offset`."""
+    name = doc.name.encode("utf-8", "surrogateescape")[:65535]
+    id_ = doc.id.encode("utf-8", "replace")[:1000]
+    section = doc.section.encode("utf-8", "replace")[:1000]
+    topics = "\x1f".join(doc.topics).encode("utf-8", "replace")[:1000]
+    mtime_ns = max(TIMES[0], min(doc.mtime_ns, TIMES[1]))
+    row = ROW.pack(offset, len(name), len(id_), len(section), doc.flags, doc.created, min(doc.tokens, ABSENT),
+                   min(doc.size, ABSENT), mtime_ns, doc.checksum, len(topics), min(doc.ordinal, 65535))
+    return row, name + id_ + section + topics

@@ -1,0 +1,315 @@
+"""Assembling a segment from the files of a place, as they are.
+
+Lists in the segment, as JSON, so that the blocking path need not scan rows:
+
+    watch  (conversations apart) folders [[name, mtime in ns]]: the tiers' roots, the kinds' folders that exist, the
+           FOLDERS_WATCHED others changed last; files [[name, mtime in ns, size]]: every file up to ALL_WATCHED records, else the
+           HOT ones edited last;
+           rules: document numbers, newest first, the shared tier's last; ruled: by what a context must hold for these,
+           {words: {term: numbers}, phrases: [[terms, numbers]], labels: {label of a tag: numbers}, links: {target: numbers}}
+    brief  learnings, checkpoints, plans: document numbers, newest first; topics [[name, learnings, records]]
+
+Documents get their numbers as they are read: first, by name, those that a prompt may get, then, by name, all others.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from zlib import crc32
+
+from memory.core import fastjson, files, frontmatter, records, tokeniser
+from memory.core.layout import Place, is_allowed
+from memory.core.walk import walk
+from memory.hook import contexttags, documents, indexview, segment
+from memory.index.postings import Inverted, Inverter, Loop, Vectorised, little
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.records import Record
+    from memory.core.walk import Found
+
+VECTORISED_FROM = 2000  # files, or VECTORISED_BYTES of them; below, importing NumPy costs more than it saves (5-8 bare starts)
+VECTORISED_BYTES = 4 << 20
+ALL_WATCHED, HOT, FOLDERS_WATCHED = 256, 64, 64
+MOST_RULES = 1024  # that a hook may choose from
+_PER_BUCKET = 8  # terms of a directory's bucket, at the most on average
+Progress = Optional[Callable[[int, int], None]]
+
+
+class Row(NamedTuple):
+    """The first document of a record: what the lists are made of."""
+
+    number: int
+    flags: int
+    created: int
+    tokens: int
+    topics: Tuple[str, ...]
+    name: str
+    tags: Tuple[str, ...] = ()
+    targets: Tuple[str, ...] = ()
+
+
+class _Reading:
+    """The documents read so far: their packed rows and strings, what the lists need, and the names that gave nothing."""
+
+    def __init__(self, inverter: Inverter):
+        self.inverter = inverter
+        self.rows: List[Row] = []
+        self.table, self.strings = bytearray(), bytearray()
+        self.ids: List[List[bytes]] = []
+        self.documents = self.pushable = 0
+        self.skipped: List[str] = []
+
+    def record(self, found: Found) -> Optional[Record]:
+        """Read a file; None, and its name among the skipped, where it cannot be read."""
+        name, path, mtime_ns, size = found
+        try:
+            data = slurp(path, size)
+            if frontmatter.undecodable(data):
+                raise OSError(22, "not UTF-8 text", path)
+        except OSError:
+            self.skipped.append(name)
+            return None
+        record = records.skim(name, data, mtime_ns / 1e9)
+        if not is_allowed(record.kind, record.tier):
+            self.skipped.append(name)
+            return None
+        return record
+
+    def add(self, record: Record, found: Found) -> None:
+        """Take a record as the next documents."""
+        for doc, content in documents.documents(record, found[2], found[3]):
+            self.inverter.add(content)
+            row, strings = segment.pack(doc, len(self.strings))
+            self.table += row
+            self.strings += strings
+            if not doc.ordinal:
+                row_of = Row(self.documents, doc.flags, doc.created, doc.tokens, doc.topics, doc.name)
+                if record.kind == "rule":
+                    row_of = row_of._replace(tags=record.tags, targets=tuple(link.target for link in record.links))
+                self.rows.append(row_of)
+                self.ids.append([b"\x01" + doc.id.encode("utf-8", "replace").replace(b"\n", b" "),
+                                 *(key.encode("ascii") for key in documents.keys(record))])
+            self.documents += 1
+
+
+def assemble(place: Place, now: float, progress: Progress = None,
+             vectorised: Optional[bool] = None,
+             folders: Optional[List[Tuple[str, int]]] = None) -> Tuple[bytes, int, Tuple[str, ...]]:
+    """Return (a segment's bytes, number of records, names of files that could not be read) for the files as they are.
+
+    now: the time stamp to write.  progress(done, of): called now and then.  vectorised: force one of the two inverters; both
+    give the same bytes.  folders: takes the name and mtime in ns of every folder.
+    """
+    import gc
+
+    found, seen = walk(place)
+    if folders is not None:
+        folders += seen
+    enabled = gc.isenabled()
+    gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
+    try:
+        watch = _watch(found, seen)
+        reading = _read_all(found, vectorised, progress)
+        del found  # 40 MB of names at 100,000, before the arrays come that are larger still
+        return _written(place, now, reading, watch), len(reading.rows), tuple(reading.skipped)
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _inverter(found: Sequence[Found], vectorised: Optional[bool]) -> Inverter:
+    if vectorised is None:
+        vectorised = len(found) >= VECTORISED_FROM or sum(size for _, _, _, size in found) >= VECTORISED_BYTES
+    if vectorised:
+        try:
+            return Vectorised()
+        except ImportError:
+            pass
+    return Loop()
+
+
+def _key(found: Found) -> bytes:
+    return found[0].encode("utf-8", "surrogateescape")
+
+
+def _read_all(found: Sequence[Found], vectorised: Optional[bool], progress: Progress) -> _Reading:
+    """Read all files, those that a prompt may get first.
+
+    Only a file in `learnings` is taken for one of these; where another turns out to be one (its frontmatter says so, or it
+    changed meanwhile), all is read again with it among the first.
+    """
+    misfiled: set[str] = set()
+    while True:
+        reading = _Reading(_inverter(found, vectorised))
+        more = _read_once(reading, found, misfiled, progress)
+        if not more:
+            return reading
+        misfiled |= more
+
+
+def _read_once(reading: _Reading, found: Sequence[Found], misfiled: set[str], progress: Progress) -> set[str]:
+    likely = sorted((f for f in found if f[0][2:].startswith("learnings/") or f[0] in misfiled), key=_key)
+    rest = [f for f in found if not (f[0][2:].startswith("learnings/") or f[0] in misfiled)]
+    done = 0
+    for file in likely:
+        record = reading.record(file)
+        if record is not None and documents.is_pushable(record):
+            reading.add(record, file)
+            done += 1
+            if progress and done % 500 == 0:
+                progress(done, len(found))
+        elif record is not None:
+            rest.append(file)
+    reading.pushable = reading.documents
+    late: set[str] = set()
+    for file in sorted(rest, key=_key):
+        record = reading.record(file)
+        if record is not None and documents.is_pushable(record):
+            late.add(file[0])
+        elif record is not None:
+            reading.add(record, file)
+        done += 1
+        if progress and done % 500 == 0:
+            progress(done, len(found))
+    return late - misfiled
+
+
+def slurp(path: str, size: int) -> bytes:
+    """Read a file of a known size (at most 1 MiB of it): open, read, close and nothing else, 16 us."""
+    fd = files.posix.open(path, files._READ)
+    try:
+        want = min(size, (1 << 20) - 1) + 1
+        data = files.posix.read(fd, want)
+        return data if len(data) != want or want > 1 << 20 - 1 else data + files.read_fd(fd, (1 << 20) - want)
+    finally:
+        files.posix.close(fd)
+
+
+def _written(place: Place, now: float, reading: _Reading, watched: Dict[str, Any]) -> bytes:
+    """Lay out a segment (format: segment.py)."""
+    lengths = reading.inverter.lengths()
+    mean = (sum(lengths) / len(lengths) if lengths else 0.0) or 1.0
+    inverted = reading.inverter.inverted(reading.pushable, mean)
+    terms, entries, extra = _with_ids(reading, inverted)
+    buckets, directory = _directory(terms, entries)
+    count = len(terms)
+    del terms, entries  # as large as what is written
+    rows = reading.rows
+    rules = _newest(rows, "rule", MOST_RULES)
+    watch = fastjson.dump({**watched, "rules": rules, "ruled": _ruled(rows, set(rules))}).encode("ascii")
+    brief = fastjson.dump(_brief(rows, reading.pushable)).encode("ascii")
+    lists = segment.PAIR.pack(len(watch), len(brief)) + watch + brief
+    sections = ((buckets,), (directory,), (inverted.ids, little(extra)), (inverted.impacts, b"\x01" * len(extra)),
+                (reading.table,), (reading.strings,), (lists,))
+    parts: List[bytes | bytearray] = [part for section in sections for part in section]
+    at, offset = [], segment.HEADER_SIZE
+    for section in sections:
+        at.append(offset)
+        offset += sum(map(len, section))
+    learnings = [row.tokens for row in rows if row.number < reading.pushable]
+    check = files.sha256(*parts)
+    fields = [segment.MAGIC, check[:8].encode("ascii"), place.scope.encode("ascii"), tokeniser.VERSION, reading.documents,
+              reading.pushable, count, len(buckets) // 4 - 1, len(rows), len(learnings), sum(learnings),
+              sum(row.tokens for row in rows), mean, now, 0, *at]
+    head = segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0")
+    fields[14] = segment.header_check(head)
+    return b"".join((segment.HEADER.pack(*fields).ljust(segment.HEADER_SIZE, b"\0"), *parts))
+
+
+def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes, Any]:
+    """Return (terms, their entries, more document numbers): the words', then the records' ids and keys as terms of impact 1."""
+    terms = [term.encode("utf-8", "replace") for term in inverted.terms]
+    entries, pack = [inverted.entries], segment.ENTRY.pack
+    holders: Dict[bytes, List[int]] = {}
+    for row, held in zip(reading.rows, reading.ids):
+        for id_ in held:
+            if id_ in holders:
+                holders[id_].append(row.number)
+            else:
+                holders[id_] = [row.number]
+    extra = array("I")
+    for id_, numbers in holders.items():
+        terms.append(id_)
+        if len(numbers) == 1:
+            entries.append(pack(numbers[0], 1, 1, numbers[0] < reading.pushable, 1))
+            continue
+        del numbers[segment.CHAMPIONS:]
+        place = len(inverted.impacts) + len(extra)
+        extra.extend(numbers)
+        push = sum(1 for number in numbers if number < reading.pushable)
+        entries.append(pack(place & 0xFFFFFFFF, place >> 32, len(numbers), push, 1))
+    return terms, b"".join(entries), extra
+
+
+def _directory(terms: Sequence[bytes], entries: bytes) -> Tuple[bytes, bytes]:
+    """Return (bucket offsets, directory) of terms with their packed entries, terms in the given order in each bucket."""
+    width, count = segment.ENTRY.size, 1
+    while count * _PER_BUCKET < len(terms):
+        count *= 2
+    buckets: List[List[int]] = [[] for _ in range(count)]
+    for number, place in enumerate(map(crc32, terms)):
+        buckets[place & (count - 1)].append(number)
+    offsets, parts, size = array("I", [0]), [], 0
+    for bucket in buckets:
+        if bucket:
+            block = b"".join((len(bucket).to_bytes(2, "little"), b"\n", b"\n".join([terms[n] for n in bucket]), b"\n",
+                              *[entries[width * n:width * n + width] for n in bucket]))
+            parts.append(block)
+            size += len(block)
+        offsets.append(size)
+    return little(offsets), b"".join(parts)
+
+
+def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[str, Any]:
+    found = [f for f in found if not f[0].startswith(indexview.UNWATCHED)]
+    folders = [f for f in folders if not f[0].startswith(indexview.UNWATCHED)]
+    own = [f for f in folders if f[0].count("/") < 2 and (f[1] or "/" not in f[0])]
+    others = sorted((f for f in folders if f[0].count("/") > 1), key=lambda f: (-f[1], f[0]))[:FOLDERS_WATCHED]
+    hot = sorted(found, key=lambda f: (-f[2], f[0]))[:HOT] if len(found) > ALL_WATCHED else found
+    return {"folders": [list(f) for f in own + others], "files": [[f[0], f[2], f[3]] for f in hot]}
+
+
+def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
+    return {"learnings": _newest(rows, "learning", 64, segment.ACCEPTED), "checkpoints": _newest(rows, "checkpoint", 16),
+            "plans": _newest(rows, "plan", 4, segment.ACTIVE), "topics": _topics(rows, pushable)}
+
+
+def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[int]:
+    number = segment.KINDS.index(kind)
+    # Of rules the user's own come first: no repository may crowd them out of the list.
+    chosen = sorted((kind == "rule" and row.name[:2] == "s/", -row.created, row.name, row.number)
+                    for row in rows if row.flags & 7 == number and row.flags & flag == flag)
+    return [n for _, _, _, n in chosen[:most]]
+
+
+def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
+    """Return by what a context must hold which of the rules may be in it, so that a hook reads the files of these alone."""
+    words: Dict[str, List[int]] = {}
+    phrases: Dict[Tuple[str, ...], List[int]] = {}
+    labels: Dict[str, List[int]] = {}
+    links: Dict[str, List[int]] = {}
+    for row in rows:
+        for tag in row.tags if row.number in rules else ():
+            needed = contexttags.needs(tag)
+            if len(needed) == 1:
+                words.setdefault(needed[0], []).append(row.number)
+            elif needed:
+                phrases.setdefault(needed, []).append(row.number)
+            labels.setdefault(contexttags.label(tag), []).append(row.number)
+        for target in row.targets if row.number in rules else ():
+            links.setdefault(target, []).append(row.number)
+    return {"words": words, "phrases": [[terms, numbers] for terms, numbers in phrases.items()], "labels": labels, "links": links}
+
+
+def _topics(rows: Sequence[Row], pushable: int) -> List[List[Any]]:
+    """Return [topic, learnings a prompt may get, records], most learnings first: at most 2,000."""
+    counts: Dict[str, List[int]] = {}
+    for row in rows:
+        for topic in row.topics:
+            both = counts.setdefault(topic, [0, 0])
+            both[0] += row.number < pushable
+            both[1] += 1
+    table = sorted((-both[0], -both[1], name) for name, both in counts.items())
+    return [[name, -a, -b] for a, b, name in table[:2000]]

@@ -1,0 +1,223 @@
+"""Providers of vectors: a local command reads JSON Lines {"id", "text"} on stdin and writes {"id", "vector"} on stdout.
+
+One process a call, with its own session, an empty temporary directory to stand in, an environment of a few harmless
+variables and the nesting guard, a deadline, and a cap on what it may print.  Texts go through stdin: argv is for all to see.
+Every answer is checked before a number of it counts; a provider that lies about one vector is believed in none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Protocol, Sequence, Tuple
+
+from memory.core import ProviderError, UsageError, boundary, files, layout
+from memory.store import process
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import NDArray
+
+    Vector = NDArray[float32]
+
+BUILTIN, BUILTIN_LABEL = "minilm", "all-MiniLM-L6-v2"
+LATIN, ALL = "latin", "all"
+LEAST_DIMS, MOST_DIMS = 8, 8192
+NUMBER_BYTES = 26  # of one number of a vector as JSON, its comma included
+SLACK = 1 << 16  # bytes of output beside the vectors
+NO_LIMIT = 10 ** 9  # seconds
+
+# What a provider gets to see.  A list of what may pass and not of what must not: nobody can name every secret.  A command
+# that needs more (a key, a proxy) is wrapped in a script that sets it.
+PASSED = frozenset("HOME USER LOGNAME LANG LANGUAGE TZ TMPDIR TEMP TMP SYSTEMROOT COMSPEC PATHEXT USERPROFILE APPDATA"
+                   " LOCALAPPDATA XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME OMP_NUM_THREADS OPENBLAS_NUM_THREADS"
+                   " MKL_NUM_THREADS LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES HF_HOME OLLAMA_HOST"
+                   " OLLAMA_MODELS".split())
+
+
+class Settings(Protocol):
+    """The settings read here: `embeddings.*`."""
+
+    def __getitem__(self, key: str) -> Any:
+        """Return the value of a key."""
+        ...
+
+
+@dataclass(frozen=True)
+class Provider:
+    """A command that turns texts into vectors.
+
+    command: a program, absolute or on PATH.  args: its arguments.  label: the name of its model; vectors of two labels never
+    meet.  timeout: seconds for one process.  scripts: `latin` where it knows no other writing, else `all`.
+    """
+
+    command: str
+    args: Tuple[str, ...]
+    label: str
+    timeout: float
+    scripts: str = ALL
+
+    @property
+    def digest(self) -> str:
+        """Sixteen hex digits that name the command and its arguments."""
+        return files.sha256("\0".join((self.command, *self.args)).encode("utf-8", "surrogateescape"))[:16]
+
+
+def from_settings(settings: Settings, override: str, env: Mapping[str, str]) -> Provider | None:
+    """Return the provider in force, or None where none is named.
+
+    settings: `embeddings.*`.  override: words of a command as a shell would read them, `minilm`, or "" for the settings'.
+    env: DAYLEAF_HOME, HOME.  Without `embeddings.modelLabel` the command's own words are the label, so that another model
+    behind the same program is another label.  Raises UsageError for what is no command.
+    """
+    command, args = str(settings["embeddings.provider.command"]), settings["embeddings.provider.args"]
+    label = str(settings["embeddings.modelLabel"])
+    if not all(isinstance(word, str) for word in args):
+        raise UsageError("embeddings.provider.args is no list of words; set it to the command's arguments")
+    if override:
+        try:
+            words = shlex.split(override)
+        except ValueError as error:
+            raise UsageError("'%s' is no command: %s; quote it as a shell wants it" % (override[:200], error)) from None
+        if words and words != [command]:
+            command, args, label = words[0], words[1:], ""
+    if not command:
+        return None
+    if any("\0" in word for word in (command, *args)):
+        raise UsageError("embeddings.provider holds a zero byte; set it to a command")
+    scripts = str(settings["embeddings.scripts"])
+    if scripts not in ("auto", LATIN, ALL):
+        raise UsageError("embeddings.scripts is '%s'; set it to auto, latin or all" % scripts[:60])
+    timeout = float(settings["embeddings.timeout"]) or NO_LIMIT
+    if command == BUILTIN:
+        return Provider(_python(env), ("-I", _script(), *args), label or " ".join((BUILTIN_LABEL, *args)), timeout,
+                        LATIN if scripts == "auto" else scripts)
+    return Provider(command, tuple(args), label or " ".join((os.path.basename(command), *args)), timeout,
+                    ALL if scripts == "auto" else scripts)
+
+
+def _python(env: Mapping[str, str]) -> str:
+    runtime = layout.home(dict(env)) + "/runtime/bin/python"
+    return runtime if files.exists(runtime) else sys.executable
+
+
+def _script() -> str:
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), BUILTIN + ".py")
+
+
+def embed(provider: Provider, texts: Sequence[Tuple[str, str]], env: Mapping[str, str],
+          deadline: float = NO_LIMIT) -> Dict[str, Vector]:
+    """Return the vector of each text by its id: float32, length 1, all of one dimension.
+
+    texts: (id, text), every id once.  env: the environment, of which PASSED and PATH reach the provider.  deadline: seconds
+    that the caller still waits, where that is less than the provider's own timeout.  Raises ProviderError with one line that
+    names what was wrong; there is no process where there are no texts.
+    """
+    if not texts:
+        return {}
+    argv = [_program(provider.command, env), *provider.args]
+    rows = [json.dumps({"id": ident, "text": text.encode("utf-8", "replace").decode("utf-8")}) for ident, text in texts]
+    limit = SLACK + len(texts) * (MOST_DIMS * NUMBER_BYTES + SLACK // 16)
+    seconds = max(0.0, min(provider.timeout, deadline))
+    out = _run(argv, ("\n".join(rows) + "\n").encode("ascii"), seconds, _environment(env), limit)
+    return _checked(out, [ident for ident, _ in texts])
+
+
+# --- The process ------------------------------------------------------------------------------------------------------
+
+def _program(command: str, env: Mapping[str, str]) -> str:
+    """Find a program; nothing of the current directory is ever run."""
+    found = process.which(command, env)
+    if not found:
+        absolute = "; set embeddings.provider.command to an absolute path" if os.path.dirname(command) else " is not on PATH"
+        raise ProviderError("command not found: %s%s" % (said(command), absolute))
+    return found
+
+
+def _environment(env: Mapping[str, str]) -> Dict[str, str]:
+    if env.get(boundary.NESTED):
+        raise ProviderError("no provider is started by a provider or a model of dayleaf's own")
+    passed = {key: value for key, value in env.items() if key in PASSED or key.startswith("LC_")}
+    return {**passed, "PATH": process.absolute(env.get("PATH", "")), boundary.NESTED: "1"}
+
+
+def _run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], limit: int) -> bytes:
+    """Run a command and return its stdout.  Raises ProviderError."""
+    try:
+        done = process.run(argv, stdin, seconds, env, "", limit)
+    except (OSError, ValueError) as error:
+        raise ProviderError("%s does not start: %s" % (said(argv[0]), getattr(error, "strerror", None) or error)) from None
+    if done.full:
+        raise ProviderError("over %d KB of output for %d bytes of text" % (limit >> 10, len(stdin)))
+    if not done.in_time:
+        raise ProviderError("timeout: no answer within %g s" % round(seconds, 2))
+    if done.rc:
+        lines = [line for line in done.err.decode("utf-8", "replace").splitlines() if line.strip()]
+        raise ProviderError("%s: %s" % (_status(done.rc), said(lines[0]) if lines else "nothing on stderr"))
+    return done.out
+
+
+def _status(code: int) -> str:
+    return "exit status %d" % code if code > 0 else "killed by signal %d" % -code
+
+
+def said(value: str) -> str:
+    """Return what somebody else wrote as one short line of printable characters."""
+    line = " ".join(value.split())[:160]
+    return "".join(c if c.isprintable() else "?" for c in line)
+
+
+# --- The answer -------------------------------------------------------------------------------------------------------
+
+def _rows(out: bytes) -> Iterator[Tuple[str, List[Any]]]:
+    for number, line in enumerate(out.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            ident, vector = row["id"], row["vector"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            ident = vector = None
+        if not isinstance(ident, str) or not isinstance(vector, list):
+            raise ProviderError('line %d of the output is no {"id": text, "vector": numbers}' % number)
+        yield ident, vector
+
+
+def _checked(out: bytes, ids: Sequence[str]) -> Dict[str, Vector]:
+    found: Dict[str, Vector] = {}
+    wanted, dims = set(ids), 0
+    for ident, values in _rows(out):
+        if ident not in wanted:
+            raise ProviderError("a vector for an id that was not asked for: '%s'" % said(ident))
+        if ident in found:
+            raise ProviderError("two vectors for the id '%s'" % said(ident))
+        dims = dims or len(values)
+        if len(values) != dims:
+            raise ProviderError("vector of %d numbers among %d" % (len(values), dims))
+        if not LEAST_DIMS <= dims <= MOST_DIMS:
+            raise ProviderError("vector of %d numbers; %d to %d are possible" % (dims, LEAST_DIMS, MOST_DIMS))
+        found[ident] = _vector(values)
+    if len(found) != len(wanted):
+        raise ProviderError("%d of %d vectors" % (len(found), len(wanted)))
+    return found
+
+
+def _vector(values: Sequence[Any]) -> Vector:
+    import numpy as np
+
+    if not all(type(value) in (int, float) for value in values):
+        raise ProviderError("a vector holds what is no number")
+    try:
+        numbers = np.array(values, np.float64)
+    except (OverflowError, ValueError):
+        raise ProviderError("a number beyond all bounds in a vector") from None
+    if not np.isfinite(numbers).all():
+        raise ProviderError("NaN in a vector" if np.isnan(numbers).any() else "an infinite number in a vector")
+    largest = np.abs(numbers).max()
+    if not largest:
+        raise ProviderError("a vector of zeros alone")
+    numbers /= largest  # before squaring: 1e300 is finite, its square is not
+    return (numbers / np.sqrt(numbers @ numbers)).astype(np.float32)

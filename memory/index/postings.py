@@ -1,0 +1,282 @@
+"""Inverting documents for a segment: a plain loop for small stores, NumPy for large ones, the same bytes from both.
+
+Both take the text of each document (`add`) in the order of the documents' numbers and give the whole index of terms
+(`inverted`).  Terms are numbered as they are first met, and postings stand in that order: nothing is sorted over all of the
+index, and a posting is placed where it belongs by counting (offset of its term + how many of the term came before).
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import defaultdict
+from itertools import count, islice
+from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
+
+from memory.core import tokeniser
+from memory.hook import segment
+
+OCCURRENCES = 1_500_000  # raw tokens that are taken apart and sorted at once: some 80 MB
+KEYS = 1 << 32  # term number * documents + document must stay below, in one sort of 32-bit keys
+
+
+class Inverted(NamedTuple):
+    """The terms of an index by number, and what stands in a segment for each.
+
+    terms: as text.  entries: segment.ENTRY of each, after one another.  ids, impacts: all postings, those of each term after
+    one another, of a term in more than CHAMPIONS documents after its champions.
+    """
+
+    terms: Sequence[str]
+    entries: bytes
+    ids: bytes
+    impacts: bytes
+
+
+class Inverter(Protocol):
+    """What a builder needs of either way to invert."""
+
+    def add(self, content: str) -> None:
+        """Take the text of the next document."""
+
+    def lengths(self) -> Sequence[int]:
+        """Return how many terms each document has."""
+
+    def inverted(self, pushable: int, mean: float) -> Inverted:
+        """Return the index of terms; the first `pushable` documents are those a prompt may get."""
+
+
+class Vocabulary:
+    """Raw tokens and terms, numbered as they are first met; a raw token is expanded once, when `learn` comes to it.
+
+    raws, terms: token or term -> number; a missing one gets the next number, in C.  flat: the terms' numbers of all raw
+    tokens after one another; start, width: where those of each begin, and how many.
+    """
+
+    def __init__(self) -> None:
+        self.raws: Dict[str, int] = defaultdict(count().__next__)
+        self.terms: Dict[str, int] = defaultdict(count().__next__)
+        self.flat, self.start, self.width = array("I"), array("I"), array("B")
+        self._stems = tokeniser.Stems()
+
+    def learn(self) -> None:
+        """Expand the raw tokens that came since the last call."""
+        number, flat, stems, stop = self.terms.__getitem__, self.flat, self._stems.__getitem__, tokeniser.STOP
+        starts, widths, expand, stem = [], [], tokeniser.expand, tokeniser.stem
+        for raw in islice(self.raws, len(self.start), None):
+            starts.append(len(flat))
+            # Most new tokens are plain words: a call less for each of them is a tenth of the build.
+            if raw.isascii() and raw.isalpha() and raw.islower() and len(raw) <= tokeniser.LONGEST:
+                if raw in stop:
+                    widths.append(0)
+                else:
+                    flat.append(number(stem(raw)))  # each comes once: what is remembered serves the parts of identifiers
+                    widths.append(1)
+                continue
+            found = expand(raw, stop, stems)[:255]
+            for term, _ in found:
+                flat.append(number(term))
+            widths.append(len(found))
+        self.start.extend(starts)
+        self.width.extend(widths)
+
+
+class Loop:
+    """The plain loop, on the standard library alone."""
+
+    def __init__(self) -> None:
+        self._lengths: List[int] = []
+        self._vocabulary = Vocabulary()
+        self._table = tokeniser.Table()
+        self._postings: List[List[Tuple[int, int]]] = []
+
+    def add(self, content: str) -> None:
+        """Take the text of the next document."""
+        vocabulary = self._vocabulary
+        flat, start, width = vocabulary.flat, vocabulary.start, vocabulary.width
+        counts: Dict[int, int] = {}
+        length = 0
+        raws = list(map(vocabulary.raws.__getitem__, tokeniser.split(content, self._table)))
+        vocabulary.learn()
+        for number in raws:
+            first, many = start[number], width[number]
+            length += many
+            for term in flat[first:first + many]:
+                counts[term] = counts.get(term, 0) + 1
+        postings, document = self._postings, len(self._lengths)
+        while len(postings) < len(vocabulary.terms):
+            postings.append([])
+        for term, tf in counts.items():
+            postings[term].append((document, tf))
+        self._lengths.append(length)
+
+    def lengths(self) -> Sequence[int]:
+        """Return how many terms each document has."""
+        return self._lengths
+
+    def inverted(self, pushable: int, mean: float) -> Inverted:
+        """Return the index of terms; see Inverter."""
+        entries, pack = [], segment.ENTRY.pack
+        ids, impacts = array("I"), bytearray()
+        for found in self._postings:
+            rows = [(doc, segment.impact(float(min(tf, 65535)), self._lengths[doc], mean)) for doc, tf in found]
+            push, most = sum(1 for doc, _ in rows if doc < pushable), max(impact for _, impact in rows)
+            if len(rows) == 1:
+                entries.append(pack(rows[0][0], rows[0][1], 1, push, most))
+                continue
+            if len(rows) > segment.CHAMPIONS:
+                best = sorted(sorted(rows, key=lambda row: (-row[1], row[0]))[:segment.CHAMPIONS])
+                ids.extend([doc for doc, _ in best])
+                impacts += bytes([impact for _, impact in best])
+            entries.append(pack(len(ids) & 0xFFFFFFFF, len(ids) >> 32, len(rows), push, most))
+            ids.extend([doc for doc, _ in rows])
+            impacts += bytes([impact for _, impact in rows])
+        return Inverted(list(self._vocabulary.terms), b"".join(entries), little(ids), bytes(impacts))
+
+
+class _Chunk(NamedTuple):
+    """Postings of neighbouring documents, by term: the terms, how many of each, then document (from `first`) and frequency."""
+
+    first: int
+    terms: Any
+    counts: Any
+    docs: Any
+    tf: Any
+
+
+class Vectorised:
+    """NumPy over whole arrays; per word only `dict.__getitem__` runs, through `map`."""
+
+    def __init__(self) -> None:
+        import numpy
+
+        self._np: Any = numpy
+        self._vocabulary = Vocabulary()
+        self._table = tokeniser.Table()
+        self._raw, self._ends, self._done = array("I"), array("q"), 0
+        self._measured: List[Any] = []
+        self._chunks: List[_Chunk] = []
+
+    def add(self, content: str) -> None:
+        """Take the text of the next document."""
+        vocabulary, ends = self._vocabulary, self._ends
+        self._raw.extend(map(vocabulary.raws.__getitem__, tokeniser.split(content, self._table)))
+        ends.append(len(self._raw))
+        # There are about as many terms as raw tokens; where there are more, the keys are wider and all stays right.
+        if len(self._raw) >= OCCURRENCES or len(ends) * len(vocabulary.raws) > KEYS // 4 * 3 or len(ends) >= 1 << 16:
+            self._flush()
+
+    def lengths(self) -> Sequence[int]:
+        """Return how many terms each document has."""
+        self._flush()
+        return [length for part in self._measured for length in part.tolist()]
+
+    def _flush(self) -> None:
+        """Sort the occurrences so far by term and document, and count them."""
+        np = self._np
+        if not self._ends:
+            return
+        self._vocabulary.learn()
+        term, owner = self._occurrences()
+        documents, terms = len(self._ends), len(self._vocabulary.terms)
+        self._measured.append(np.bincount(owner, minlength=documents))
+        kind = np.uint32 if documents * terms < KEYS else np.uint64
+        keys = term.astype(kind) * kind(documents) + owner.astype(kind)
+        del term, owner
+        keys.sort()
+        first = np.flatnonzero(np.concatenate((np.ones(min(1, len(keys)), bool), keys[1:] != keys[:-1])))
+        tf = np.minimum(np.diff(first, append=len(keys)), 65535).astype(np.uint16)
+        term, doc = np.divmod(keys[first], kind(documents))
+        starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(term)), bool), term[1:] != term[:-1])))
+        counts = np.diff(starts, append=len(term)).astype(np.uint32)
+        self._chunks.append(_Chunk(self._done, term[starts].astype(np.uint32), counts, doc.astype(np.uint16), tf))
+        self._done += documents
+        self._raw, self._ends = array("I"), array("q")
+
+    def _occurrences(self) -> Tuple[Any, Any]:
+        """Return (term, document in this chunk) of each occurrence: raw tokens are replaced by their terms."""
+        np = self._np
+        raw = np.frombuffer(self._raw, np.uint32)
+        owner = np.repeat(np.arange(len(self._ends), dtype=np.uint32), np.diff(np.frombuffer(self._ends, np.int64), prepend=0))
+        flat = np.array(self._vocabulary.flat, np.uint32)
+        start, width = np.array(self._vocabulary.start, np.int64), np.array(self._vocabulary.width, np.int64)
+        each = width[raw]
+        ends = np.cumsum(each)
+        place = np.repeat(start[raw] - (ends - each), each)
+        place += np.arange(len(place))
+        return flat[place], np.repeat(owner, each)
+
+    def inverted(self, pushable: int, mean: float) -> Inverted:
+        """Return the index of terms; see Inverter."""
+        np = self._np
+        lengths = np.array(self.lengths(), np.float64)
+        terms = list(self._vocabulary.terms)
+        self._vocabulary = Vocabulary()  # a third of the memory, and no longer needed
+        df = np.zeros(len(terms), np.int64)
+        for chunk in self._chunks:
+            df[chunk.terms] += chunk.counts
+        room = np.where(df > segment.CHAMPIONS, df + segment.CHAMPIONS, np.where(df > 1, df, 0))
+        at = np.cumsum(room) - room + np.where(df > segment.CHAMPIONS, segment.CHAMPIONS, 0)
+        # Terms of one document have no room in the file: their postings stand after all others until they are read off.
+        alone = np.flatnonzero(df == 1)
+        total = int(room.sum())
+        at[alone] = total + np.arange(len(alone))
+        ids, impacts = self._placed(total + len(alone), at, lengths, mean)
+        push, most = self._counted(at, ids, impacts, pushable)
+        for number in np.flatnonzero(df > segment.CHAMPIONS).tolist():
+            self._crown(ids, impacts, int(at[number]), int(df[number]))
+        at[alone] = ids[total:].astype(np.int64) | impacts[total:].astype(np.int64) << 32
+        if sys.byteorder == "big":
+            ids = ids.byteswap()
+        # segment.ENTRY, column by column
+        entries = np.empty(len(terms), [("low", "<u4"), ("high", "u1"), ("df", "<u4"), ("push", "<u4"), ("most", "u1")])
+        for name, column in (("low", at & 0xFFFFFFFF), ("high", at >> 32), ("df", df), ("push", push), ("most", most)):
+            entries[name] = column
+        return Inverted(terms, entries.tobytes(), ids[:total].tobytes(), impacts[:total].tobytes())
+
+    def _placed(self, size: int, at: Any, lengths: Any, mean: float) -> Tuple[Any, Any]:
+        """Put every posting into its place; chunks come in the order of their documents, so each list ascends."""
+        np = self._np
+        ids, impacts = np.full(size, segment.ABSENT, np.uint32), np.zeros(size, np.uint8)
+        norm = segment.K1 * (1.0 - segment.B + segment.B * lengths / mean)
+        free = at.copy()
+        while self._chunks:
+            first, terms, counts, docs, tf = self._chunks.pop(0)
+            ends = np.cumsum(counts, dtype=np.int64)
+            place = np.repeat(free[terms] - (ends - counts), counts)
+            place += np.arange(len(place))
+            free[terms] += counts
+            number = docs.astype(np.uint32) + np.uint32(first)
+            ids[place] = number
+            often = tf.astype(np.float64)
+            # segment.impact, in double precision and in its order of operations: the two inverters agree to the bit.
+            value = often * (segment.K1 + 1.0) / (often + norm[number]) * segment.SCALE
+            impacts[place] = np.clip(value.astype(np.int64), 1, 253)
+        return ids, impacts
+
+    def _counted(self, at: Any, ids: Any, impacts: Any, pushable: int) -> Tuple[Any, Any]:
+        """Return (pushable documents, greatest impact) of each term."""
+        np = self._np
+        push, most = np.zeros(len(at), np.uint32), np.zeros(len(at), np.uint8)
+        if len(at):
+            order = np.argsort(at, kind="stable")
+            # The champions' places are still empty: impact 0, and a document number above all.
+            push[order] = np.add.reduceat(ids < pushable, at[order], dtype=np.uint32)
+            most[order] = np.maximum.reduceat(impacts, at[order])
+        return push, most
+
+    def _crown(self, ids: Any, impacts: Any, at: int, df: int) -> None:
+        """Put the CHAMPIONS documents of the greatest impact before a long list, ascending."""
+        np = self._np
+        best = np.sort(np.argsort(-impacts[at:at + df].astype(np.int16), kind="stable")[:segment.CHAMPIONS]) + at
+        ids[at - segment.CHAMPIONS:at] = ids[best]
+        impacts[at - segment.CHAMPIONS:at] = impacts[best]
+
+
+def little(numbers: Any) -> bytes:
+    """Return an array's bytes, little-endian."""
+    if sys.byteorder == "big":
+        numbers = numbers[:]
+        numbers.byteswap()
+    data: bytes = numbers.tobytes()
+    return data

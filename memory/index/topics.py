@@ -1,0 +1,152 @@
+"""Keywords, topics and a summary of each record, and the export of the index as JSON.
+
+Schema, version 1, of the export: {"version": 1, "generated": instant, "learningCount": n, "totalTokens": n, "learnings":
+[{"file", "topics", "keywords", "summary", "tokenCount", "lastModified"}], "topics": {topic: [file, ...]}, "categories":
+{category: [topic, ...]}}.  `file` is a record's name such as `p/learnings/x.md`; tokens are UTF-8 bytes over four.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from math import log
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
+
+from memory.core import clock, files, records, tokeniser, walk
+from memory.core.layout import Place
+from memory.core.records import Record
+from memory.hook import documents
+
+VERSION = 1
+MOST_KEYWORDS = 15
+CJK_WORD = 6  # characters of a CJK run that may be one word; a longer one counts as its pairs of characters
+TEXT_LIMIT = 1 << 17  # characters of a body that are looked at
+_FENCE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.M | re.S)
+_MARKER = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)]|>)\s+(?:\[[ xX]\]\s+)?")
+_NO_PROSE = re.compile(r"\s*(?:#{1,6}\s|\||<!--|-{3,}\s*$|\*{3,}\s*$|={3,}\s*$| {4,}\S)")
+_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[`*_]*[^\Wa-z_])|(?<=[。！？])(?![」』）”’])")
+_SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Dr|No|approx|z\.B|d\.h|bzw|ca|Nr)|\b[A-Z])\.$")
+
+
+def _words(content: str) -> Iterator[Tuple[str, str]]:
+    """Yield (term, surface form) of each word of a text that can stand as a keyword."""
+    for raw in tokeniser.split(content):
+        word = raw.strip("-./_")
+        if not word or word.lower() in tokeniser.STOP or word.isdigit() or len(word) > tokeniser.LONGEST:
+            continue
+        if tokeniser.is_cjk(word[0]):
+            if 1 < len(word) <= CJK_WORD:
+                yield word, word
+            else:
+                for i in range(len(word) - 1):
+                    yield word[i:i + 2], word[i:i + 2]
+        elif len(word.replace(".", "")) > 2 or (word.isalpha() and len(word) > 1):
+            found = tokeniser.expand(word)
+            if found:
+                yield found[0][0], word.lower() if word.istitle() or word.islower() else word
+
+
+def _counted(content: str) -> Tuple[Dict[str, int], Dict[str, str]]:
+    """Return (how often each term occurs, the most frequent surface form of each)."""
+    counts: Counter[str] = Counter()
+    forms: Dict[str, Counter[str]] = {}
+    for term, form in _words(content):
+        counts[term] += 1
+        forms.setdefault(term, Counter())[form] += 1
+    return dict(counts), {term: min(seen, key=lambda f: (-seen[f], len(f), f)) for term, seen in forms.items()}
+
+
+def keywords(content: str, df: Callable[[str], int], documents: int, most: int = MOST_KEYWORDS) -> Tuple[str, ...]:
+    """Return the words that tell a text from its corpus, most telling first, as they are written in it.
+
+    df: in how many of the `documents` of the corpus a term occurs.  A word scores (1 + ln tf) * ln(1 + documents / df).
+    """
+    counts, forms = _counted(content)
+    scored = sorted(((1.0 + log(n)) * log(1.0 + documents / max(1, df(term))), term) for term, n in counts.items())
+    best = sorted(scored, key=lambda s: (-s[0], s[1]))[:most]
+    return tuple(forms[term] for _, term in best)
+
+
+def summary(body: str, most: int = 2) -> str:
+    """Return the first sentences of a text, word for word; headings, code, tables and quotes' marks are left out."""
+    found: List[str] = []
+    prose: List[str] = []
+    for line in [*_FENCE.sub("\n", body[:TEXT_LIMIT]).split("\n"), ""]:
+        item = _MARKER.match(line)
+        if not line.strip() or _NO_PROSE.match(line) or item:
+            found += sentences(" ".join(prose))
+            prose = [line[item.end():].strip()] if item else []
+        else:
+            prose.append(line.strip())
+        if len(found) >= most:
+            break
+    return " ".join(found[:most])
+
+
+def sentences(prose: str) -> List[str]:
+    """Cut a paragraph into sentences; abbreviations, versions and file names do not end one."""
+    found: List[str] = []
+    start = 0
+    for match in _END.finditer(prose):
+        if not _SHORT.search(prose[start:match.start()]):
+            found.append(prose[start:match.end()].strip())
+            start = match.end()
+    found.append(prose[start:].strip())
+    return [sentence for sentence in found if sentence]
+
+
+def topics_of(record: Record, words: Tuple[str, ...], shared: Callable[[str], bool]) -> Tuple[str, ...]:
+    """Return the topics of a record: those written in it and its tags, else words of its title, file name and headings, then
+    keywords, that other records have too.
+
+    words: its keywords.  shared: whether a term stands in another record as well.
+    """
+    said = documents.written_topics(record)
+    if said:
+        return said
+    name = record.name.rpartition("/")[2][:-3]
+    headings = " ".join(line.lstrip("#") for line in record.body[:TEXT_LIMIT].split("\n") if line.startswith("#"))
+    found: Dict[str, str] = {}
+    for term, form in _words(" ".join((record.title, name, headings, *words))):
+        if shared(term) and form.isalpha():
+            found.setdefault(term, form.lower())
+    return tuple(found.values())[:documents.MOST_TOPICS]
+
+
+def export(place: Place, now: float, categories: Mapping[str, frozenset[str]]) -> Dict[str, Any]:
+    """Return the export (schema above) of the learnings in scope, candidates left out.
+
+    now: seconds since the epoch.  categories: category -> the stems that speak for it.
+    """
+    learnings = list(_learnings(place))
+    counted = [_counted(_text(record)) for record in learnings]
+    df = Counter(term for counts, _ in counted for term in counts)
+    rows: List[Dict[str, Any]] = []
+    by_topic: Dict[str, List[str]] = {}
+    for record in learnings:
+        words = keywords(_text(record), df.__getitem__, len(learnings))
+        topics = topics_of(record, words, lambda term: df[term] > 1)
+        rows.append({"file": record.name, "topics": list(topics), "keywords": list(words), "summary": summary(record.body),
+                     "tokenCount": record.tokens, "lastModified": clock.iso(record.updated)})
+        for topic in topics:
+            by_topic.setdefault(topic, []).append(record.name)
+    grouped = {name: sorted(topic for topic in by_topic if not stems.isdisjoint(tokeniser.tokens(topic)))
+               for name, stems in sorted(categories.items())}
+    return {"version": VERSION, "generated": clock.iso(now), "learningCount": len(rows),
+            "totalTokens": sum(row["tokenCount"] for row in rows), "learnings": rows, "topics": dict(sorted(by_topic.items())),
+            "categories": {name: topics for name, topics in grouped.items() if topics}}
+
+
+def _text(record: Record) -> str:
+    return "%s\n%s" % (record.title, record.body[:TEXT_LIMIT])
+
+
+def _learnings(place: Place) -> Iterator[Record]:
+    """Yield the accepted learnings in the order of their names; what cannot be read is left out."""
+    for name, path, mtime_ns, _ in sorted(walk.walk(place)[0]):
+        try:
+            record = records.from_bytes(name, files.read(path, records.READ_LIMIT), mtime_ns / 1e9)
+        except OSError:
+            continue
+        if documents.is_pushable(record):
+            yield record

@@ -1,0 +1,181 @@
+"""Learnings and rules that cannot both hold: pairs for a person to decide on, never changed by a machine.
+
+A pair is two sentences of two records on the same subject, nearly all of whose terms are the same, of which
+
+    one says no where the other does not (`use X`, `do not use X`; `enabled`, `disabled`),
+    one puts X before Y and the other Y before X (`X instead of Y`, `Y rather than X`), or
+    one gives another number for the same thing in the same sort of unit (`30 s`, `5 min`; `30 s` and `30000 ms` are one).
+
+Compared is what a sentence says, without its reason (`because …`).  Records whose versions have none in common hold side by
+side, and so do two of which one links to the other: somebody has decided.  Checkpoints tell what was, plans what shall be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from memory.core import tokeniser
+from memory.core.records import Record
+from memory.distill.digests import Source, clean
+from memory.distill.units import units
+from memory.knowledge import statements
+
+KINDS = ("learning", "rule")
+FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
+MOST, REPEATED = 64, 4  # sentences looked at under a term; how often the same sentence is looked at
+LONGEST = 300  # characters of a sentence
+_NO = frozenset(
+    "not no never none don't doesn't didn't isn't aren't wasn't weren't won't can't cannot shouldn't mustn't without nicht kein "
+    "keine keinen nie niemals ohne".split())
+# word -> (word that it is compared as, whether it turns the sense round)
+_OPPOSITES = {word: (base, turns) for base, same, opposite in (
+    ("use", "use uses used using prefer choose pick adopt verwenden nutzen", "avoid avoids stop meiden vermeiden"),
+    ("enable", "enable enables enabled", "disable disables disabled"),
+    ("allow", "allow allows allowed permit", "forbid forbids forbidden deny denies denied disallow disallowed"),
+    ("on", "on", "off"), ("true", "true", "false"), ("safe", "safe", "unsafe"), ("supported", "supported", "unsupported"),
+    ("required", "required mandatory necessary", "optional unnecessary"), ("before", "before", "after"),
+    ("works", "works work", "fails fail broken"), ("mutable", "mutable", "immutable"), ("public", "public", "private"),
+    ("synchronous", "synchronous", "asynchronous"), ("valid", "valid", "invalid"),
+) for words, turns in ((same, False), (opposite, True)) for word in words.split()}
+_PASSED = frozenset("always must should shall only do does did please we you i to immer".split())
+_REASON = re.compile(r"(?i)[,;:]?\s+(?:because|since|so that|due to|otherwise|as (?:it|they|the)|weil|damit|sonst)\b"
+                     r"|\s+[—–]\s+|;\s| \(|(?<=[다요까지])[,.] |[、。，；]")
+_PLACE = re.compile(r"(?i)\s(?:in|for|on|at|when|with|to|as|by|für|bei|im|in)\s")
+_OVER = re.compile(r"(?i)^(?P<before>.*?)\b(?:instead of|rather than|in favou?r of|over|, not|statt)\s+(?P<behind>.+)$")
+_NUMBER = re.compile(r"(?<![\w./#:$-])(?P<number>\d+(?:\.\d+)?)\s?(?P<unit>%|ms|s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ours?)?|"
+                     r"d(?:ays?)?|[kmg]i?b|bytes?|b|€|\$)?(?![\w/:-]|\.\d)", re.I)
+_COUNTED = re.compile(
+    r"(?i)(?:step|case|phase|issue|pr|line|task|chapter|section|part|round|attempt|error|code|status|http|item|no)\W*$")
+_UNITS = {"ms": ("time", 0.001), "kb": ("size", 1e3), "mb": ("size", 1e6), "gb": ("size", 1e9), "kib": ("size", 1024.0),
+          "mib": ("size", 1024.0 ** 2), "gib": ("size", 1024.0 ** 3)}
+_BY_LETTER = {"s": ("time", 1.0), "m": ("time", 60.0), "h": ("time", 3600.0), "d": ("time", 86400.0), "b": ("size", 1.0)}
+
+
+class Side(NamedTuple):
+    """One record of a pair, and the sentence of it that the other contradicts."""
+
+    record: Record
+    said: str
+
+
+class Pair(NamedTuple):
+    """Two records that cannot both hold, the older first, and why, in a few words."""
+
+    older: Side
+    newer: Side
+    why: str
+
+
+class _Claim(NamedTuple):
+    """What a sentence says: its terms, whether it says no, its numbers as (sort, value), what it puts before what."""
+
+    side: Side
+    terms: frozenset[str]
+    negative: bool
+    numbers: tuple[tuple[str, float], ...]
+    order: tuple[frozenset[str], frozenset[str]] | None
+    wide: bool
+
+
+def pairs(records: Iterable[Record]) -> list[Pair]:
+    """Return the pairs of learnings and rules that contradict each other, the latest first, each pair of records once."""
+    claims = [claim for record in records if record.kind in KINDS for claim in _claims(record)]
+    frequency = statements.frequency(claim.terms for claim in claims)
+    shelf: dict[str, list[_Claim]] = {}
+    seen: dict[tuple[object, ...], int] = {}
+    found: dict[tuple[str, str], Pair] = {}
+    for claim in claims:
+        rare = _rare(claim, frequency)
+        for other in {id(one): one for term in rare for one in shelf.get(term, [])[-MOST:]}.values():
+            why = _against(other, claim)
+            if why and _side_by_side(other.side.record, claim.side.record):
+                older, newer = sorted((other.side, claim.side), key=lambda side: (side.record.created, side.record.name))
+                found.setdefault((older.record.name, newer.record.name), Pair(older, newer, why))
+        seen[claim[1:]] = seen.get(claim[1:], 0) + 1
+        for term in rare if seen[claim[1:]] <= REPEATED else ():
+            shelf.setdefault(term, []).append(claim)
+    return sorted(found.values(), key=lambda pair: (-pair.newer.record.created, pair.older.record.name, pair.newer.record.name))
+
+
+def _rare(claim: _Claim, frequency: Mapping[str, int]) -> list[str]:
+    """Return the rarest terms of a sentence: so many that whatever is alike shares one of its own rarest with it."""
+    ordered = sorted(claim.terms, key=lambda term: (frequency[term], term))
+    return ordered if claim.wide else ordered[:int((1 - SAME) * len(ordered)) + 1]
+
+
+def _side_by_side(one: Record, other: Record) -> bool:
+    """Tell whether two records claim to hold in the same place, and nobody has said how they go together."""
+    if one.name == other.name or one.id == other.id:
+        return False
+    if one.versions and other.versions and not set(one.versions) & set(other.versions):
+        return False
+    return not any(link.target in (b.id, b.name) for a, b in ((one, other), (other, one)) for link in a.links)
+
+
+def _claims(record: Record) -> list[_Claim]:
+    source = Source(record.id, record.kind, record.title, record.created, clean(record.body), record.tier)
+    said = [record.title, *(unit.text for unit in units(0, source, 2000) if unit.kind in ("prose", "item"))]
+    found = [_claim(record, sentence.strip()) for sentence in dict.fromkeys(said) if len(sentence) <= LONGEST]
+    return [claim for claim in found if len(claim.terms) >= FEWEST]
+
+
+def _claim(record: Record, said: str) -> _Claim:
+    main = _REASON.split(said, maxsplit=1)[0]
+    numbers: list[tuple[str, float]] = []
+    bare = _NUMBER.sub(lambda match: _taken(match, numbers), main)
+    over = _OVER.match(bare)
+    order = (_sense(over["before"])[0], _sense(_PLACE.split(over["behind"])[0])[0]) if over else None
+    terms, negative = _sense(bare)
+    return _Claim(Side(record, said), terms, negative, tuple(numbers), order if order and all(order) else None,
+                  not main.isascii() and any(map(tokeniser.is_cjk, main)))
+
+
+def _taken(match: re.Match[str], numbers: list[tuple[str, float]]) -> str:
+    """Note a number and leave a blank for it; one that counts things (`step 2`) stays in the text."""
+    if _COUNTED.search(match.string, 0, match.start()):
+        return match[0]
+    unit = (match["unit"] or "").lower()
+    sort, factor = _UNITS.get(unit) or _BY_LETTER.get(unit[:1], (unit, 1.0))
+    numbers.append((sort, float(match["number"]) * factor))
+    return " "
+
+
+def _sense(said: str) -> tuple[frozenset[str], bool]:
+    """Return the terms of a clause, opposites as one, and whether it says no."""
+    negative = False
+    kept = []
+    for raw in said.replace("’", "'").split():
+        word = raw.strip(".,;:!?\"'()[]*`").lower()
+        base, turns = _OPPOSITES.get(word, ("", False))
+        negative ^= turns or word in _NO
+        if word not in _NO and word not in _PASSED:
+            kept.append(base or raw)
+    if not said.isascii():
+        negative ^= statements.negated("".join(c if tokeniser.is_cjk(c) else " " for c in said))
+    return frozenset(tokeniser.tokens(" ".join(kept))), negative
+
+
+def _against(one: _Claim, other: _Claim) -> str:
+    """Say in a few words how two sentences contradict each other, "" where they do not."""
+    if not _alike(one, other):
+        return ""
+    if one.order and other.order:
+        turned = one.order[1] <= other.order[0] and other.order[1] <= one.order[0]
+        return "one puts first what the other puts second" if turned and one.order[1] != other.order[1] else ""
+    if one.negative != other.negative:
+        return "one says no" if one.numbers == other.numbers else ""
+    differing = [(a, b) for a, b in zip(one.numbers, other.numbers) if a != b]
+    if len(one.numbers) == len(other.numbers) and len(differing) == 1 and differing[0][0][0] == differing[0][1][0]:
+        return "another number for the same thing"
+    return ""
+
+
+def _alike(one: _Claim, other: _Claim) -> bool:
+    few, many = sorted((len(one.terms), len(other.terms)))
+    wide = one.wide and other.wide
+    if not wide and few < SAME * many:
+        return False
+    shared = len(one.terms & other.terms)
+    return shared >= FEWEST and shared >= (SAME_WIDE * few if wide else SAME * many)

@@ -1,0 +1,269 @@
+"""Records that say the same: which ones may be merged without a fact going.
+
+The measure, version 2.  A text is cut at blank space into words; marks around a word (quotes, brackets, full stops, commas,
+`**` at both ends) go, and so do marks that stand alone and those that begin a line (`-`, `*`, `#`); plain words are folded to
+lower case.  A word is **hard** where a slip would change the sense: it holds a digit, a symbol, a joint (`_ - . / : @ #`) or a
+capital inside, it says no or how much (`NEGATIONS`, `MEASURES`), it is a question mark or any other sign that stands alone
+(`a / b`, `a & b`), what stands between backticks, whole and as it is, or a line of fenced code, kept with its indentation.
+One record covers another where
+
+    kind, tier and the rest of the frontmatter agree (what is united, and what says when and by whom, apart),
+    the other's title is its title, or stands in its text,
+    the words of both are the same in the same order (a word that stands as code keeps its case), or
+        every sentence of the other stands in it, in the same order,
+        the hard words of both are the same in the same order, and
+        of the shingles of three words, each counted as often as it stands, they share more than SIMILAR (Jaccard).
+
+So nothing stands in the covered record that does not stand in the one that covers it.  Candidates are found by their hard
+words and their sentences, which must agree, not by comparing each with each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from unicodedata import category, normalize
+
+from memory.core.records import READ_LIMIT, SOURCES, Record
+from memory.core.tokeniser import coded
+from memory.hook import handoffs
+
+SIMILAR = 0.98
+MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence
+KINDS = ("learning", "checkpoint", "resource")  # rules bind as approved, a plan is an intention
+# Keys that are united, or say when, by whom and how a record came to be.
+_LOOSE = frozenset("id kind title created updated date tags topics versions links source confidence pinned accepted harvest "
+                   "trigger until suggested_by".split())
+NEGATIONS = frozenset(
+    "no not never none nothing nobody neither nor cannot without except unless instead avoid hardly rarely barely seldom "
+    "don't doesn't didn't isn't aren't wasn't weren't won't can't couldn't shouldn't wouldn't mustn't hasn't haven't hadn't "
+    "nicht kein keine keinen keinem keiner nie niemals ohne weder statt außer".split())
+MEASURES = frozenset(
+    "must should may might only always sometimes often usually before after until all any some most few every each both first "
+    "last more less fewer over under above below half twice double enable enabled disable disabled on off true false yes "
+    "zero one two three four five six seven eight nine ten hundred thousand million ms s min h kb mb gb kib mib gib percent "
+    "muss soll darf immer vor nach alle einige nur".split())
+_LEFT, _RIGHT = "\"'“”‘’([{（「『【《«`", ".,;:!…\"'”’)]}）」』】》»。、，；：！`"
+_MARK = re.compile(  # alone, it tells nothing
+    r"[.,;:!…\"'“”‘’()\[\]{}（）「」『』【】《》«»。、，；：！]|\.{3,}|!+|[\"'”’)\]}）」』】][.,;:!…]")
+_LEAD = re.compile(r"(?m)^[ \t]*(?:[-*•]|#{1,6})(?=[ \t])|^[ \t]*[-*_]{3,}[ \t]*$")
+_BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])([^*\n]+)(?<=\S)\*\*(?!\*)")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)((?:[^`\n]|\n(?![ \t]*\n))+)\1(?!`)")
+_HELD = str.maketrans(" \t*。！？、，；：", "".join(map(chr, range(0xE000, 0xE00A))))  # within code nothing is cut
+_SPAN = re.compile(r"`([^`]+)`")
+_BREAK = re.compile(r"(?<=[.!?…])\s+|[。！？]|\n")
+_CJK_MARKS = re.compile("[、，；：]")
+
+
+class Duplicate(NamedTuple):
+    """Two records: the one that is kept, and the one that it covers."""
+
+    kept: Record
+    other: Record
+
+
+class Words(dict[str, tuple[str, bool]]):
+    """Word as written -> (what is compared, "" for nothing; whether it is hard), each computed once."""
+
+    def __missing__(self, raw: str) -> tuple[str, bool]:
+        self[raw] = found = _word(raw)
+        return found
+
+
+class Text(NamedTuple):
+    """A text as it is compared: its words in order, the hard ones among them, its sentences."""
+
+    words: tuple[str, ...]
+    hard: tuple[str, ...]
+    sentences: tuple[tuple[str, ...], ...]
+
+
+def _word(raw: str) -> tuple[str, bool]:
+    code = _SPAN.search(raw)
+    if code:
+        return raw[:code.start()].lstrip(_LEFT) + code[1] + raw[code.end():].rstrip(_RIGHT), True
+    if all(category(c)[0] == "P" for c in raw):
+        return ("", False) if not raw or _MARK.fullmatch(raw) else (raw, True)
+    word = raw.lstrip(_LEFT).rstrip(_RIGHT) or raw
+    low = word.lower()
+    if "`" in raw:
+        return word, True
+    if not word.replace("'", "").isalpha():
+        compound = word[0].isalpha() and word.replace("-", "").isalpha() and word[1:].islower()
+        return (low if compound else word), True
+    if low != word and not word.isupper() and not word[1:].islower():
+        return word, True
+    return low, low in NEGATIONS or low in MEASURES or low == word.upper()  # a script without capitals: its words are long
+
+
+def read(text: str, words: Words) -> Text:
+    """Take a text apart.  words: kept by the caller for all its texts."""
+    found: list[tuple[str, ...]] = []
+    hard: list[str] = []
+    for sentence in _sentences(normalize("NFC", text).replace("’", "'")):
+        if sentence[:1] == "\n":  # a line of code
+            found.append((sentence,))
+            hard.append(sentence)
+            continue
+        kept = [pair for raw in sentence.split() for pair in _pairs(raw, words) if pair[0]]
+        if kept:
+            found.append(tuple(word for word, _ in kept))
+            hard += [word for word, is_hard in kept if is_hard]
+    return Text(tuple(word for sentence in found for word in sentence), tuple(hard), tuple(found))
+
+
+def _pairs(raw: str, words: Words) -> tuple[tuple[str, bool], ...]:
+    return (words[raw],) if raw[-1] != "?" else (words[raw.rstrip("?")], ("?", True))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of prose, and with a line end before it each line of fenced code."""
+    prose: list[str] = []
+    for line, code in coded(text.split("\n")):
+        if not code:
+            prose.append(line)
+            continue
+        yield from _cut(prose)
+        prose = []
+        yield "\n" + line.rstrip()
+    yield from _cut(prose)
+
+
+def _cut(prose: Sequence[str]) -> list[str]:
+    text = _BOLD.sub(r"\1", _CODE.sub(_held, _LEAD.sub("", "\n".join(prose))))
+    return _BREAK.split(_CJK_MARKS.sub(" ", text.replace("？", "? ")))
+
+
+def _held(code: re.Match[str]) -> str:
+    """Return what stands between backticks as one word; a line end in it is a blank."""
+    return "`%s`" % re.sub(r"[ \t]*\n[ \t]*", " ", code[2]).translate(_HELD)
+
+
+def similarity(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return the share of the shingles of three words that two texts have in common, each as often as it stands, 0 to 1."""
+    first, second = _shingles(one), _shingles(other)
+    every = sum((first | second).values())
+    return sum((first & second).values()) / every if every else 1.0
+
+
+def _shingles(words: Sequence[str]) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[at:at + 3]) for at in range(max(1, len(words) - 2)))
+
+
+class Page(NamedTuple):
+    """A record with its title and body taken apart."""
+
+    record: Record
+    title: tuple[str, ...]
+    body: Text
+
+
+def covers(kept: Page, other: Page) -> bool:
+    """Tell whether nothing of one record is missing in another one (the measure at the top)."""
+    mine, theirs = kept.body, other.body
+    if not _agree(kept.record, other.record) or not (other.title == kept.title or _stands(other.title, mine.words)):
+        return False
+    return mine.words == theirs.words or (
+        mine.hard == theirs.hard and _in_order(theirs.sentences, mine.sentences)
+        and similarity(mine.words, theirs.words) > SIMILAR)
+
+
+def _stands(piece: Sequence[str], words: Sequence[str]) -> bool:
+    """Tell whether words stand in a text, one behind the other."""
+    size = len(piece)
+    return any(words[at:at + size] == piece for at in range(len(words) - size + 1))
+
+
+def _in_order(few: Sequence[tuple[str, ...]], many: Sequence[tuple[str, ...]]) -> bool:
+    left = iter(many)
+    return all(sentence in left for sentence in few)
+
+
+def _agree(kept: Record, other: Record) -> bool:
+    """Tell whether the frontmatter of one record holds nothing that the other's lacks, what is united apart.
+
+    A record for no version in particular holds for more than one with versions: the two stay two.
+    """
+    if (kept.kind, kept.tier, bool(kept.versions)) != (other.kind, other.tier, bool(other.versions)):
+        return False
+    return all(_plain(kept.meta.get(key)) == _plain(value) for key, value in other.meta.items()
+               if value and key not in _LOOSE and not (key == "session" and kept.kind == "learning"))
+
+
+def _plain(value: Any) -> list[str]:
+    """Return the texts of a value without the blank space around them."""
+    return [str(item).strip() for item in (value if isinstance(value, (list, tuple)) else [value])]
+
+
+def mergeable(record: Record) -> bool:
+    """Tell whether a record may be merged: not a rule, script, plan or handoff, and neither empty nor read in part."""
+    return (record.kind in KINDS and not handoffs.is_handoff(record) and record.size <= READ_LIMIT and bool(record.body.strip())
+            and not (record.kind == "resource" and record.meta.get("type") == "script"))
+
+
+def find(records: Iterable[Record], successes: Mapping[str, int], bound: Container[str] = ()) -> list[Duplicate]:
+    """Return the near-duplicates among records, by the kept one's name, then the other's.
+
+    successes: by id, how often a record helped: of two that cover one another the one with more is kept, then a human's
+    before an agent's, then the newer.  What was captured never takes the place of what a person or an agent wrote.
+    bound: ids that must stay.
+    """
+    words = Words()
+    pages = [Page(record, read(record.title, words).words, read(record.body, words)) for record in records if mergeable(record)]
+    pages = [page for page in pages if page.body.words]
+    pages.sort(key=lambda page: _rank(page.record, successes, bound))
+    into: dict[int, int] = {}
+    for number, near in enumerate(_candidates(pages)):
+        if pages[number].record.id not in bound:
+            kept = next((k for k in near if k not in into and k != number and _may(pages, k, number)), -1)
+            if kept >= 0:
+                into[number] = kept
+    found = [Duplicate(pages[_end(into, number)].record, pages[number].record) for number in into]
+    return sorted(found, key=lambda pair: (pair.kept.name, pair.other.name))
+
+
+def _rank(record: Record, successes: Mapping[str, int], bound: Container[str]) -> tuple[Any, ...]:
+    """Return a sort key: the record that should be kept comes first."""
+    return (record.id not in bound, _standing(record), -successes.get(record.id, 0), SOURCES.index(record.source),
+            -record.updated, record.name)
+
+
+def _standing(record: Record) -> int:
+    """Return 0 for what a person or an agent wrote, 1 for what was captured, 2 for a candidate."""
+    return 0 if record.source != "auto" else 1 if record.accepted else 2
+
+
+def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
+    """Tell whether a record may be dropped for another one; of two that cover each other, the later in order is."""
+    one, two = pages[kept], pages[other]
+    if _standing(one.record) > _standing(two.record):
+        return False
+    return covers(one, two) and (kept < other or not covers(two, one))
+
+
+def _end(into: Mapping[int, int], number: int) -> int:
+    """Follow a record to the one that stays."""
+    while number in into:
+        number = into[number]
+    return number
+
+
+def _candidates(pages: Sequence[Page]) -> list[list[int]]:
+    """Return for each page the numbers of those that may cover it, in order, at most MOST of each sort."""
+    same: dict[Any, list[int]] = {}
+    sharing: dict[Any, list[int]] = {}
+    blocks = [(page.record.kind, page.record.tier, str(page.record.kind == "checkpoint" and page.record.meta.get("session")))
+              for page in pages]
+    hard = [hash(page.body.hard) for page in pages]
+    for number, page in enumerate(pages):
+        same.setdefault((blocks[number], page.body.words), []).append(number)
+        for sentence in set(page.body.sentences):
+            sharing.setdefault((blocks[number], hard[number], sentence), []).append(number)
+    out = []
+    for number, page in enumerate(pages):
+        keys = [(blocks[number], hard[number], sentence) for sentence in page.body.sentences]
+        rarest = min((sharing[key] for key in keys), key=len)
+        out.append(sorted({*same[(blocks[number], page.body.words)][:MOST], *rarest[:MOST]}))
+    return out

@@ -1,0 +1,376 @@
+"""What sessions did, read back from what they left behind: their conversations, and the checkpoints of those that have none.
+
+`blame` finds the sessions that touched or discussed a file; remedies and practice ask what was done after an error, and what
+works.  Files are read, never more than MOST: of a larger store those that the index names, else the newest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
+from typing import Any, NamedTuple
+
+from memory.capture import choices, conversationpage, gist
+from memory.capture.turns import COMMIT, CREATED, FILE, SAID, SUMMARY, USER, Piece, Turn
+from memory.core import IndexFault, StoreError, clock, files, tokeniser, walk
+from memory.core.config import Config
+from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place
+from memory.core.plaintext import at_word, one_line
+from memory.hook import handoffs, indexview, loader
+from memory.project.mentions import listed_files
+from memory.recall import lookup
+from memory.store.redactor import without_private
+from memory.store.store import Store
+
+MOST = 800  # records that one question reads
+BEST = 200  # of those that the index ranks
+HEAD = 2048  # bytes of a record that hold its session
+QUOTE = 300  # characters of a sentence that is quoted
+_DATED = (("conversation", (PRIVATE,)), ("checkpoint", (PRIVATE, SHARED)))
+WORD = re.compile(r"--?[A-Za-z][\w-]+|[^\W_][\w.-]*[^\W_]|\w")
+EMPTY = frozenset("error errors failed failure fail exit code status the a an of to in is was not for and with at on".split())
+# The name of a linter's rule at a line's end, or the code of an error.
+RULE = re.compile(r"\((?!test)([a-z][\w-]{3,})\)\s*$|\b((?:[A-Z]{1,5}-?\d{3,5}))\b")
+_SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
+_STRONG = re.compile(
+    r"(?i)root cause|turned out|culprit|the (?:issue|problem|bug|cause|reason) (?:is|was)|caused by|원인|原因|ursache")
+
+
+class Past(NamedTuple):
+    """One record of a session: a conversation with its turns, or a checkpoint as one turn.
+
+    created: seconds since the epoch.  files: those that the record lists.  workspace: "" for the present one.
+    """
+
+    id: str
+    kind: str
+    session: str
+    title: str
+    branch: str
+    created: float
+    workspace: str
+    files: tuple[str, ...]
+    turns: tuple[Turn, ...]
+
+    def ref(self, number: int) -> str:
+        """Return what `show` takes for a turn, from 1: `ID#3`; a checkpoint's id alone."""
+        return "%s#%d" % (self.id, number) if self.kind == "conversation" else self.id
+
+    def at(self, number: int) -> float:
+        """Return the instant of a turn, seconds since the epoch."""
+        return clock.parse(self.turns[number - 1].at) or self.created
+
+    def steps(self) -> list[tuple[int, Piece]]:
+        """Return (number of its turn, piece) of everything that happened, in order; the client's summaries tell it twice."""
+        return [(number, piece) for number, turn in enumerate(self.turns, 1) if turn.asked != SUMMARY for piece in turn.pieces]
+
+
+class Wanted(NamedTuple):
+    """Which records a question reads.
+
+    holds: tells whether a body, in small letters, may answer.  text: what the index is asked for where there are too many.
+    every: only records that hold all words of it.  workspace: a name, or `all`.  since: seconds since the epoch.
+    """
+
+    holds: Callable[[str], bool]
+    text: str = ""
+    every: bool = False
+    workspace: str = ""
+    since: float | None = None
+
+
+class Read(NamedTuple):
+    """What was read, newest first, and notes for the user."""
+
+    sessions: tuple[Past, ...]
+    notes: tuple[str, ...]
+
+
+def holds_words(words: str) -> Callable[[str], bool]:
+    """Return what tells whether a body in small letters holds each of some words."""
+    wanted = words.lower().split()
+    return lambda body: all(word in body for word in wanted)
+
+
+def read(place: Place, settings: Config, wanted: Wanted, now: float) -> Read:
+    """Read the sessions of a place that may answer a question; raises UsageError for an unknown workspace."""
+    found: list[Past] = []
+    notes: list[str] = []
+    for other in lookup.workspaces(place, wanted.workspace):
+        found += _of_place(other, settings, wanted, now, "" if other is place else other.key, notes)
+    found.sort(key=lambda past: (-past.created, past.id))
+    return Read(tuple(found), tuple(notes))
+
+
+def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: str, notes: list[str]) -> list[Past]:
+    store = Store(place, settings, now)
+    found: list[Past] = []
+    told: set[str] = set()
+    names = _names(place, wanted, notes)
+    for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):  # a session's checkpoints come after it
+        try:
+            record = store.read(name) if _begun(place, name) not in told else None
+        except StoreError:
+            continue
+        if record is None:
+            continue
+        session = record.meta.get("session")
+        session = session if isinstance(session, str) and session else record.id
+        if record.kind == "conversation":
+            told.add(session)
+        elif record.kind != "checkpoint" or session in told or handoffs.repeats(record):
+            continue
+        if wanted.since is not None and _until(record.meta.get("until"), record.created) < wanted.since:
+            continue
+        if not wanted.holds(record.body.lower()):
+            continue
+        record = without_private(record)
+        day = clock.day(record.created)
+        body = record.body if record.kind == "conversation" else "## %s %s\n\n%s" % (
+            clock.iso(record.created)[11:16], one_line(record.title), conversationpage.lowered(record.body))
+        branch = record.meta.get("branch")
+        found.append(Past(record.id, record.kind, session, one_line(record.title), branch if isinstance(branch, str) else "",
+                          record.created, key, tuple(listed_files(record)), conversationpage.parse(body, day)))
+    return found
+
+
+def _begun(place: Place, name: str) -> str:
+    """Return the session that a checkpoint names in its first lines, "" where it must be read for that; most are of a session
+    whose conversation tells it all."""
+    if FOLDERS["checkpoint"] not in name:
+        return ""
+    try:
+        fd = place.open(name)
+    except (OSError, IndexFault):
+        return ""
+    try:
+        found = _SESSION.search(files.read_fd(fd, HEAD))
+    except OSError:
+        found = None
+    finally:
+        files.posix.close(fd)
+    return found[1].decode("utf-8", "replace") if found else ""
+
+
+def _until(said: object, created: float) -> float:
+    return (clock.parse(said) if isinstance(said, str) else None) or created
+
+
+def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
+    """Return the names of the records to be read: all, else those that the index finds, else the newest."""
+    newest = _newest(place, MOST + 1)
+    if len(newest) <= MOST:
+        return newest
+    if wanted.text:
+        with suppress(IndexFault), closing(indexview.open_index(place)) as index:
+            return _indexed(index, wanted)
+    notes.append("%s: only the newest %d checkpoints and conversations were read" % (place.key, MOST))
+    return newest[:MOST]
+
+
+def _newest(place: Place, most: int) -> list[str]:
+    """Return names of conversations and checkpoints, newest days first: whole days until there are `most`."""
+    days: dict[str, list[tuple[str, str]]] = {}
+    found: list[str] = []
+    for kind, tiers in _DATED if "conversation" in FOLDERS else ():
+        for letter, root in place.tiers():
+            folder = "/" + FOLDERS[kind]
+            for entry in _entries(root + folder) if letter in tiers and not files.is_link(root + folder) else ():
+                if walk.is_record(entry):
+                    found.append(letter + folder + "/" + entry)
+                elif entry[0] != ".":
+                    days.setdefault(entry, []).append((letter + folder, root + folder))
+    for day in sorted(days, reverse=True):
+        if len(found) >= most:
+            break
+        for name, path in days[day]:
+            found += ["%s/%s/%s" % (name, day, entry) for entry in _entries(path + "/" + day) if walk.is_record(entry)]
+    return found
+
+
+def _entries(path: str) -> list[str]:
+    try:
+        return sorted((entry.name for entry in files.posix.scandir(path)), reverse=True)
+    except OSError:
+        return []
+
+
+def _indexed(index: indexview.Index, wanted: Wanted) -> list[str]:
+    """Return the names of the records of sessions that the index finds for the words of a question."""
+    terms: dict[str, float] = {}
+    numbers: list[int] = []
+    for raw in tokeniser.split(wanted.text)[:64]:
+        expanded = tokeniser.expand(raw)
+        if wanted.every and expanded:
+            held = index.holding(expanded[0][0])
+            numbers = held if not terms else sorted(set(held).intersection(numbers))
+        terms.update(expanded)
+    if not wanted.every:
+        numbers = [number for _, number in loader.search(index, list(terms.items()), 4 * BEST)]
+    docs = {doc.name: doc for doc in map(index.doc, numbers) if doc.kind in dict(_DATED)}
+    names = list(docs) if not wanted.every else sorted(docs, key=lambda name: -docs[name].created)
+    return names[:MOST if wanted.every else BEST]
+
+
+# --- what was said
+
+def decided(text: str) -> list[str]:
+    """Return the sentences of a text that give a decision or its reason."""
+    causes = gist.causes(text)
+    return [sentence for sentence in gist.statements(text) if sentence in causes or choices.is_decision(sentence)]
+
+
+def cause_in(spoken: Iterable[str], telling: str, ran: str = "", least: int = 0) -> str:
+    """Return the sentence that names the cause of a failure, by its words and those of the failure; "" for none.
+
+    spoken: texts; the first one, which follows the failure, need not repeat its words.  telling: the line of the failure.  ran:
+    what failed.  least: how many of their words a sentence must have.
+    """
+    wanted = {word.lower() for word in WORD.findall(telling + " " + ran) if len(word) > 3} - EMPTY
+    mark = mark_of(telling)
+    best, most = "", 0.0
+    for place, text in enumerate(spoken):
+        caused = gist.causes(text)
+        ruling = gist.statements(text) if mark and mark in text.lower() else ()
+        named = [clause for one in ruling for clause in clauses(one) if mark in clause.lower() and not clause.endswith(":")]
+        for sentence in dict.fromkeys((*caused, *named)):
+            shared = len(wanted & {word.lower() for word in WORD.findall(sentence)})
+            strong = bool(_STRONG.search(sentence)) or not place
+            ruled = sentence in named
+            score = shared + 2.0 * strong + 1.5 * ruled + (sentence in caused)
+            if (shared >= least if least else (shared or strong or ruled)) and score > most:
+                best, most = sentence, score
+    return at_word(one_line(best), QUOTE)
+
+
+def mark_of(line: str) -> str:
+    """Return the name of the rule or the code that a line bears, in small letters."""
+    rule = RULE.search(line)
+    return (rule[1] or rule[2]).lower() if rule else ""
+
+
+def clauses(sentence: str) -> list[str]:
+    """Return the entries of a sentence that took its list along (`Fixed: a.c casts; b.c returns`), else the sentence."""
+    parts = sentence.split("; ")
+    return [parts[0].rpartition(": ")[2], *parts[1:]] if len(parts) > 1 and ": " in parts[0] else [sentence]
+
+
+def outcome(turn: Turn, most: int = QUOTE) -> str:
+    """Return the opening of a turn's final statement, "" where the model said nothing."""
+    return at_word(gist.plain(gist.outcome(turn)), most)
+
+
+# --- blame: who touched a file
+
+class Touch(NamedTuple):
+    """A session that touched or discussed a file.
+
+    how: `created`, `edited` or `discussed`.  requests: (turn, its request) of the turns that did, newest first.  decisions:
+    (turn, sentence) that name the file.  said: what the last final statement said of it.  commits: `hash subject` of what was
+    committed in these turns.
+    """
+
+    past: Past
+    at: float
+    how: str
+    requests: tuple[tuple[str, str], ...]
+    decisions: tuple[tuple[str, str], ...]
+    said: str
+    commits: tuple[str, ...]
+
+
+def blame(sessions: Sequence[Past], path: str) -> list[Touch]:
+    """Return the sessions that touched a file, newest first, then those that only spoke of it.
+
+    path: a path or the end of one, of a file or a folder.
+    """
+    wanted = path.replace("\\", "/").removeprefix("./").strip("/").lower()
+    named = _named(wanted, sessions)
+    found = [touch for touch in (_touch(past, wanted, named) for past in sessions) if touch]
+    return sorted(found, key=lambda touch: (touch.how == "discussed", -touch.at, touch.past.id))
+
+
+def is_same(path: str, wanted: str) -> bool:
+    """Tell whether one path is the end of the other, or lies below it."""
+    one, other = "/" + path.lower().strip("/"), "/" + wanted
+    return one.endswith(other) or other + "/" in one or (other.endswith(one) and one.count("/") > 1)
+
+
+def _named(wanted: str, sessions: Sequence[Past]) -> re.Pattern[str]:
+    """Return what finds a file in prose: its last two parts, and its bare name where no other file bears it."""
+    name = wanted.rpartition("/")[2]
+    bearers = {piece.text.lower() for past in sessions for _, piece in past.steps()
+               if piece.kind == FILE and piece.text.lower().rpartition("/")[2] == name}
+    alone = all(is_same(bearer, wanted) for bearer in bearers) if len(bearers) == 1 else not bearers and name == wanted
+    known = name if alone else "/".join(wanted.split("/")[-2:])
+    return re.compile(r"(?<![\w.-])%s(?![\w-]|\.\w)" % re.escape(known), re.I)
+
+
+def committed(past: Past, number: int, turns: int = 4) -> list[str]:
+    """Return what was committed in a turn, else in the first of those after it, `turns` in all, that committed anything."""
+    for turn in past.turns[number - 1:number - 1 + turns]:
+        found = [("%s %s" % (piece.name, one_line(piece.text))).strip() for piece in turn.pieces if piece.kind == COMMIT]
+        if found:
+            return found
+    return []
+
+
+def _request(past: Past, number: int) -> str:
+    """Return what a turn was asked for; before a bare `yes` what the turn before it was."""
+    said = ""
+    while number:
+        asked = one_line(past.turns[number - 1].request)
+        if asked and not gist.TRIVIAL.match(asked):
+            return "%s → %s" % (at_word(asked, 120), said) if said else asked
+        said = said or asked
+        number -= 1
+    return said or past.title
+
+
+def _touch(past: Past, wanted: str, named: re.Pattern[str]) -> Touch | None:
+    touched: dict[int, str] = {}
+    spoken: list[int] = []
+    decisions: list[tuple[str, str]] = []
+    for number, turn in enumerate(past.turns, 1):
+        if turn.asked == SUMMARY:
+            continue
+        for piece in turn.pieces:
+            if piece.kind == FILE and is_same(piece.text, wanted):
+                touched[number] = CREATED if CREATED in (piece.name, touched.get(number)) else piece.name
+        texts = [turn.request, *(piece.text for piece in turn.pieces if piece.kind in (SAID, USER))]
+        hits = [text for text in texts if named.search(text)]
+        if hits:
+            spoken.append(number)
+            decisions += [(past.ref(number), at_word(one_line(sentence), QUOTE)) for text in hits for sentence in decided(text)
+                          if named.search(sentence)]
+    if not touched and not spoken and not any(is_same(one, wanted) for one in past.files):
+        return None
+    turns = sorted(touched or spoken, reverse=True) or [len(past.turns)]
+    how = CREATED if CREATED in touched.values() else "edited" if touched or any(
+        is_same(one, wanted) for one in past.files) else "discussed"
+    commits = [commit for number in sorted(touched) for commit in committed(past, number)]
+    final = [clause for number in turns[:3] if past.turns for text in past.turns[number - 1].said()[-1:]
+             for sentence in gist.statements(text) for clause in clauses(sentence) if named.search(clause)]
+    final.sort(key=lambda sentence: sentence.endswith(":"))
+    asked = {_request(past, number): past.ref(number) for number in reversed(turns) if past.turns}
+    said = at_word(one_line(final[0]), QUOTE) if final else ""
+    return Touch(past, past.at(turns[0]) if past.turns else past.created, how,
+                 tuple((ref, request) for request, ref in reversed(asked.items())),
+                 tuple(dict.fromkeys(decisions)), said, tuple(dict.fromkeys(commits)))
+
+
+# --- for --json
+
+def source(past: Past, place: Place) -> dict[str, str]:
+    """Return what is said of a session wherever one is named."""
+    return {"id": past.id, "kind": past.kind, "session": past.session, "title": past.title, "branch": past.branch,
+            "created": clock.iso(past.created), "workspace": past.workspace or place.key}
+
+
+def touch_json(touch: Touch, place: Place) -> dict[str, Any]:
+    """Return one session that touched or discussed a file."""
+    return {**source(touch.past, place), "at": clock.iso(touch.at), "how": touch.how,
+            "requests": [{"where": ref, "request": said} for ref, said in touch.requests],
+            "decisions": [{"where": ref, "quote": said} for ref, said in touch.decisions],
+            "said": touch.said or None, "commits": list(touch.commits)}

@@ -1,0 +1,285 @@
+"""Upkeep: what would be merged and what would go to the archive, the doing of it, and the way back.
+
+A plan is made anew before anything is done, under a lock of the home.  Each step is written to the journal first and rests on
+the bytes that were planned with; a record that changed meanwhile is left alone.  A process that dies anywhere leaves every
+record in the store or in its archive, and the next apply, or an undo, goes on from there.
+
+Counts of uses and outcomes stay with the id that they were made under; who reads them adds those of merged records to the
+record that stands for them (`ledger.followed`), so that taking a merge back needs no second count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memory.core import DayleafError, StoreError, clock, files, frontmatter, layout, plaintext, records
+from memory.core.records import Link, Record
+from memory.knowledge import duplicates, expiry
+from memory.store import archive, conversations, journal, redactor
+from memory.store.journal import Step
+from memory.store.store import Store
+
+WAYS = ("expiry", "duplicates")
+WORTH = 10  # changes from which a run is suggested
+LOOK = "`dayleaf upkeep` shows it"
+Told = Callable[[int, int], None]
+
+
+class Change(NamedTuple):
+    """One change of a plan: the record that goes to the archive, why, and the record that takes its place, if one does."""
+
+    record: Record
+    reason: str
+    kept: Record | None = None
+
+
+class Plan(NamedTuple):
+    """What upkeep would do: the changes in order, how many records there are now, and why expiry was left out ("")."""
+
+    changes: Sequence[Change]
+    records: int
+    doubt: str
+
+    @property
+    def merged(self) -> int:
+        return sum(change.kept is not None for change in self.changes)
+
+    @property
+    def archived(self) -> int:
+        return len(self.changes) - self.merged
+
+
+class Applied(NamedTuple):
+    """What an apply did: the changes, and one line for each that was left out."""
+
+    plan: Plan
+    changes: Sequence[Change]
+    problems: Sequence[str]
+
+
+class Undone(NamedTuple):
+    """What an undo did: when that run began (ISO 8601), ids brought back, ids set back, one line for each step that was not."""
+
+    began: str
+    restored: Sequence[str]
+    reset: Sequence[str]
+    problems: Sequence[str]
+
+
+def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_right: bool = False,
+         read: Sequence[Record] | None = None) -> Plan:
+    """Say what upkeep would do to the records of a place.
+
+    successes: by id, how often a record helped, merged ones added to those that stand for them.  only: one of WAYS, "" for
+    both.  clock_is_right: expire even where the clock and the dates of the records are far apart.  read: the store's records,
+    where they were just read.
+    """
+    found = list(store.each()) if read is None else read
+    stay = set(store.duplicates).union(*(archive.brought_back(root) for root in store.roots.values()))
+    successors = store.successors()
+    changes: list[Change] = []
+    doubt = "" if clock_is_right or only == "duplicates" else expiry.doubt(found, store.now)
+    if only != "duplicates" and not doubt:
+        changes += [Change(record, _age(record, store.now)) for record in _expired(store, found, successors, stay)]
+    if only != "expiry":
+        gone = {change.record.name for change in changes}
+        free = [record for record in found if record.name not in gone and record.id not in stay]
+        changes += [Change(other, "says the same", kept)
+                    for kept, other in duplicates.find(free, successes, _bound(found, successors))]
+    return Plan(changes, len(found), doubt)
+
+
+def _expired(store: Store, found: Sequence[Record], successors: Mapping[str, str], stay: set[str]) -> list[Record]:
+    """Return the checkpoints and conversations that expire; what a person rewrote stays, and what an archived one links to, so
+    that a second run finds nothing more."""
+    days = {"checkpoint": float(store.config["upkeep.expireDays"]),
+            "conversation": float(store.config["upkeep.conversationDays"]) or float("inf")}
+    old = expiry.old(found, store.now, days)
+    if not old:
+        return []
+    linked = expiry.targets([*found, *(record for kind in days for record in store.archived(kind))], successors)
+    return expiry.expired(old, found, linked, stay.union(record.id for record in conversations.edited(store, old)))
+
+
+def _age(record: Record, now: float) -> str:
+    return "automatic, %d days old" % ((now - expiry.changed(record)) / clock.DAY)
+
+
+def _bound(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
+    """Return the ids that a merge would cut off: linked from a rule, or linked by another word than the id."""
+    ruled = expiry.targets([record for record in found if record.kind == "rule"], successors)
+    named = expiry.targets(found, successors)
+    return {r.id for r in found if r.id.lower() in ruled or any(n in named for n in expiry.names(r) - {r.id.lower()})}
+
+
+def taken(kept: Record, other: Record) -> dict[str, Any]:
+    """Return the keys of frontmatter that a kept record takes over from one that is merged into it."""
+    changes: dict[str, Any] = {}
+    for key in ("tags", "topics", "versions"):
+        mine, theirs = getattr(kept, key), getattr(other, key)
+        if set(theirs) - set(mine):
+            changes[key] = list(dict.fromkeys((*mine, *theirs)))
+    links = [link for link in other.links if link not in kept.links and link.target != kept.id]
+    if links:
+        inline = {Link("related_to", target) for target in records.wiki_links(kept.body)}
+        changes["links"] = [{"relation": link.relation, "target": link.target}
+                            for link in (*(link for link in kept.links if link not in inline), *links)]
+    if other.pinned and not kept.pinned:
+        changes["pinned"] = True
+    if other.updated > kept.updated or (changes and not kept.meta.get("updated")):  # the file's time is about to change
+        changes["updated"] = clock.iso(max(kept.updated, other.updated))
+    return changes
+
+
+# ---- doing it
+
+def _lock(store: Store) -> files.Lock:
+    return files.Lock(store.place.home + "/cache/upkeep.lock")
+
+
+def _busy() -> StoreError:
+    return StoreError("another upkeep is at work in this home; run this again when it is done")
+
+
+def apply(store: Store, successes: Mapping[str, int], only: str = "", clock_is_right: bool = False,
+          told: Told = lambda done, of: None) -> Applied:
+    """Plan and do it; arguments as of `plan`, told(done, of) now and then.
+
+    Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
+    """
+    with _lock(store) as held:
+        if not held:
+            raise _busy()
+        found = plan(store, successes, only, clock_is_right)
+        if not found.changes:
+            cut = journal.cut(store.place)
+            if cut:
+                journal.mark(store.place, cut, "done", store.now)
+            return Applied(found, (), ())
+        run = journal.begin(store.place, store.now)
+        done: list[Change] = []
+        problems: list[str] = []
+        ours: dict[str, str] = {}  # name of a kept record -> its checksum since this run changed it
+        for number, change in enumerate(found.changes):
+            told(number, len(found.changes))
+            try:
+                _do(store, run, change, ours)
+                done.append(change)
+            except DayleafError as error:
+                problems.append("%s stays: %s" % (change.record.id, error))
+        journal.mark(store.place, run, "done", store.now)
+        return Applied(found, done, problems)
+
+
+def _do(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
+    """Do one change; raises StoreError where a record is no longer what it was."""
+    record, kept = change.record, change.kept
+    if kept is not None:
+        _take_over(store, run, kept, record, ours)
+    into = kept.id if kept is not None else ""
+    if store.read(record.name).checksum != record.checksum:
+        raise StoreError("%s: changed meanwhile; the next upkeep looks at it again" % record.name)
+    journal.write(store.place, run, Step("archive", record.id, record.name, into), store.now)
+    store.archive(record.name, "merged into " + into if into else "expired", into, record.checksum)
+
+
+def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[str, str]) -> None:
+    """Write into a kept record what it takes over from the merged ones; raises StoreError where somebody changed it."""
+    present = store.read(kept.name)
+    if present.checksum != ours.get(kept.name, kept.checksum):
+        raise StoreError("%s: changed meanwhile; the next upkeep looks at it again" % kept.name)
+    changes = redactor.clean(taken(present, other), store.config, store.place.key)
+    if not changes:
+        return
+    before = store.raw(kept.name)
+    data = frontmatter.edit(before, changes)
+    step = Step("change", kept.id, kept.name, "", journal.keep(store.place, before), files.sha256(data))
+    journal.write(store.place, run, step, store.now)
+    ours[kept.name] = store.replace(kept.name, data, step.before).checksum
+
+
+# ---- the way back
+
+def undo(store: Store, told: Told = lambda done, of: None) -> Undone | None:
+    """Take back the newest apply that was not taken back; None where there is none.
+
+    Raises StoreError where another process is at it, or the journal is of a newer version; OSError.
+    """
+    with _lock(store) as held:
+        if not held:
+            raise _busy()
+        run = journal.last(store.place)
+        if run is None:
+            return None
+        restored: list[str] = []
+        reset: list[str] = []
+        problems: list[str] = []
+        away = store.away()
+        for number, step in enumerate(reversed(run.steps)):
+            told(number, len(run.steps))
+            try:
+                if step.do == "archive" and _bring_back(store, step, away):
+                    restored.append(step.id)
+                elif step.do == "change" and _set_back(store, step):
+                    reset.append(step.id)
+            except DayleafError as error:
+                problems.append("%s: %s" % (step.id, error))
+        journal.mark(store.place, run.run, "undone", store.now)
+        return Undone(run.began, restored, list(dict.fromkeys(reset)), problems)
+
+
+def _bring_back(store: Store, step: Step, away: dict[str, tuple[str, archive.Move]]) -> bool:
+    """Bring an archived record back; False where it is back already.  Raises StoreError.
+
+    away: what stands in the archives; what is brought back is taken out, for a run that went on may have a step twice.
+    """
+    letter, move = away.get(step.id, ("", None))
+    if move is not None and letter == step.name[0] and move.home == step.name[2:]:
+        store.bring_back(letter, move, "undone")
+        del away[step.id]
+        return True
+    store.read(step.name)  # says what is missing
+    return False
+
+
+def _set_back(store: Store, step: Step) -> bool:
+    """Give a kept record the bytes from before; False where it has them.  Raises StoreError where it was edited since."""
+    present = files.sha256(store.raw(step.name))
+    if present == step.before:
+        return False
+    before = journal.kept(store.place, step.before)
+    if present != step.after or before is None:
+        raise StoreError("%s was %s; `dayleaf edit %s` takes out by hand what the merge added" % (
+            step.name, "edited since" if before is not None else "changed, and its bytes from before are gone", step.id))
+    store.replace(step.name, before, present)
+    return True
+
+
+# ---- for a person
+
+def due(plan: Plan) -> str:
+    """Say in a few words what a plan would do, "" where it is not worth a run."""
+    if len(plan.changes) < WORTH:
+        return ""
+    return "would merge %d and archive %d of %s" % (plan.merged, plan.archived, plaintext.count(plan.records, "record"))
+
+
+def described(plan: Plan) -> dict[str, Any]:
+    """Return a plan as plain data."""
+    return {"records": plan.records, "after": plan.records - len(plan.changes), "merged": plan.merged, "archived": plan.archived,
+            "doubt": plan.doubt, "changes": [row(change) for change in plan.changes]}
+
+
+def row(change: Change) -> dict[str, Any]:
+    """Return a change as plain data."""
+    kept = change.kept
+    return {"do": "merge" if kept else "archive", "id": change.record.id, "title": change.record.title,
+            "kind": change.record.kind, "tier": layout.TIER_NAMES[change.record.tier], "name": change.record.name,
+            "reason": change.reason, "into": kept.id if kept else None, "intoTitle": kept.title if kept else None}
+
+
+def sums(records: int, merged: int, archived: int) -> str:
+    """Write `150 → 108 records (30 merged, 12 to the archive)`."""
+    parts = [*(["%d merged" % merged] if merged else []), *(["%d to the archive" % archived] if archived else [])]
+    return "%d → %d records (%s)" % (records, records - merged - archived, ", ".join(parts) or "nothing to do")

@@ -1,0 +1,293 @@
+"""What works here and what does not: the invocations of a tool that worked, and walls, which three sessions and more ran into.
+
+`gather` finds walls, with what then worked; `proposal` says what would keep the next session away from one.  A wall's line is
+its newest telling line; calls of the client's own tools count with the path that they were given, and where its folder is not
+there either, with that folder.  What the client says of its own rules is no wall, nor is what every runner says last.
+A proposal is the line of the project's instructions that names what fails, else a text for a learning.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from memory.capture.turns import RUN, Piece
+from memory.core import clock, files
+from memory.core.layout import Place
+from memory.core.plaintext import at_word, one_line
+from memory.knowledge.history import Past
+from memory.knowledge.remedies import (
+    PLACE,
+    REDIRECTED,
+    Failure,
+    Met,
+    episodes,
+    judged,
+    key_of,
+    met_json,
+    stem_of,
+    words_of,
+)
+from memory.project import gitindex
+from memory.session import commandline, shell, tellingline
+
+HALVED = 45.0  # days after which a use counts half
+SESSIONS = 3
+INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
+MOST_BYTES = 1 << 19  # of a file of instructions
+LEARNT = 400  # characters of a text for a learning
+_ABSENT = re.compile(r"(?i)does not exist|no such file|not found|cannot find")
+# What the client says of its own rules carries its remedy and tells nothing of a project.
+_PROTOCOL = re.compile(
+    r"(?i)string to replace not found|has not been read yet|modified since read|matches of the string to replace|"
+    r"no changes to make|exceeds maximum allowed|inputvalidationerror|parallel tool call|sibling tool call|doesn't want to|"
+    r"tool permission|no such tool|file is empty|illegal operation on a directory|EISDIR|old_string|request was aborted|"
+    r"requires approval|blocked by hook|operation stopped by hook|no task found|not running|no shell found|timed? ?out waiting")
+_WORDS = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
+_BARE = re.compile(r"[a-z][a-z0-9:_-]*\Z")
+# What says that a call was wrong, and not what it was to look at.
+_MISUSED = re.compile(
+    r"(?i)\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|illegal|ambiguous|bad) (?:\w+ )?(?:flag|option|argument|command|"
+    r"subcommand|switch|field|key|task|script|target|shorthand)|not found|no such|not defined|flag provided|usage:|requires?\b|"
+    r"missing|must (?:be|specify|provide)|\b40[0-9]\b|\b422\b|denied|not a (?:valid|git|command)|cannot (?:find|use|write|open)|"
+    r"does not (?:exist|support)|no (?:task|test|module|package|matching)|nothing to|needs? (?:a|an|to)\b")
+_ADDRESSED = frozenset((("gh", "api"), ("glab", "api"), ("curl",), ("wget",), ("http",), ("xh",)))  # the address is what matters
+# Programs whose verb has a verb of its own.
+_DEEP = frozenset("gh glab docker podman kubectl aws gcloud az heroku fly flyctl uv poetry mise terraform jj rustup dotnet "
+                  "supabase vercel wrangler npm pnpm yarn bun".split())
+
+
+# --- how: the invocations that worked
+
+class Shape(NamedTuple):
+    """Invocations of the same words and flags.
+
+    example: the newest of them.  times: how often they worked.  last: when, seconds since the epoch; where: the turn.  failed:
+    what failed before this worked, and why; "" where nothing did.
+    """
+
+    words: str
+    flags: tuple[str, ...]
+    example: str
+    times: int
+    last: float
+    where: str
+    sessions: int
+    failed: str
+    why: str
+
+
+def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
+    """Return the invocations of a tool that worked, the most used and newest first.
+
+    tool: a program with or without verbs, such as `gh`, `go test`.
+    """
+    wanted = tuple(re.sub(r"\Apython[\d.]+(?= |\Z)", "python", tool.lower()).split())
+    uses: dict[tuple[str, tuple[str, ...]], list[tuple[float, str, int, str, str]]] = {}
+    failures: dict[tuple[str, tuple[str, ...]], tuple[float, str, str]] = {}
+    for past in sessions:
+        open_: tuple[str, str, str] | None = None
+        for number, piece in past.steps():
+            for words, flags, part in _invocations(piece, wanted):
+                shape = (words, flags)
+                if piece.outcome in (shell.OK, shell.BY_HAND):
+                    at = past.at(number)
+                    uses.setdefault(shape, []).append((at, part, piece.times, past.ref(number), past.session))
+                    if open_ and open_[0] != part and open_[2].split()[:2] == words.split()[:2]:
+                        failures[shape] = max(failures.get(shape, (0.0, "", "")), (at, *open_[:2]))
+                    open_ = None
+                elif piece.failed and _MISUSED.search(piece.telling) and not PLACE.match(piece.telling):
+                    open_ = (part, piece.telling, words)
+    found = []
+    for shape, rows in uses.items():
+        newest = max(rows)
+        _, failed, why = failures.get(shape, (0.0, "", ""))
+        found.append((sum(times * 0.5 ** (max(0.0, now - at) / clock.DAY / HALVED) for at, _, times, _, _ in rows), Shape(
+            shape[0], shape[1], newest[1], sum(row[2] for row in rows), newest[0], newest[3], len({row[4] for row in rows}),
+            failed, why)))
+    return [shape for _, shape in sorted(found, key=lambda row: (-row[0], row[1]))]
+
+
+def _invocations(piece: Piece, wanted: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield (its words, its flags, the command) of each call of a tool in a run."""
+    if piece.kind != RUN or piece.name or wanted[0] not in piece.text.lower():
+        return
+    for part in commandline.parts(piece.text):
+        if wanted[0] in part.lower():
+            words, flags = _shape(part)
+            if words[:len(wanted)] == wanted:
+                yield " ".join(words), flags, REDIRECTED.sub("", one_line(part))
+
+
+@lru_cache(4096)
+def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the program with its verbs, and the names of its flags."""
+    program, _, verb = commandline.key_of(part).partition(" ")
+    typed = _WORDS.findall(part)
+    at = next((i for i, word in enumerate(typed) if word.strip("'\"").rpartition("/")[2].lower().startswith(program)), 0)
+    rest, words = typed[at + 1:], [program]
+    most = 0 if not verb else 2 if program in _DEEP or verb.split()[0] in ("run", "exec") else 1
+    for word in [word for word in rest if not word.startswith("-")][:most]:
+        if not _BARE.match(word):
+            break
+        words.append(word)
+    if verb and len(words) == 1:
+        words += verb.split()
+    if tuple(words) in _ADDRESSED:
+        words += [re.sub(r"\d+", "N", word.strip("'\"").partition("?")[0]) for word in rest if "/" in word and word[0] != "-"][:1]
+    flags = {re.sub(r"\A-\d+\Z", "-N", word.partition("=")[0]) for word in rest if re.match(r"--?\w", word)}
+    return tuple(words), tuple(sorted(flags))
+
+
+# --- friction: walls
+
+class Wall(NamedTuple):
+    """A failure that SESSIONS and more met.
+
+    telling: its newest line.  given: the path that a tool was given, "" for commands.  tools: programs or tools that met it.
+    times: how often.  last: seconds since the epoch.  met: what came of it, newest first.  best: what tells most, or None.
+    """
+
+    telling: str
+    given: str
+    tools: tuple[str, ...]
+    sessions: int
+    times: int
+    last: float
+    met: tuple[Met, ...]
+    best: Met | None
+
+
+class Proposal(NamedTuple):
+    """What would keep the next session away from a wall.
+
+    line: a line of the project's instructions that names what fails, `CLAUDE.md:41 names …`, or "".  learning: a text for
+    `dayleaf learn`, or "".
+    """
+
+    line: str
+    learning: str
+
+
+def gather(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> list[Wall]:
+    """Return the failures that SESSIONS and more ran into, those first whose remedy is known and that the most met.
+
+    known: paths of the project's files; what is there by now is no wall any more.
+    """
+    folders = {folder for path in known for folder in _above(path)}
+    groups: dict[str, list[Failure]] = {}
+    for past in sessions:
+        steps = past.steps()
+        for at, (_, piece) in enumerate(steps):
+            key = _key(piece, folders) if piece.kind == RUN and piece.failed and piece.text not in known else ""
+            if key:
+                groups.setdefault(key, []).append(Failure(past, steps, at, key))
+    found = [_wall(key, rows) for key, rows in groups.items() if len({past.session for past, *_ in rows}) >= SESSIONS]
+    return sorted(found, key=lambda wall: (wall.best is None, -wall.sessions, -wall.times, wall.telling))
+
+
+def _wall(key: str, rows: Sequence[Failure]) -> Wall:
+    met = sorted(episodes(rows, "same", set()), key=lambda one: -one.at)
+    tools = tuple(dict.fromkeys(one.tool or (judged(one.ran, True) or ("", one.ran.split(" ")[0]))[1] for one in met))
+    best = max((one for one in met if one.worth), key=lambda one: (one.worth, bool(one.said), one.at), default=None)
+    return Wall(met[0].telling, key.split("\n")[1] if "\n" in key else "", tools, len({past.session for past, *_ in rows}),
+                sum(steps[at][1].times for _, steps, at, _ in rows), met[0].at, tuple(met), best)
+
+
+def _above(path: str) -> list[str]:
+    parts = path.strip("/").split("/")
+    return ["/".join(parts[:n]) for n in range(1, len(parts))]
+
+
+def _key(piece: Piece, folders: set[str]) -> str:
+    """Return by what failures of different sessions are known to be one; "" where the line tells nothing."""
+    key = re.sub(r"`[^`]*`", "`#`", key_of(piece.telling))  # a rule's report names another function each time
+    said = PLACE.sub("", piece.telling)
+    if _PROTOCOL.search(said) or tellingline.is_trailer(said) or said.startswith(("FAIL", "--- FAIL: ")):
+        return ""
+    if not piece.name:
+        return key if len([word for word in words_of(key) if len(word) > 2]) >= 2 else ""
+    given = piece.text.strip()
+    if folders and _ABSENT.search(piece.telling) and "/" in given.strip("/") and not given.startswith("/"):
+        given = next((folder for folder in _above(given) if folder not in folders), given)
+        return "\n".join(("", given, "absent"))  # whichever tool asked for it
+    return "\n".join((piece.name, given, key)) if given or len(words_of(key)) > 2 else ""
+
+
+# --- proposals
+
+def project_files(place: Place) -> frozenset[str]:
+    """Return the paths that git tracks in the checkout."""
+    return frozenset(gitindex.read(place.git).hashes)
+
+
+def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
+    """Say what would keep the next session away from a wall.
+
+    known: paths of the project's files; instead of a path that is not there the nearest of them is named.
+    """
+    if wall.given:
+        near = _instead(wall.given, known) or (wall.best.passed if wall.best else "")
+        absent = bool(known) and bool(_ABSENT.search(wall.telling))
+        line = _named(place, wall.given) if absent else ""
+        told = "`%s` does not exist here%s." % (wall.given, "; it is `%s`" % near if near else "")
+        return Proposal(line and line + ("; %s exists" % near if near else ", which is not there"), told if absent else "")
+    if wall.best is None:
+        return Proposal("", "")
+    best, misused = wall.best, bool(_MISUSED.search(wall.best.telling))
+    line = _named(place, best.ran) if best.passed not in ("", best.ran) and (misused or not best.covered) else ""
+    return Proposal(line and "%s; what worked: `%s`" % (line, wall.best.passed), learning(wall.best))
+
+
+def learning(met: Met) -> str:
+    """Write a failure and its remedy as a learning that stands alone; "" where neither another call nor a cause is known."""
+    said = "`%s` fails: %s." % (one_line(REDIRECTED.sub("", met.ran), 120), one_line(PLACE.sub("", met.telling), 140).rstrip("."))
+    if met.passed and met.passed != met.ran:
+        said += " What worked: `%s`." % one_line(met.passed, 120)
+    if met.cause:
+        said += " " + met.cause
+    return at_word(said, LEARNT) if met.worth > 1 else ""
+
+
+def _instead(path: str, known: Iterable[str]) -> str:
+    """Return the file of the project that a path may have meant: the same name elsewhere, the same stem, a near spelling."""
+    every = sorted(known)
+    name = path.rpartition("/")[2]
+    same = [one for one in every if one.rpartition("/")[2] == name]
+    beside = [one for one in every if one.rpartition("/")[0] == path.rpartition("/")[0]]
+    kin = [one for one in beside if stem_of(one) == stem_of(path)]
+    near = get_close_matches(path, every, 1, 0.85)
+    return next(iter([*kin, *same[:1 if len(same) == 1 else 0], *near]), "")
+
+
+def _named(place: Place, said: str) -> str:
+    """Return `CLAUDE.md:41 names …` where the project's instructions name a path or a command, else ""."""
+    wanted = re.compile(r"(?<![\w./-])%s(?![\w-]|[./]\w)" % re.escape(said.strip()))
+    for name in INSTRUCTIONS:
+        path = place.root + "/" + name
+        try:
+            text = files.read(path, MOST_BYTES).decode("utf-8", "replace") if files.inside(path, place.root) else ""
+        except OSError:
+            continue
+        for number, line in enumerate(text.split("\n"), 1):
+            if wanted.search(line):
+                return "%s:%d names %s" % (name, number, one_line(said, 120))
+    return ""
+
+
+def to_json(wall: Wall, proposed: Proposal, place: Place) -> dict[str, Any]:
+    """Return a wall for --json."""
+    return {"error": wall.telling, "given": wall.given or None, "tools": list(wall.tools), "sessions": wall.sessions,
+            "times": wall.times, "last": clock.iso(wall.last), "where": [met.where for met in wall.met[:10]],
+            "remedy": met_json(wall.best, place) if wall.best else None,
+            "proposal": {"line": proposed.line or None, "learning": proposed.learning or None}}
+
+
+def shape_json(shape: Shape) -> dict[str, Any]:
+    """Return one form of an invocation."""
+    failed = {"command": shape.failed, "why": shape.why} if shape.failed else None
+    return {"words": shape.words, "flags": list(shape.flags), "command": shape.example, "times": shape.times,
+            "sessions": shape.sessions, "last": clock.iso(shape.last), "where": shape.where, "failed_before": failed}

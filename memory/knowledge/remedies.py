@@ -1,0 +1,373 @@
+"""What was done after an error: the failures of past sessions that are like it, and what came of each.
+
+A failure is a failed call in a conversation (or among a checkpoint's commands), known by its telling line as `shell.normal`
+leaves it.  What came of it is read from what follows in the session: the run that covers it, else the nearest call that worked;
+the files edited in between; the sentence in which somebody named the cause; the commit.  An error that was pasted into a prompt,
+or only spoken of, counts where few runs failed with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
+from math import log
+from typing import Any, NamedTuple
+
+from memory.capture import fixes, gist
+from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Piece
+from memory.core import clock
+from memory.core.layout import Place
+from memory.core.plaintext import at_word, one_line
+from memory.knowledge.history import EMPTY, QUOTE, RULE, WORD, Past, cause_in, committed, mark_of, outcome, source
+from memory.session import commandline, shell, tellingline
+
+END, LINE = 10000, 500  # characters of a pasted error's begin and end, and of its lines, that are read
+MOST_LINES = 12  # of a pasted error, the most telling ones
+REACH = 60  # steps after a failure in which its remedy is looked for
+TURNS = 3  # turns in which it is
+OPEN = 12  # steps after a failure that nothing is known to have ended
+FEW = 3  # failures of a line, below which those who spoke of it are asked too
+NEAR, NEAREST = 0.68, 0.45  # likeness of two lines: the same kind of failure; worth a mention
+ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the other
+OPENING = 240  # characters of a statement's opening
+REDIRECTED = re.compile(r"\s+(?:\d?>&?\s*\S+|<\s*\S+)+\s*\Z")  # what a command sends its output to
+_FRAME = re.compile(r"\s*(?:at |File \"|goroutine |\^|\||~+|>|\$ |\d+ \|)")
+PLACE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
+_PATH = re.compile(r"[\w./-]*/[\w.-]+|[\w-]+\.\w{1,5}\b")
+
+
+class Met(NamedTuple):
+    """A failure in a session and what came of it.
+
+    at: seconds since the epoch.  where: the turn.  how: `same`, `near` or `said`.  tool: "" for a command.  ran: what failed (for
+    `said` the request).  edits: files.  did: what ran in between.  passed: what then worked, "" for nothing known; covered: it
+    is the same call or more of it.  cause: the sentence that named it.  said: what the model said right after the failure.
+    outcome: the opening of the turn's final statement.
+    """
+
+    past: Past
+    at: float
+    where: str
+    how: str
+    tool: str
+    ran: str
+    telling: str
+    edits: tuple[str, ...] = ()
+    did: tuple[str, ...] = ()
+    passed: str = ""
+    covered: bool = False
+    cause: str = ""
+    said: str = ""
+    outcome: str = ""
+    commit: str = ""
+
+    @property
+    def worth(self) -> int:
+        """How much it tells: 3 where another call worked and somebody named the cause, 2 for one of both, 1 for edits, else 0."""
+        another = self.passed and self.passed != self.ran
+        return 3 if another and self.cause else 2 if another or self.cause else 1 if self.passed and self.edits else 0
+
+
+class Answer(NamedTuple):
+    """What `fix` found: (the error's line, what met it), the most telling line first; the nearest failures where nothing did."""
+
+    met: tuple[tuple[str, tuple[Met, ...]], ...]
+    nearest: tuple[Met, ...]
+
+
+class Failure(NamedTuple):
+    """A failed run: its session, the steps of that, its place among them, and by what it is known."""
+
+    past: Past
+    steps: list[tuple[int, Piece]]
+    at: int
+    key: str
+
+    @property
+    def piece(self) -> Piece:
+        """The run."""
+        return self.steps[self.at][1]
+
+
+Heard = tuple[Past, int, list[str], list[str]]  # a turn: what user and model said, as it is and in small letters
+
+
+# --- lines of an error
+
+def ends(error: str) -> str:
+    """Return the begin and the end of a long text, its lines clipped: what is looked for in them takes their length squared."""
+    text = error if len(error) <= 2 * END else error[:END] + "\n" + error[-END:]
+    return "\n".join(line.rstrip()[:LINE] for line in text.replace("\r", "\n").split("\n"))
+
+
+def lines_of(error: str) -> list[str]:
+    """Return the lines of an error that tell something, each once, the most telling first."""
+    text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*\n?", "", ends(error))
+    every = [line.strip() for line in text.split("\n")]
+    found: dict[str, str] = {}
+    for line in [*tellingline.tell(text, most=8).lines, *(line for line in every if not _FRAME.match(line))]:
+        if len({word for word in words_of(key_of(line)) if len(word) > 1}) >= 2 or RULE.search(line):
+            found.setdefault(key_of(line), line)
+    kept = [line for line in found.values() if not tellingline.is_trailer(PLACE.sub("", line))] or list(found.values())[:1]
+    return kept or [line for line in every if line][:1]
+
+
+@lru_cache(8192)
+def key_of(line: str) -> str:
+    """Return what two tellings of a failure share."""
+    return shell.normal(PLACE.sub("", line.strip())).rstrip("….: ")
+
+
+@lru_cache(8192)
+def words_of(key: str) -> frozenset[str]:
+    """Return the words of a key that tell something."""
+    return frozenset(word for word in WORD.findall(key) if word not in EMPTY)
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how like two keys are, 0 to 1: the share of their words, by length, that both have.
+
+    Two reports of one rule are alike though their arguments differ.
+    """
+    if one == other:
+        return 1.0
+    shared, ruled = words_of(one) & words_of(other), _same_rule(one, other)
+    if len(shared) < 3 and not ruled:
+        return 0.0
+    both, *sizes = (sum(map(len, words)) for words in (shared, words_of(one), words_of(other)))
+    return min(0.99, sum(0.5 * both / max(1, size) for size in sizes) + 0.25 * ruled)
+
+
+def _same_rule(one: str, other: str) -> bool:
+    first, second = RULE.search(one), RULE.search(other)
+    return bool(first and second and first.group().strip() == second.group().strip())
+
+
+def _begins(one: str, other: str) -> bool:
+    """Tell whether one key is the begin of another: the page cut it."""
+    return len(min(one, other, key=len)) > 40 and (one.startswith(other) or other.startswith(one))
+
+
+def telling_words(error: str) -> list[str]:
+    """Return the words of an error, in small letters, by which a body may be known to speak of it: the longest ones."""
+    words = {word.lower() for line in lines_of(error) for word in WORD.findall(line) if len(word) > 3}
+    return sorted(words - EMPTY, key=lambda word: (-len(word), word))[:24]
+
+
+# --- what came of a failure
+
+def aftermath(failed: Failure, how: str) -> Met:
+    """Return what came of a failed run."""
+    past, steps, at, _ = failed
+    number, piece = steps[at]
+    reach = [(n, p) for n, p in steps[at + 1:at + 1 + REACH] if n <= number + TURNS]
+    end, passed, covered = _remedy(piece, reach)
+    between = [p for _, p in reach[:end if passed else OPEN]]
+    last = reach[end][0] if passed else number
+    spoken, after = ([p.text for p in pieces if p.kind in (SAID, USER)]
+                     for pieces in (between, [p for n, p in reach[len(between):] if n <= last]))
+    edits = _edits(piece, between, [p for n, p in steps if n == number] if passed else [])
+    return Met(
+        past, past.at(number), past.ref(number), how, piece.name, one_line(piece.text), piece.telling, edits,
+        tuple(dict.fromkeys(one_line(p.text) for p in between if p.kind == RUN and not p.name and p.outcome == shell.OK))[-3:],
+        passed, covered,
+        cause_in(spoken, piece.telling, piece.text) or cause_in(after, piece.telling, piece.text, 2),
+        _said(spoken, piece.telling),
+        outcome(past.turns[last - 1], OPENING), next(iter(committed(past, last)), "") if passed and edits else "")
+
+
+def _said(spoken: Iterable[str], telling: str) -> str:
+    """Return the first statement after a failure that speaks of it: two of its line's words, or its rule."""
+    wanted, mark = {word for word in words_of(key_of(telling)) if len(word) > 2}, mark_of(telling)
+    for text in spoken:
+        said = gist.plain(text)
+        if len(wanted & words_of(said.lower())) > 1 or (mark and mark in said.lower()):
+            return at_word(said, OPENING)
+    return ""
+
+
+def _edits(failed: Piece, between: Iterable[Piece], turn: Iterable[Piece]) -> tuple[str, ...]:
+    """Return the files edited after a failure, else those of its turn that it names: a page names a file once a turn."""
+    edits = [p.text for p in between if p.kind == FILE]
+    failure = _run(failed) if not edits else None
+    named = [p.text for p in turn if p.kind == FILE and fixes.names(p.text, failure)] if failure else []
+    return tuple(dict.fromkeys(edits or named))
+
+
+def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
+    """Return (its place, what worked, whether it covers the failure) of the first success after one; (0, "", False) for none."""
+    failure = _run(failed)
+    if failed.name or failure is None:
+        return _path_instead(failed, reach)
+    runs = [(at, p.text, run) for at, (_, p) in enumerate(reach) if p.kind == RUN and not p.name
+            and p.outcome in (shell.OK, shell.BY_HAND) for run in (_run(p),) if run is not None]
+    for at, command, run in runs:
+        if _is_same_call(failure, command):
+            return at, one_line(failed.text), True
+        if fixes.passes(run, failure):
+            return at, one_line(command), True
+    near = [row for row in runs if row[2].key == failure.key and SequenceMatcher(None, row[1], failed.text).ratio() >= ALIKE]
+    return (near[0][0], one_line(near[0][1]), False) if near else (0, "", False)
+
+
+def _path_instead(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
+    """Return the file that was worked on in place of one that was not found."""
+    stem = stem_of(failed.text)
+    found = [(at, p.text) for at, (_, p) in enumerate(reach[:REACH // 2]) if stem and p.kind == FILE and p.text != failed.text
+             and stem_of(p.text) == stem]
+    return (found[0][0], one_line(found[0][1]), False) if found else (0, "", False)
+
+
+def stem_of(path: str) -> str:
+    """Return a file's name without what stands behind its first dot."""
+    return path.rpartition("/")[2].lstrip(".").partition(".")[0]
+
+
+@lru_cache(4096)
+def judged(command: str, failed: bool) -> tuple[str, str] | None:
+    """Return (command, program and verb) of a shell line; None for one that does not matter."""
+    run = shell.run(command, "", "", None, failed)
+    return (run.command, run.key) if run is not None else None
+
+
+def _run(piece: Piece) -> shell.Run | None:
+    found = judged(piece.text, piece.failed) if not piece.name else None
+    return shell.Run("", *found, piece.outcome, piece.telling) if found else None
+
+
+def _is_same_call(failure: shell.Run, command: str) -> bool:
+    """Tell whether a shell line makes the call that failed or a part of it, from the same folder, with no option more."""
+    own = next((part for part in commandline.parts(failure.command) if commandline.key_of(part) == failure.key), failure.command)
+    wanted, calls = set(REDIRECTED.sub("", own).split()), _calls(command)
+    moved = [words for words in _calls(failure.command) if words[:1] == ("cd",)]
+    return all(words in calls for words in moved) and (calls <= _calls(failure.command) or any(
+        wanted <= set(words) and not any(re.match(r"-|\w+=", word) for word in set(words) - wanted) for words in calls))
+
+
+@lru_cache(2048)
+def _calls(command: str) -> frozenset[tuple[str, ...]]:
+    """Return the words of each call of a shell line, without what its output was sent to."""
+    return frozenset(tuple(REDIRECTED.sub("", part).split()) for part in commandline.parts(command))
+
+
+# --- fix
+
+def fix(sessions: Sequence[Past], error: str) -> Answer:
+    """Find what was done after an error.
+
+    sessions: newest first.  error: one line or many, as it was printed.
+    """
+    failures = _failures(sessions, error)
+    rarity = _rarity([failure.key for failure in failures])
+    lines = sorted(((line, key_of(line)) for line in lines_of(error)), key=lambda pair: -rarity(pair[1]))[:MOST_LINES]
+    met: list[tuple[str, tuple[Met, ...]]] = []
+    heard: list[Heard] = []
+    taken: set[tuple[str, int]] = set()
+    for line, key in lines:
+        same = [f for f in failures if f.key == key or _begins(f.key, key)]
+        near = [f for f in failures if f not in same and likeness(f.key, key) >= NEAR] if len(same) < FEW else []
+        found = [*episodes(same, "same", taken), *episodes(near, "near", taken)]
+        if len(found) < FEW:
+            heard = heard or _heard(sessions)
+            found += _spoken(heard, line, key, taken)
+        if found:
+            met.append((line, tuple(found)))
+    if met:
+        return Answer(tuple(met), ())
+    closest = sorted(((likeness(f.key, key), f) for f in failures for _, key in lines), key=lambda row: -row[0])[:2 * FEW]
+    return Answer((), tuple(episodes([f for alike, f in closest if alike >= NEAREST], "near", taken)[:FEW]))
+
+
+def _failures(sessions: Sequence[Past], error: str) -> list[Failure]:
+    """Return the failed runs of all sessions; of the client's own tools those that were given a path which the error names."""
+    paths = {word.rpartition("/")[2].lower() for word in _PATH.findall(ends(error))}
+    return [Failure(past, steps, at, key_of(piece.telling)) for past in sessions for steps in (past.steps(),)
+            for at, (_, piece) in enumerate(steps) if piece.kind == RUN and piece.failed and piece.telling
+            and (not piece.name or not paths or piece.text.rpartition("/")[2].lower() in paths)]
+
+
+def _rarity(keys: Sequence[str]) -> Callable[[str], float]:
+    """Return what says how telling a key is among others: the sum of how rare its words are; what nobody knows counts less."""
+    counts: dict[str, int] = {}
+    for key in set(keys):
+        for word in words_of(key):
+            counts[word] = counts.get(word, 0) + 1
+    total = max(1, len(set(keys)))
+    return lambda key: sum(log(1 + total / (1 + counts.get(word, 0))) * (word in counts or 0.3) for word in words_of(key))
+
+
+def episodes(failures: Iterable[Failure], how: str, taken: set[tuple[str, int]]) -> list[Met]:
+    """Return what came of failures, those that tell something first, then newest first.
+
+    Those of a session that the same success ended count once, by the last one.  taken: (record, place) that were told already.
+    """
+    found: dict[tuple[str, str, str], Met] = {}
+    for failure in failures:
+        if (failure.past.id, failure.at) not in taken:
+            taken.add((failure.past.id, failure.at))
+            met = aftermath(failure, how)
+            found[(failure.past.id, failure.key, met.passed)] = met
+    return sorted(found.values(), key=lambda met: (not met.worth, -met.at))
+
+
+def _heard(sessions: Iterable[Past]) -> list[Heard]:
+    """Return what was said in every turn."""
+    return [(past, number, texts, [text.lower() for text in texts])
+            for past in sessions for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
+            for texts in ([turn.request, *(p.text for p in turn.pieces if p.kind in (SAID, USER))],)]
+
+
+def _spoken(heard: Iterable[Heard], line: str, key: str, taken: set[tuple[str, int]]) -> list[Met]:
+    """Return the turns in which an error was pasted or spoken of, newest first."""
+    mark = mark_of(line)
+    rare = mark or max(words_of(key), key=len, default="")
+    found = []
+    for past, number, texts, lowered in heard:
+        hits = [text for text, low in zip(texts, lowered) if rare and rare in low and _speaks(text, key, mark, rare)]
+        if not hits or (past.id, -number) in taken:
+            continue
+        taken.add((past.id, -number))
+        turn = past.turns[number - 1]
+        said = [sentence for text in hits for sentence in gist.statements(text) if mark and mark in sentence.lower()]
+        found.append(Met(
+            past, past.at(number), past.ref(number), "said", "", one_line(turn.request, QUOTE), one_line(line),
+            tuple(dict.fromkeys(p.text for p in turn.pieces if p.kind == FILE)),
+            cause=cause_in(texts, line, least=1) or at_word(one_line(said[-1] if said else ""), QUOTE),
+            outcome=outcome(turn, OPENING), commit=next(iter(committed(past, number, 1)), "")))
+    return sorted(found, key=lambda met: -met.at)[:2 * FEW]
+
+
+@lru_cache(64)
+def _named_rule(mark: str) -> re.Pattern[str]:
+    """Return what finds a rule of a linter, whose name may be a common word, or the code of an error."""
+    name = re.escape(mark)
+    said = (r"\(%s\)|`%s`|nolint:[\w,]*%s|(?<![\w-])%s(?: lint\w*)? "
+            r"(?:errors?|warnings?|issues?|violations?|rules?|complain\w*|check|requires?)\b") % (name, name, name, name)
+    return re.compile("(?i)" + (r"(?<![\w-])%s(?![\w-])" % name if re.search(r"\d", mark) else said))
+
+
+def _speaks(text: str, key: str, mark: str, rare: str) -> bool:
+    """Tell whether a text holds an error's line, or names its rule.  rare: a word of the key that is looked for first."""
+    if mark:
+        return bool(_named_rule(mark).search(text))
+    return len(key) > 15 and any(
+        key_of(row) == key or (len(key) > 24 and key in key_of(row)) for row in text.split("\n") if rare in row.lower())
+
+
+# --- for --json
+
+def met_json(met: Met, place: Place) -> dict[str, Any]:
+    """Return one failure and what came of it."""
+    return {**source(met.past, place), "at": clock.iso(met.at), "where": met.where, "how": met.how, "tool": met.tool or None,
+            "ran": met.ran, "error": met.telling, "cause": met.cause or None, "said": met.said or None,
+            "tried": list(met.did), "edited": list(met.edits), "worked": met.passed or None, "same_call": met.covered,
+            "outcome": met.outcome or None, "commit": met.commit or None}
+
+
+def to_json(answer: Answer, place: Place, limit: int) -> dict[str, Any]:
+    """Return an answer, with at most `limit` occurrences of each line."""
+    return {"lines": [{"error": line, "sessions": len({met.past.session for met in found}),
+                       "met": [met_json(met, place) for met in found[:limit]]} for line, found in answer.met],
+            "nearest": [met_json(met, place) for met in answer.nearest]}

@@ -1,0 +1,231 @@
+"""What checkpoints state: sentences with the words they share, which of them say a decision, and which say the same.
+
+A decision is a sentence with a word of deciding or changing and a word of reason.  What announces a look at something (`I'll
+check …`), a request, a list of edits or of commands is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memory.core import tokeniser
+from memory.core.records import Record
+from memory.distill.cues import technical
+from memory.distill.digests import Source, clean
+from memory.distill.units import units
+
+SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
+FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
+RARE = 5  # terms of a statement under which it is looked up
+
+_DECIDED = re.compile(
+    r"(?i)(?:\W|\d|how\b)*(?:(?:key|main|design|architect\w+|technical|implementation|scope|project|team)\s+)*"
+    r"(?:decisions?(?! (?:impact|logic))|decided|entscheidung(?:en)?|entschieden)\b|\W*(?:결정|決定|决定|决策)")
+_DECLARED = re.compile(r"(?i)(?:decision|decided|entscheidung|결정|決定|决定)\s*[:：]\s*")
+_RESOLVED = re.compile(r"(?i)(?:we (?:have )?)?decided (?:to|on|for|against)\b|(?:wir )?haben (?:uns )?(?:ent|be)schlossen\b")
+_PASSED_OVER = re.compile(  # headings of the checkpoints that capture writes, and what people write like them
+    r"(?i)(?:requests?|turns?|done|commands?|tests?\b.*|fixed|open|next\b.*|files\b.*|commits?|verification\b.*|evidence|status|results?)$")
+_CHOICE = re.compile(
+    r"(?i)\b(?:decid\w+|decision|chose\w*|choos\w+|opt(?:ed|ing)? (?:for|to)|settled on|agreed|prefer\w*|pick(?:ed|ing)?|"
+    r"adopt\w*|stick(?:ing)? with|stay\w* (?:with|on)|go(?:ing)? with|went with|switch\w* (?:to|from)|standardi[sz]\w+ on|"
+    r"reject\w*|ruled out|entschieden|entscheid\w*|gewählt|bleiben bei|umgestellt)\b"
+    r"|결정|하기로|선택|채택|決め|決定|ことにし|採用|選択|选择|選擇|决定|采用|採用|改用")
+_CHANGE = re.compile(
+    r"(?i)\b(?:us(?:e|es|ed|ing)|keep\w*|kept|pin(?:s|ned)?|stor(?:e|es|ed)|replac\w+|dropp?\w*|remov\w+|avoid\w*|disabl\w+|"
+    r"enabl\w+|mov(?:e|es|ed)|split\w*|merg\w+|require\w*|limit\w*|skip\w*|set|made?|makes?|must|never|always|should|"
+    r"stays?|default\w*|defer\w*|revert\w*|pass(?:es|ed)?|wrap\w*|add(?:s|ed)?|chang\w+|ship\w*|"
+    r"verwenden?|nutzen?|nehmen|setzen|ersetz\w+|bleibt|muss|immer|nie)\b"
+    r"|사용|쓴다|쓰기|바꾸|바꿨|유지|使う|使用|変更|残す|やめ|保留|改为|改為|放弃|用")
+_ACT = (r"(?:use|keep|prefer|treat|store|pin|avoid|never|always|require|choose|pick|switch|replace|drop|disable|enable|limit|"
+        r"skip|go with|verwenden?|nutzen?|nehmen|behalten)\b")
+_ORDER = re.compile(  # a sentence that says what to do
+    r"(?i)(?:(?:we|wir|i|i'll|we'll|let's)\s+)?(?:always |never |only )?(?:" + _ACT
+    + r"|(?:default|do(?:n't| not)|make|set|run|put|pass|call|remove|move|write|read|return|wrap|setzen)\b)")
+_REASON = re.compile(
+    r"(?i)\b(?:because|so that|due to|to avoid|to prevent|to keep|otherwise|the reason|reason:|"
+    r"since (?:the|it|a|an|we|each|every|both|\w+ (?:is|are|has|does))|trade-?off|"
+    r"weil|damit|wegen|sonst|denn|da (?:der|die|das))\b"
+    r"|때문|므로|위해|이유|ため|ので|から、|理由|因为|因為|由于|由於|为了|為了|避免|以便")
+_INSTEAD = re.compile(r"(?i)\b(?:instead of|rather than|in favou?r of|anstatt|statt)\b|대신|代わりに|而不是")  # half a reason
+_CAUSE = re.compile(r"(?i)\b(?:root cause|turn(?:ed|s) out|(?<!not )caused by|gotcha|pitfall|ursache)\b|원인|原因")
+_FAILED = re.compile(r"(?i)\bfail\w*\b.*\b(?:because|due to)\b")
+_LOOKING = re.compile(  # what someone is about to do, unless that is an act
+    r"(?i)\W*(?:(?:now|first|next|so|ok(?:ay)?|then)\b\W*)*"
+    r"(?:(?:(?:i|we)(?:'ll|’ll| will|'m| am| need to|'d| should| can| want to)\b|let(?:'s|’s| me| us)\b|"
+    r"ich (?:werde|schaue|prüfe)\b|lass(?: mich)?\b)(?!\s+(?:now |also |just )?" + _ACT
+    + r")|(?:looking|checking|started?|starting|continu\w+|you)\b)")
+_ASKED = re.compile(r"(?i)\b(?:you|user|they) (?:asked|requested|want\w*|said|told)\b|\?$|？$")
+_NEGATION = re.compile(r"(?i)\b(?:not|never|no|don't|doesn't|without|nicht|kein\w*|nie)\b|않|없|ない|ません|不|没")
+_FIELD = re.compile(r"(?i)(?:evidence|symbols|next|files|tags|commits?|context|impact|unknowns|alternatives|confidence|status): ")
+_CODE = re.compile(r"`[^`]*`|\([^()]*\)")
+_PROSE = re.compile(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
+_REPORT = re.compile(  # what was done, and how it went: of use to the next session, not for good
+    r"(?i)\W*(?:(?:all|both|also|then)\s+)?(?:re-?)?(?:added|updated|created|confirmed|verified|ran|implemented|fixed|completed|"
+    r"removed|renamed|moved|changed|wired|extracted|committed|merged|reviewed|registered|cleaned|refactored|documented|tested|"
+    r"inspected|validated|built|wrote|hardened|adjusted|repaired|bumped|hinzugefügt|geändert)\b"
+    r"|.*\b(?:pass(?:ed|es|ing)?|green|registered|completed?|finished|no regressions?)\b|.*✅")
+_STATES = re.compile(  # a verb of state: what recurs without one is a heading, a file, an entry of a list
+    r"(?i)\b(?:is|are|was|were|has|have|needs?|must|can|cannot|can't|does|do|runs?|uses?|lives?|stands?|takes?|requires?|"
+    r"returns?|expects?|never|always|fails?|resets?|listens?|wants?|works?|goes|go|stays?|holds?|keeps?|means?|"
+    r"\w+ed (?:to|in|on|at|by|from|with)|ist|sind|hat|haben|braucht|muss|läuft|liegt)\b|[다요죠るたすだ]\W*$|是|在|有|需|用")
+_WORK = re.compile(  # an entry of a list of work
+    r"(?i)\W*(?:add|updat|creat|fix|mov|remov|renam|document|test|refactor|merg|implement|chang|clean|bump|revert)(?:e|s|ing)?\b")
+_LEAD = re.compile(r"^[✅❌⚠️🎉🔧•→\s]+|^\[[ xX]\]\s+|^[A-Z]{3,8}: ")
+_MARKUP = re.compile(r"</\w|<parameter\b")  # what a tool call left behind
+_PASSING = re.compile(  # of the moment
+    r"(?i)\b(?:this (?:session|branch|task|commit|pass|slice|phase)|same (?:session|branch|commit)|for now|task \w?\d|"
+    r"first (?:attempt|run)|(?:phase|step|round|stage|wave) \w?\d|final (?:cleanup|pass|review)|"
+    r"next (?:session|task|step)|also fixed|then failed|heute|diese[rnms]? sitzung)\b|이번|今回|这次|這次")
+_LEANING = re.compile(r"(?i)\W*(?:it|this|that|these|those|they|which|das|dies\w?)\b|[—–]")  # on what stands before
+_WIDE = re.compile(r"[^\x00-\x7f]+")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence or list item of a checkpoint.
+
+    terms: its words without numbers, which may differ where two say the same.  declared: a person called it a decision, in a
+    heading, before a colon, or in so many words.  resolved: not by a heading alone, and in a note of a person's own.
+    """
+
+    record: Record
+    text: str
+    terms: frozenset[str]
+    declared: bool
+    resolved: bool = False
+
+
+def statements(record: Record) -> list[Statement]:
+    """Return the statements of a checkpoint; code, tables, requests, edits, commands and results are left out.
+
+    Under `Decisions` of a captured checkpoint stands whatever gives a reason: only a person's heading declares.
+    """
+    captured = record.source == "auto" and "trigger" in record.meta
+    source = Source(record.id, record.kind, record.title, record.created, clean(record.body), record.tier)
+    out = []
+    for unit in units(0, source, 2000):
+        said = _LEAD.sub("", unit.text.replace("**", "").replace("__", "")).strip()
+        heading = unit.heading.strip(" :*_")
+        if (unit.kind not in ("prose", "item") or _PASSED_OVER.match(heading) or _FIELD.match(said)
+                or len(said.encode()) < SHORTEST or len(said) > LONGEST or _ASKED.search(said)
+                or _MARKUP.search(said) or said.endswith((":", "："))):
+            continue
+        declared = _DECLARED.match(said)
+        if declared:
+            said = said[declared.end():declared.end() + 1].upper() + said[declared.end() + 1:]
+        terms = frozenset(term for term in terms_of(said) if term and not term[0].isdigit())
+        if len(terms) >= FEWEST and _words(said) >= WORDS:
+            by_heading = bool(_DECIDED.match(unit.heading)) and not captured
+            resolved = record.source == "human" and bool(declared or _RESOLVED.match(said))
+            out.append(Statement(record, said, terms, bool(declared) or by_heading or resolved, resolved))
+    return out
+
+
+def terms_of(said: str) -> frozenset[str]:
+    """Return the terms of a text."""
+    return frozenset(tokeniser.tokens(said))
+
+
+def _words(said: str) -> float:
+    """Count the words of a text that are no code; two characters of a script without spaces count as one."""
+    bare = _CODE.sub(" ", said)
+    return len(_PROSE.findall(_WIDE.sub(" ", bare))) + sum(map(tokeniser.is_cjk, bare)) / 2
+
+
+def names(value: str) -> int:
+    """Count the technical words of a text that are more than a number, whatever the script around them."""
+    words = set(_WIDE.sub(" ", value).split())
+    return sum(1 for word in words if any(c.isalpha() for c in word) and technical(word))
+
+
+def decides(statement: Statement) -> bool:
+    """Tell whether a statement is a decision with its reason, or names the cause of something."""
+    said = statement.text
+    if _LOOKING.match(said):
+        return False
+    reason, acts = bool(_REASON.search(said) or _INSTEAD.search(said)), bool(_CHOICE.search(said) or _CHANGE.search(said))
+    return explains(statement) or (acts and (reason or statement.declared)) or (reason and statement.declared)
+
+
+def explains(statement: Statement) -> bool:
+    """Tell whether a statement names a cause rather than a choice."""
+    said = statement.text
+    return not statement.declared and not _CHOICE.search(said) and bool(_CAUSE.search(said) or _FAILED.search(said))
+
+
+def weight(statement: Statement) -> float:
+    """Weigh a decision, about 0 to 0.8: declared as one, with a reason, in so many words, technical, of a length that says it;
+    less for a report of work, for what concerns the moment, and for what does not stand alone."""
+    said = statement.text
+    cause = bool(_CAUSE.search(said))
+    reason = 0.15 if cause or _REASON.search(said) else 0.1 * bool(_INSTEAD.search(said))
+    choice = 0.07 if cause else 0.1 * bool(_CHOICE.search(said))
+    return (0.15 + 0.15 * statement.declared + reason + choice + 0.08 * bool(_ORDER.match(said))
+            + 0.03 * min(names(said), 3) + 0.04 * (60 <= len(said.encode()) <= 320)
+            - 0.15 * bool(_PASSING.search(said) or _LEANING.match(said)) - 0.1 * bool(_REPORT.match(said)))
+
+
+def lasting(statement: Statement) -> bool:
+    """Tell whether a statement may hold beyond its session: it says how something is, and reports no work and no result."""
+    said = statement.text
+    return bool(_STATES.search(said)) and not any(p.match(said) for p in (_REPORT, _WORK, _LOOKING))
+
+
+def alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Tell whether two term sets say the same: nearly all of the shorter one stands in the other, which is not much longer."""
+    shared = len(one & other)
+    small, large = sorted((len(one), len(other)))
+    return shared >= FEWEST and shared >= SAME * small and shared >= SHARE * large
+
+
+def negated(said: str) -> bool:
+    """Tell whether a text says no an odd number of times."""
+    return len(_NEGATION.findall(said)) % 2 == 1
+
+
+class Shelf:
+    """Statements by their rare terms: finds which ones say the same without comparing each with each."""
+
+    def __init__(self, frequency: Counter[str]):
+        """frequency: in how many statements each term stands."""
+        self._frequency = frequency
+        self._by_term: dict[str, list[int]] = {}
+        self._terms: list[tuple[frozenset[str], bool]] = []
+
+    def _rare(self, terms: frozenset[str]) -> list[str]:
+        return sorted(terms, key=lambda term: (self._frequency[term], term))[:RARE]
+
+    def find(self, said: str, terms: frozenset[str]) -> int:
+        """Return the number of the first statement that says the same, or -1."""
+        negative = negated(said)
+        near = sorted({number for term in self._rare(terms) for number in self._by_term.get(term, ())})
+        return next((n for n in near if self._terms[n][1] == negative and alike(self._terms[n][0], terms)), -1)
+
+    def put(self, said: str, terms: frozenset[str]) -> int:
+        """Add a statement and return its number."""
+        self._terms.append((terms, negated(said)))
+        for term in self._rare(terms):
+            self._by_term.setdefault(term, []).append(len(self._terms) - 1)
+        return len(self._terms) - 1
+
+
+def groups(every: Sequence[Statement]) -> list[list[Statement]]:
+    """Bring together the statements that say the same, in their order."""
+    shelf = Shelf(frequency(statement.terms for statement in every))
+    found: list[list[Statement]] = []
+    for statement in every:
+        number = shelf.find(statement.text, statement.terms)
+        if number < 0:
+            shelf.put(statement.text, statement.terms)
+            found.append([statement])
+        else:
+            found[number].append(statement)
+    return found
+
+
+def frequency(sets: Iterable[frozenset[str]]) -> Counter[str]:
+    """Count in how many term sets each term stands."""
+    return Counter(term for terms in sets for term in terms)

@@ -1,0 +1,270 @@
+"""Uses: a record that was shown in a turn, and whose file, command or identifier then stands in a tool call of that turn.
+
+Shown is what the receipts say of the prompt, what a start said (until a reset, and counted once for the session), and the ids
+that `dayleaf recall`, `show` and `distill` printed in the turn.  A word is evidence only where it is rare (at most a tenth of
+the documents hold it, or two, if that is not most of them) and the user's own prompt did not name it.  That a command then
+succeeded says nothing more.  What a start shows by its place alone (newest checkpoint, handoff, plan) is not used: work goes on
+there anyway.
+
+State, version 1, `<cache>/sessions/<session>.used`, derived, one line: {"v":1,"offset":bytes of the transcript read,
+"prompt":the host's id of the turn's prompt,"words":[8 hex of each of its words],"recalled":[ids],"pending":[ids of tool calls],
+"since":[bytes of each ledger in front of the session's first line, 0 where that is not known]}.
+Without it the transcript is read again, and what the ledger has of the session is not noted twice.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from memory.core import clock, fastjson, files, tokeniser
+from memory.core.layout import Place
+from memory.distill import cues
+from memory.hook import at_prompt, receipts
+from memory.hook.indexview import Index
+from memory.session import commandline, transcript
+from memory.session.transcript import Entry
+from memory.store import ledger
+
+SHARE, FEW = 10, 2  # a rare word stands in one of SHARE documents at the most, or in FEW of them
+LETTERS = 3  # of a word that names something
+SLACK = 5.0  # seconds by which a prompt may stand before its receipt
+MOST_CHARS = 1 << 16  # of a record, and of a value of a tool call, that are read
+MOST_WORDS = 400  # of a prompt that are remembered
+PLACED = ("checkpoint", "plan")  # kinds that a start shows by their place alone
+_SPLIT = re.compile(r"(?:[\s\"'`,;|&()<>{}\[\]$=*#!?\\]|[^\x00-\x7f])+")  # a particle ends a name: `jwt.py를`
+_LINE = re.compile(r":\d+(?::\d+)?$")
+_PROSE = re.compile(r"[a-z]+(?:[/-][a-z]+)+")  # and/or, read-only
+_CODE = re.compile(r"[a-z]+-?\d{3,}")  # E0382, JIRA-117
+_QUOTED = re.compile(r"`([^`\n]{4,200})`")
+_ID = re.compile(r"\b[a-z]-[0-9a-f]{8}\b")
+_SHOWS = ("dayleaf recall", "dayleaf show", "dayleaf distill")
+Use = Tuple[str, str]  # prompt's id or "", record's id
+
+
+class Turn:
+    """The turn that is read: its prompt's id and the hashes of its words, ids that a command of ours printed in it, calls of such
+    commands without a result yet."""
+
+    def __init__(self, prompt: str = "", words: Iterable[str] = (), recalled: Iterable[str] = (), pending: Iterable[str] = ()):
+        self.prompt, self.words, self.recalled, self.pending = prompt, set(words), dict.fromkeys(recalled), set(pending)
+
+    def begin(self, prompt: str, words: Iterable[str]) -> None:
+        """Go on to the turn of another prompt."""
+        self.prompt, self.words = prompt, set(words)
+        self.recalled.clear()
+        self.pending.clear()
+
+
+class Shown(NamedTuple):
+    """What receipts say: ids by prompt; ids of each start with its instant and whether it began anew; the first instant."""
+
+    prompts: Dict[str, List[str]]
+    starts: List[Tuple[float, bool, List[str]]]
+    began: float
+
+    def at_start(self, instant: float) -> List[str]:
+        """Return the ids that starts had shown by an instant, since the last reset."""
+        found: List[str] = []
+        for t, reset, ids in self.starts:
+            if t <= instant:
+                found = ids if reset else found + ids
+        return found
+
+
+class Names(NamedTuple):
+    """What a record names: rare words and commands, in lower case, and whether it may be shown by its place alone."""
+
+    name: str
+    words: FrozenSet[str]
+    commands: Tuple[str, ...]
+    placed: bool
+
+
+def note(place: Place, session: str, path: str, now: float) -> int:
+    """Read on in a session's transcript and note the uses in the ledgers; returns how many are new.
+
+    path: what `transcript.trusted` returned.  now: seconds since the epoch.  Raises OSError, StoreError.
+    """
+    state = place.cache + "/sessions/" + session
+    shown = _shown(place, session)
+    if shown is None:
+        return 0
+    with files.Lock(state + ".lock", wait=True):
+        offset, turn, since = _load(state + ".used")
+        reading = transcript.read(path, offset)
+        found = at_prompt.opened(place)
+        try:
+            known = _Records(found)
+            uses = dict.fromkeys(_uses(reading, turn, shown, known, place.home))
+        finally:
+            found.close()
+        new = _write(place, session, uses, known, now, since)
+        _save(state + ".used", reading.offset, turn, since)
+    return new
+
+
+def _write(place: Place, session: str, uses: Iterable[Use], known: _Records, now: float, since: List[int]) -> int:
+    """Append the uses that no ledger has yet and return how many.  since: see the state; what is learned of it is put there."""
+    books = ledger.ledgers(place)
+    there: Dict[ledger.Ledger, Set[Use]] = {}
+    new = 0
+    for prompt, id in uses:
+        book = ledger.holding(place, known.name(id))
+        if book not in there:
+            at, before = books.index(book), ledger.size(book)
+            there[book] = ledger.used_in(book, session, since[at])
+            since[at] = since[at] or (0 if there[book] else before)
+        if (ledger.short(prompt), id) not in there[book]:
+            ledger.note(book, id, "use", now, session, prompt)
+            new += 1
+    for book in there:
+        ledger.read(book)
+    return new
+
+
+def _shown(place: Place, session: str) -> Optional[Shown]:
+    """Read the receipts of a session; None where it has none."""
+    try:
+        rows = receipts.read(place.receipts(session))
+    except OSError:
+        return None
+    prompts: Dict[str, List[str]] = {}
+    starts: List[Tuple[float, bool, List[str]]] = []
+    instants = [clock.parse(str(row.get("t"))) or 0.0 for row in rows]
+    for row, instant in zip(rows, instants):
+        ids = [str(item[0]) for item in receipts.chosen(row)]
+        if row.get("event") == "start":
+            starts.append((instant, row.get("source") in receipts.RESETS, ids))
+        elif row.get("event") == "prompt" and row.get("prompt"):
+            prompts.setdefault(str(row["prompt"]), []).extend(ids)
+    return Shown(prompts, starts, min(instants)) if rows else None
+
+
+def _uses(reading: Iterable[Entry], turn: Turn, shown: Shown, known: _Records, home: str) -> Iterator[Use]:
+    """Yield the uses among entries, and leave in `turn` the turn that they end in."""
+    for entry in reading:
+        instant = clock.parse(entry.at) or 0.0
+        if instant < shown.began - SLACK:  # a fork's transcript begins with the other session's
+            continue
+        if entry.kind in (transcript.PROMPT, transcript.SLASH):
+            turn.begin(entry.prompt, _hashed(entry.text))
+        elif entry.kind == transcript.RESULT and entry.id in turn.pending:
+            turn.pending.discard(entry.id)
+            turn.recalled.update(dict.fromkeys(_ID.findall(entry.text)))
+        elif entry.kind == transcript.USE:
+            said, ours = _said(entry, home)
+            before = [(turn.prompt, id) for id in (*shown.prompts.get(turn.prompt, ()), *turn.recalled)]
+            started = [("", id) for id in shown.at_start(instant)]
+            yield from _met(said, before, started, turn, known)
+            if ours:
+                turn.pending.add(entry.id)
+
+
+def _met(said: Sequence[str], before: Sequence[Use], started: Sequence[Use], turn: Turn, known: _Records) -> Iterator[Use]:
+    """Yield the shown records that a tool call names."""
+    if not said or not (before or started):
+        return
+    words = {form for value in said for word in words_of(value) for form in forms(word)}
+    commands = [" %s " % " ".join(value.lower().split()) for value in said]
+    for use in (*before, *started):
+        names = known[use[1]]
+        if names is None or (use[0] == "" and names.placed and use not in before):
+            continue
+        fresh = [word for word in names.words & words if not _asked(word, turn)]
+        ran = [c for c in names.commands if any(" %s " % c in whole for whole in commands)
+               and not all(_asked(word, turn) for word in c.split())]
+        if fresh or ran:
+            yield use
+
+
+def _said(entry: Entry, home: str) -> Tuple[List[str], bool]:
+    """Return (what a tool call says, without calls of dayleaf and its own files; whether it is one that shows records)."""
+    data = entry.data if isinstance(entry.data, dict) else {}
+    command = data.get("command") if entry.name == "Bash" else None
+    if not isinstance(command, str):
+        return [value[:MOST_CHARS] for value in data.values() if isinstance(value, str) and home not in value], False
+    parts = [(part, commandline.key_of(part)) for part in commandline.parts(command[:MOST_CHARS])]
+    return ([part for part, key in parts if key.partition(" ")[0] != "dayleaf" and home not in part],
+            any(key.startswith(_SHOWS) for _, key in parts))
+
+
+def words_of(value: str) -> List[str]:
+    """Return the words of a text that name a file, an option, an identifier, in lower case and without a line's number."""
+    words = dict.fromkeys(_LINE.sub("", word).strip(".:/").lower() for word in cues.technical(" ".join(_SPLIT.split(value))))
+    return [word for word in words if not _PROSE.fullmatch(word) and (
+        _CODE.fullmatch(word) or (len(word) > LETTERS and sum(map(str.isalpha, word)) >= LETTERS))]
+
+
+def forms(word: str) -> Iterator[str]:
+    """Yield a word, and of a path all its ends: `/home/a/src/jwt.py` is `src/jwt.py`, and `jwt.py`."""
+    yield word
+    while "/" in word:
+        word = word.partition("/")[2]
+        if word:
+            yield word
+
+
+def _hashed(said: str) -> Set[str]:
+    words = [_LINE.sub("", word).strip(".:/").lower() for word in _SPLIT.split(said[:MOST_CHARS])][:MOST_WORDS]
+    return {ledger.short(form) for word in words if word for form in forms(word)}
+
+
+def _asked(word: str, turn: Turn) -> bool:
+    """Tell whether the prompt itself names a word, or the file at the end of a path."""
+    return any(ledger.short(form) in turn.words for form in (word, word.rpartition("/")[2]) if form)
+
+
+class _Records(Dict[str, Optional[Names]]):
+    """Id -> what the record names, as its file is now; None where it is gone."""
+
+    def __init__(self, found: Index):
+        super().__init__()
+        self._found = found
+        self._most = max(FEW, found.documents // SHARE)
+
+    def __missing__(self, id: str) -> Optional[Names]:
+        self[id] = names = self._read(id)
+        return names
+
+    def name(self, id: str) -> str:
+        """Return the name of a record, "" where it is gone."""
+        names = self[id]
+        return names.name if names else ""
+
+    def _read(self, id: str) -> Optional[Names]:
+        doc = self._found.by_id(id)
+        record = next(iter(at_prompt.reread(self._found, [doc], whole=True)), None) if doc is not None else None
+        if doc is None or record is None:
+            return None
+        files_ = record.meta.get("files")
+        said = "\n".join((record.title, *(map(str, files_) if isinstance(files_, list) else [str(files_ or "")]), record.body))
+        said = said[:MOST_CHARS]
+        quoted = [" ".join(q.lower().split()) for q in _QUOTED.findall(said)]
+        return Names(doc.name, frozenset(filter(self._is_rare, words_of(said))),
+                     tuple(q for q in dict.fromkeys(quoted) if " " in q and self._is_rare(q)), record.kind in PLACED)
+
+    def _is_rare(self, said: str) -> bool:
+        """Tell whether few documents hold a word, or one of a command's: no more can hold all of it than hold its rarest term."""
+        least = min((self._found.df(term) for term in tokeniser.tokens(said.rpartition("/")[2] or said)), default=0)
+        return 0 < least <= self._most and (least == 1 or 2 * least <= self._found.documents)
+
+
+# ---- the state
+
+def _load(path: str) -> Tuple[int, Turn, List[int]]:
+    try:
+        row: Any = fastjson.parse(files.read(path))
+        if row["v"] != 1:
+            return 0, Turn(), [0, 0]
+        private, everyone = row.get("since") or (0, 0)
+        return (int(row["offset"]), Turn(str(row["prompt"]), row["words"], row["recalled"], row["pending"]),
+                [max(0, int(private)), max(0, int(everyone))])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0, Turn(), [0, 0]
+
+
+def _save(path: str, offset: int, turn: Turn, since: Sequence[int]) -> None:
+    row = {"v": 1, "offset": offset, "prompt": turn.prompt, "words": sorted(turn.words), "recalled": list(turn.recalled),
+           "pending": sorted(turn.pending), "since": list(since)}
+    files.replace(path, (fastjson.dump(row) + "\n").encode("ascii"))

@@ -1,0 +1,193 @@
+"""What was done, from the sections of checkpoints and without a model: since a time for a standup, in a session for a handoff.
+
+A checkpoint belongs to the day of the last thing that it tells, so that a session which goes on for days is told for each.
+The files are read, not the index: what a checkpoint was updated with is in no list there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from memory.capture import checkpointpage
+from memory.capture.checkpointpage import fitted, outline
+from memory.core import StoreError, clock, walk
+from memory.core.config import Config
+from memory.core.layout import FOLDERS, GLOBAL, Place
+from memory.core.plaintext import one_line
+from memory.core.records import Record, steps
+from memory.hook.handoffs import repeats
+from memory.recall import lookup, search
+from memory.recall.question import Query
+from memory.store.redactor import strip_private, without_private
+from memory.store.store import Store
+
+KINDS = ("learning", "rule", "plan")  # counted in one line each
+MOST_WRITTEN = 1000
+class Work(NamedTuple):
+    """What one session did on one day, or one note without a session.
+
+    day: local, `2026-11-20`.  at: instant of the last thing told, seconds since the epoch.  ids: of its checkpoints, oldest
+    first.  parts: lines by name, see `checkpointpage.Outline`.
+    """
+
+    session: str
+    day: str
+    at: float
+    title: str
+    ids: Tuple[str, ...]
+    parts: Dict[str, Tuple[str, ...]]
+
+
+class Space(NamedTuple):
+    """A workspace, or `global`: the work in it, newest first, and (id, title) of what was written by kind."""
+
+    workspace: str
+    work: Tuple[Work, ...]
+    written: Dict[str, Tuple[Tuple[str, str], ...]]
+
+
+class Told(NamedTuple):
+    """A standup.  asked: the workspace's name, or `all`.  since: seconds since the epoch.  offset: seconds that local time is
+    ahead of UTC."""
+
+    asked: str
+    since: float
+    offset: float
+    spaces: Tuple[Space, ...]
+
+
+def gather(place: Place, settings: Config, workspace: str, since: float, now: float, offset: float) -> Told:
+    """Find what was done from an instant on; workspaces where nothing was are left out.
+
+    workspace: "" for the present one, a name, or `all`.  since, now: seconds since the epoch.  offset: seconds that local time
+    is ahead of UTC.  Raises UsageError for an unknown workspace.
+    """
+    places = lookup.workspaces(place, workspace)
+    query = Query(kinds=KINDS, since=since, limit=MOST_WRITTEN)
+    written: Dict[str, List[Record]] = {}
+    for hit in search.recall(place, settings, query, now, offset, places).hits:
+        if hit.record.accepted:
+            written.setdefault(hit.workspace, []).append(hit.record)
+    spaces = []
+    everyone = [("global", ())] if places[0].key == place.key else []  # what is true everywhere was not written there
+    for key, work in [*((p.key, _work(p, settings, since, now, offset)) for p in places), *everyone]:
+        records = written.get(key, [])
+        kinds = {kind: tuple((r.id, strip_private(r.title)) for r in records if r.kind == kind) for kind in KINDS}
+        if work or records:
+            spaces.append(Space(key, work, kinds))
+    return Told("all" if workspace == "all" else places[0].key, since, offset, tuple(spaces))
+
+
+def _work(place: Place, settings: Config, since: float, now: float, offset: float) -> Tuple[Work, ...]:
+    """Return the work of one workspace, newest first."""
+    groups: Dict[Tuple[str, str], List[Tuple[float, Record]]] = {}
+    for at, record in sorted(_checkpoints(place, settings, since, now), key=lambda pair: (pair[0], pair[1].id)):
+        session, day = _text(record.meta.get("session")), clock.day(at + offset)
+        groups.setdefault((session, day) if session else (record.id, day), []).append((at, record))
+    work = [_merged(day, group) for (_, day), group in groups.items()]
+    return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
+
+
+def _checkpoints(place: Place, settings: Config, since: float, now: float) -> List[Tuple[float, Record]]:
+    """Return (instant of the last thing told, checkpoint) from an instant on; handoffs that repeat checkpoints are none.
+
+    Private parts are left out before anything takes the lines apart.
+    """
+    store, found, seen = Store(place, settings, now), [], set()
+    for name, _, mtime_ns, _ in walk.walk(place)[0]:
+        parts = name.split("/")
+        if parts[1] != FOLDERS["checkpoint"] or name[0] == GLOBAL:
+            continue
+        if mtime_ns / 1e9 < since and parts[2][:10] < clock.day(since):
+            continue
+        try:
+            record = store.read(name)
+        except StoreError:
+            continue
+        told = [clock.parse(_text(record.meta.get(key))) for key in ("until", "updated")]
+        at = max([record.created, *(instant for instant in told if instant)])
+        if record.kind == "checkpoint" and at >= since and not repeats(record) and record.id not in seen:
+            seen.add(record.id)
+            found.append((at, without_private(record)))
+    return found
+
+
+def _merged(day: str, group: Sequence[Tuple[float, Record]]) -> Work:
+    """Tell several checkpoints of one session as one: what was done adds up, what is open comes from the newest."""
+    at, newest = group[-1]
+    told = [checkpointpage.outline(record) for _, record in group]
+    parts = {name: tuple(dict.fromkeys(line for one in told for line in getattr(one, name)))
+             for name in ("commits", "files", "decisions", "fixed", "said")}
+    parts.update((name, getattr(told[-1], name)) for name in ("failing", "open", "next"))
+    return Work(_text(newest.meta.get("session")), day, at, newest.title, tuple(record.id for _, record in group), parts)
+
+
+def _text(value: Any) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def to_json(told: Told) -> Dict[str, Any]:
+    """Return a standup for --json, with every line in full."""
+    spaces = [{"workspace": space.workspace,
+               "sessions": [{"session": work.session or None, "day": work.day, "until": clock.iso(work.at), "title": work.title,
+                             "ids": list(work.ids), **{name: list(found) for name, found in work.parts.items()}}
+                            for work in space.work],
+               **{kind + "s": [{"id": id, "title": title} for id, title in found] for kind, found in space.written.items()}}
+              for space in told.spaces]
+    return {"since": clock.iso(told.since), "workspaces": spaces}
+
+
+BODY, TITLE = 1500, 80  # characters
+
+
+class Draft(NamedTuple):
+    """A handoff before it is written: title, markdown, and the ids of the checkpoints that it was made of."""
+
+    title: str
+    body: str
+    sources: tuple[str, ...]
+
+
+def draft(checkpoints: Sequence[Record], plan: Optional[Record]) -> Draft:
+    """Make a handoff of at most 1,500 characters, which ends with the ids that it was made of.
+
+    checkpoints: of one session, newest first, at least one: what is open, failing and next is what the newest says, earlier
+    ones add to requests, decisions and commits.  plan: the active one, or None.
+    """
+    told = [outline(record) for record in checkpoints]
+    newest = told[0]
+    requests = [line for one in told[::-1] for line in one.request]
+    decisions = [line for one in told for line in one.decisions[::-1]]
+    commits = [line for one in told for line in one.commits]
+    done = [*("commit " + line for line in commits[:4]), *(["files: " + ", ".join(newest.files[:8])] if newest.files else [])]
+    sections = [
+        ("Request", _lines(requests[:1] + requests[1:][-2:], 200), 1), ("Notes", _lines(newest.said, 160), 1),
+        ("Next", _lines(newest.next[:4], 180), 1), ("Open", _lines(newest.open[:4], 160), 1),
+        ("Failing", _lines(newest.failing[-3:], 140), 1), ("Decisions", _lines(decisions[:5], 160), 1),
+        ("Done", _lines(done, 120), 1), ("Plan", _lines(_plan(plan), 100), 1)]
+    end = _sources(checkpoints)
+    text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
+    title = one_line("Handoff: " + checkpoints[0].title, TITLE)
+    return Draft(title, text, tuple(record.id for record in checkpoints))
+
+
+def _lines(lines: Sequence[str], most: int) -> list[str]:
+    return list(dict.fromkeys(one_line(line, most) for line in lines if line.strip()))
+
+
+def _plan(plan: Optional[Record]) -> list[str]:
+    """Name a plan and its first open steps."""
+    if plan is None:
+        return []
+    todo = [text for _, ticked, text in steps(plan.body) if not ticked]
+    return ["[%s] %s" % (plan.id, plan.title), *("open: " + step for step in todo[:5])]
+
+
+def _sources(checkpoints: Sequence[Record]) -> str:
+    """Write where a handoff comes from: ids, branch and commit."""
+    meta = checkpoints[0].meta
+    ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
+    ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
+    where = [" on branch `%s`" % meta["branch"]] if isinstance(meta.get("branch"), str) and meta["branch"] else []
+    where += [" at commit %s" % meta["commit"]] if isinstance(meta.get("commit"), str) and meta["commit"] else []
+    return one_line("From %s%s." % (ids, ",".join(where)), 140)

@@ -1,0 +1,150 @@
+"""Settles which workspace a directory has: one that is renamed since its remote came, new, or claimed and proved.
+
+A claim (layout.py) is proved by a commit that the workspace knows: of its checkpoints, of the paths seen with it, or theirs now.
+The object itself must lie in this repository, under its true hash: neither a name nor a link to another repository proves it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from memory.core import DayleafError, approvals, clock, fastjson, files, layout, walk
+from memory.core.layout import Place
+from memory.project.gitobjects import Missing, Objects
+from memory.session import git
+from memory.store import writer
+
+READ = 400  # checkpoints, the newest first, that are asked for their commit
+_COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
+
+
+def at(env: dict[str, str], directory: str, now: float) -> Place:
+    """Find the workspace of a directory as `layout.locate` does, adopted."""
+    return adopt(layout.locate(env, directory), now)
+
+
+def adopt(place: Place, now: float) -> Place:
+    """Give a directory the workspace that is due to it, or that it claims with a proof; returns the place as it is then.
+
+    now: seconds since the epoch.  Not on the blocking path, which writes nothing: there the older name, or a workspace of the
+    directory's own, is read.  Where another process was first, or nothing can be moved, the place stays as it is.
+    """
+    try:
+        if place.claimed:
+            return believe(place, "commit", now) if _is_proved(place) else _unproved(place)
+        if place.due == place.key:
+            files.make_folder(place.home + "/workspaces")
+            files.posix.mkdir(place.private, files.FOLDER_MODE)
+            _note(place, place.key, "first", now)
+        elif place.due:
+            return _renamed(place, now)
+    except OSError:
+        pass
+    return place
+
+
+def believe(place: Place, by: str, now: float) -> Place:
+    """Note that a directory has the workspace it claims, and move there what was written meanwhile; raises OSError.
+
+    by: `commit` or `person`.
+    """
+    new = _named(place, place.claimed)
+    writer.join_workspace(place, new)
+    _approve(place, new, now)
+    _note(place, new.key, by, now)
+    return new
+
+
+def _renamed(place: Place, now: float) -> Place:
+    """Move a workspace, its receipts, approvals and derived files to the name that its remote gives it; raises OSError."""
+    new = _named(place, place.due)
+    writer.rename_workspace(place, new)
+    _note(place, new.key, "first", now)
+    _approve(place, new, now)  # else its rules wait for their approval again, which `dayleaf rule list` shows
+    return new
+
+
+def _named(place: Place, key: str) -> Place:
+    return Place(place.home, key, place.project, place.root, place.git, place.shared, "", place.anchor)
+
+
+def _approve(place: Place, new: Place, now: float) -> None:
+    """Take the approvals of a workspace over to its new name, as far as the ledger can be written."""
+    try:
+        renamed = {place.key: new.key, approvals.SCRIPT + place.key: approvals.SCRIPT + new.key}
+        for key, id_, sha256 in sorted(approvals.approved(place.home)):
+            if key in renamed:
+                by = "dayleaf: %s is now %s" % (place.key, new.key)
+                approvals.decide(place.home, renamed[key], id_, sha256, "approve", by, now)
+    except (OSError, DayleafError):
+        pass
+
+
+def _note(place: Place, key: str, by: str, now: float) -> None:
+    files.append_line(place.home + layout.PLACES, '{"v":1,"t":"%s",%s,"by":"%s","commit":"%s"}' % (
+        clock.iso(now), layout.place_row(key, place.anchor), by, git.head(place.git).commit))
+
+
+def _unproved(place: Place) -> Place:
+    if not files.exists(place.cache + layout.UNPROVED):
+        files.replace(place.cache + layout.UNPROVED, b"")
+    return place
+
+
+def _is_proved(place: Place) -> bool:
+    """Tell whether this repository holds a commit that the claimed workspace knows, or that a path seen with it has now.
+
+    A workspace from before paths were noted that knows no commit is the first one's to claim it; never that of a local path.
+    """
+    if not layout.is_own(place.root, place.git, place.anchor):
+        return False
+    seen = [row for row in _rows(place.home) if row.get("key") == place.claimed]
+    remote = layout.remote_of(layout.common_git(place.git))
+    local = remote[:1] in ("", "/")
+    known = {str(row["commit"]) for row in seen if row.get("commit")} | _told(place.home + "/workspaces/" + place.claimed)
+    with Objects(place.git) as mine:
+        mine_now = git.head(place.git).commit
+        for path in [str(row.get("path")) for row in seen] + ([remote] if local and remote else []):
+            root, folder = layout.find_git(path)
+            theirs_now = git.head(folder).commit if root == path else ""
+            known.add(theirs_now)
+            if theirs_now and mine_now and _holds(mine, mine_now):
+                with Objects(folder) as theirs:
+                    if _holds(theirs, mine_now):
+                        return True
+        known.discard("")
+        return any(_holds(mine, commit) for commit in sorted(known)) or not (seen or known or local)
+
+
+def _rows(home: str) -> list[dict[str, object]]:
+    try:
+        return fastjson.rows(files.read(home + layout.PLACES, layout.PLACES_LIMIT))
+    except OSError:
+        return []
+
+
+def _told(private: str) -> set[str]:
+    """Return the commits of a workspace's newest checkpoints, those in the archive too."""
+    found: set[str] = set()
+    pages = [path.split("/") for name, path, stat in walk.below(private)
+             if "checkpoints" in name.split("/") and name.endswith(".md") and walk.is_regular(stat)]
+    for parts in sorted(pages, key=lambda parts: parts[-2:], reverse=True)[:READ]:
+        try:
+            found.update(said.decode("ascii") for said in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False)))
+        except OSError:
+            continue
+    return found
+
+
+def _holds(objects: Objects, prefix: str) -> bool:
+    """Tell whether a commit whose hash starts so is there, whole; a folder of objects that is a link counts as none."""
+    for hash in objects.find(prefix):
+        try:
+            kind, data = objects.read(hash)
+        except Missing:
+            continue
+        true = hashlib.sha1(b"commit %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+        if kind == "commit" and true == hash and files.inside(objects.folder + "/" + hash[:2], objects.folder):
+            return True
+    return False

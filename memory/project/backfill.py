@@ -1,0 +1,397 @@
+"""Checkpoints of sessions that ended before dayleaf was there, from the transcripts that the host still has.
+
+Each session goes through the capture of the hooks, in order of time: a checkpoint for each stretch up to a compaction, under
+the name and with the time that a live capture would have given.  What a session's state or its checkpoints tell already is
+not told again, so a run that was killed goes on where it was.
+
+What an earlier version told (its state is of another version, or gone, and no checkpoint names a conversation) is brought up to
+date: the transcript is told again from its start, in the stretches that its checkpoints ended (`until`).  A checkpoint that
+nobody touched since (its file is no younger than the state) is written anew under its name and id; one that somebody changed,
+archived or deleted is left as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from typing import Any, Callable, NamedTuple
+
+from memory.capture import progress, recovery
+from memory.capture.checkpointpage import worth
+from memory.capture.progress import names
+from memory.capture.stretches import Capture
+from memory.core import DayleafError, clock, config, files, frontmatter, layout
+from memory.project import adoption
+from memory.project.otherfiles import Skip
+from memory.session import transcript
+from memory.session.transcript import Stop
+
+EDGE = 1 << 18  # bytes at a transcript's start and end that are searched for its directory and times
+HEAD = 1 << 14  # bytes of a checkpoint that hold its frontmatter
+SLACK = 2.0  # seconds: a state is saved just after its checkpoint, and file systems round
+RECORD = 0.006  # seconds that a record takes to be written and indexed; bench/README.md
+ALSO = "conversation"  # key of a checkpoint that names the record of what was said
+_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
+_OF = re.compile(rb"^session: *['\"]?([^'\"\r\n]+)", re.M)
+_AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
+
+
+class Session(NamedTuple):
+    """A session of before: its id, transcript and bytes, the directory it was started in, its first and last instant."""
+
+    id: str
+    path: str
+    size: int
+    directory: str
+    began: float
+    ended: float
+
+
+class Plan(NamedTuple):
+    """What a session would bring: how many new checkpoints, and conversations."""
+
+    checkpoints: int = 0
+    conversations: int = 0
+
+
+class Told(NamedTuple):
+    """What became of a session.
+
+    written: the names of its records that were written.  before: it was told already.  old: an earlier version told it, and it
+    was brought up to date.  plan: what would come of it, in a dry run.  skip: why it was passed over.  gone: that is its
+    directory, which is no more.
+    """
+
+    session: Session
+    place: layout.Place | None
+    written: tuple[str, ...] = ()
+    before: bool = False
+    old: bool = False
+    plan: Plan = Plan()
+    skip: Skip | None = None
+    gone: bool = False
+
+
+class Page(NamedTuple):
+    """A checkpoint of a session that is there: its name ("" in the archive), the last instant it tells, when its file was
+    changed, whether it is dayleaf's own, and whether it names a conversation."""
+
+    name: str
+    until: str
+    changed: float
+    auto: bool
+    whole: bool
+
+
+class Old(NamedTuple):
+    """What an earlier version told of a session: its checkpoints by time, the state's first line and when that was saved."""
+
+    pages: tuple[Page, ...]
+    state: dict[str, Any]
+    saved: float
+
+    def untouched(self, page: Page) -> bool:
+        """Tell whether a checkpoint is as it was written."""
+        return bool(page.name) and page.auto and page.changed <= self.saved + SLACK
+
+
+class Workspace:
+    """A workspace that sessions go to: its place and settings, its checkpoints by session, and what a dry run has read."""
+
+    def __init__(self, place: layout.Place, settings: config.Config):
+        self.place, self.settings = place, settings
+        self.read: dict[str, set[str]] = {}
+        self._files: dict[str, list[tuple[str, str]]] | None = None
+
+    def pages(self, session: str) -> list[Page]:
+        """Return a session's checkpoints, the archived ones too, in the order of what they tell."""
+        if self._files is None:
+            self._files = {}
+            for folder, prefix in (("/checkpoints/", "p/checkpoints/"), ("/archive/checkpoints/", "")):
+                for day in names(self.place.private + folder):
+                    for name in names(self.place.private + folder + day):
+                        self._note(self.place.private + folder + day + "/" + name, prefix and prefix + day + "/" + name)
+        found = [_page(path, name) for path, name in self._files.get(session, ())]
+        return sorted((page for page in found if page), key=lambda page: (page.until, page.name))
+
+    def _note(self, path: str, name: str) -> None:
+        """Note whose checkpoint a file is; most are never looked at again."""
+        with contextlib.suppress(OSError):
+            said = _OF.search(files.read(path, HEAD, follow=False))
+            if said and self._files is not None:
+                self._files.setdefault(said[1].decode("utf-8", "replace").strip(), []).append((path, name))
+
+
+def _page(path: str, name: str) -> Page | None:
+    try:
+        meta, changed = frontmatter.parse(files.read(path, HEAD, follow=False)).meta, os.stat(path).st_mtime
+    except OSError:
+        return None
+    until = meta.get("until")
+    return Page(name, until, changed, meta.get("source") == "auto", bool(meta.get(ALSO))) if isinstance(until, str) else None
+
+
+def host(env: dict[str, str]) -> str:
+    """Return the host's directory: CLAUDE_CONFIG_DIR, else `.claude` in HOME; "" where neither is known."""
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    said = env.get("CLAUDE_CONFIG_DIR", "") or (user + "/.claude" if user else "")
+    return files.real(said.replace("\\", "/").rstrip("/")) if said else ""
+
+
+def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
+    """Yield the sessions whose transcripts the host has, and those that cannot be read; subagents belong to theirs.
+
+    The folder is listed here, so its links are its owner's: they are followed to what is this user's own, once each.
+    """
+    root, seen = host(env) + "/projects", set()
+    for folder in names(root):
+        at = root + "/" + folder
+        if files.is_link(at) and not transcript.is_own_folder(at):
+            yield Skip(folder, "a link, and not to a folder of your own", "mend or remove the link")
+            continue
+        for name in names(at):
+            if name.endswith(".jsonl") and not name.startswith("agent-"):
+                path = transcript.own(at + "/" + name)
+                if not path:
+                    yield Skip(folder + "/" + name, "not a file of your own", "mend its owner")
+                elif path not in seen:
+                    seen.add(path)
+                    yield _session(path, name[:-len(".jsonl")])
+
+
+def _session(path: str, name: str) -> Session | Skip:
+    id = layout.safe_id(name)
+    try:
+        fd = files.open_read(path, follow=False)
+        try:
+            stat = os.fstat(fd)
+            head = files.read_at(fd, EDGE, 0)
+            tail = files.read_at(fd, EDGE, max(0, stat.st_size - EDGE))
+        finally:
+            os.close(fd)
+    except OSError as error:
+        return Skip(path, (error.strerror or "unreadable").lower(), "mend its permissions")
+    first, last = _AT.search(head), list(_AT.finditer(tail))
+    began = clock.parse(first[1].decode("ascii")) if first else None
+    ended = clock.parse(last[-1][1].decode("ascii")) if last else None
+    directory = _directory(head)
+    if not id or not directory:
+        return Skip(path, "no session in it", "nothing is to be done")
+    return Session(id, path, stat.st_size, directory, stat.st_mtime if began is None else began,
+                   stat.st_mtime if ended is None else ended)
+
+
+def _directory(head: bytes) -> str:
+    """Return the directory that the first entry names: the one the session was started in."""
+    for found in _CWD.finditer(head):
+        try:
+            said = json.loads(found[1])
+        except ValueError:
+            continue
+        if isinstance(said, str) and said.startswith("/") or str(said)[1:2] == ":":
+            return str(said)
+    return ""
+
+
+def chosen(found: list[Session], place: layout.Place | None, env: dict[str, str], since: float) -> list[Session]:
+    """Return the sessions to be told, in order of time; of the same session under two names its own first.
+
+    place: only those of its workspace; None for all.  since: only those that ended at that instant or later.
+    """
+    keys: dict[str, str] = {}
+    for session in found:
+        if session.directory not in keys:
+            keys[session.directory] = layout.locate(env, session.directory).key if place else ""
+    wanted = [s for s in found if s.ended >= since and (place is None or keys[s.directory] == place.key)]
+    return sorted(wanted, key=lambda s: (s.began, s.ended, s.id != progress.identity(s.id), s.id))
+
+
+def tell(wanted: list[Session], env: dict[str, str], now: float, dry: bool = False,
+         done: Callable[[int, int], None] | None = None) -> Iterator[Told]:
+    """Write the checkpoints of sessions, one after the other, and yield what became of each.
+
+    now: seconds since the epoch.  dry: read all the same, and write nothing.  done: told the bytes dealt with, and how many of
+    these were read.
+    """
+    places: dict[str, Workspace] = {}
+    total = read = 0
+    for session in wanted:
+        told = _told(session, places, env, now, dry)
+        yield told
+        total += session.size
+        read += 0 if told.before or told.skip else session.size
+        if done:
+            done(total, read)
+
+
+def _told(session: Session, places: dict[str, Workspace], env: dict[str, str], now: float, dry: bool) -> Told:
+    if not files.is_folder(session.directory):
+        return _skipped(session, None, "its directory is gone", "make it again, even empty")._replace(gone=True)
+    if session.directory not in places:
+        place = layout.locate(env, session.directory)
+        place = place if dry else adoption.adopt(place, now)
+        places[session.directory] = next((w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
+                                         Workspace(place, config.load(place.home, place.root, env)))
+    space = places[session.directory]
+    place = space.place
+    old = told_before(space, session)
+    if old is None and recovery.told(place, session.id, session.size):
+        return Told(session, place, before=True)
+    if not space.settings["capture.enabled"]:
+        return _skipped(session, place, "capture is off there", "`dayleaf config set capture.enabled true`")
+    try:
+        if session.id == env.get("CLAUDE_CODE_SESSION_ID") or now - os.stat(session.path).st_mtime < recovery.QUIET:
+            return _skipped(session, place, "the session is running", "its own end writes it down")
+        return (rehearse if dry else write)(space, env, now, session, old)
+    except (OSError, DayleafError) as error:
+        return _skipped(session, place, str(error).partition("; ")[0], "import again once that is mended")
+
+
+def _skipped(session: Session, place: layout.Place | None, reason: str, remedy: str) -> Told:
+    return Told(session, place, skip=Skip(session.id, reason, remedy))
+
+
+def told_before(space: Workspace, session: Session) -> Old | None:
+    """Return what an earlier version told of a session; None where none did, or this one did."""
+    path = space.place.cache + "/sessions/" + session.id + ".json"
+    state = progress.head(path, before=True)
+    try:
+        saved = os.stat(path).st_mtime
+    except OSError:
+        saved = 0.0
+    if saved and not state:  # a state of this version, or a torn one
+        return None
+    pages = tuple(space.pages(session.id))
+    if not state and (not pages or any(page.whole for page in pages)):
+        return None
+    return Old(pages, state, saved)
+
+
+def write(space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None) -> Told:
+    """Write the checkpoints of one session, a stretch each; raises OSError, StoreError.
+
+    old: what an earlier version told of it; that is brought up to date first.
+    """
+    place, known = space.place, old is not None
+    written: dict[str, None] = {}
+
+    def begin(stop: Stop | None) -> Capture:
+        return Capture(place, space.settings, env, now, session.id, session.path, written.setdefault, stop, True, True)
+
+    with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
+        if old is not None:
+            upgrade(session, old, begin(None))
+        for number, stop in enumerate((*transcript.compactions(session.path), None)):
+            capture = begin(stop)
+            known = known or bool(capture.state.since or (not number and capture.state.spans))
+            if stop is None or stop.offset > capture.state.spans.get("", [0])[0]:
+                capture.run("recovery")
+    return Told(session, place, tuple(written), before=known and not written, old=bool(old and written))
+
+
+def upgrade(session: Session, old: Old, capture: Capture) -> None:
+    """Tell again what an earlier version told of a session, as far as it did; raises OSError, StoreError.
+
+    The state becomes one of this version at the end: a run that is cut short begins again, and what it wrote is left as it is.
+    """
+    state, path = capture.state, capture.state.path
+    state.path, state.since = path + ".new", ""  # what is saved on the way
+    state.learned, state.lessons = old.state.get("learned") or [], old.state.get("lessons") or []  # not taught twice
+    for capture.stop, page in stretches(session, old):
+        if page is not None and old.untouched(page):
+            state.name = page.name
+            state.checksum = files.sha256(files.read(capture.place.path(page.name), 64 << 20))
+            capture.run("recovery")
+        else:
+            capture.pass_over()
+    progress.settle(state, path)
+
+
+def stretches(session: Session, old: Old) -> list[tuple[Stop, Page | None]]:
+    """Return where the stretches ended that an earlier version told, and the checkpoint of each; None where there is none.
+
+    Raises OSError.
+    """
+    ends = _ends(session.path, [page.until for page in old.pages])
+    size = old.state.get("size") if not old.state.get("units") else 0  # what was read and not written is told as new
+    size = max([size if isinstance(size, int) and size <= session.size else 0, *ends.values()])
+    found: dict[int, tuple[Stop, Page | None]] = {
+        stop.offset: (stop, None) for stop in transcript.compactions(session.path) if stop.offset < size}
+    last = max([page.until for page in old.pages], default="") or clock.iso(session.ended + 1)
+    found[size] = Stop(size, last), None
+    for page in old.pages:  # of two that tell up to the same instant the later written
+        found[ends[page.until]] = Stop(ends[page.until], page.until), page
+    last_line = _unended(session)  # it belongs to the stretch before it, and is taken along by a reading that meets the end
+    return [(stop if offset < last_line else Stop(session.size + 1, stop.at), page)
+            for offset, (stop, page) in sorted(found.items()) if offset]
+
+
+def _unended(session: Session) -> int:
+    """Return where the last line of a transcript begins if it has no end, else the transcript's end; raises OSError."""
+    start = max(0, session.size - transcript.LONGEST)
+    with os.fdopen(files.open_read(session.path, follow=False), "rb") as file:
+        file.seek(start)
+        return start + file.read(session.size - start).rfind(b"\n") + 1
+
+
+def _ends(path: str, untils: list[str]) -> dict[str, int]:
+    """Return for each instant where the first entry of a transcript begins that is later; raises OSError."""
+    left, offset = sorted(set(untils)), 0
+    ends: dict[str, int] = {}
+    with os.fdopen(files.open_read(path, follow=False), "rb", 1 << 20) as file:
+        for line in file if left else ():
+            if any(at.decode("ascii") > left[0] for at in _AT.findall(line)):
+                said = _instant(line)
+                while left and said > left[0]:
+                    ends[left.pop(0)] = offset
+                if not left:
+                    break
+            offset += len(line)
+    return {**ends, **dict.fromkeys(left, offset)}
+
+
+def _instant(line: bytes) -> str:
+    """Return the instant of a line that is an entry, "" of any other."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return ""
+    said = row.get("timestamp") if isinstance(row, dict) and row.get("type") in ("user", "assistant", "system") else ""
+    return said if isinstance(said, str) else ""
+
+
+def rehearse(space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None) -> Told:
+    """Read a session as `write` does and say what would come of it; nothing is written; raises OSError."""
+    capture = Capture(space.place, space.settings, env, now, session.id, session.path, ended=True)
+    checkpoints, spoken, fresh = 0, False, not capture.state.spans
+    known = bool(capture.state.since) or not fresh
+    kin = {progress.identity(session.id), "first " + _first(session.path)}
+    capture.foreign.update(*(space.read.get(key, ()) for key in kin))
+    told = stretches(session, old) if old else []
+    if old:
+        capture.state.since = ""
+    done = max([stop.offset for stop, _ in told], default=capture.state.spans.get("", [0])[0])
+    stops = [stop for stop in transcript.compactions(session.path) if stop.offset > done]
+    for stop, page in (*told, *((stop, None) for stop in stops), (None, None)):
+        capture.stop = stop
+        capture.read()
+        spoken = spoken or (worth(capture.state.facts) and bool(space.settings["capture.conversations"]))
+        new = stop is None or stop.offset > done
+        checkpoints += int(worth(capture.state.facts) and (new or bool(page and old and old.untouched(page))))
+        capture.close()
+    for key in kin:
+        space.read.setdefault(key, set()).update(capture.state.seen)
+    nothing = not checkpoints and not spoken
+    return Told(session, space.place, before=known and nothing and not old, old=bool(old) and not nothing,
+                plan=Plan(checkpoints, int(spoken and fresh)))
+
+
+def _first(path: str) -> str:
+    """Return the id of a transcript's first entry."""
+    reading = transcript.read(path, 0, ended=True)
+    first = next(iter(reading), None)
+    reading.close()
+    return first.uuid if first else path

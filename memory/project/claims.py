@@ -1,0 +1,373 @@
+"""Claims: the files, symbols and commits that a record names, checked against the working tree when the record is shown.
+
+STALE: one of them is gone.  FRESH: all that could be checked stand, and at least one could.  UNKNOWN: nothing could be checked.
+Only what was there when the record was written can be gone: a path in the text or a symbol counts as gone where the commit of
+then (the record's own, or where HEAD was by its log) held it.  Without such a commit a path in the text counts as gone where its
+first directory is there, and a symbol never.  Files of the key `files` and a record's own `commit` need no such evidence; the
+latter makes no record fresh.  A commit is gone where a text calls it one and a complete repository has no object of that name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Tuple
+
+from memory.core import files
+from memory.core.layout import GLOBAL, Place
+from memory.core.records import Record
+from memory.hook import indexview
+from memory.project import mentions, symbols
+from memory.project.gitobjects import Entry, Missing, Objects
+from memory.project.symbols import ABSENT, DEFINED, Symbol
+from memory.store import sections
+
+if TYPE_CHECKING:
+    from memory.project.gitindex import Tracked
+
+FRESH, STALE, UNKNOWN = "FRESH", "STALE", "UNKNOWN"
+MOST = 40  # claims of a kind that are checked
+SYMBOLS = 20  # symbols of a record that are checked
+SOURCE_LIMIT = 1 << 20  # bytes of a source file
+NARROW, WIDE = (200, 2 << 20), (4000, 24 << 20)  # files and bytes of a tree that is searched whole
+
+
+class Claim(NamedTuple):
+    """kind: file | symbol | commit.  name: as written.  stands: None where that cannot be said.  reason: of one that is gone,
+    a short sentence.  path: the file that decides, relative to the checkout, or ""."""
+
+    kind: str
+    name: str
+    stands: Optional[bool]
+    reason: str = ""
+    path: str = ""
+
+
+class Claims(NamedTuple):
+    """What a record names, each once, and the verdict."""
+
+    claims: Tuple[Claim, ...]
+    state: str
+
+    @property
+    def gone(self) -> List[Claim]:
+        """The claims that no longer hold."""
+        return [claim for claim in self.claims if claim.stands is False]
+
+
+def check(record: Record, root: str, git: str) -> Claims:
+    """Check what one record names; see Checkout."""
+    with Checkout(root, git) as checkout:
+        return checkout.check(record)
+
+
+def at(place: Place) -> Checkout:
+    """Return the checkout of a place, with what the worker found out about it."""
+    return Checkout(place.root, place.git, known=indexview.marks(place))
+
+
+def _ahead(body: str) -> str:
+    """Return what a captured checkpoint says under Next and Open."""
+    found = sections.outline(body)
+    return "\n".join(sections.text(body, one) for one in found if one.path in ("Next", "Open"))
+
+
+class Checkout:
+    """A working tree that records are checked against, with what was read of it; use it as a context manager.
+
+    root: the checkout, "" where there is none.  git: its git directory, "" for none.  most: the files and bytes up to which the
+    whole tree is searched for symbols that are said to be in no file.  known: the worker's marks, for those of a larger tree.
+    """
+
+    def __init__(self, root: str, git: str, most: Tuple[int, int] = NARROW, known: Optional[Dict[str, List[List[str]]]] = None):
+        self.root, self.git, self.most, self.known = root, git, most, known or {}
+        self.objects = Objects(git)
+        self._tracked: Optional[Tracked] = None
+        self._log: Optional[Tuple[List[float], List[str]]] = None
+        self._sources: Dict[str, Optional[str]] = {}
+        self._corpus: Optional[Dict[str, str]] = None
+        self._left_out = False
+        self._changed: Dict[str, Optional[Dict[str, str]]] = {}
+        self._levels: Dict[str, Optional[int]] = {}
+        self._blobs: Dict[str, str] = {}
+        self._kept = 0
+
+    def __enter__(self) -> Checkout:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.objects.close()
+
+    def check(self, record: Record) -> Claims:
+        """Check the files, symbols and commits that a record names; one for all projects is UNKNOWN, and so is a conversation,
+        which tells what was said then."""
+        if not self.root or record.tier == GLOBAL or record.kind == "conversation":
+            return Claims((), UNKNOWN)
+        if record.kind == "checkpoint" and record.source == "auto":  # it tells the past: only what is open or next can be stale
+            ahead = _ahead(record.body)
+            listed = [path for path in mentions.listed_files(record) if path and path in ahead]
+            record = record.replaced(body=ahead, meta={**record.meta, "files": listed})
+        then = _Then(self, record)
+        found = [*self._files(record, then), *self._symbols(record, then), *self._commits(record)]
+        state = UNKNOWN
+        if any(claim.stands is False for claim in found):
+            state = STALE
+        elif any(claim.stands and claim.name != mentions.own_commit(record) for claim in found):
+            state = FRESH
+        return Claims(tuple(found), state)
+
+    # ---- files
+
+    def _files(self, record: Record, then: _Then) -> List[Claim]:
+        found: Dict[str, Claim] = {}
+        listed = dict.fromkeys(path for path in mentions.listed_files(record) if path)
+        for path in list(listed)[:MOST]:
+            found[path] = self._file(path, True, then)
+        for path in mentions.mentioned(record.body)[:MOST]:
+            if path not in found:
+                found[path] = self._file(path, False, then)
+        return list(found.values())
+
+    def _file(self, said: str, listed: bool, then: _Then) -> Claim:
+        """Check one path; None for one outside the checkout, or one that prose may have made up or shortened."""
+        path = self.relative(said)
+        if not path:
+            return Claim("file", said, None)
+        there = self.root + "/" + path
+        if not files.inside(there, self.root):
+            return Claim("file", said, None)
+        if files.exists(there):
+            return Claim("file", said, True, path=path)
+        known, before = then.entry(path)
+        if path in self.tracked.away or not (listed or before or (not known and self._is_near(path))):
+            return Claim("file", said, None)
+        moved = self._moved(path, before)
+        return Claim("file", said, False, "%s is gone%s" % (path, ", moved to " + moved if moved else ""), path)
+
+    def relative(self, said: str) -> str:
+        """Return a path relative to the checkout, "" for one that leads out of it."""
+        path = said.replace("\\", "/")
+        path = path[2:] if path.startswith("./") else path
+        if path.startswith("/"):
+            path = path[len(self.root) + 1:] if path.startswith(self.root.rstrip("/") + "/") else ""
+        parts = path.split("/")
+        return "" if path[:1] == "~" or path[1:2] == ":" or ".." in parts or ".git" in parts or "\0" in path else path
+
+    def _is_near(self, path: str) -> bool:
+        first, slash, _ = path.partition("/")
+        return bool(slash) and files.is_folder(self.root + "/" + first)
+
+    def _moved(self, path: str, before: Optional[Entry]) -> str:
+        """Return where a file went: the same content, else the only file of its name that was not there before, else ""."""
+        base = "/" + path.rpartition("/")[2]
+        same = [other for other, hash in self.tracked.hashes.items() if before and hash == before.hash and other != path]
+        if not same:
+            same = [other for other in self.tracked.hashes if ("/" + other).endswith(base) and other != path]
+        return same[0] if len(same) == 1 and files.exists(self.root + "/" + same[0]) else ""
+
+    # ---- symbols
+
+    def _symbols(self, record: Record, then: _Then) -> List[Claim]:
+        named = [*mentions.listed_files(record), *mentions.mentioned(record.body)[:MOST]]
+        said = [path for path in map(self.relative, named) if path]
+        near = list(dict.fromkeys(path for path in said if self.source(path) is not None))[:10]
+        return [self._in_file(symbol, then) if symbol.file else self._anywhere(symbol, near, then)
+                for symbol in symbols.named(record.body)[:SYMBOLS]]
+
+    def _in_file(self, symbol: Symbol, then: _Then) -> Claim:
+        path = self.relative(symbol.file)
+        source = self.source(path) if path else None
+        if source is None:
+            return Claim("symbol", symbol.name, None)
+        now = symbols.level(source, symbol.name, path)
+        if now == symbols.most(symbol.name):
+            return Claim("symbol", symbol.name, True, path=path)
+        before = then.level(symbol.name, path)
+        if before is not None and now < before:
+            return Claim("symbol", symbol.name, False, "%s is no longer in %s" % (symbol.name, path), path)
+        return Claim("symbol", symbol.name, True if now else None, path=path)
+
+    def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
+        """Check a symbol that is said to be in no file: in the files that the record names, then in the whole tree."""
+        most = symbols.most(symbol.name)
+        for path in near:
+            if symbols.level(self.source(path) or "", symbol.name, path) == most:
+                return Claim("symbol", symbol.name, True, path=path)
+        now = self._level(symbol.name)
+        if now is None:
+            rows = indexview.causes(self.known, then.record.checksum)
+            reason = next((row[0] for row in rows if not row[1] and row[3] == symbol.name), "")
+            return Claim("symbol", symbol.name, False if reason else None, reason)
+        before = None if now == most else then.anywhere(symbol.name)
+        if before is not None and now < before >= DEFINED:  # what was only used may be another project's
+            return Claim("symbol", symbol.name, False, "%s is no longer defined in this repository" % symbol.name)
+        return Claim("symbol", symbol.name, True if now else None)
+
+    def _level(self, name: str) -> Optional[int]:
+        """Return how surely the tree holds a symbol, None where it is too large to tell."""
+        if name not in self._levels:
+            corpus = self.corpus()
+            self._levels[name] = None if corpus is None else _most(corpus, name)
+        return self._levels[name]
+
+    @property
+    def tracked(self) -> Tracked:
+        """What git tracks here."""
+        if self._tracked is None:
+            from memory.project import gitindex
+
+            self._tracked = gitindex.read(self.git)
+        return self._tracked
+
+    @property
+    def log(self) -> Tuple[List[float], List[str]]:
+        """Where HEAD was, and when."""
+        if self._log is None:
+            from memory.project import gitindex
+
+            self._log = gitindex.heads(self.git) if self.git else ([], [])
+        return self._log
+
+    def source(self, path: str) -> Optional[str]:
+        """Return the text of a file of the checkout, None where it is none, too large, or a link out of it."""
+        if path not in self._sources:
+            whole = self.root + "/" + path
+            data = None
+            try:
+                if files.inside(whole, self.root):
+                    data = files.read(whole, SOURCE_LIMIT + 1)
+            except (OSError, ValueError):
+                data = None
+            self._sources[path] = _text(data)
+        return self._sources[path]
+
+    def corpus(self) -> Optional[Dict[str, str]]:
+        """Return the tracked texts by path, None where they are too many or too long, or not all of them are known."""
+        if self._corpus is None and not self._left_out:
+            from memory.project import gitindex
+
+            self._corpus, left = {}, self.most[1]
+            few = gitindex.count(self.git) <= 4 * self.most[0]  # parsing an index of 10,000 takes 10 ms
+            paths = [path for path in self.tracked.hashes if symbols.is_source(path)] if few else []
+            self._left_out = not few or not self.tracked.whole or len(paths) > self.most[0]
+            for path in () if self._left_out else paths:
+                text = self.source(path)
+                left -= len(text or "")
+                if text is not None:
+                    self._corpus[path] = text
+                if left < 0:
+                    self._left_out = True
+                    break
+        return None if self._left_out else self._corpus
+
+    def changed(self, commit: str) -> Optional[Dict[str, str]]:
+        """Return the texts of a commit that the index does not hold, by path; None where they are too many, or not there."""
+        if commit not in self._changed:
+            here = frozenset(self.tracked.hashes.values())
+            found, left = dict[str, str](), self.most[1]
+            try:
+                for path, hash in self.objects.walk(commit):
+                    if hash in here or not symbols.is_source(path):
+                        continue
+                    found[path] = self.blob(hash)
+                    left -= len(found[path])
+                    if left < 0 or len(found) > self.most[0]:
+                        raise Missing
+                self._changed[commit] = found
+            except Missing:
+                self._changed[commit] = None
+        return self._changed[commit]
+
+    def blob(self, hash: str) -> str:
+        """Return the text of an object, "" for what is no text; raises Missing."""
+        if hash not in self._blobs:
+            text = _text(self.objects.read(hash)[1]) or ""
+            self._kept += len(text)
+            if self._kept > self.most[1]:
+                return text
+            self._blobs[hash] = text
+        return self._blobs[hash]
+
+    # ---- commits
+
+    def _commits(self, record: Record) -> List[Claim]:
+        found: Dict[str, Claim] = {}
+        own = mentions.own_commit(record)
+        for name, sure in [(own, True)] * bool(own) + mentions.hashes(record.body):
+            if name not in found and len(found) < MOST and self.git:
+                there = bool(self.objects.find(name))
+                stands = True if there else False if sure and self.objects.complete else None
+                reason = "commit %s is not in this repository" % name[:10] if stands is False else ""
+                found[name] = Claim("commit", name, stands, reason)
+        return list(found.values())
+
+
+class _Then:
+    """What the repository held when a record was written: at its commit, and where HEAD was and went next."""
+
+    def __init__(self, checkout: Checkout, record: Record):
+        self.checkout, self.record = checkout, record
+        self._commits: Optional[List[str]] = None
+
+    @property
+    def commits(self) -> List[str]:
+        """The hashes of then, three at most."""
+        if self._commits is None:
+            own, checkout = mentions.own_commit(self.record), self.checkout
+            found = checkout.objects.find(own) if own else []
+            found = found if len(found) == 1 else []
+            if checkout.git:
+                from memory.project import gitindex
+
+                found += gitindex.around(checkout.log, self.record.created)
+            self._commits = [hash for hash in list(dict.fromkeys(found))[:3] if hash.strip("0")]
+        return self._commits
+
+    def entry(self, path: str) -> Tuple[bool, Optional[Entry]]:
+        """Return (whether a commit of then can be read, the row of a path in one)."""
+        known = False
+        for commit in self.commits:
+            try:
+                row = self.checkout.objects.entry(commit, path)
+            except Missing:
+                continue
+            if row is not None:
+                return True, row
+            known = True
+        return known, None
+
+    def level(self, name: str, path: str) -> Optional[int]:
+        """Return how surely a file of then held a symbol, None where that cannot be read."""
+        best: Optional[int] = None
+        for commit in self.commits:
+            try:
+                row = self.checkout.objects.entry(commit, path)
+                text = self.checkout.blob(row.hash) if row else ""
+            except Missing:
+                continue
+            best = max(best or ABSENT, symbols.level(text, name, path))
+        return best
+
+    def anywhere(self, name: str) -> Optional[int]:
+        """Return how surely the tree of then held a symbol in a file that has changed since, None where that cannot be read."""
+        best: Optional[int] = None
+        for texts in map(self.checkout.changed, self.commits):
+            if texts is not None and (best or ABSENT) < symbols.most(name):
+                best = max(best or ABSENT, _most(texts, name))
+        return best
+
+
+def _text(data: Optional[bytes]) -> Optional[str]:
+    """Decode a source; None for what is too large or no text."""
+    if data is None or len(data) > SOURCE_LIMIT or b"\0" in data[:8000]:
+        return None
+    return data.decode("utf-8", "replace")
+
+
+def _most(texts: Dict[str, str], name: str) -> int:
+    """Return how surely any of several texts holds a symbol."""
+    best, parts, most = ABSENT, symbols.parts_of(name), symbols.most(name)
+    for path, text in texts.items():
+        if parts[-1] in text and (best < DEFINED or parts[-2] in text):
+            best = max(best, symbols.level(text, name, path))
+            if best == most:
+                break
+    return best

@@ -1,0 +1,130 @@
+"""What git tracks: paths and hashes of `.git/index`, read directly (versions 2, 3 and 4), and where HEAD was at an instant."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Dict, FrozenSet, List, NamedTuple, Tuple
+
+from memory.core import files
+from memory.project.gitobjects import offset
+
+LIMIT = 32 << 20  # bytes of an index
+MOST = 100_000  # entries
+LOG_LIMIT = 4 << 20  # bytes of HEAD's log, its end
+_LINK, _SPARSE = b"link", b"sdir"  # extensions: entries stand in another file, or a folder stands for what is in it
+
+
+class Tracked(NamedTuple):
+    """hashes: path -> hash (40 hex digits) of each tracked file.  away: those that a sparse checkout leaves out of the working
+    tree.  whole: whether these are all that git tracks, and all are in the working tree."""
+
+    hashes: Dict[str, str]
+    away: FrozenSet[str]
+    whole: bool
+
+
+NOTHING = Tracked({}, frozenset(), False)
+
+
+def read(git: str) -> Tracked:
+    """Read a checkout's index.
+
+    git: its git directory (a worktree's own one).  Never raises: what cannot be read is empty and not whole.
+    """
+    if not git:
+        return NOTHING
+    try:
+        data = files.read(git + "/index", LIMIT + 1, follow=False)
+    except OSError:
+        return NOTHING
+    version, count = int.from_bytes(data[4:8], "big"), int.from_bytes(data[8:12], "big")
+    if data[:4] != b"DIRC" or version not in (2, 3, 4) or count > MOST or len(data) > LIMIT:
+        return NOTHING
+    try:
+        found, away, at = _entries(data, version, count)
+    except (IndexError, ValueError):
+        return NOTHING
+    return Tracked(found, frozenset(away), not away and _is_whole(data, at))
+
+
+def count(git: str) -> int:
+    """Return how many entries a checkout's index has, 0 where it cannot be read."""
+    try:
+        head = files.read(git + "/index", 12, follow=False) if git else b""
+    except OSError:
+        return 0
+    return int.from_bytes(head[8:12], "big")
+
+
+def _entries(data: bytes, version: int, count: int) -> Tuple[Dict[str, str], List[str], int]:
+    """Return (path -> hash of regular files, those left out, where the extensions start).
+
+    Raises IndexError or ValueError where it is damaged.
+    """
+    found: Dict[str, str] = {}
+    away: List[str] = []
+    at, name, plain = 12, b"", version < 4
+    for _ in range(count):
+        start = at
+        extended = data[start + 60] & 0x40
+        at += 64 if extended else 62
+        if plain:
+            end = data.index(b"\0", at)
+            name = data[at:end]
+            at = start + ((end - start + 8) & ~7)
+        else:
+            cut, at = offset(data, at)
+            end = data.index(b"\0", at)
+            name = name[:len(name) - cut] + data[at:end]
+            at = end + 1
+        if data[start + 26] >> 4 == 8:  # a regular file: no link, no submodule
+            path = name.decode("utf-8", "surrogateescape")
+            found[path] = data[start + 40:start + 60].hex()
+            if extended and data[start + 62] & 0x40:
+                away.append(path)
+    if at > len(data):
+        raise IndexError
+    return found, away, at
+
+
+def _is_whole(data: bytes, at: int) -> bool:
+    """Look through the extensions: none may say that entries stand elsewhere."""
+    while at + 8 <= len(data) - 20:
+        if data[at:at + 4] in (_LINK, _SPARSE):
+            return False
+        at += 8 + int.from_bytes(data[at + 4:at + 8], "big")
+    return at == len(data) - 20
+
+
+def heads(git: str) -> Tuple[List[float], List[str]]:
+    """Return (seconds since the epoch, hashes) of what HEAD was moved to, oldest first, from its log.
+
+    git: a checkout's git directory.  Empty where there is no log; lines out of order in time are taken as they come.
+    """
+    path = git + "/logs/HEAD"
+    try:
+        fd = files.open_read(path, follow=False)
+    except OSError:
+        return [], []
+    try:
+        size = files.posix.fstat(fd).st_size
+        data = files.read_at(fd, LOG_LIMIT, max(0, size - LOG_LIMIT))
+    finally:
+        files.posix.close(fd)
+    times: List[float] = []
+    hashes: List[str] = []
+    for line in data.split(b"\n"):
+        words = line.partition(b"\t")[0].rpartition(b"> ")[2].split()
+        if len(line) > 82 and words and words[0].isdigit():
+            times.append(max(float(words[0]), times[-1] if times else 0.0))
+            hashes.append(line[41:81].decode("ascii", "replace"))
+    return times, hashes
+
+
+def around(log: Tuple[List[float], List[str]], when: float) -> List[str]:
+    """Return the hash that HEAD had at an instant and the one that it was moved to next, as far as the log tells.
+
+    log: what `heads` returned.  when: seconds since the epoch.
+    """
+    at = bisect_right(log[0], when)
+    return log[1][max(at - 1, 0):at + 1] if at else []

@@ -1,0 +1,345 @@
+"""Objects of a git repository without a git process: loose ones and packs (index version 2, both kinds of delta).
+
+Nothing of the repository's configuration acts, no link out of the git directory is followed, and every reading is bounded: what
+is too large, damaged or elsewhere (alternates, shallow and partial clones, SHA-256) cannot be said, and is never said wrongly.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Dict, Iterator, List, NamedTuple, Optional, Set, Tuple
+
+from memory.core import files, layout
+
+OBJECT_LIMIT = 4 << 20  # bytes of one object
+DEPTH = 300  # deltas of one object; git makes 50, 250 when it is told to be aggressive
+PACKS = 200  # packs that are looked into
+TREE_ENTRIES = 50_000  # files of a commit that are walked
+DELTA_BYTES = 64 << 20  # of all deltas of one object
+KEPT_BYTES = 16 << 20  # of trees, and of bases of deltas, that are kept while the reader is open
+_TYPES = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
+_OFFSET, _REFERENCE = 6, 7  # types of deltas
+_TREE = 0o040000
+
+
+class Missing(Exception):
+    """An object is not there, or cannot be read within the bounds."""
+
+
+class _Pack:
+    """One pack: its index and, once needed, its data, both as open files."""
+
+    def __init__(self, path: str):
+        self.path, self.data = path, -1
+        self.fd = files.open_read(path + ".idx", follow=False)
+        head = files.read_at(self.fd, 8 + 1024, 0)
+        self.fan = list(struct.unpack(">256I", head[8:].ljust(1024, b"\0")))
+        self.count, size = self.fan[-1], files.posix.fstat(self.fd).st_size
+        if head[:8] != b"\xfftOc\0\0\0\2" or size < 1032 + 28 * self.count + 40 or self.fan != sorted(self.fan):
+            self.close()
+            raise OSError(22, "no pack index of version 2", path)
+
+    def close(self) -> None:
+        for fd in (self.fd, self.data):
+            if fd >= 0:
+                files.posix.close(fd)
+
+    def find(self, prefix: str) -> List[Tuple[str, int]]:
+        """Return (hash, its place in the index) of the objects, two at most, whose hash starts with hex digits."""
+        first = int(prefix[:2], 16)
+        low, high = self.fan[first - 1] if first else 0, self.fan[first]
+        wanted, end = bytes.fromhex(prefix.ljust(40, "0")), high
+        while low < high:
+            middle = (low + high) // 2
+            if files.read_at(self.fd, 20, 1032 + 20 * middle) < wanted:
+                low = middle + 1
+            else:
+                high = middle
+        block = files.read_at(self.fd, 20 * min(2, end - low), 1032 + 20 * low).hex()
+        pairs = [(block[at:at + 40], low + at // 40) for at in range(0, len(block), 40)]
+        return [pair for pair in pairs if pair[0].startswith(prefix)]
+
+    def offset(self, number: int) -> int:
+        """Return where the object of a place in the index starts in the data."""
+        at = int.from_bytes(files.read_at(self.fd, 4, 1032 + 24 * self.count + 4 * number), "big")
+        if at < 1 << 31:
+            return at
+        return int.from_bytes(files.read_at(self.fd, 8, 1032 + 28 * self.count + 8 * (at & 0x7FFFFFFF)), "big")
+
+    def entry(self, at: int) -> Tuple[int, int, bytes, int]:
+        """Return (type, size, some bytes from there, where in them the content starts)."""
+        if self.data < 0:
+            self.data = files.open_read(self.path + ".pack", follow=False)
+        piece = files.read_at(self.data, 4096, at)
+        size, used = piece[0] & 15, 1
+        while piece[used - 1] & 128:
+            size |= (piece[used] & 127) << (4 + 7 * (used - 1))
+            used += 1
+        return piece[0] >> 4 & 7, size, piece, used
+
+    def inflate(self, at: int, size: int, piece: bytes) -> bytes:
+        """Inflate an object's bytes.  at: where `piece`, the compressed start, ends in the data."""
+        if size > OBJECT_LIMIT:
+            raise Missing
+        engine = zlib.decompressobj()
+        out = [engine.decompress(piece, size + 1)]
+        got = len(out[0])
+        while not engine.eof and got <= size:
+            more = engine.unconsumed_tail or files.read_at(self.data, 1 << 16, at)
+            at += 0 if engine.unconsumed_tail else len(more)
+            if not more:
+                break
+            out.append(engine.decompress(more, size + 1 - got))
+            got += len(out[-1])
+        if got != size:
+            raise Missing
+        return b"".join(out)
+
+
+class Entry(NamedTuple):
+    """A row of a tree: mode and hash (40 hex digits)."""
+
+    mode: int
+    hash: str
+
+
+class Objects:
+    """The objects of one repository, open for reading; use it as a context manager.
+
+    git: a checkout's git directory, "" for none.
+    """
+
+    def __init__(self, git: str):
+        self.common = layout.common_git(git) if git else ""
+        self.folder = self.common + "/objects"
+        self._packs: Optional[List[_Pack]] = None
+        self._trees: Dict[str, Dict[bytes, Entry]] = {}
+        self._bases: Dict[Tuple[_Pack, int], Tuple[str, bytes]] = {}
+        self._kept = self._bases_size = 0
+        self._whole = self._inside = False
+
+    def __enter__(self) -> Objects:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what is open; the reader may be used again."""
+        for pack in self._packs or ():
+            pack.close()
+        self._packs = None
+        self._bases.clear()
+
+    @property
+    def complete(self) -> bool:
+        """Whether an object that is not found is not in the repository: false for shallow and partial clones, alternates,
+        SHA-256 and packs that cannot be read."""
+        self._opened()
+        return self._whole
+
+    def find(self, prefix: str) -> List[str]:
+        """Return the hashes, two at most, that start with 4 to 40 hex digits."""
+        found: Set[str] = set()
+        for pack in self._opened():
+            found.update(hash for hash, _ in pack.find(prefix))
+        if self._inside:
+            try:
+                for entry in files.posix.scandir(self.folder + "/" + prefix[:2]):
+                    if entry.name.startswith(prefix[2:]) and len(entry.name) == 38:
+                        found.add(prefix[:2] + entry.name)
+            except OSError:
+                pass
+        return sorted(found)[:2]
+
+    def read(self, hash: str) -> Tuple[str, bytes]:
+        """Return (type, content) of an object by its whole hash; raises Missing."""
+        try:
+            for pack in self._opened():
+                for _, number in pack.find(hash):
+                    return self._packed(pack, pack.offset(number))
+            return self._loose(hash)
+        except (OSError, IndexError, ValueError, zlib.error):
+            raise Missing from None
+
+    def tree_of(self, commit: str) -> str:
+        """Return the hash of a commit's tree; raises Missing."""
+        kind, data = self.read(commit)
+        if kind != "commit" or data[:5] != b"tree ":
+            raise Missing
+        return data[5:45].decode("ascii", "replace")
+
+    def entry(self, commit: str, path: str) -> Optional[Entry]:
+        """Return the row of a path in a commit's tree, None where it has none; raises Missing."""
+        found: Optional[Entry] = Entry(_TREE, self.tree_of(commit))
+        for part in path.encode("utf-8", "surrogateescape").split(b"/"):
+            if found is None or found.mode != _TREE:
+                return None
+            found = self.rows(found.hash).get(part)
+        return found
+
+    def rows(self, tree: str) -> Dict[bytes, Entry]:
+        """Return the rows of a tree by name; raises Missing."""
+        if tree in self._trees:
+            return self._trees[tree]
+        kind, data = self.read(tree)
+        found: Dict[bytes, Entry] = {}
+        at = 0
+        while kind == "tree" and at < len(data):
+            end = data.find(b"\0", at)
+            mode, _, name = data[at:end].partition(b" ")
+            if end < 0 or not mode.isdigit():
+                raise Missing
+            found[name] = Entry(int(mode, 8), data[end + 1:end + 21].hex())
+            at = end + 21
+        if self._kept + len(data) <= KEPT_BYTES:
+            self._kept += len(data)
+            self._trees[tree] = found
+        return found
+
+    def walk(self, commit: str) -> Iterator[Tuple[str, str]]:
+        """Yield (path, hash) of every file of a commit, at most TREE_ENTRIES; raises Missing."""
+        stack, seen = [("", self.tree_of(commit))], 0
+        while stack:
+            prefix, tree = stack.pop()
+            for name, row in self.rows(tree).items():
+                seen += 1
+                if seen > TREE_ENTRIES:
+                    raise Missing
+                path = prefix + name.decode("utf-8", "surrogateescape")
+                if row.mode == _TREE:
+                    stack.append((path + "/", row.hash))
+                elif row.mode >> 12 == 8:  # no link, no submodule
+                    yield path, row.hash
+
+    def _opened(self) -> List[_Pack]:
+        """Open the indexes of all packs, once, and see whether the repository is whole."""
+        if self._packs is not None:
+            return self._packs
+        self._packs = []
+        if not self.common or not files.is_folder(self.folder):
+            return self._packs
+        self._inside = files.inside(self.folder + "/pack", self.common) and files.inside(self.folder, self.common)
+        names = self._names() if self._inside else []
+        self._whole = self._inside and len(names) <= PACKS and not self._is_partial(names)
+        for name in names[:PACKS]:
+            if name.endswith(".idx"):
+                try:
+                    self._packs.append(_Pack(self.folder + "/pack/" + name[:-4]))
+                except (OSError, IndexError):
+                    self._whole = False
+        return self._packs
+
+    def _names(self) -> List[str]:
+        try:
+            return sorted(entry.name for entry in files.posix.scandir(self.folder + "/pack"))
+        except OSError:
+            return []
+
+    def _is_partial(self, names: List[str]) -> bool:
+        """Tell whether objects may live elsewhere, or have hashes of another kind."""
+        if any(name.endswith(".promisor") for name in names):
+            return True
+        if any(files.exists(self.common + name) for name in ("/shallow", "/objects/info/alternates")):
+            return True
+        try:
+            said = files.read(self.common + "/config", 1 << 18).lower().replace(b" ", b"")
+        except OSError:
+            return True
+        return b"objectformat=sha256" in said or b"partialclone=" in said
+
+    def _loose(self, hash: str) -> Tuple[str, bytes]:
+        if not self._inside:
+            raise Missing
+        data = files.read("%s/%s/%s" % (self.folder, hash[:2], hash[2:]), OBJECT_LIMIT, follow=False)
+        out = zlib.decompressobj().decompress(data, OBJECT_LIMIT + 64)
+        head, _, content = out.partition(b"\0")
+        kind, _, size = head.decode("ascii", "replace").partition(" ")
+        if kind not in _TYPES.values() or not size.isdigit() or int(size) != len(content):
+            raise Missing
+        return kind, content
+
+    def _packed(self, pack: _Pack, at: int) -> Tuple[str, bytes]:
+        """Read the object at an offset: its base, then its deltas."""
+        deltas: List[Tuple[int, bytes]] = []
+        left = DELTA_BYTES
+        while (pack, at) not in self._bases:
+            kind, size, piece, used = pack.entry(at)
+            base = -1
+            if kind == _OFFSET:
+                back, used = offset(piece, used)
+                base = at - back
+            elif kind == _REFERENCE:
+                hit = pack.find(piece[used:used + 20].hex())
+                base, used = (pack.offset(hit[0][1]) if hit else -1), used + 20
+            data = pack.inflate(at + len(piece), size, piece[used:])
+            if kind in _TYPES:
+                self._keep_base(pack, at, _TYPES[kind], data)
+                break
+            left -= len(data)
+            if base < 12 or left < 0 or len(deltas) >= DEPTH:  # 12: the header of a pack
+                raise Missing
+            deltas.append((at, data))
+            at = base
+        name, data = self._bases[pack, at]
+        for at, delta in reversed(deltas):
+            data = _patched(data, delta)
+            self._keep_base(pack, at, name, data)
+        return name, data
+
+    def _keep_base(self, pack: _Pack, at: int, kind: str, data: bytes) -> None:
+        """Keep an object that others may be deltas of: a history of one file is a chain of them."""
+        self._bases_size += len(data)
+        if self._bases_size > KEPT_BYTES:
+            self._bases.clear()
+            self._bases_size = len(data)
+        self._bases[pack, at] = kind, data
+
+
+def offset(piece: bytes, used: int) -> Tuple[int, int]:
+    """Read a number as git writes offsets, 7 bits a byte; returns it and where it ends."""
+    found = piece[used] & 127
+    while piece[used] & 128:
+        used += 1
+        found = (found + 1) << 7 | piece[used] & 127
+    return found, used + 1
+
+
+def _size(delta: bytes, at: int) -> Tuple[int, int]:
+    size = shift = 0
+    while True:
+        byte = delta[at]
+        size |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if not byte & 128:
+            return size, at
+
+
+def _patched(base: bytes, delta: bytes) -> bytes:
+    """Apply a delta; raises Missing where it does not fit its base."""
+    before, at = _size(delta, 0)
+    after, at = _size(delta, at)
+    out: List[bytes] = []
+    if before != len(base) or after > OBJECT_LIMIT:
+        raise Missing
+    length = 0
+    while at < len(delta) and length <= after:
+        code, at = delta[at], at + 1
+        if not code & 128:
+            out.append(delta[at:at + code])
+            at += code
+        else:
+            start = size = 0
+            for bit in range(7):
+                if code >> bit & 1:
+                    if bit < 4:
+                        start |= delta[at] << 8 * bit
+                    else:
+                        size |= delta[at] << 8 * (bit - 4)
+                    at += 1
+            out.append(base[start:start + (size or 0x10000)])
+        length += len(out[-1])
+    if length != after:
+        raise Missing
+    return b"".join(out)

@@ -1,0 +1,146 @@
+"""Markdown that people and other tools keep: any layout of directories, frontmatter of any kind.
+
+    .memories/            a directory a day of checkpoints (`HHMMSS_xxxx.md`), plans in `plans/`
+    .prompts/learnings/   a learning a file
+
+Of the frontmatter everything is kept but what only dayleaf may say (who accepted or approved it, whose it is as a record's id).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from typing import Any, Dict, Iterator, List, NamedTuple, Tuple, Union
+
+from memory.core import clock, files, frontmatter, records
+from memory.core.layout import Place
+from memory.project import otherfiles
+from memory.project.intake import Draft, Piece
+from memory.project.otherfiles import LINKED, Skip, Source
+
+FROM = "dir"
+STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
+_ENDS = (".md", ".markdown", ".mdx", ".txt")
+_HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
+_OWN = ("id", "kind", "title", "source", "accepted", "accepted_by", "approved", "origin", "session", "harvest", "created",
+        "timestamp", "date", "tags")
+_DAY = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})(?:/(\d{6})[_-]|[/_-])")
+
+
+class Root(NamedTuple):
+    """A directory to be read: its absolute path, the store of another tool it is or "", how it is named."""
+
+    path: str
+    store: str
+    shown: str
+
+
+def roots(path: str) -> Tuple[List[Root], List[Skip]]:
+    """Return what an import of a directory reads: the stores of other tools in it, else the directory itself; and the stores
+    that a link leads out of it."""
+    stores = [store for store in STORES if os.path.isdir(path + "/" + store)]
+    if stores:
+        inside = [store for store in stores if files.inside(path + "/" + store, path)]
+        return ([Root(path + "/" + store, store, store) for store in inside],
+                [Skip(store, *LINKED) for store in stores if store not in inside])
+    store = next((store for store in STORES if (path + "/").endswith("/" + store + "/")), "")
+    return [Root(path, store, path)], []
+
+
+def wanted(name: str) -> bool:
+    """Tell whether a file's name is one of text that people write."""
+    return name.lower().endswith(_ENDS)
+
+
+def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
+           author: str, active: Dict[str, str], now: float) -> Iterator[Union[Piece, Skip]]:
+    """Yield what each file says.
+
+    kind: of files that do not say theirs; "" to go by their place, else learning.  author: human or agent, who imports.
+    active: the path of the active plan's source, "" for one that was not imported -> how it is called; the first plan that is
+    brought in joins it.  now: seconds since the epoch; later dates are passed over.
+    """
+    for source in found:
+        file = source.name.rpartition("/")[2]
+        if file in _HOST:
+            yield Skip(source.name, "the client's own", "`dayleaf import claude-memory` takes it")
+            continue
+        data = otherfiles.read(source)
+        if isinstance(data, Skip):
+            yield data
+            continue
+        path = otherfiles.known_as(source.path, place, tier)
+        draft = partial(_draft, root, source, path, data, kind, author, active, now)
+        yield Piece((path, ""), source.name, files.sha256(data), draft)
+
+
+def _draft(root: Root, source: Source, path: str, data: bytes, kind: str, author: str, active: Dict[str, str],
+           now: float) -> Union[Draft, Skip]:
+    page = frontmatter.parse(data)
+    meta = page.meta
+    said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
+    if said == "conversation":
+        return Skip(source.name, "a conversation, which only its session tells", "copy what is worth keeping into a note")
+    kind = said if said in records.KINDS else kind or _kind(root, source)
+    if not page.body.strip():
+        return Skip(source.name, "no text below its frontmatter", "write something into it")
+    if kind == "rule" and not meta.get("rationale"):
+        return Skip(source.name, "a rule without a rationale", "add a line `rationale: ...`")
+    if kind == "plan" and str(meta.get("status") or "active").lower() == "active":
+        other = next((called for of, called in active.items() if of != path), "")
+        if other:
+            return Skip(source.name, "another plan is active, %s" % other, "`dayleaf plan done` or `drop` first")
+        active[path] = source.name
+    extra = _extra(source, path, meta, kind, data, now)
+    read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
+    agent = author == "agent" or kind == "checkpoint" or str(meta.get("source")).lower() in records.SOURCES[1:]
+    return Draft(kind, _title(meta, page.body, source), page.body, read.tags, "agent" if agent else "human", extra, read.problems)
+
+
+def _extra(source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes, now: float) -> Dict[str, Any]:
+    """Return the frontmatter that a record takes over from its source, and its dates."""
+    extra: Dict[str, Any] = {key: value for key, value in meta.items() if key not in _OWN}
+    if kind == "resource":
+        extra = {**extra, "type": meta["type"] if meta.get("type") in ("doc", "script") else "doc", "path": path,
+                 "checksum": files.sha256(data)}
+    if kind == "learning" and str(meta.get("accepted", "")).lower() in ("false", "no"):
+        extra["accepted"] = False
+    extra["created"] = _created(source, meta, now)
+    if (clock.parse(str(extra.get("updated") or "")) or 0.0) > now:
+        del extra["updated"]
+    if isinstance(meta.get("id"), str):
+        extra["origin"] = {"id": meta["id"]}
+    return extra
+
+
+def _title(meta: Dict[str, Any], body: str, source: Source) -> str:
+    """Return the title that frontmatter, a heading or the first words give; of a plain file its name."""
+    if source.name.endswith(".txt") and not meta:
+        return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
+    said = meta.get("title") or meta.get("name")
+    return said if isinstance(said, str) and said else records.from_bytes("p/x/" + source.name, body.encode(), 0.0).title
+
+
+def _kind(root: Root, source: Source) -> str:
+    """Return the kind that a file's place in another tool's store gives, else learning."""
+    if root.store == ".memories":
+        if source.name.startswith("plans/"):
+            return "plan"
+        return "checkpoint" if _DAY.search(source.name) else "learning"
+    return "learning"
+
+
+def _created(source: Source, meta: Dict[str, Any], now: float) -> float:
+    """Return the instant that frontmatter or path gives, else the file's time; none that lies ahead."""
+    for key in ("created", "timestamp", "date"):
+        found = clock.parse(meta[key]) if isinstance(meta.get(key), str) else None
+        if found is not None and found <= now:
+            return found
+    said = _DAY.search(source.name)
+    day = clock.parse(said[1]) if said else None
+    if said is None or day is None or day > now:
+        return min(os.stat(source.path).st_mtime, now)
+    digits = said[2] or "000000"
+    hour, minute, second = (int(digits[at:at + 2]) for at in (0, 2, 4))
+    return day + (hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0)

@@ -1,0 +1,151 @@
+"""What stands beside the hits, and under which checkpoint a conversation stands.
+
+Follow the links of what recall shows one step, in both directions.
+
+A learning or a rule brings its scripts, its docs, the scripts that prove it, and the learnings, plans and resources that it is
+related to; any hit brings the active plan that it is linked with.  These come beside the hits and take no place of theirs: at
+most MOST, scripts and docs before what is merely related, in each the links of the better hit first.  Names are looked up in
+the index and compared with the file; what a link may not mean by its ends is not followed.
+"""
+
+from __future__ import annotations
+
+from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from memory.core.records import Link, Record
+from memory.hook import documents
+from memory.recall import relations
+from memory.recall.hit import Hit, of
+from memory.recall.question import Query, passes
+from memory.recall.shelf import Shelf
+from memory.store import archive
+
+MOST = 5  # records that come beside the hits
+HITS = 50  # whose links are followed
+OUT, INTO = 50, 20  # links of a hit, and records that link to it, that are read
+RELATIONS = ("has_script", "proved_by", "has_doc", "related_to")  # as seen from the hit, those that say most first
+ENDS = ("script", "doc", "plan", "learning")
+
+
+class Lead(NamedTuple):
+    """A link from a hit to a record: its rank among links, the hit, the relation as seen from the hit, the record."""
+
+    order: int
+    hit: Hit
+    relation: str
+    shelf: Shelf
+    to: Record
+
+
+def home(shelf: Shelf, record: Record, query: Query, at: str = "") -> Optional[Record]:
+    """Return the checkpoint that a conversation stands under: the one that tells of an instant, else its session's last; None
+    where it stands by itself.  query: whose filters hold for the checkpoint too."""
+    session = record.meta.get("session")
+    if record.kind != "conversation" or not isinstance(session, str):
+        return None
+    found = [other for other in shelf.checkpoints(session) if other.source == "auto" and passes(query, other)]
+    found = [other for other in found if at and str(other.meta.get("until") or "") >= at] or found[-1:]
+    return found[0] if found else None
+
+
+def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
+    """Return a hit that is a conversation as one of its session's checkpoint, where there is one.
+
+    at: when the turn that was found began.  query: one for a session gets it apart.
+    """
+    record = home(shelf, found.record, query, at) if not query.session else None
+    if record is None:
+        return found
+    return of(record, found.workspace, shelf.place.path(record.name))._replace(
+        score=found.score, parts=found.parts, why=found.why, conversation=found.id, turn=found.turn, passage=found.passage,
+        said=found.said, told=found.told)
+
+
+def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:
+    """Return the records that hits are linked with and that are no hits themselves.
+
+    hits: best first.  shelves: the workspaces that were searched.  query: whose filters hold for what is linked too.
+    """
+    seen = {hit.path for hit in hits}
+    leads = [lead for hit in hits[:HITS] for lead in _leads(hit, _home(hit, shelves))]
+    found: List[Hit] = []
+    for lead in sorted(leads, key=lambda lead: lead.order):
+        path = lead.shelf.place.path(lead.to.name)
+        if len(found) == MOST:
+            break
+        if path in seen or not passes(query, lead.to):
+            continue
+        seen.add(path)
+        found.append(of(lead.to, lead.shelf.place.key, path)._replace(
+            why="linked from %s (%s)" % (lead.hit.id, lead.relation), linked_from=lead.hit.id, relation=lead.relation))
+    return found
+
+
+def plan_of(shelf: Shelf) -> Optional[Record]:
+    """Return the active plan of a workspace, as its file is now; None where there is none."""
+    for doc in shelf.index.listed("plans"):
+        record = shelf.record(doc.name)
+        if record is not None and record.active:
+            return record
+    return None
+
+
+def _home(hit: Hit, shelves: Sequence[Shelf]) -> Shelf:
+    """Return the shelf that a hit came from; that of the global tier is the first."""
+    return next((shelf for shelf in shelves if shelf.place.key == hit.workspace), shelves[0])
+
+
+def _leads(hit: Hit, shelf: Shelf) -> Iterator[Lead]:
+    """Yield where the links from and to a hit lead, as far as recall follows them."""
+    for link in hit.record.links[:OUT]:
+        to = resolved(shelf, link.target)
+        if to is not None and not relations.wrong_ends(link.relation, hit.record.end, to.end):
+            yield from _followed(hit, link.relation, shelf, to)
+    for link, source in inward(shelf, hit.record):
+        if not relations.wrong_ends(link.relation, source.end, hit.record.end):
+            yield from _followed(hit, relations.inverse(link.relation), shelf, source)
+
+
+def _followed(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[Lead]:
+    if to.name == hit.record.name:
+        return
+    if to.active:
+        yield Lead(RELATIONS.index(relation) if relation in RELATIONS else len(RELATIONS), hit, relation, shelf, to)
+    elif hit.record.kind in ("learning", "rule") and relation in RELATIONS and to.end in ENDS:
+        yield Lead(RELATIONS.index(relation), hit, relation, shelf, to)
+
+
+def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
+    """Return the links that lead to a record, each with the record that holds it; at most INTO records are looked at."""
+    called = documents.called(record.id, record.name, record.title)
+    return [(link, source) for source in _held(shelf, documents.link_terms(called))
+            if source.name != record.name for link in source.links if _means(shelf, link.target, record)]
+
+
+def resolved(shelf: Shelf, target: str) -> Optional[Record]:
+    """Return the record that a link's target means, as its file is now, or None; a merged one's is the one it was merged into."""
+    number = shelf.index.by_id(target)
+    record = shelf.record(number.name) if number is not None else None
+    if record is not None and record.id == target and len(shelf.index.holding("\x01" + target)) == 1:
+        return record
+    there = {r.name: r for r in _held(shelf, documents.name_terms(documents.aimed(target)))}
+    found = relations.meant(target, map(relations.node, there.values()))
+    if found:
+        return there[found[0].name]
+    kept = archive.merged(shelf.place).get(target)
+    return resolved(shelf, kept) if kept else None
+
+
+def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
+    """Read the records under some terms of the index: resources first, then the newest, at most INTO."""
+    docs = {doc.name: doc for term in terms for doc in map(shelf.index.doc, shelf.index.holding(term))}
+    order = sorted(docs.values(), key=lambda doc: (doc.kind != "resource", -doc.created, doc.name))
+    read = (shelf.record(doc.name) for doc in order[:INTO])
+    return [record for record in read if record is not None]
+
+
+def _means(shelf: Shelf, target: str, record: Record) -> bool:
+    if not relations.closeness(target, record.name, record.id, record.title):
+        return False
+    found = resolved(shelf, target)
+    return found is not None and found.name == record.name

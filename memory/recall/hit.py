@@ -1,0 +1,247 @@
+"""Hits: what recall found, in the one shape that a terminal, `--json`, the model's fence and every other surface render.
+
+Ranking makes a hit of a record and its score; `shown` adds what only those that are shown need: age, group and claims.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
+
+from memory.core import approvals, clock, layout, plaintext
+from memory.core.records import Record
+from memory.hook import contexttags, documents
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.layout import Place
+    from memory.hook.contexttags import Tag
+    from memory.project.claims import Claim
+
+Parts = Tuple[Tuple[str, float], ...]
+BY_CLIENT = "(summary by the client)"  # stands for the request of what the client wrote itself
+PASSAGE, REQUEST = 240, 60  # characters of a passage, and of the request that it names
+
+
+class Hit(NamedTuple):
+    """A record that was found, or that a found record links to.
+
+    record: as its file is now; what stands in renderers is taken from it.  created: seconds since the epoch.  tier: private |
+    shared | global.  tokens: of the body.  labels: tags, then topics.  source: human | agent | auto.  rationale, scope: of a
+    rule, why it holds and in which contexts (its tags, and what it is linked to).  source_path: of a script or doc, its file as
+    written.  workspace: where it lives, `global` for the global tier.  path: the record's file.
+
+    score: 0 of one that is only linked.  parts: every number that made the score, by name, in the order in which they apply.
+    why: the reasons, on one line.  section: heading path of the best section, "" for the whole.  linked_from: the id of the hit
+    that it is linked with.  relation: the link's name as seen from there.
+
+    Of a checkpoint or conversation: conversation: the id of its session's, "" where there is none.  turn: the turn of it that
+    was found, from 1, else 0.  passage: `14:03, after "why does resume fail": ...`, what that turn says about the query.  said:
+    the turn's text.  told: the conversation's record, where a turn was found.  others: ids of the session's other checkpoints
+    that were found.
+
+    Of one that is shown also: age: seconds since it was written.  group: `rule` (approved), `pending` or `rejected` rule; `plan`
+    (active), `past`; `script` (approved), `waiting` or `refused` script; `learning` or `candidate`; `doc`, `checkpoint`.
+    claims: what it names.  freshness: FRESH | STALE | UNKNOWN.
+    """
+
+    record: Record
+    id: str
+    kind: str
+    title: str
+    body: str
+    created: float
+    tier: str
+    tokens: int
+    versions: Tuple[str, ...]
+    labels: Tuple[str, ...]
+    confidence: str
+    source: str
+    rationale: str
+    scope: Tuple[str, ...]
+    source_path: str
+    workspace: str
+    path: str
+    score: float = 0.0
+    parts: Parts = ()
+    why: str = ""
+    section: str = ""
+    linked_from: str = ""
+    relation: str = ""
+    conversation: str = ""
+    turn: int = 0
+    passage: str = ""
+    said: str = ""
+    told: Optional[Record] = None
+    others: Tuple[str, ...] = ()
+    age: float = 0.0
+    group: str = ""
+    claims: Tuple[Claim, ...] = ()
+    freshness: str = "UNKNOWN"
+
+    @property
+    def gone(self) -> Tuple[Claim, ...]:
+        """What it names that is no longer there."""
+        return tuple(claim for claim in self.claims if claim.stands is False)
+
+
+def of(record: Record, workspace: str, path: str) -> Hit:
+    """Make a hit of a record; ranking and `shown` fill in the rest.  workspace: a place's key.  path: the record's file."""
+    is_rule = record.kind == "rule"
+    return Hit(record, record.id, record.kind, record.title, record.body, record.created,
+               layout.TIER_NAMES.get(record.tier, record.tier), record.tokens, record.versions, (*record.tags, *record.topics),
+               record.confidence, record.source, record.rationale if is_rule else "",
+               (*record.tags, *(link.target for link in record.links)) if is_rule and not record.guessed else (),
+               record.path if record.kind == "resource" else "", "global" if record.tier == layout.GLOBAL else workspace, path,
+               conversation=_conversation(record))
+
+
+def _conversation(record: Record) -> str:
+    named = record.id if record.kind == "conversation" else record.meta.get("conversation") if record.kind == "checkpoint" else ""
+    return named if isinstance(named, str) else ""
+
+
+class Turn(NamedTuple):
+    """A turn of a conversation: its number from 1, its minute (`2026-01-23T14:03`, UTC), its heading without that, its text."""
+
+    number: int
+    at: str
+    request: str
+    text: str
+
+    @property
+    def answer(self) -> str:
+        """Its text without its heading and the quotation of its request, which a mark in brackets tells from what came later."""
+        lines = self.text.split("\n")[1:]
+        while lines and (not lines[0].strip() or lines[0].startswith(">") and not lines[0].startswith("> (")):
+            lines.pop(0)
+        return "\n".join(lines)
+
+
+def turns(record: Record) -> List[Turn]:
+    """Return the turns of a conversation in their order."""
+    found: List[Turn] = []
+    day = clock.iso(record.created)[:10]
+    for heading, text in documents.turns(record.body):
+        if heading:
+            said = heading
+            if said[4:5] == "-":
+                day, said = said[:10], said[11:]
+            found.append(Turn(len(found) + 1, "%sT%s" % (day, said[:5]), said[5:].strip(), text))
+    return found
+
+
+def passage(turn: Turn, said: str) -> str:
+    """Write what a turn says on one line: when, after which request, what.
+
+    said: the sentences that count; "" for the opening of the turn's outcome.
+    """
+    request = turn.request
+    after = ', after "%s"' % plaintext.at_word(request, REQUEST) if request else ""
+    if request == BY_CLIENT:
+        after = ", " + request[1:-1]
+    return "%s%s: %s" % (turn.at[11:], after, plaintext.at_word(plaintext.one_line(said or _outcome(turn)), PASSAGE))
+
+
+def _outcome(turn: Turn) -> str:
+    """Return the last paragraph of a turn that is prose, where there is one."""
+    blocks = [block.strip() for block in turn.answer.split("\n\n")]
+    prose = [block for block in blocks if block and not block.startswith((">", "- ", "#"))]
+    return (prose or [block for block in blocks if block] or [""])[-1].replace("**", "")
+
+
+class Found(NamedTuple):
+    """The answer to a query.
+
+    hits: best first.  notes: lines about how they were found.  backend: what ranked.  left_out: further matches beyond the
+    limit.  stale: the index needs a refresh.  known_gaps: words of the query that no record holds.  linked: what the hits are
+    linked with, where that was asked for.  rescan: not every file was compared with the index, or some were read whole that need
+    not be once a refresh has run.  plan: the active one, where links were asked for and it stands nowhere else.  weak: no hit
+    holds much of what was asked.  raw: only checkpoints know of what was asked.  context: the context tags that counted.
+    """
+
+    hits: Tuple[Hit, ...]
+    notes: Tuple[str, ...]
+    backend: str
+    left_out: int
+    stale: bool
+    known_gaps: Tuple[str, ...]
+    linked: Tuple[Hit, ...] = ()
+    raw: bool = False
+    context: Tuple[Tag, ...] = ()
+    rescan: bool = False
+    plan: Optional[Hit] = None
+    weak: bool = False
+
+
+def shown(hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, str], now: float) -> List[Hit]:
+    """Add age, group and claims to hits that are about to be shown.
+
+    place: that was asked in.  decided: of approvals.decisions.  now: seconds since the epoch.  A record of another workspace, or
+    of all, says nothing of this one's files: its claims are not checked.
+    """
+    from memory.project import claims
+
+    out = []
+    with claims.at(place) as checkout:
+        for hit in hits:
+            here = hit.workspace == place.key
+            named = checkout.check(hit.record) if here else claims.Claims((), claims.UNKNOWN)
+            out.append(hit._replace(age=now - hit.created, claims=named.claims, freshness=named.state,
+                                    group=_group(hit.record, hit.workspace, decided, place.root if here else "")))
+    return out
+
+
+def _group(record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str) -> str:
+    """Return the group of a record (see Hit).  root: the directory that a script's path is relative to, "" where unknown."""
+    if record.kind == "rule" and record.unsure:
+        return "pending"
+    if record.kind == "rule":
+        decision = decided.get((approvals.workspace_of(record.name, workspace), record.id, record.checksum), "")
+        return {"approve": "rule", "reject": "rejected"}.get(decision, "pending")
+    if record.kind == "plan":
+        return "plan" if record.active else "past"
+    if record.end == "script":
+        decision = approvals.script_decision(record, workspace, root, decided)
+        return {"approve": "script", "reject": "refused"}.get(decision, "waiting")
+    return "candidate" if record.kind == "learning" and not record.accepted else record.end
+
+
+# ---- JSON
+
+def record_json(record: Record) -> Dict[str, Any]:
+    """Return a record's head as plain data."""
+    links = [{"relation": link.relation, "target": link.target} for link in record.links]
+    return {"id": record.id, "kind": record.kind, "title": record.title, "name": record.name,
+            "tier": layout.TIER_NAMES[record.tier], "created": clock.iso(record.created), "updated": clock.iso(record.updated),
+            "tags": list(record.tags), "topics": list(record.topics), "versions": list(record.versions), "links": links,
+            "source": record.source, "confidence": record.confidence, "pinned": record.pinned, "accepted": record.accepted,
+            "tokens": record.tokens, "checksum": record.checksum}
+
+
+def about_json(hit: Hit) -> Dict[str, Any]:
+    """Return the part of a hit that is about its record, not about how it was found, as plain data."""
+    special: Dict[str, Dict[str, Any]] = {
+        "rule": {"rationale": hit.rationale, "scope": list(hit.scope)}, "resource": {"source_path": hit.source_path}}
+    return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, "group": hit.group, "age": int(hit.age),
+            "freshness": hit.freshness, "claims": [claim_json(claim) for claim in hit.claims], **special.get(hit.kind, {})}
+
+
+def to_json(hit: Hit) -> Dict[str, Any]:
+    """Return a hit as plain data."""
+    found = {"linkedFrom": hit.linked_from, "relation": hit.relation} if hit.linked_from else {"score": round(hit.score, 6)}
+    told = {"conversation": hit.conversation, "turn": hit.turn, "passage": hit.passage, "others": list(hit.others)}
+    return {**about_json(hit), **found, "section": hit.section, "why": hit.why, "parts": dict(hit.parts),
+            **(told if hit.kind in layout.DATED else {}), "gone": [claim_json(claim) for claim in hit.gone]}
+
+
+def found_json(found: Found, words: str) -> Dict[str, Any]:
+    """Return the answer to a query as plain data.  words: the query as it was asked."""
+    return {"query": words, "hits": [to_json(hit) for hit in found.hits], "linked": [to_json(hit) for hit in found.linked],
+            "backend": found.backend, "stale": found.stale, "leftOut": found.left_out, "notes": list(found.notes),
+            "gaps": list(found.known_gaps), "weak": found.weak,
+            "plan": about_json(found.plan) if found.plan else None, "contextTags": contexttags.to_json(found.context)}
+
+
+def claim_json(claim: Claim) -> Dict[str, Any]:
+    """Return what a record names as plain data."""
+    return {"kind": claim.kind, "name": claim.name, "stands": claim.stands, "reason": claim.reason}

@@ -1,0 +1,210 @@
+"""The second look: read a candidate's words again from its file, and find where the query's terms stand in them.
+
+A `Look` holds what rank.py makes relevance of: the exact BM25, the best window, how near neighbouring terms stand, the title.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
+
+from memory.core import tokeniser
+from memory.core.records import Record
+from memory.hook import documents, segment
+
+WINDOW_TOKENS, REACH = 40, 8
+_ENDS = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])")
+TEXT_LIMIT = 1 << 17  # characters of a section that are looked at
+
+
+class Words:
+    """One section of a record as raw tokens: `head` (title, section, tags, topics) and `body`."""
+
+    __slots__ = ("body", "head")
+
+    def __init__(self, record: Record, section: str, body: str, table: tokeniser.Table):
+        self.head = tokeniser.split(documents.head(record, section), table)
+        self.body = tokeniser.split(documents.beside(record) + "\n" + body[:TEXT_LIMIT], table)
+
+
+class Candidate(NamedTuple):
+    """A section of a record to be ranked: where it lives (workspace and path), its number among its neighbours, and the turn of a
+    conversation that it is part of, from 1, else 0."""
+
+    record: Record
+    section: str
+    words: Words
+    workspace: str
+    path: str
+    number: int
+    turn: int = 0
+
+
+class Question(NamedTuple):
+    """A query as the second look needs it.
+
+    weights: term -> weight * idf.  sequence: the terms in the query's order.  mean: length of a document in terms.  surface:
+    term -> word of the query that it stands for.  text: the query's own.  rarity: term -> idf of any term.
+    """
+
+    weights: Mapping[str, float]
+    sequence: Sequence[str]
+    mean: float
+    surface: Mapping[str, str]
+    text: str
+    rarity: Mapping[str, float] = {}
+
+
+class Expansion(Dict[str, Tuple[str, ...]]):
+    """Raw token -> its terms, each worked out once; one for all queries of a process."""
+
+    def __init__(self, stop: frozenset[str] = tokeniser.STOP) -> None:
+        super().__init__()
+        self.stop = stop
+        self._stems = tokeniser.Stems().__getitem__
+
+    def __missing__(self, raw: str) -> Tuple[str, ...]:
+        self[raw] = found = tuple([term for term, _ in tokeniser.expand(raw, self.stop, self._stems)])
+        return found
+
+
+class _Matches(Dict[str, Tuple[int, Tuple[Tuple[int, str], ...]]]):
+    """Raw token -> (how many terms, (place, term) of those that the query holds)."""
+
+    def __init__(self, weights: Mapping[str, float], expansion: Expansion):
+        super().__init__()
+        self._weights, self._expansion = weights, expansion
+        # A stem shares all but its last letter with the word it comes from, so most words need no stemming to be ruled out.
+        self._starts = {term[:2] if len(term) > 2 else term[:1] for term in weights}
+        self._stop = expansion.stop
+
+    def terms(self, raw: str) -> Tuple[str, ...]:
+        """Return every term of a raw token."""
+        return self._expansion[raw.strip("-./_")]
+
+    def __missing__(self, raw: str) -> Tuple[int, Tuple[Tuple[int, str], ...]]:
+        found: Tuple[int, Tuple[Tuple[int, str], ...]]
+        word = raw.strip("-./_")
+        if word.isascii() and word.isalpha() and (word.islower() or word[1:].islower()) and len(word) <= tokeniser.LONGEST:
+            low = word.lower()
+            if low in self._stop:
+                self[raw] = found = (0, ())
+                return found
+            if low[:2] not in self._starts and low[0] not in self._starts:
+                self[raw] = found = (1, ())
+                return found
+        terms = self._expansion[word]
+        self[raw] = found = (len(terms), tuple([(i, t) for i, t in enumerate(terms) if t in self._weights]))
+        return found
+
+
+class Look:
+    """What the second look finds in one candidate: positions of the query's terms, their frequencies, the length."""
+
+    __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
+
+    def __init__(self, words: Words, question: Question, matches: _Matches):
+        self.places: Dict[str, List[int]] = {}
+        self.head: Set[str] = set()
+        frequencies: Dict[str, float] = {}
+        at = self._walk(words.head, matches, 0, float(documents.HEAD_WEIGHT), frequencies)
+        self.head.update(self.places)
+        self.size = self._walk(words.body, matches, at, 1.0, frequencies)
+        self.length = self.size + (documents.HEAD_WEIGHT - 1) * at
+        weights = question.weights
+        norm = segment.K1 * (1.0 - segment.B + segment.B * self.length / question.mean)
+        self.bm25 = sum(weights[t] * tf * (segment.K1 + 1.0) / (tf + norm) for t, tf in frequencies.items())
+        self.title = self._title(words.head, question, matches)
+        self.window = self._window(weights)
+        self.proximity = self._proximity(question)
+
+    def _walk(self, raws: Sequence[str], matches: _Matches, at: int, weight: float, frequencies: Dict[str, float]) -> int:
+        places = self.places
+        for raw in raws:
+            count, found = matches[raw]
+            for offset, term in found:
+                places.setdefault(term, []).append(at + offset)
+                frequencies[term] = frequencies.get(term, 0.0) + weight
+            at += count
+        return at
+
+    def _title(self, raws: Sequence[str], question: Question, matches: _Matches) -> float:
+        """Weigh the query by the share of the head that it covers: a short title that is all about the query says more than a
+        long one with the same words."""
+        rarity = question.rarity
+        if not rarity or not self.head:
+            return 0.0
+        terms = {term for raw in raws for term in matches.terms(raw)}
+        covered = sum(rarity[term] for term in terms if term in question.weights)
+        return sum(question.weights.values()) * covered / (sum(rarity[term] for term in terms) or 1.0)
+
+    def _window(self, weights: Mapping[str, float]) -> float:
+        """Return the greatest score of WINDOW_TOKENS neighbouring tokens: a sliding sum of saturated frequencies."""
+        hits = sorted((at, term) for term, places in self.places.items() for at in places)
+        counts: Dict[str, int] = {}
+        best = now = 0.0
+        low = 0
+        for at, term in hits:
+            n = counts.get(term, 0)
+            now += weights[term] * (_saturated(n + 1) - _saturated(n))
+            counts[term] = n + 1
+            while at - hits[low][0] >= WINDOW_TOKENS:
+                old = hits[low][1]
+                n = counts[old]
+                now -= weights[old] * (_saturated(n) - _saturated(n - 1))
+                counts[old] = n - 1
+                low += 1
+            best = max(best, now)
+        return best
+
+    def _proximity(self, question: Question) -> float:
+        total = 0.0
+        for a, b in zip(question.sequence, question.sequence[1:]):
+            first, second = self.places.get(a), self.places.get(b)
+            if first and second:
+                distance = _distance(first, second)
+                if distance <= REACH:
+                    total += min(question.weights[a], question.weights[b]) / max(distance, 1)
+        return total
+
+
+def _saturated(n: int) -> float:
+    return n * (segment.K1 + 1.0) / (n + segment.K1)
+
+
+def _distance(first: Sequence[int], second: Sequence[int]) -> int:
+    """Return the least distance between two ascending lists of positions."""
+    best, j = 1 << 30, 0
+    for a in first:
+        while j + 1 < len(second) and abs(second[j + 1] - a) <= abs(second[j] - a):
+            j += 1
+        best = min(best, abs(second[j] - a))
+        if best <= 1:
+            break
+    return best
+
+
+def looks(candidates: Sequence[Candidate], question: Question, expansion: Expansion) -> List[Look]:
+    """Take the second look at each candidate."""
+    matches = _Matches(question.weights, expansion)
+    return [Look(candidate.words, question, matches) for candidate in candidates]
+
+
+def passage(text: str, question: Question, expansion: Expansion) -> str:
+    """Return the one or two sentences of a text that hold most of the query, without marks; of equals the last, "" where none."""
+    best, most = "", 0.0
+    table = tokeniser.Table()
+    for line, _ in tokeniser.coded(text[:TEXT_LIMIT].split("\n")):
+        said = _ENDS.split(line.strip().lstrip("#>*-+ ").replace("**", ""))
+        held = [_held(sentence, question, expansion, table) for sentence in said]
+        for i, terms in enumerate(held):
+            value = sum(question.weights[term] for term in terms)
+            beside = held[i + 1] - terms if i + 1 < len(held) else set()
+            more = sum(question.weights[term] for term in beside)
+            if value and value + more >= most * 0.9999:
+                best, most = " ".join(said[i:i + 2] if more else said[i:i + 1]), value + more
+    return best
+
+
+def _held(said: str, question: Question, expansion: Expansion, table: tokeniser.Table) -> Set[str]:
+    return {term for raw in tokeniser.split(said, table) for term in expansion[raw.strip("-./_")] if term in question.weights}

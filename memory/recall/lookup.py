@@ -1,0 +1,97 @@
+"""Workspaces and records, found by the names that people type."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from typing import List, Tuple
+
+from memory.core import IndexFault, StoreError, UsageError, files
+from memory.core.config import Config
+from memory.core.layout import Place
+from memory.core.records import Record
+from memory.hook import indexview
+from memory.store import archive, ledger, reader
+from memory.store.store import Store
+
+
+def workspaces(place: Place, name: str) -> List[Place]:
+    """Return the places of `--workspace`: "" the present one, `all` of the home, or those of one name (with or without its
+    8 hex digits), but the one that a directory claims without a proof; raises UsageError where there is none."""
+    if name in ("", place.key):
+        return [place]
+    try:
+        keys = sorted(e.name for e in files.posix.scandir(place.home + "/workspaces") if e.is_dir() and e.name[0] != ".")
+    except OSError:
+        keys = []
+    keys = [key for key in keys if key != place.claimed]
+    others = [Place(place.home, key, "", "", "", "") for key in keys if key != place.key]
+    if name == "all":
+        return [place, *others]
+    found = [p for p in [place, *others] if name in (p.key, p.key.rpartition("-")[0])]
+    if not found:
+        near = ", ".join(keys[:5]) or "none yet"
+        raise UsageError("no workspace '%s'; there are %s; `all` searches every one" % (name[:60], near))
+    return found
+
+
+def find_one(place: Place, settings: Config, text_: str) -> Record:
+    """Find a record by id, start of an id, or name; raises StoreError, which names near ids."""
+    store, id = Store(place, settings, 0.0), text_.strip()
+    with suppress(IndexFault, StoreError), closing(indexview.open_index(place, watch=False)) as found:
+        doc = found.by_id(id)
+        record = store.read(doc.name) if doc is not None else None
+        if record is not None and record.id == id:
+            return record
+    return store.find(text_)
+
+
+def followed(place: Place, fold: ledger.Fold) -> ledger.Fold:
+    """Return a fold of a place's ledger in which merged records count for those that they were merged into."""
+    merged = archive.merged(place)
+    moved = [id for id in fold.rows if id in merged]
+    if not moved:
+        return fold
+    try:
+        with closing(indexview.open_index(place)) as found:
+            standing = {id for id in moved if found.by_id(id) is not None}
+    except IndexFault:
+        standing = set()
+    return ledger.followed(fold, merged, standing.__contains__)
+
+
+def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place, str]:
+    """Find a record as `find_anywhere` does; of one that was merged into another, that other one.
+
+    Returns the record, the place it is in, and the id of the merged one or "".  Raises StoreError.
+    """
+    try:
+        return (*find_anywhere(place, settings, text_), "")
+    except StoreError:
+        successors = Store(place, settings, 0.0).successors()
+        begun = reader.begun(text_.strip(), successors)
+        if len(begun) != 1:
+            raise
+        kept = successors[begun[0]]
+        try:
+            return (*find_anywhere(place, settings, kept), begun[0])
+        except StoreError:
+            raise StoreError("'%s' was merged into %s, which is gone; `dayleaf restore %s` brings it back" % (
+                text_.strip()[:80], kept, begun[0])) from None
+
+
+def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:
+    """Find a record here, else by its whole id in another workspace of this home; returns it with the place it is in.
+
+    Raises StoreError as `find_one` does.
+    """
+    try:
+        return find_one(place, settings, text_), place
+    except StoreError:
+        for other in workspaces(place, "all")[1:]:
+            try:
+                found = find_one(other, settings, text_)
+            except StoreError:
+                continue
+            if found.id == text_.strip():
+                return found, other
+        raise

@@ -1,0 +1,323 @@
+"""Queries: their filters, read from options, and the terms of their text, weighed by what the indexes hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+
+from memory.core import UsageError, clock, records, tokeniser
+from memory.core.layout import FOLDERS
+from memory.core.records import Record
+from memory.hook import contexttags, documents, loader
+from memory.project import mentions
+from memory.recall import fuzzy, look, rank, timewords
+from memory.recall.shelf import Shelf
+
+MOST_TERMS = 64
+SHORT = 0.5  # weight of a word's short or long form
+UNKNOWN = 1.5  # times SHORT where no record holds the word itself
+MOST_LIMIT = 10000
+TYPES = ("doc", "script", "both")
+_OPTIONS = frozenset("query text since days from to kind kinds type tag tags topic topics file branch session version versions "
+                     "workspace context-tags limit min-score semantic lexical explain json".split())
+# Stems of words that ask and name nothing: where no record holds them, nothing is missing.
+ASKING = frozenset(
+    "know happen use work chang fix add find make tell say explain last latest newest recent week month yesterday todai "
+    "hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 무엇 어떻 왜 何 怎么 什么 warum wie was".split())
+
+
+_KIND_WORDS = {form: kind for kind, forms in {
+    "checkpoint": "checkpoint checkpoints", "learning": "learning learnings lesson lessons", "rule": "rule rules",
+    "resource": "resource resources", "plan": "plan plans", "conversation": "conversation conversations"}.items()
+    for form in forms.split() if kind in FOLDERS}
+# Lines that a machine wrote: a traceback's, a log's, a shell prompt's, an error's.  What they say of time is not asked.
+_MACHINE = re.compile(
+    r"""(?: {4}|\t)|\s*(?:File "|at [\w.$<]+[(:]|Traceback |\d{4}-\d\d-\d\d[T ]\d\d:|\[\d|[$>%] ?\S|\d\d:\d\d:\d\d|\||"""
+    r"""[+-]{3} |@@ )|\s*(?:npm |\S+: )?[\w.]*(?:err(?:or)?|exception|warn(?:ing)?|fatal|panic|info|debug)"""
+    r"""(?:\[\w+\])?(?::\s|!\s|\s{2}|\])""", re.I)
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query: its text, its filters, and what ranks.
+
+    since, until: seconds since the epoch, from `since` on and before `until`.  kinds: any of them.  type: of resources, doc
+    or script.  tags, topics: all of them.  file: a path's end.  session: an id or its start.  versions: any of them counts,
+    see rank.version_fit.  workspace: "" for the present one, a name, or `all`.  context_tags: (tag, weight).  context_alone:
+    leave out those that are pinned or derived.  limit: 0 for `recall.limit`.  semantic: None for the setting.
+    """
+
+    text: str = ""
+    since: Optional[float] = None
+    until: Optional[float] = None
+    kinds: Tuple[str, ...] = ()
+    type: str = ""
+    tags: Tuple[str, ...] = ()
+    topics: Tuple[str, ...] = ()
+    file: str = ""
+    branch: str = ""
+    session: str = ""
+    versions: Tuple[str, ...] = ()
+    workspace: str = ""
+    context_tags: Tuple[Tuple[str, float], ...] = ()
+    context_alone: bool = False
+    limit: int = 0
+    min_score: Optional[float] = None
+    semantic: Optional[bool] = None
+
+
+class Rarity(Dict[str, float]):
+    """Term -> its idf over the workspaces of a query, each looked up once."""
+
+    def __init__(self, terms: Terms):
+        super().__init__()
+        self._terms = terms
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __missing__(self, term: str) -> float:
+        terms = self._terms
+        self[term] = found = loader.idf(terms.documents, min(terms.df(term), terms.documents))
+        return found
+
+
+class Terms:
+    """The terms of a query, weighed by their rarity in all workspaces searched; unknown ones bring their neighbours."""
+
+    def __init__(self, said: str, shelves: Sequence[Shelf], misspelt: bool = True):
+        """said: the text of a query.  misspelt: look for unknown words as misspellings.  `notes` gets lines for the user."""
+        self._said, self._shelves = said, shelves
+        self.notes: List[str] = []
+        self._raws = tokeniser.split(said)
+        self.weights: Dict[str, float] = {}
+        self.surface: Dict[str, str] = {}
+        self.documents = max(1, sum(shelf.index.documents for shelf in self._shelves))
+        self.sequence: List[str] = []
+        self._unknown: Dict[str, float] = {}
+        self._guessed: Set[str] = set()
+        self._terms = _asked(self._raws)
+        for raw, term, weight in self._terms:
+            self._add(term, weight, raw)
+            if not self.sequence or self.sequence[-1] != term:
+                self.sequence.append(term)
+        self._vary()
+        if misspelt:
+            self._guess()
+        self._trim()
+
+    def _add(self, term: str, weight: float, word: str) -> None:
+        if not self.df(term):
+            self._unknown[term] = max(weight, self._unknown.get(term, 0.0))
+        elif weight > self.weights.get(term, 0.0):
+            self.weights[term] = weight
+            self.surface.setdefault(term, word.strip("-./_"))
+
+    def df(self, term: str) -> int:
+        return sum(shelf.df(term) for shelf in self._shelves)
+
+    def _vary(self) -> None:
+        """Add the short and long forms of the query's words."""
+        for term, weight in [*self.weights.items(), *((term, UNKNOWN * weight) for term, weight in self._unknown.items())]:
+            for other in fuzzy.OTHERS.get(term, ()):
+                if self.df(other):
+                    self._add(other, SHORT * weight, "%s~%s" % (term, other))
+                    self._guessed.add(term)
+
+    def _guess(self) -> None:
+        """Add the words that unknown ones may be misspellings of."""
+        for term, a, b in fuzzy.joined(self._raws, self.df):
+            self._add(term, fuzzy.VARIANT, a + " " + b)
+        for term, weight in list(self._unknown.items()):
+            for other in fuzzy.conjugated(term, self.df):
+                self._add(other, SHORT * weight, "%s~%s" % (term, other))
+                self._guessed.add(term)
+        typed: Dict[str, str] = {}
+        for raw in self._raws:
+            low = raw.strip("-./_").lower()
+            terms = [t for r, t, _ in self._terms if r == raw]
+            typed.update(dict.fromkeys(terms, low))
+            if low and terms and not any(self.df(t) for t in terms):
+                for half in fuzzy.halves(low, self.df):
+                    self._add(half, fuzzy.VARIANT, raw)
+        # What hyphens make is rarely a word of its own, and its parts are looked for anyway.
+        wanted = {term: weight for term, weight in self._unknown.items()
+                  if weight >= tokeniser.PART and (fuzzy.is_fuzzable(term) or fuzzy.is_fuzzable(typed.get(term, "")))}
+        near = fuzzy.scorer() if wanted else None
+        if wanted and near is None:
+            self.notes.append("RapidFuzz is not installed: misspelt words are not looked for; `dayleaf doctor` tells how")
+        for term, weight in wanted.items() if near else ():
+            words = [w for shelf in self._shelves for w in shelf.vocabulary(term[0])]
+            for word, similarity in fuzzy.neighbours(term, typed.get(term, term), words, self.df, near):  # type: ignore[arg-type]
+                self._add(word, similarity * weight, "%s~%s" % (term, word))
+                self._guessed.add(term)
+
+    def _trim(self) -> None:
+        if len(self.weights) > MOST_TERMS:
+            best = sorted(self.weights, key=lambda t: (-self._value(t), t))[:MOST_TERMS]
+            self.weights = {t: w for t, w in self.weights.items() if t in set(best)}
+        self.sequence = [t for t in self.sequence if t in self.weights]
+
+    def _value(self, term: str) -> float:
+        return self.weights[term] * loader.idf(self.documents, min(self.df(term), self.documents))
+
+    def pairs(self) -> List[Tuple[str, float]]:
+        return list(self.weights.items())
+
+    def question(self) -> look.Question:
+        sizes = [shelf.index.segment for shelf in self._shelves]
+        total = sum(s.docs for s in sizes if s)
+        mean = sum(s.mean * s.docs for s in sizes if s) / total if total else 100.0
+        weights = {t: self._value(t) for t in self.weights}
+        return look.Question(weights, self.sequence, mean, self.surface, self._said, Rarity(self))
+
+    def without(self, authors: Iterable[str]) -> look.Question:
+        """Return the question without the names of authors, unless it is made of them alone."""
+        question = self.question()
+        names = {term for author in authors for term in tokeniser.tokens(author)}
+        left = {t: w for t, w in question.weights.items() if t not in names}
+        if not left:
+            return question
+        return question._replace(weights=left, sequence=[t for t in self.sequence if t in left])
+
+    def gaps(self) -> Tuple[str, ...]:
+        """Return the words of the query that no record holds, in no spelling near it; dates and words that ask are no gap."""
+        found: Dict[str, None] = {}
+        for raw in self._raws:
+            terms = [term for r, term, _ in self._terms if r == raw]
+            known = any(self.df(term) or term in self._guessed or term in ASKING for term in terms)
+            if terms and not known and clock.parse(raw) is None:
+                found[raw.strip("-./_")] = None
+        return tuple(found)
+
+
+def _asked(raws: Sequence[str]) -> List[Tuple[str, str, float]]:
+    """Return (raw token, term, weight) of a query: Hangul by its bigrams alone, unless it holds nothing else."""
+    found = [(raw, term, weight) for raw in raws for term, weight in tokeniser.expand(raw)]
+    return [each for each in found if not tokeniser.is_loose(each[1])] or found
+
+
+class Sense(NamedTuple):
+    """What a query means: the query without its time words and kinds, as filters; narrowed: whether time words made one;
+    latest: it asks for the newest; about: the period that a date in it names, which only weighs."""
+
+    query: Query
+    narrowed: bool
+    latest: bool
+    about: timewords.Span
+
+
+def sense(query: Query, now: float, offset: float) -> Sense:
+    """Read the time words and kinds in a query's text; filters that are given are left as they are."""
+    if not query.text:
+        return Sense(query, False, False, timewords.OPEN)
+    lines = query.text.splitlines()
+    pasted = [line for line in lines if _MACHINE.match(line)]
+    times, kept, only, about = timewords.read(" ".join(line for line in lines if line not in pasted), now, offset)
+    words = [word for word in (raw.strip("-./_").lower() for raw in tokeniser.split(" ".join((times.rest, *pasted))))
+             if word and word not in tokeniser.STOP]
+    given = query.since is not None or query.until is not None
+    timed = not given and (times.since, times.until) != timewords.OPEN
+    if words and not query.kinds and all(word in _KIND_WORDS for word in words) and (
+            timed or times.latest or any(word.endswith("s") for word in words)):
+        query, words = replace(query, text="", kinds=tuple(dict.fromkeys(_KIND_WORDS[word] for word in words))), []
+    if timed and not words:
+        query = replace(query, text="", since=times.since, until=times.until)
+    elif times.latest and not words:
+        query = replace(query, text="")
+    elif words and (only != timewords.OPEN or times.latest) and not given:
+        timed = only != timewords.OPEN
+        query = replace(query, text=" ".join((kept, *pasted)), since=only[0], until=only[1])
+    else:
+        timed = False
+    return Sense(query, timed, times.latest, about if words else timewords.OPEN)
+
+
+def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[Query] = None) -> Query:
+    """Make a query of options by name, as a batch line or a command gives them.
+
+    given: query or text, since, days, from, to, kind, type (doc, script, both), tag, topic, file, branch, session, version,
+    workspace, context-tags, limit, min-score, semantic, lexical; `_` and `-` are one; lists or texts with commas where
+    several may be given.  base: what holds where nothing is given.  Raises UsageError.
+    """
+    values = {key.replace("_", "-"): value for key, value in given.items() if value is not None}
+    changes: Dict[str, Any] = {}
+    for key, field in (("query", "text"), ("text", "text"), ("file", "file"), ("branch", "branch"), ("session", "session"),
+                       ("workspace", "workspace")):
+        if key in values:
+            changes[field] = string(key, values[key])
+    for key, field in (("kind", "kinds"), ("tag", "tags"), ("topic", "topics"), ("version", "versions")):
+        if key in values or key + "s" in values:
+            changes[field] = _several(key, values.get(key, values.get(key + "s")))
+    for version in changes.get("versions", ()):
+        if records.has_blank(version):
+            raise UsageError("the version '%s' holds a blank; write it without one, several with commas" % version[:40])
+    times = {key: string(key, values[key]) for key in ("since", "days", "from", "to") if key in values}
+    if times:
+        changes["since"], changes["until"] = timewords.bounds(
+            times.get("since", ""), times.get("days", ""), times.get("from", ""), times.get("to", ""), now, offset)
+    if "type" in values:
+        said = string("type", values["type"])
+        if said not in TYPES:
+            raise UsageError("no type '%s'; use one of %s" % (said[:40], ", ".join(TYPES)))
+        changes["type"] = said if said != "both" else ""
+        changes.setdefault("kinds", ("resource",))
+    if "context-tags" in values:
+        said = ",".join(_several("context-tags", values["context-tags"]))
+        changes["context_tags"], changes["context_alone"] = contexttags.weighted(said), contexttags.is_alone(said)
+    if "limit" in values:
+        changes["limit"] = int(_number("limit", values["limit"], 1, MOST_LIMIT))
+    if "min-score" in values:
+        changes["min_score"] = _number("min-score", values["min-score"], -1e9, 1e9)
+    if "semantic" in values or "lexical" in values:
+        changes["semantic"] = bool(values.get("semantic")) and not values.get("lexical")
+    unknown = sorted(set(values) - _OPTIONS)
+    if unknown:
+        raise UsageError("no option '%s' of recall; there are %s" % (unknown[0][:40], ", ".join(sorted(_OPTIONS))))
+    return replace(base or Query(), **changes)
+
+
+def string(key: str, value: Any) -> str:
+    """Return the value of an option as text; raises UsageError for a list, an object or a truth value."""
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise UsageError("the option '%s' wants text, not %s" % (key, type(value).__name__))
+
+
+def _several(key: str, value: Any) -> Tuple[str, ...]:
+    items = value if isinstance(value, (list, tuple)) else [value]
+    return tuple(piece.strip() for item in items for piece in string(key, item).split(",") if piece.strip())
+
+
+def _number(key: str, value: Any, least: float, most: float) -> float:
+    try:
+        number = float(string(key, value))
+    except ValueError:
+        number = float("nan")
+    if not least <= number <= most:
+        raise UsageError("the option '%s' wants a number from %g to %g" % (key, least, most))
+    return number
+
+
+def passes(query: Query, record: Record) -> bool:
+    """Tell whether a record, as its file is now, passes every filter of a query."""
+    if query.since is not None and record.created < query.since:
+        return False
+    if query.until is not None and record.created >= query.until:
+        return False
+    if query.kinds and record.kind not in query.kinds or query.type and record.end != query.type:
+        return False
+    if query.versions and rank.version_fit(query.versions, record.versions) is None:
+        return False
+    held = {tag.lower() for tag in record.tags}
+    if any(tag.lstrip("#").lower() not in held for tag in query.tags):
+        return False
+    held |= {topic.lower() for topic in record.topics} | set(documents.topic_names(record))
+    if any(topic.lower() not in held for topic in query.topics):
+        return False
+    if query.branch and str(record.meta.get("branch", "")) != query.branch:
+        return False
+    if query.session and not str(record.meta.get("session", "")).startswith(query.session):
+        return False
+    return not query.file or mentions.mentions(record, query.file)

@@ -1,0 +1,400 @@
+"""Recall: from a query to hits.  Candidates come from the index, what is shown is read from the files at that moment.
+
+A query without text lists the newest first.  Time words in the text filter (timewords.py); where they leave nothing, the
+search is repeated without them and says so.  Words that no record holds are looked for as misspellings (fuzzy.py).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple
+
+from memory.core import IndexFault, UsageError, approvals, tokeniser
+from memory.core.config import Config
+from memory.core.layout import DATED, FOLDERS, GLOBAL, Place
+from memory.hook import contexttags, loader, segment
+from memory.hook.contexttags import Tag
+from memory.project import manifests
+from memory.recall import alongside, hit, look, rank, timewords
+from memory.recall.hit import Found, Hit
+from memory.recall.lookup import workspaces
+from memory.recall.question import MOST_LIMIT, MOST_TERMS, Query, Terms, passes, sense
+from memory.recall.semantic import FILTERED, NEAR, Semantic, fell_back
+from memory.recall.shelf import Shelf
+from memory.store import ledger
+
+SECTIONS = 4  # of one record that get a second look
+CANDIDATES = 32  # records that get a second look
+TALK_CANDIDATES = 200  # of short notes of sessions, which are cheap to read
+FILTERED_READS = 3000  # files that filters on the text of records may read
+NOISE = 0.02  # share of the best score below which a hit is chance: one common word of many
+WEAK = 0.3  # share of the query's weight; where no hit holds so much, all are weak
+SCANNED = 2000  # newest records that a query of stop words alone is looked for in
+_CONVERSATION = segment.KINDS.index("conversation")
+
+
+def recall(place: Place, settings: Config, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
+           semantic: Optional[Semantic] = None, links: bool = False) -> Found:
+    """Answer a query.
+
+    now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the workspaces to search instead
+    of those that the query names.  semantic: vectors, for queries that want them.  links: add what the hits are linked with
+    (alongside.py).  Raises UsageError for an unknown workspace or kind.
+    """
+    with Searcher(place, settings, semantic) as searcher:
+        return searcher.answer(query, now, offset, places, links)
+
+
+class Searcher:
+    """Answers queries, one or a batch, and keeps open what it read for them; a context manager."""
+
+    def __init__(self, place: Place, settings: Config, semantic: Optional[Semantic] = None, bare: bool = False):
+        """bare: hits are wanted in their order with their scores, not to be shown."""
+        self.place, self.settings, self.semantic, self.bare = place, settings, semantic, bare
+        self.shelves: Dict[str, Shelf] = {}
+        self.expansion = look.Expansion()
+        self._around: Optional[Tuple[Tag, ...]] = None
+        self._decided: Optional[Dict[approvals.Approval, str]] = None
+
+    def __enter__(self) -> Searcher:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for shelf in self.shelves.values():
+            shelf.close()
+
+    def answer(self, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
+               links: bool = False) -> Found:
+        """Answer one query; see `recall`."""
+        for kind in query.kinds:
+            if kind not in FOLDERS:
+                raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
+        shelves = [self._shelf(p, now) for p in (places or workspaces(self.place, query.workspace))]
+        try:
+            found = _Task(self, shelves, query, now, offset).run(links)
+            # An edit that no folder's time gives away may hold just what was asked for.
+            more = [shelf.finish(now) for shelf in shelves] if not found.hits else []
+            if any(more):
+                found = _Task(self, shelves, query, now, offset).run(links)
+            return found
+        except (IndexFault, struct.error, ValueError, IndexError, OverflowError) as fault:
+            # A flipped bit can pass every check of the reader and surface as any of these.
+            if not any(shelf.on_disk for shelf in shelves):
+                raise
+            for shelf in shelves:
+                shelf.from_files(now, "the index is damaged (%s)" % (str(fault).partition(";")[0] or type(fault).__name__))
+            return _Task(self, shelves, query, now, offset).run(links)
+
+    def context(self, query: Query) -> Tuple[Tag, ...]:
+        """Return the context tags that count for a query: those given with it, then those of the place, each label once."""
+        if self._around is None:
+            self._around = manifests.around(self.place, self.settings)
+        return contexttags.joined(query.context_tags, () if query.context_alone else self._around)
+
+    def shown(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
+        """Add what hits that are about to be shown need: age, group, claims."""
+        if self.bare:
+            return tuple(hits)
+        if self._decided is None:
+            self._decided = approvals.decisions(self.place.home)
+        return tuple(hit.shown(hits, self.place, self._decided, now))
+
+    def _shelf(self, place: Place, now: float) -> Shelf:
+        key = place.key + "/" + place.scope
+        if key not in self.shelves:
+            self.shelves[key] = Shelf(place, now)
+        return self.shelves[key]
+
+
+class _Task:
+    """One query on its way through its workspaces."""
+
+    def __init__(self, searcher: Searcher, shelves: Sequence[Shelf], query: Query, now: float, offset: float):
+        self.searcher, self.shelves, self.query = searcher, shelves, query
+        self.now, self.offset = now, offset
+        self.limit = min(query.limit or int(searcher.settings["recall.limit"]), MOST_LIMIT)
+        self.notes: List[str] = []
+        self.latest, self.about = False, timewords.OPEN
+        self.context = searcher.context(query) if query.text else ()
+        self.weak = False
+        self.similar: Dict[str, float] = {}  # cosine with the query, of what is near enough, by its file
+        self._question: Optional[look.Question] = None
+        self.unread = 0  # matches that were not even read: of a listing, where they are only counted
+
+    def run(self, links: bool) -> Found:
+        for shelf in self.shelves:
+            self.notes += [note for note in shelf.notes if note not in self.notes]
+        asked = self.query
+        self.query, timed, self.latest, self.about = sense(asked, self.now, self.offset)
+        hits, gaps = self._hits()
+        if timed and not hits and self.query.text:
+            self.query = asked
+            again, _ = self._hits()
+            if again:
+                self.notes.append("nothing from the time that the query names; showing any time")
+            hits = again
+        elif not hits and asked.text and self._is_filtered():
+            self.query = Query(asked.text, workspace=asked.workspace)
+            there = len(self._hits()[0])
+            self.query = asked
+            if there:
+                self.notes.append("nothing passes the filters; without them there %s" % (
+                    "is 1 hit" if there == 1 else "are %d hits" % there))
+        found = self._found(hits, gaps)
+        # What the text itself says of time is said of the hits alone; what it says of kinds holds for all.
+        beside = alongside.beside(found.hits, self.shelves, replace(asked, kinds=self.query.kinds)) if links else []
+        plan = self._plan([*found.hits, *beside]) if links else []
+        raw = bool(asked.text and hits and not self.query.kinds) and all(each.kind in DATED for each in hits)
+        return found._replace(linked=self.searcher.shown(beside, self.now), raw=raw, weak=self.weak,
+                              plan=next(iter(self.searcher.shown(plan, self.now)), None))
+
+    def _plan(self, there: Sequence[Hit]) -> List[Hit]:
+        """Return the active plan of the present workspace where it is searched and not among some hits."""
+        shelf = self.shelves[0]
+        found = alongside.plan_of(shelf) if shelf.place.key == self.searcher.place.key else None
+        path = shelf.place.path(found.name) if found else ""
+        return [] if found is None or any(each.path == path for each in there) else [hit.of(found, shelf.place.key, path)]
+
+    def _hits(self) -> Tuple[List[Hit], Tuple[str, ...]]:
+        if not any(raw.strip("-./_") for raw in tokeniser.split(self.query.text)):
+            if self.query.text.strip():
+                self.notes.append("no word to look for in the query")
+                return [], ()
+            return self._newest(), ()
+        if not any(tokeniser.expand(raw) for raw in tokeniser.split(self.query.text)):
+            return self._scanned(), ()
+        terms = Terms(self.query.text, self.shelves, "fuzzy" not in self.searcher.settings["recall.without"])
+        self.notes += [note for note in terms.notes if note not in self.notes]
+        pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
+        question = terms.question()
+        expansion = self.searcher.expansion
+        found = look.looks(pool, question, expansion)
+        # Learnings name the session that they came from too, but are no turns of it; a conversation is ranked by its turns.
+        kinds = [c.record.kind for c in pool]
+        talk = rank.is_talk(pool, found) and 2 * kinds.count("checkpoint") > len(pool) and "conversation" not in kinds
+        if talk:
+            pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, TALK_CANDIDATES)]
+            pool = self._with_neighbours(pool)
+            question = terms.without(rank.authors(pool, question))
+            found = look.looks(pool, question, expansion)
+            near: Dict[str, float] = {}
+        else:
+            near = self._near(pool)
+            found = found + look.looks(pool[len(found):], question, expansion)
+        return self._ranked(pool, found, question, talk, near), terms.gaps()
+
+    def _ranked(self, pool: Sequence[look.Candidate], found: Sequence[look.Look], question: look.Question, talk: bool,
+                near: Mapping[str, float]) -> List[Hit]:
+        relevance = rank.relevances(pool, found, question, talk)
+        if near:
+            relevance = rank.fused(relevance, [near.get(c.path, 0.0) for c in pool])
+        scored = rank.adjusted(pool, relevance, self._signals(pool, question))
+        best: Dict[str, Tuple[float, int]] = {}
+        for i, ((score, _), candidate) in enumerate(zip(scored, pool)):
+            if score > 0.0 and score > best.get(candidate.path, (0.0, 0))[0]:
+                best[candidate.path] = (score, i)
+        hits = []
+        whole, most = sum(question.weights.values()), 0.0
+        for score, i in best.values():
+            c = pool[i]
+            most = max(most, sum(question.weights[term] for term in found[i].places), whole * (c.path in self.similar))
+            hits.append(hit.of(c.record, c.workspace, c.path)._replace(
+                score=score, parts=scored[i][1], why=rank.why(found[i], question, self.similar.get(c.path)), section=c.section,
+                turn=c.turn, told=c.record if c.turn else None))
+        self._question = question
+        hits = rank.order(hits if talk or self.query.session else rank.by_session(hits))
+        self.weak = bool(hits) and most < WEAK * whole
+        least = self.query.min_score if self.query.min_score is not None else NOISE * (hits[0].score if hits else 0.0)
+        return [each for each in hits if each.score >= least]
+
+    def _signals(self, pool: Sequence[look.Candidate], question: Optional[look.Question]) -> rank.Signals:
+        several = len({c.workspace for c in pool}) > 1
+        ids = {c.record.id for c in pool}
+        uses, outcomes = ledger.joined([shelf.tally for shelf in self.shelves], ids)
+        words = frozenset(tokeniser.split(self.query.text.lower())) | {t.lower() for t in self.query.topics}
+        tags = [(tag.name, tag.weight) for tag in self.context]
+        return rank.Signals(self.now, str(self.searcher.settings["recall.rerank"]), self.query.versions, tags,
+                            uses, outcomes, self.searcher.place.key if several else "", words,
+                            self.latest, self.about, frozenset(map(str, self.searcher.settings["recall.without"])))
+
+    # ---- candidates
+
+    def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[look.Candidate]:
+        """Return the best candidates of a workspace that pass the filters, each read from its file."""
+        most = max(most, 2 * self.limit)
+        every = shelf.index.documents + len(shelf.index.delta.docs)
+        if self._is_filtered():
+            # Uncapped: what the filters leave may stand behind thousands of better documents.
+            numbers = [number for _, number in loader.search(shelf.index, terms.pairs(), every, cap=every * MOST_TERMS)]
+            return self._taken(shelf, self._sifted(shelf, numbers), most)
+        wanted, cap = most + shelf.slack, loader.CAP
+        while True:
+            numbers = [number for _, number in loader.search(shelf.index, terms.pairs(), wanted, cap=cap)]
+            taken = self._taken(shelf, numbers, most)
+            if len(numbers) < wanted or len({c.path for c in taken}) >= most:
+                return taken
+            # Sections of long records took the places of others: the search goes on behind them.
+            wanted, cap = 4 * wanted, every * MOST_TERMS
+
+    def _taken(self, shelf: Shelf, numbers: Sequence[int], most: int, beneath: bool = True) -> List[look.Candidate]:
+        """Read documents in their order: the best SECTIONS of each record, until `most` records pass the filters.
+
+        beneath: those too that stand under another one of them, as a conversation does.
+        """
+        found: List[look.Candidate] = []
+        sections: Dict[str, int] = {}
+        passed: Set[str] = set()
+        reads = 0
+        for at, number in enumerate(numbers):
+            if len(passed) >= most:
+                break
+            if reads >= FILTERED_READS:
+                self.notes.append("%s: %d further matches were not read; narrow the query"
+                                  % (shelf.place.key, len(numbers) - at))
+                break
+            name = shelf.index.doc(number).name
+            sections[name] = sections.get(name, 0) + 1
+            if sections[name] > SECTIONS or self._is_elsewhere(shelf, name):
+                continue
+            reads += 1
+            candidate = shelf.candidate(number)
+            if candidate and passes(self.query, candidate.record) and (
+                    beneath or not alongside.home(shelf, candidate.record, self.query)):
+                found.append(candidate)
+                passed.add(name)
+        return found
+
+    def _is_elsewhere(self, shelf: Shelf, name: str) -> bool:
+        """Tell whether a record is one of the global tier that another workspace's search finds: it stands in every index."""
+        return name[0] == GLOBAL and shelf is not self.shelves[0]
+
+    def _near(self, pool: List[look.Candidate]) -> Dict[str, float]:
+        """Add the records nearest to the query to the pool; return how near each is, from 0 to 1 by its file, {} without vectors.
+
+        Not for notes of conversations: there vectors cost MRR (evals/README.md), and neighbours tell more.
+        """
+        semantic = self.searcher.semantic
+        if semantic is None or not semantic.is_wanted(self.query.semantic):
+            if self.query.semantic and semantic is None:
+                self.notes.append(fell_back("no semantic search here"))
+            return {}
+        vector = semantic.vector(self.searcher.place, self.query.text, self.now, self.notes)
+        best: Dict[str, Tuple[float, Shelf, str, int]] = {}
+        for shelf in self.shelves if vector is not None else ():
+            limit = FILTERED if self._is_filtered() else NEAR
+            for name, ordinal, similarity in semantic.near(shelf.place, vector, limit, self.notes):
+                path = shelf.place.path(name)
+                if not self._is_elsewhere(shelf, name) and similarity > best.get(path, (-2.0,))[0]:
+                    best[path] = (similarity, shelf, name, ordinal)
+        order = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
+        self.similar = {path: row[0] for path, row in order if row[0] >= semantic.floor}
+        there = {c.path for c in pool}
+        most = len(there) + max(CANDIDATES, 2 * self.limit)
+        for i, (path, (_, shelf, name, ordinal)) in enumerate(order[:len(self.similar)]):
+            candidate = shelf.section(name, ordinal, -1 - i) if path not in there and len(there) < most else None
+            if candidate and passes(self.query, candidate.record):
+                pool.append(candidate)
+                there.add(path)
+        order = order[:NEAR]
+        low, high = (order[-1][1][0], order[0][1][0]) if order else (0.0, 0.0)
+        return {path: (row[0] - low) / (high - low) if high > low else 1.0 for path, row in order}
+
+    def _with_neighbours(self, pool: List[look.Candidate]) -> List[look.Candidate]:
+        """Add the notes just before and after the best candidates: an answer follows its question without its words."""
+        have = {(c.workspace, c.number) for c in pool}
+        shelves = {shelf.place.key: shelf for shelf in self.shelves}
+        for candidate in pool[:CANDIDATES]:
+            shelf = shelves.get(candidate.workspace)
+            for number in (candidate.number - 1, candidate.number + 1):
+                if shelf is None or (candidate.workspace, number) in have or not 0 <= number < shelf.size:
+                    continue
+                have.add((candidate.workspace, number))
+                other = shelf.candidate(number)
+                if (other and other.record.meta.get("session") == candidate.record.meta.get("session")
+                        and passes(self.query, other.record)):
+                    pool.append(other)
+        return pool
+
+    def _newest(self) -> List[Hit]:
+        """List what passes the filters, newest first, for a query without text."""
+        pool: List[look.Candidate] = []
+        for shelf in self.shelves:
+            numbers = self._sifted(shelf, shelf.newest())
+            apart = bool(self.query.kinds or self.query.session)
+            taken = self._taken(shelf, numbers, self.limit, apart)
+            pool += taken
+            if len(taken) == self.limit and not self._is_reading():
+                self.unread += sum(apart or shelf.facts()[n][0] & 7 != _CONVERSATION for n in numbers) - self.limit
+        pool.sort(key=lambda c: (-c.record.created, c.record.id, c.record.name))
+        hits = []
+        for c in pool:
+            score = rank.recency(self.now, c.record.created)
+            if self.query.min_score is None or score >= self.query.min_score:
+                hits.append(hit.of(c.record, c.workspace, c.path)._replace(
+                    score=score, parts=(("recency", score),), why="newest first"))
+        return hits
+
+    def _scanned(self) -> List[Hit]:
+        """Answer a query of stop words alone, which no index holds, from the texts of the newest records."""
+        expansion = look.Expansion(frozenset())
+        pool: List[look.Candidate] = []
+        for shelf in self.shelves:
+            pool += self._taken(shelf, self._sifted(shelf, shelf.newest())[:SCANNED], SCANNED)
+        self.notes.append("only common words: looked through the %d newest records" % len(pool))
+        pairs = tokeniser.terms(self.query.text)
+        sequence = [t for raw in tokeniser.split(self.query.text) for t, _ in tokeniser.expand(raw, frozenset())]
+        flat = look.Question(dict(pairs), sequence, 100.0, {}, self.query.text)
+        seen = look.looks(pool, flat, expansion)
+        weights = {t: w * loader.idf(max(1, len(pool)), sum(1 for k in seen if t in k.places)) for t, w in pairs}
+        pool = [c for c, k in zip(pool, seen) if k.places]
+        mean = sum(k.length for k in seen) / max(1, len(seen)) or 1.0
+        question = look.Question(weights, sequence, mean, {}, self.query.text)
+        return self._ranked(pool, look.looks(pool, question, expansion), question, False, {})
+
+    # ---- filters
+
+    def _is_filtered(self) -> bool:
+        q = self.query
+        return bool(q.since is not None or q.until is not None or q.kinds) or self._is_reading()
+
+    def _is_reading(self) -> bool:
+        """Whether a filter needs the record's file, since the index does not know what it asks."""
+        q = self.query
+        return bool(q.type or q.tags or q.topics or q.file or q.branch or q.session or q.versions)
+
+    def _sifted(self, shelf: Shelf, numbers: Sequence[int]) -> List[int]:
+        """Drop the documents whose row in the index already says that they do not pass."""
+        q, facts = self.query, shelf.facts()
+        kinds = {segment.KINDS.index(kind) for kind in q.kinds}
+        low = -1.0 if q.since is None else q.since - 1.0  # rows hold whole seconds
+        high = float("inf") if q.until is None else q.until
+        found = []
+        for number in numbers:
+            flags, created = facts[number][:2]
+            if low <= created < high and (not kinds or flags & 7 in kinds):
+                found.append(number)
+        return found
+
+    # ---- the answer
+
+    def _told(self, found: Hit) -> Hit:
+        """Say of a turn that was found what it says, under its session's checkpoint."""
+        shelf = next((shelf for shelf in self.shelves if shelf.place.key == found.workspace), None)
+        if found.told is None or self._question is None or self.searcher.bare or shelf is None:
+            return found
+        turn = hit.turns(found.told)[found.turn - 1]
+        said = look.passage(turn.answer, self._question, self.searcher.expansion)
+        found = found._replace(said=turn.text.strip(), passage=hit.passage(turn, said))
+        return alongside.under(found, turn.at, shelf, self.query)
+
+    def _found(self, hits: List[Hit], gaps: Tuple[str, ...]) -> Found:
+        shown = self.searcher.shown([self._told(each) for each in hits[:self.limit]], self.now)
+        if not hits:
+            self.notes.append("nothing found")
+        backend = "lexical" if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves) else "lexical, from the files"
+        if any(name == "vector" for each in shown for name, _ in each.parts):
+            backend += " + vectors (%s)" % (self.searcher.semantic.label if self.searcher.semantic else "")
+        return Found(shown, tuple(self.notes), backend, max(0, len(hits) - self.limit) + self.unread,
+                     any(shelf.is_stale for shelf in self.shelves), gaps, context=self.context,
+                     rescan=any(shelf.rescan for shelf in self.shelves))

@@ -1,0 +1,385 @@
+"""What one line of the host's record of a session says: an object in, typed entries out.
+
+The format is the host's own and changes between its versions.  Which line carries what:
+
+    what                 2.0.x - 2.1.2x                          2.1.329
+    PROMPT               user; text or a list of blocks; no      the same, and `origin.kind` "human" (typed),
+                         `origin`, `turnOrigin`,                 `promptSource` "typed" or "sdk", `promptId`
+                         `promptSource`, `promptId`
+    IDE context          `<ide_opened_file>`, `<ide_selection>`  an attachment
+                         before the prompt, in its text
+    SLASH                user; a command that asks the model     the same, and `turnOrigin` "human"
+                         begins with `<command-message>`, one
+                         of the client's with `<command-name>`
+    STEER while working  queue-operation enqueue `content`,      the same, `content` and `reason` in both; and
+                         then remove (dequeue: a prompt; popAll: attachment queued_command `prompt`
+                         taken back)
+    STEER answer         user; tool_result, `toolUseResult.answers` {question: answer}; text `"Q"="A"`
+    STEER, with a leave  user; text beside the tool_result (2.1.19 on)
+    STEER refused        user; tool_result with is_error, by     the same, `toolDenialKind`, `userFeedback`,
+                         its text                                `permissionDecision`
+    STEER plan, PLAN     user; tool_result, `toolUseResult.plan` the same
+    PROMPT with a PLAN   text `Implement the following plan:`    the same, `planContent`, `origin` auto-continuation
+    TODOS                user; tool_result of TodoWrite, `toolUseResult.newTodos`; of TaskCreate, `.task`; of
+                         TaskUpdate, `.taskId` and `.statusChange`
+    SUMMARY              user; `isCompactSummary`; an analysis   no analysis
+                         before `Summary:`
+    TITLE                summary; `summary`, `leafUuid`          custom-title `customTitle`, ai-title `aiTitle`
+    REPORT               user; tool_result of Task,              of Agent; also user or queued_command
+                         `toolUseResult.content`; TaskOutput     `<task-notification>` with `<result>`
+    LINK                 the output of `gh pr create`            pr-link `prUrl`, `prNumber`, `prRepository`
+    COMPACT              system; subtype compact_boundary        the same
+
+Left out: machine talk, lines of subagents in their parent's file, API errors, command bodies, and all attachments but
+queued_command, for they hold dayleaf's own output.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory.store import redactor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PROMPT, SLASH, BANG, BANGED, TEXT, USE, RESULT, COMPACT = (
+    "prompt", "slash", "bang", "banged", "text", "use", "result", "compact")
+STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = "steer", "plan", "todos", "summary", "title", "report", "link"
+CLIP = 2000  # characters of a text kept until secrets are out of it; it is shortened only afterwards
+
+_FENCES = re.compile(r"<(dayleaf-memory|system-reminder|local-command-caveat|task-notification)\b[^>]{0,400}>"
+                     r".*?(?:</\1\s*>|\Z)", re.S | re.I)
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_TAG = re.compile(r"<(command-name|command-args|bash-input|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)", re.S)
+_MACHINE = ("<local-command-", "<task-notification", "<agent-notification", "<bash-notification", "[Request interrupted",
+            "Caveat: The messages below", "This session is being continued from a previous conversation")
+_NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
+_IDE = re.compile(r"\s*<(ide_[a-z_]+)>.*?</\1>", re.S)
+_OFFER = re.compile(r"\n*If (?:you need specific details from before exiting plan mode|this plan can be broken down into) .*")
+_SUMMED = re.compile(r"\n*(?:If you need specific details from before compaction|Please continue the conversation from) .*",
+                     re.S)
+_PLANNED = "Implement the following plan:"
+_FEEDBACK = re.compile(r"\n\nUser feedback on this plan: (.*)", re.S)
+_APPROVED = re.compile(r"User has approved (?:your|the) plan|User has approved exiting plan mode")
+_PLAN_IN = re.compile(r"\n## Approved Plan(?: \(edited by user\))?:\n(.*)", re.S)
+_REFUSED = re.compile(r"The user doesn't want to (?:proceed with this tool use|take this action right now)|"
+                      r"Permission to use .{1,300}? has been denied", re.S)
+_BY_USER = "The user doesn't want to "  # without a terminal the host says "user-rejected" of what nobody was asked
+_REASON = re.compile(r"the user said:\n(.*)", re.S)
+_UNCLEAR = "The user wants to clarify these questions."
+_CLARIFIED = re.compile(r'^- "(.+?)"\n  Answer: (.+)$', re.M)
+_ANSWERED = re.compile(r"(?:User has answered your questions|Your questions have been answered|The user answered): *(.{,20000})",
+                       re.S)
+_PAIR = re.compile(r'"((?:[^"\\]|\\.|"(?!\s{0,4}=)){0,2000}?)"\s{0,4}=\s{0,4}"(.{0,4000}?)"'
+                   r'(?=, "|\. (?:You can|Read the)|\.?\s*\Z| (?:user notes|selected preview))', re.S)
+_TRAILER = re.compile(r"(?:^agentId: \S+ \(.*\)\s*)?(?:^<usage>[^<]*(?:<(?!/usage)[^<]*)*</usage>\s*)?\Z", re.M)
+_WORK = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)  # of a subagent's output: all up to the last call
+_RETURNED = re.compile(r"<result>(.*)</result>", re.S)
+_FOR = re.compile(r"<summary>Agent \"(.*?)\"", re.S)
+_NOTE = re.compile(r"<(task-id|agent-id|tool-use-id)>([^<]{0,400})</")
+_PULL = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/pull/\d+")
+_TITLES = {"custom-title": ("custom", "customTitle"), "ai-title": ("ai", "aiTitle"), "summary": ("summary", "summary")}
+_CLIENTS = frozenset(  # commands of the host that say nothing about the work, whatever their arguments
+    "add-dir agents clear color config context copy cost diff doctor effort exit export fast fork help hooks ide keybindings "
+    "login logout mcp memory mobile model output-style permissions plugin privacy-settings quit release-notes reload-plugins "
+    "remote-control rename resume rewind sandbox skills stats status statusline tasks terminal-setup theme todos upgrade usage "
+    "vim voice".split())
+
+
+class Entry:
+    """One thing that was said or done.
+
+    kind: PROMPT, SLASH, BANG (`!` command), BANGED (its output), TEXT (the model's), USE (a tool call), RESULT, COMPACT, or
+        STEER    the user's words by another way.  name: "while working" (typed while the model worked, or with the leave
+                 for the call `id`) | "answer" (text `question → answer`, one entry a
+                 question) | "refused" (text the reason, or "") | "plan" (approved; text the remark, or "")
+        PLAN     the text of a plan that was approved, or that a prompt asks to carry out (then beside the PROMPT)
+        TODOS    a todo list.  name "whole": data is the list [(text, status)]; "delta": data is [(id, text, status)], to be
+                 merged by id, where "" leaves text or status as it was.  status: pending | in_progress | completed | deleted
+        SUMMARY  what the host's compaction summary says
+        TITLE    of the session.  name: "custom" (the user's; wins) | "ai" | "summary" (of the session that holds the line
+                 `id`; a Reading leaves out those of others)
+        REPORT   a subagent's last words.  name: what it was for, "" where only the call (`id`) tells; data {"agentId": …}
+        LINK     a pull request: its URL
+    uuid: the line's id (a fork keeps it).  at: ISO 8601 UTC.  text: what was said or printed, with <private> parts, dayleaf's
+    blocks and the host's reminders removed.  id: of the tool call.  name, data: the tool and its input (USE), or the host's
+    structured result (RESULT).  failed: the tool reported an error; refused: it did not run, as the user or a rule would not
+    have it.
+    """
+
+    __slots__ = ("_record", "at", "data", "failed", "id", "kind", "name", "refused", "text", "uuid")
+
+    def __init__(self, kind: str, record: dict[str, Any], text: str = "", call: str = "", name: str = "",
+                 data: Any = None, failed: bool = False, refused: bool = False):
+        self.kind, self.text, self.id, self.name, self.data, self.failed = kind, text, call, name, data, failed
+        self.refused = refused
+        self._record = record
+        self.uuid = _str(record.get("uuid"))
+        self.at = _str(record.get("timestamp"))
+
+    def tells(self, kind: str, text: str) -> Entry:
+        """Return another entry of the same line and call."""
+        return Entry(kind, self._record, text, self.id)
+
+    @property
+    def branch(self) -> str:
+        """The branch that was checked out, as the host noted it."""
+        return clean(_str(self._record.get("gitBranch")))
+
+    @property
+    def prompt(self) -> str:
+        """The host's id of the prompt that a line of the user's belongs to; a hook gets it as `prompt_id`."""
+        return _str(self._record.get("promptId"))
+
+    @property
+    def cwd(self) -> str:
+        """The working directory, which drifts with the model's `cd`."""
+        return _str(self._record.get("cwd"))
+
+
+def entries(record: dict[str, Any]) -> list[Entry]:
+    """Return what one line says; nothing where neither the user, the model nor the host for them speaks."""
+    kind = record.get("type")
+    if kind in ("user", "assistant"):
+        return _spoken(record, kind == "assistant")
+    if kind == "system":
+        return [Entry(COMPACT, record)] if record.get("subtype") == "compact_boundary" else []
+    if kind == "attachment":
+        return _attached(record)
+    if kind == "pr-link":
+        url = _PULL.match(_str(record.get("prUrl")))
+        return [Entry(LINK, record, url.group())] if url else []
+    name, key = _TITLES.get(kind, ("", "")) if isinstance(kind, str) else ("", "")
+    title = clean(_str(record.get(key))) if key else ""
+    return [Entry(TITLE, record, title, _str(record.get("leafUuid")), name)] if title else []
+
+
+def _spoken(record: dict[str, Any], model: bool) -> list[Entry]:
+    message = record.get("message")
+    if not isinstance(message, dict) or record.get("isMeta") or record.get("isApiErrorMessage"):
+        return []
+    content = message.get("content")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    if model:
+        return [] if message.get("model") == "<synthetic>" else _said(record, blocks)
+    results = [entry for b in blocks if b.get("type") == "tool_result" for entry in _result(record, b)]
+    if not results or len(blocks) == 1:
+        return results or _asked(record, _joined(blocks))
+    beside = queued(record, _joined(blocks), results[-1].id)  # the user let the call run, and said this with it
+    approved = next((e for e in results if e.kind == STEER and e.name == "plan"), None)
+    if approved is None or not beside:
+        return results + beside
+    approved.text = beside[0].text
+    return results
+
+
+def _joined(content: object) -> str:
+    """Return the text of a message's content."""
+    if isinstance(content, list):
+        return "\n".join([_str(b.get("text")) for b in content if isinstance(b, dict) and b.get("type") == "text"])
+    return _str(content)
+
+
+def pull(text: str) -> str:
+    """Return the last pull request's URL in what a command printed, or ""."""
+    found = _PULL.findall(text)
+    return found[-1] if found else ""
+
+
+def _said(record: dict[str, Any], blocks: list[dict[str, Any]]) -> list[Entry]:
+    found = []
+    for block in blocks:
+        if block.get("type") == "text":
+            text = clean(_str(block.get("text")))
+            if text:
+                found.append(Entry(TEXT, record, text))
+        elif block.get("type") == "tool_use" and isinstance(block.get("input"), dict):
+            call, name = _str(block.get("id")), _str(block.get("name"))
+            found.append(Entry(USE, record, call=call, name=name, data=block["input"]))
+    return found
+
+
+def _result(record: dict[str, Any], block: dict[str, Any]) -> list[Entry]:
+    """Return a tool's result, and beside it what the user said by it and what it says of plans, todo lists and subagents."""
+    text, call, data = _joined(block.get("content")), _str(block.get("tool_use_id")), record.get("toolUseResult")
+    failed = block.get("is_error") is True
+    refused = failed and (record["toolDenialKind"] in ("user-rejected", "permission-rule") if "toolDenialKind" in record
+                          else "permissionDecision" not in record and bool(_REFUSED.match(text)))
+    found = [Entry(RESULT, record, text, call, data=data, failed=failed, refused=refused)]
+    if refused:
+        return found + (_refusal(record, text, call) if text.startswith(_BY_USER) else [])
+    if failed:
+        return found
+    if isinstance(data, dict):
+        found += _todos(record, call, data) or _report(record, call, data)
+        answers = data.get("answers")
+        if isinstance(answers, dict):
+            return found + _answers(record, call, answers, data)
+    if not text.startswith(("User has", "Your questions", "The user answered")):
+        return found
+    answered = _ANSWERED.match(text)
+    if answered:
+        return found + _answers(record, call, dict(_PAIR.findall(answered.group(1))), {})
+    return found + (_approval(record, text, call, data) if _APPROVED.match(text) else [])
+
+
+def _refusal(record: dict[str, Any], text: str, call: str) -> list[Entry]:
+    said = _REASON.search(text)
+    reason = _str(record.get("userFeedback")) or (said.group(1) if said else "")
+    if reason.startswith(_UNCLEAR):
+        reason = "; ".join(question + " → " + answer for question, answer in _CLARIFIED.findall(reason))
+    return [Entry(STEER, record, clean(reason), call, "refused")]
+
+
+def _answers(record: dict[str, Any], call: str, answers: dict[str, Any], data: dict[str, Any]) -> list[Entry]:
+    found, notes = [], data.get("annotations")
+    for question, answer in answers.items():
+        said = ", ".join(map(_str, answer)) if isinstance(answer, list) else _str(answer)
+        note = notes.get(question) if isinstance(notes, dict) else None
+        note = _str(note.get("notes")) if isinstance(note, dict) else ""
+        words = clean(said + (" (" + note + ")" if note else ""))
+        if words:
+            found.append(Entry(STEER, record, clean(_str(question)) + " → " + words, call, "answer"))
+    response = clean(_str(data.get("response")))
+    return found + ([Entry(STEER, record, response, call, "answer")] if response else [])
+
+
+def _approval(record: dict[str, Any], text: str, call: str, data: object) -> list[Entry]:
+    inside = _PLAN_IN.search(text)
+    plan = _str(data.get("plan")) if isinstance(data, dict) else ""
+    plan = clean(plan or (inside.group(1) if inside else ""))
+    remark = _FEEDBACK.search(text[:inside.start()] if inside else text)
+    found = [Entry(STEER, record, clean(remark.group(1)) if remark else "", call, "plan")]
+    return found + ([Entry(PLAN, record, plan, call)] if plan else [])
+
+
+def _todos(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
+    """Return the todo list, or what of it changed, that a structured result tells of."""
+    whole, task, change = data.get("newTodos"), data.get("task"), data.get("statusChange")
+    if isinstance(whole, list):
+        items = [(clean(_str(t.get("content"))), _status(t.get("status"))) for t in whole if isinstance(t, dict)]
+        return [Entry(TODOS, record, "", call, "whole", items)]
+    if isinstance(task, dict) and task.get("id") and task.get("subject"):
+        made = (str(task["id"]), clean(_str(task["subject"])), _status(task.get("status")))
+        return [Entry(TODOS, record, "", call, "delta", [made])]
+    if isinstance(change, dict) and data.get("taskId"):
+        return [Entry(TODOS, record, "", call, "delta", [(str(data["taskId"]), "", _status(change.get("to")))])]
+    return []
+
+
+def _status(value: object) -> str:
+    return value if isinstance(value, str) and value in ("in_progress", "completed", "deleted") else "pending"
+
+
+def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Entry]:
+    """Return a subagent's last words, of the call itself or of one that fetched them."""
+    task, agent, name = data.get("task"), _str(data.get("agentId")), ""
+    text = _joined(data.get("content")) if agent and data.get("status") == "completed" else ""
+    if isinstance(task, dict) and task.get("task_type") == "local_agent" and task.get("status") == "completed":
+        agent, name = _str(task.get("task_id")), clean(_str(task.get("description")))
+        text = _WORK.sub("", _str(task.get("result")) or _str(task.get("output")))
+    text = clean(_TRAILER.sub("", text))
+    return [Entry(REPORT, record, text, call, name, {"agentId": agent})] if text else []
+
+
+def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Return the report of a subagent that the host notes as a notification."""
+    text, name, ids = _RETURNED.search(raw), _FOR.search(raw), dict(_NOTE.findall(raw))
+    said = clean(_TRAILER.sub("", text.group(1))) if text and name else ""
+    if not said or not name or record.get("isSidechain") is True:
+        return []
+    agent = ids.get("task-id") or ids.get("agent-id", "")
+    return [Entry(REPORT, record, said, ids.get("tool-use-id", ""), clean(name.group(1)), {"agentId": agent})]
+
+
+def _attached(record: dict[str, Any]) -> list[Entry]:
+    """Return what the user typed while the model worked, of the one kind of attachment that holds it."""
+    attached = record.get("attachment")
+    if not isinstance(attached, dict) or attached.get("type") != "queued_command":
+        return []
+    raw, origin = _joined(attached.get("prompt")), attached.get("origin")
+    if raw.lstrip().startswith(_NOTED):
+        return _notified(record, raw)
+    by = origin.get("kind") if isinstance(origin, dict) else None
+    if attached.get("isMeta") or record.get("isMeta") or by not in (None, "human"):
+        return []
+    return queued(record, raw)
+
+
+def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
+    """Return words that were typed while the model worked, unless they are the host's or one of its commands."""
+    text = clean(_IDE.sub("", raw))
+    command = text[1:].partition(" ")[0] if text.startswith("/") else ""
+    if not text or command in _CLIENTS or raw.lstrip().startswith(_MACHINE) or record.get("isSidechain") is True:
+        return []
+    return [Entry(STEER, record, text, call, "while working")]
+
+
+def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
+    """Classify a user line without tool results: prompt, slash command, `!` command or its output, or machine talk."""
+    if record.get("isCompactSummary"):
+        text = clean(_SUMMED.sub("", raw.partition("\nSummary:\n")[2] or raw.partition("\n")[2]))
+        return [Entry(SUMMARY, record, text)] if text else []
+    origin = record.get("origin")
+    by = origin.get("kind") if isinstance(origin, dict) else None
+    start = raw.lstrip()
+    planned = start.startswith(_PLANNED)  # a plan that was approved "with a clear context" is sent by the host itself
+    machine = (by not in (None, "human", "auto-continuation" if planned else "") or record.get("promptSource") == "system"
+               or record.get("turnOrigin") == "task_notification" or record.get("isSidechain") is True)
+    if start.startswith(_NOTED):
+        return _notified(record, raw)
+    if machine or start.startswith(_MACHINE):
+        return []
+    if start.startswith(("<command-", "<bash-")):
+        return _commanded(record, start, by == "human" or record.get("turnOrigin") == "human")
+    if start.startswith("<ide_"):
+        raw = _IDE.sub("", raw)
+    text = clean(_OFFER.sub("", raw) if planned else raw)
+    plan = clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2])) if planned else ""
+    return ([Entry(PROMPT, record, text)] if text else []) + ([Entry(PLAN, record, plan)] if plan else [])
+
+
+def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
+    """Return a slash or `!` command of the user's; theirs: the host says that it is, which older ones never do."""
+    parts = dict(_TAG.findall(raw))
+    if "bash-input" in parts:
+        return [Entry(BANG, record, clean(parts["bash-input"]))]
+    if "bash-stdout" in parts or "bash-stderr" in parts:
+        return [Entry(BANGED, record, clean(parts.get("bash-stdout", "") + "\n" + parts.get("bash-stderr", "")))]
+    name, given = parts.get("command-name", "").strip(), parts.get("command-args", "").strip()
+    asks = raw.startswith("<command-message>") or (bool(given) and name.lstrip("/") not in _CLIENTS)
+    words = clean((name + " " + given).strip())
+    return [Entry(SLASH, record, words)] if words and (theirs or asks) else []
+
+
+def clean(text: str) -> str:
+    """Remove from raw text what must not be kept: <private> parts, dayleaf's own blocks, reminders, escape sequences.
+
+    An unclosed block counts to the end of the text.
+    """
+    text = redactor.strip_private(text)
+    if "<" in text:
+        text = _FENCES.sub("", text)
+    if not text.isascii():  # a lone surrogate, which JSON allows, could never be written as UTF-8
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    if _CONTROL.search(text):
+        text = _ANSI.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return text.strip()
+
+
+def clip(value: str, most: int = CLIP) -> str:
+    """Shorten a text at white space: half a secret would no longer be recognised, so a word is never cut."""
+    if len(value) <= most:
+        return value
+    head = value[:most]
+    cut = max(head.rfind(" "), head.rfind("\n"))
+    return (head[:cut] if cut > 0 else "").rstrip() + " …"
+
+
+def _str(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,301 @@
+"""Shell commands of a session: which of them mattered, and how they went."""
+
+from __future__ import annotations
+
+import re
+
+from memory.session import tellingline
+from memory.session.commandline import BUILDERS, QUIET_FAILURES, TESTERS, is_noise, key_of, kind_of, parts, steps
+from memory.session.transcript import clean, clip
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+OK, FAILED, TIMED_OUT, DECLINED = "passed", "failed", "timed out", "refused"
+BACKGROUND, BY_HAND, INTERRUPTED, UNKNOWN = "in background", "by the user", "interrupted", "unknown"
+_READERS = frozenset("gh curl wget kubectl journalctl ssh jq docker-logs glab".split())  # print what other runs said
+_SUMMARY = re.compile(
+    r"^(?:=+ )?((?:\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?)(?:, )?)+"
+    r" in [\d.:]+s?.*?)(?: =+)?$"
+    r"|^(Ran \d+ tests? in .*)$|^(FAILED \((?:failures|errors|skipped|expected).*\))$"
+    r"|^(test result: .*)$|^\s*(Tests:? +\d.*)$|^\s*(\d+ (?:passing|failing)\b.*)$"
+    r"|^(\d+ examples?, \d+ failures?.*)$|^((?:ok|FAIL)\s+\S+\s+[\d.(\[]\S*.*)$|^(OK \(\d+ tests?.*\))$"
+    r"|^((?:\[\w+\] )?Tests run: \d+.*)$|^(# (?:pass|fail) \d+)$|^((?:Passed|Failed)!\s+- Failed: .*)$"
+    r"|^(\d+% tests passed.*)$", re.M)
+_BAD = re.compile(
+    r"\b[1-9]\d* (?:failed|failing|errors?|failures?)\b|^FAIL|\bFAILED\b|(?:Failures|Errors|Failed): [1-9]|"
+    r"# fail [1-9]")
+_REFUSED = re.compile(
+    r"doesn't want to (?:proceed|take this action)|ermission (?:to use|for this)|haven't granted|has been denied|"
+    r"requires? approval|"
+    r"[Rr]ejected (?:tool use|by (?:the )?user)|hook (?:(?:blocking )?error|returned blocking error|denied|blocked)|"
+    r"(?:blocked|denied|stopped) by (?:a |the )?"
+    r"(?:\w+ )?hook|was blocked\. For security")
+_INTERRUPTED = re.compile(r"\[Request interrupted by user|interrupted by (?:the )?user", re.I)
+_FILTERS = r"(?:tail|head|cat|tee|less|more|ts|nl|sed|awk|cut|sort|uniq|column|tr)\b"  # cut what they are given
+_HEAD = r"head(?:\s+-n?\s*(\d+))?(?:\s|\Z)"
+_STATUS = r"\$\?|PIPESTATUS|pipestatus|\$(?:rc|status|code|exit_code|EXIT|RC)\b"
+_STATED = r"(?i)(?:exit(?:ed)?|status|rc|code|=|:)\W{0,3}(?:code|status)?\W{0,3}(\d{1,3})\W*\Z"
+_FELL = re.compile(  # what only a failed runner says
+    r"^[ \t]*--- FAIL: |^FAIL(?:\s|$)|^\[[\w:./-]+\] ERROR task failed|^npm (?:ERR!|error) |ELIFECYCLE|"
+    r"^g?make(?:\[\d+\])?: \*\*\* |"
+    r"^error(?:\[E\d+\])?: |error TS\d+: |^[1-9]\d* issues?:|^Found [1-9]\d* errors?|^[✖✗] \d+ problems? \([1-9]|BUILD FAILED|"
+    r"^FAILED: |"
+    r"^[\w./+-]+\.\w+:\d+:\d+: (?:fatal )?error: |^(?:vet: )?[\w./+-]+\.go:\d+:\d+: |failed to solve: |^fatal: |"
+    r"^[ \t]*! \[.*rejected\]|^Some tests failed", re.M)
+# one of these stands in each
+_FALL_WORDS = ("FAIL", "ERR", "rror", "ELIFE", "***", " issues:", "problems", ".go:", "failed", "fatal", "rejected]")
+_STOOD = (  # what only a runner that came through says
+    r"(?m)^0 issues\.|^All checks passed|^Success: no issues|^Found 0 errors|BUILD SUCCESS|"
+    r"^Build succeeded|^[ \t]*Finished (?:`|dev|"
+    r"release|test)|"
+    r"built in [\d.]+|^(?:All )?tests? passed|^added \d+ packages?|^up to date|^Successfully (?:installed|built|tagged)|"
+    r"^\[\S+(?: \(root-commit\))? [0-9a-f]{7,}\] |^[ \t]*[0-9a-f]{7,}\.\.[0-9a-f]{7,}\s|Everything up-to-date|"
+    r"^All files formatted")
+_ERROR = re.compile(
+    r"error|exception|^E  |^FAIL|panic|fatal|traceback|not found|no such|denied|undefined|unresolved|cannot|can't|could not|"
+    r"unable|"
+    r"invalid|missing|failed|abort|오류|실패|エラー|失敗|错误|失败|Fehler", re.I | re.M)
+_NORMAL = (  # in this order
+    (re.compile(r"^E\s+"), ""),
+    (re.compile(r"(?:[A-Za-z]:|(?<![\w.]))(?:[\\/][\w.@+~ -]*[\w.@+~-])*[\\/](?=[\w.@+~-])"), "/"),
+    (re.compile(r"\b(?:0x[0-9a-fA-F]+|[0-9a-f]{8}-[0-9a-f-]{20,40}|(?=[0-9a-f]*\d)[0-9a-f]{7,64})\b"), "#"),
+    (re.compile(r"(?P<q>['\"])(?![A-Za-z_][\w.:/@-]*(?P=q))[^'\"]*(?P=q)"), "'#'"),
+    (re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*"), "#"),
+    (re.compile(r"\s+"), " "),
+)
+_PLACE = r"^(?:E\s+|\S+\.\w+[:(]\d+[\d:,]*\)?:\s*)+"
+_SCRATCH = (r"(?s)(?:/private)?/(?:tmp|var/folders|dev/shm)/\S*?(?=[/\s'\"]|\Z)|\s-[fF]\s+\S+=.*|\s--(?:jq|body|"
+                      r"title)[ =].*")
+_GENERAL = frozenset("error errors exit code status failed fails failure not found http file files does exist exists such "
+                     "directory the and for with "
+                     "that this was has could cannot can permission denied path command unknown unrecognized flag option "
+                     "argument".split())
+_EXIT = re.compile(r"\A(?:Error: )?Exit code (\d+)\n?")
+
+
+class Run:
+    """A command and how it went.
+
+    at: when it ended.  command: as typed.  key: program and verb (`pytest`, `npm test`, `git commit`).  outcome: OK,
+    `exit N`, or one of the words above; UNKNOWN where a pipe or a command after it hides the status and the output does not tell.
+    detail: the lines that say why it failed, the telling one first.  summary: what a test run says of itself.  count: how
+    often in a row; last: when the latest of them ended.  masked: its status is hidden, and it speaks of errors.  kind: what
+    failed (`tellingline`: test, lint, build, use …).  names: the tests that failed, or the files with findings.
+    """
+
+    __slots__ = ("at", "command", "count", "detail", "key", "kind", "last", "masked", "names", "outcome", "summary")
+
+    def __init__(self, at: str, command: str, key: str, outcome: str, detail: str = "", summary: str = "",
+                 count: int = 1, last: str = "", masked: bool = False, kind: str = "", names: Iterable[str] = ()):
+        self.at, self.command, self.key, self.outcome = at, command, key, outcome
+        self.detail, self.summary, self.count = detail, summary, count
+        self.last, self.masked, self.kind, self.names = last or at, masked, kind, tuple(names)
+
+    def fields(self) -> list[object]:
+        """Return what the constructor takes, as JSON can hold it."""
+        return [self.at, self.command, self.key, self.outcome, self.detail, self.summary, self.count, self.last, self.masked,
+                self.kind, list(self.names)]
+
+    @property
+    def bad(self) -> bool:
+        """Whether it failed (what was refused, interrupted or still runs did not)."""
+        return self.outcome in (FAILED, TIMED_OUT) or self.outcome.startswith("exit ")
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is known to have passed."""
+        return self.outcome == OK
+
+    @property
+    def is_test(self) -> bool:
+        """Whether it ran tests."""
+        return bool(self.summary or TESTERS.search(self.key))
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether work waits for it: tests, builds, linters."""
+        return self.is_test or bool(BUILDERS.match(self.key))
+
+
+def run(command: str, at: str, output: str, data: object = None, failed: bool = False) -> Run | None:
+    """Judge a command by its output; None for noise and for dayleaf's own commands.
+
+    command, output: raw text of the call and its result.  data: the host's structured result.  failed: it reported an
+    error.  The exit status stands only in the text ("Exit code 3"); `pytest | tail` exits 0 with failures, so what the
+    runner says of itself decides before it.
+    """
+    command = clean(command)
+    every = steps(command)
+    keyed = [(number, key) for number, key in enumerate(key_of(part) for _, part in every) if key]
+    mattering = [(number, key) for number, key in keyed if not is_noise(key)]
+    others = [(number, key) for number, key in mattering if key.partition(" ")[0] != "dayleaf"]
+    if not keyed or (mattering and not others):
+        return None
+    number, key = next(((n, k) for n, k in others if TESTERS.search(k)), others[0] if others else keyed[0])
+    text = clean(output) if len(mattering) == len(others) else ""
+    outcome = _outcome(text, data, failed)
+    text = _EXIT.sub("", text)
+    told = tellingline.tell(text, command) if outcome == FAILED or outcome.startswith("exit ") else None
+    if told is not None and len(others) > 1:
+        number, key = _failing_step(others, told, (number, key), text)
+    hidden = _hidden(every, number)
+    judged = bool(others) and key.partition(" ")[0] not in _READERS
+    summary = _summary(text, key, bool(hidden) or outcome != OK) if judged else ""
+    if judged and outcome == OK and (_BAD.search(summary) or _speaks_of_failure(text, key, hidden)):
+        outcome = FAILED
+    elif hidden and (outcome == OK or (outcome == "exit 1" and hidden[0] == "|" and _is_quiet(hidden))):
+        outcome = _stated(command, text) or (OK if _stands(text, summary, key, hidden, every[number][1]) else UNKNOWN)
+    result = Run(at, command, key, outcome, "", summary, masked=outcome == UNKNOWN and bool(_ERROR.search(text)))
+    quiet = outcome == "exit 1" and {key.partition(" ")[0], keyed[-1][1].partition(" ")[0]} & QUIET_FAILURES
+    if not others and (not result.bad or quiet):
+        return None
+    if result.bad and outcome != TIMED_OUT:
+        told = told or tellingline.tell(text, command)
+        result.detail, result.kind, result.names = "\n".join(map(clip, told.lines)), told.kind, told.names
+    return result
+
+
+def _failing_step(others: list[tuple[int, str]], told: tellingline.Told, first: tuple[int, str], text: str) -> tuple[int, str]:
+    """Return which of several commands failed: the one that a task runner names, else the first of the kind that spoke."""
+    task = re.search(r"^\[([\w:./-]+)\] ERROR task failed", text, re.M)
+    if task:
+        return next(((n, k) for n, k in others if k.endswith(" " + task[1])), first)
+    return next(((n, k) for n, k in others if told.kind and kind_of(k) == told.kind), first)
+
+
+def _speaks_of_failure(text: str, key: str, hidden: tuple[str, ...]) -> bool:
+    """Tell whether an output holds what only a failed runner says; where the status is known, a failed test alone counts."""
+    if not hidden and "--- FAIL: " not in text:
+        return False
+    gate = TESTERS.search(key) or BUILDERS.match(key) or kind_of(key) or (hidden and key.startswith("git "))
+    return bool(gate) and any(word in text for word in _FALL_WORDS) and bool(_FELL.search(text))
+
+
+def _hidden(every: list[tuple[str, str]], number: int) -> tuple[str, ...]:
+    """Return what hides a command's status: ("|", filters …), ("||",), (";",), ("&",); () where nothing does."""
+    whole = " ".join(part for _, part in every)
+    if every[number][1].endswith("&") and not every[number][1].endswith("&&"):
+        return ("&",)
+    after = every[number + 1:]
+    if after and after[0][0] == "|" and "pipefail" not in whole:
+        filters = []
+        for join, part in after:
+            if join != "|":
+                break
+            filters.append(part)
+        return ("|", *filters)
+    strict = re.search(r"\bset -\w*e", " ".join(part for _, part in every[:number]))
+    leaves = re.search(r"\b(?:exit|return) (?:[1-9$]|\"\$)|\bexit\Z", " ".join(part for _, part in after))
+    for join, _ in () if strict or leaves else after:
+        if join in ("||", ";"):
+            return (join,)
+    return ()
+
+
+def _is_quiet(hidden: tuple[str, ...]) -> bool:
+    """Tell whether a pipe ends in a search, whose status 1 says only that nothing was found."""
+    return len(hidden) > 1 and key_of(hidden[-1]).partition(" ")[0] in QUIET_FAILURES
+
+
+def _stated(command: str, text: str) -> str:
+    """Return the outcome that a command prints of itself, as `; echo "exit: $?"` does, or ""."""
+    last = re.search(_STATED, text[-80:]) if re.search(_STATUS, command) else None
+    return "" if last is None else OK if last[1] == "0" else "exit " + last[1]
+
+
+def _stands(text: str, summary: str, key: str, hidden: tuple[str, ...], piped: str) -> bool:
+    """Tell whether an output says that a command (`piped`) passed although its status is hidden."""
+    if hidden[0] == "&":
+        return False
+    filters = hidden[1:]
+    cut = next(filter(None, (re.match(_HEAD, part) for part in filters)), None)
+    if cut and text.count("\n") + 1 >= int(cut[1] or 10):
+        return False
+    searched = [part for part in filters if not re.match(_FILTERS, part)]
+    if any(not re.search(r"(?i)fail|error|passed|^\S+ -v|\^ok", part) for part in searched):
+        return False
+    if _speaks_of_failure(text, key, hidden):
+        return False
+    if searched and not text:  # looked for failures in all that was printed, and found none
+        return bool(kind_of(key)) and "2>&1" in piped
+    return bool(summary or re.search(_STOOD, text)) or (not text and not searched and bool(kind_of(key)))
+
+
+def _outcome(text: str, data: object, failed: bool) -> str:
+    host: dict[str, object] = data if isinstance(data, dict) else {}
+    start = text[:300]
+    if host.get("backgroundTaskId") or start.startswith("Command running in background with ID"):
+        return BACKGROUND
+    if host.get("interrupted") is True or (failed and _INTERRUPTED.search(start)):
+        return INTERRUPTED
+    code = _EXIT.match(text)
+    if code and "Command timed out" in text[:200]:
+        return TIMED_OUT
+    if code and code.group(1) != "0":
+        return "exit " + code.group(1)
+    if not failed:
+        return OK
+    if host.get("non_execution_kind") or _REFUSED.search(start):
+        return DECLINED
+    return TIMED_OUT if "timed out" in text[:200] else FAILED
+
+
+def refused(text: str) -> bool:
+    """Tell whether a failed tool call's output says that the user, a permission rule or a hook refused it."""
+    return not _EXIT.match(text) and bool(_REFUSED.search(text[:300]))
+
+
+def _summary(text: str, key: str, cut: bool) -> str:
+    found: list[str] = [next(g for g in groups if g).strip() for groups in _SUMMARY.findall(text[-6000:])]
+    if found:
+        bad = [line for line in found if _BAD.search(line)]
+        if found[-1].startswith("Ran ") and re.search(r"^OK\b", text[-200:], re.M):
+            return found[-1] + ", OK"
+        joined = bad[-1] if bad else found[-1]
+        if not bad and not cut and len(found) > 1 and all(line.startswith("ok") for line in found):
+            return "%d packages ok" % len(re.findall(r"^ok\s+\S+\s+[\d.(]", text, re.M))
+        return (found[-2] + ", " + joined) if joined.startswith("FAILED (") and len(found) > 1 else joined
+    last = text.rpartition("\n")[2].strip()
+    tells = 0 < len(last) <= 80 and not _ERROR.search(last) and (last == "PASS" or not tellingline.is_trailer(last))
+    return last if tells and not cut and TESTERS.search(key) else ""
+
+
+def normal(error: str) -> str:
+    """Return an error without what varies from run to run: numbers, hashes, quoted values, the folders of absolute paths.
+
+    A quoted identifier stays, for it tells one KeyError from another.
+    """
+    for pattern, plain in _NORMAL:
+        error = pattern.sub(plain, error)
+    return error.strip().lower()
+
+
+def signature_of(tool: str, telling: str, given: str = "") -> str:
+    """Return what the same failure of a tool has in two sessions, or "" where its line tells nothing.
+
+    tool: of the host (`Bash`, `Read`, `Grep` …).  telling: the telling line.  given: the command, path, pattern or name that it
+    was called with.  Numbers, hashes, scratch folders and the place of a compiler's or test's line are left out.  A line that
+    would fit many failures (`gh: Not Found (HTTP 404)`, `File does not exist.`) counts together with what was asked for.
+    """
+    bare = re.sub(_PLACE, "", telling)
+    plain = normal(bare)
+    said = {word for word in re.findall(r"[^\W\d_]{3,}", plain) if word not in _GENERAL}
+    if not plain or tellingline.is_trailer(bare) or bare.startswith(("FAIL\t", "--- FAIL: ")):
+        return ""
+    if len(said) >= 3 or (said and bare != telling):
+        return plain
+    asked = _asked(tool, given, bool(re.search(r"\s-{1,2}\w", plain)))
+    return " | ".join((plain, *asked)) if asked else ""
+
+
+def _asked(tool: str, given: str, option: bool) -> list[str]:
+    """Return what a tool was asked for: the end of a path, or the command; where an option of it was wrong, its name alone."""
+    if tool != "Bash":
+        return [tool, "/".join(given.replace("\\", "/").rstrip("/").split("/")[-2:]).lower()] if given else []
+    every = [part for part in parts(given) if not is_noise(key_of(part))] or parts(given)[:1]
+    first = re.sub(r"\s\d?>+\s*\S+", "", next(iter(every), ""))
+    if option:
+        return [key_of(first)]
+    return [normal(re.sub(_SCRATCH, "", first))] if first else []

@@ -1,0 +1,378 @@
+"""The host's record of a session, read incrementally: JSON lines in, typed entries out.
+
+One JSON object a line, appended; what a line says, by version, is told in `entries`.  Lines that say nothing (attachments,
+which hold dayleaf's own output; copies of requests; snapshots) are dropped by a look at their bytes, without parsing
+them: those are most of a transcript.
+
+A file is one session's, whatever `sessionId` its lines bear: after a plan that was approved with a clear context the first
+request still bears the id of the session before.  A fork bears its own id in all lines, and the `uuid`s of what it copied.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import partial
+from typing import NamedTuple
+
+from memory.core import files
+from memory.session.entries import (
+    BANG,
+    BANGED,
+    CLIP,
+    COMPACT,
+    LINK,
+    PLAN,
+    PROMPT,
+    REPORT,
+    RESULT,
+    SLASH,
+    STEER,
+    SUMMARY,
+    TEXT,
+    TITLE,
+    TODOS,
+    USE,
+    Entry,
+    clean,
+    clip,
+    entries,
+    pull,
+    queued,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = [  # what a caller of this module may also take from here
+    "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "REPORT", "RESULT", "SLASH", "STEER", "SUMMARY", "TEXT",
+    "TITLE", "TODOS", "USE", "Entry", "clean", "clip", "entries",
+    "Reading", "Stop", "agents", "began", "compactions", "read", "roots", "trusted",
+]
+BLOCK = 1 << 20
+LONGEST = 8 << 20  # bytes of a line worth parsing; a longer one is an image or a dump
+MOST = 512 << 20  # bytes of one reading; the rest comes with the next
+
+SHORT = 4096  # bytes of a line that is parsed sooner than searched
+_QUEUED = b'"queued_command"'  # the one attachment that counts
+_WANTED = (b'"user"', b'"assistant"', b'"system"', b'"queue-operation"', b'"summary"', b'"custom-title"',
+           b'"ai-title"', b'"pr-link"')  # the types that count
+_WORDS = (b'"user"', b'"assistant"', b'"compact_boundary"')  # or one of them stands in it
+_HEADS = (_QUEUED, b'"queue-operation"')  # or one of these near its start
+_TOOLS = {  # what only these tools may tell by their result: another's output may say anything
+    STEER: ("AskUserQuestion", "ExitPlanMode"), PLAN: ("ExitPlanMode",), TODOS: ("TodoWrite", "TaskCreate", "TaskUpdate"),
+    REPORT: ("Task", "Agent", "TaskOutput", "AgentOutputTool"),
+}
+_COMPACTED = b'"compact_boundary"'
+_PENDING = 256  # calls without a result that are remembered
+_ANYWHERE = ("refused", "while working")  # what the user may say of any call
+
+
+class Reading:
+    """The entries of a transcript from an offset on; iterate once, then ask.
+
+    offset: where the next reading starts, just after the last whole line.  long: lines over LONGEST, skipped.
+    broken: lines that were no JSON object.
+    """
+
+    __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "broken", "long", "offset")
+
+    def __init__(self, fd: int, offset: int, limit: int, ended: bool = False):
+        self._fd, self.offset, self._stop, self.long, self.broken = fd, offset, offset + limit, 0, 0
+        self._ended = ended
+        self._queue: _Queue | None = None
+        self._calls: dict[str, Entry] = {}  # without a result yet
+
+    def __iter__(self) -> Iterator[Entry]:
+        scan: Any = vars(json.JSONDecoder(strict=False))["scan_once"]  # the C scanner: two frames less for each line
+        start = self.offset
+        try:
+            for line in self._lines():
+                try:
+                    record, _ = scan(line.decode("utf-8", "replace"), 0)
+                except (ValueError, StopIteration, RecursionError):
+                    self.broken += 1
+                    continue
+                if not isinstance(record, dict):
+                    continue
+                if record.get("type") in ("queue-operation", "attachment"):
+                    if self._queue is None:
+                        self._queue = _queue_before(self._fd, start)
+                    yield from self._queue.turn(record)
+                    continue
+                told = entries(record)
+                for entry in told:
+                    if entry.kind == USE:
+                        self._calls[entry.id] = entry
+                        if len(self._calls) > _PENDING:
+                            del self._calls[next(iter(self._calls))]
+                    elif entry.kind in _TOOLS and not self._may_tell(entry):
+                        continue
+                    elif entry.kind == TITLE and entry.name == "summary" and not self._holds(entry.id):
+                        continue  # the title of another session
+                    yield entry
+                if told and told[0].kind == RESULT:
+                    yield from self._answered(told)
+        finally:
+            self.close()
+
+    def _holds(self, uuid: str) -> bool:
+        """Tell whether a line with this id stands in the file, up to a block after the last whole one that was read."""
+        words = ('"uuid":"%s"' % uuid).encode("utf-8", "replace")
+        at, end, tail = 0, self.offset + BLOCK, b""
+        while uuid and at < end:
+            block = files.read_at(self._fd, min(BLOCK, end - at), at)
+            if not block:
+                break
+            seen = tail + block
+            if words in seen or words.replace(b":", b": ") in seen:
+                return True
+            tail, at = seen[-len(words):], at + len(block)
+        return False
+
+    def _may_tell(self, entry: Entry) -> bool:
+        """Tell whether what a result says beside itself is what its call's tool may say."""
+        call = self._calls.get(entry.id) if entry.id else None
+        return call is None or entry.name in _ANYWHERE or call.name in _TOOLS[entry.kind]
+
+    def _answered(self, told: list[Entry]) -> Iterator[Entry]:
+        """Take the calls that are answered as done, and yield the pull request that one of them opened."""
+        for entry in told:
+            call = self._calls.pop(entry.id, None) if entry.kind == RESULT else None
+            if call is not None and not entry.failed and "gh pr create" in str(call.data.get("command") or ""):
+                url = pull(entry.text)
+                if url:
+                    yield entry.tells(LINK, url)
+
+    def close(self) -> None:
+        """Give the file back; done by the iteration's end too."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _lines(self) -> Iterator[bytes]:
+        """Yield the lines that may count; a line that surely does not is passed over without parsing it."""
+        start = at = self.offset
+        tail = b""
+        while at < self._stop or self.offset == start:
+            block = files.read_at(self._fd, min(BLOCK, self._stop - at) if at < self._stop else BLOCK, at)
+            if not block:
+                if self._ended and tail and _whole(tail):
+                    self.offset = at
+                    yield tail
+                return
+            at += len(block)
+            lines = (tail + block).split(b"\n")
+            tail = lines.pop()
+            for line in lines:
+                if line.startswith(b'{"type":'):
+                    if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
+                        continue
+                elif (len(line) > SHORT and not any(word in line for word in _WORDS)
+                      and not any(word in line[:SHORT] for word in _HEADS)):
+                    continue
+                if len(line) > LONGEST:
+                    self.long += 1
+                elif line:
+                    yield line
+            self.offset = at - len(tail)
+            if len(tail) > LONGEST:
+                self.long += 1
+                self.offset = at = self._line_end(at)
+                tail = b""
+
+    def _line_end(self, at: int) -> int:
+        """Return the offset after the next line feed, or the file's end: the rest of a too long line goes unparsed."""
+        while True:
+            block = files.read_at(self._fd, BLOCK, at)
+            end = block.find(b"\n")
+            if end >= 0:
+                return at + end + 1
+            at += len(block)
+            if not block or at >= self._stop:
+                return at
+
+
+class _Queue:
+    """What the user typed while the model worked and has not reached it yet, as the lines about it tell.
+
+    Older hosts note only what enters the queue and how it leaves: `remove`, given to the model as it works; `dequeue`, as a
+    prompt of its own; `popAll`, taken back to be edited.  Newer ones add an attachment with the words given to the model.
+    """
+
+    __slots__ = ("_given", "_told", "_waiting")
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[dict[str, Any], str]] = []
+        self._given: list[str] = []  # told by an attachment, not yet by a line about the queue
+        self._told: list[str] = []  # the other way round
+
+    def turn(self, record: dict[str, Any]) -> list[Entry]:
+        """Take a line in and return what the user said by it."""
+        if record.get("type") == "attachment":
+            return [e for e in entries(record) if e.kind != STEER or self._first(e.text, self._told, self._given)]
+        operation, content = record.get("operation"), record.get("content")
+        if operation == "enqueue" and isinstance(content, str):
+            self._waiting.append((record, content))
+        elif operation in ("remove", "dequeue", "popAll") and self._waiting:
+            known = [i for i, (_, words) in enumerate(self._waiting) if words == content]
+            if operation == "popAll" and not known:
+                self._waiting.clear()
+                return []
+            before, words = self._waiting.pop(known[0] if known else 0)
+            if operation == "remove" and record.get("reason") in (None, "absorbed_mid_turn"):
+                return [e for e in queued(before, words) if self._first(e.text, self._given, self._told)]
+        return []
+
+    @staticmethod
+    def _first(words: str, other: list[str], own: list[str]) -> bool:
+        """Tell whether the other way has not told these words, and note that this one did."""
+        if words in other:
+            other.remove(words)
+            return False
+        own.append(words)
+        del own[:-64]
+        return True
+
+
+def _queue_before(fd: int, offset: int) -> _Queue:
+    """Return the queue as it stood at an offset: what an earlier reading left in it."""
+    queue = _Queue()
+    start = max(0, offset - BLOCK)
+    for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
+        if b'"queue-operation"' in line or b'"queued_command"' in line:
+            record = _whole(line)
+            if record:
+                queue.turn(record)
+    return queue
+
+
+def _whole(line: bytes) -> dict[str, Any]:
+    """Return the object that a line holds, {} where it is cut or none."""
+    try:
+        record = json.loads(line.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
+def trusted(path: object, env: dict[str, str]) -> str:
+    """Return the real path of a transcript where it is one, else "".
+
+    path: as it came on a hook's stdin, so anybody's.  It must be a regular file of this user, reached through no link
+    itself, that lies under `projects/` of the host's directory (CLAUDE_CONFIG_DIR, or `.claude` in HOME); that folder
+    itself may be a link.  What dayleaf lists by itself is `own`.
+    """
+    return _trusted(path, roots(env))
+
+
+def _trusted(path: object, below: list[str]) -> str:
+    if not isinstance(path, str) or "\0" in path or len(path) > 4096 or not path.endswith(".jsonl"):
+        return ""
+    path = path.replace("\\", "/")
+    if not (path.startswith("/") or path[1:2] == ":"):
+        return ""
+    try:
+        if not any(files.inside(path, root) for root in below):
+            return ""
+        os.close(_open(path))
+    except (OSError, ValueError):
+        return ""
+    return files.real(path)
+
+
+def is_own_folder(path: str) -> bool:
+    """Tell whether a path, links followed, is a directory of this user."""
+    try:
+        return files.is_folder(path) and (not hasattr(os, "getuid") or os.stat(path).st_uid == os.getuid())
+    except OSError:
+        return False
+
+
+def own(path: str) -> str:
+    """Return the real path of a transcript that stands in the host's folder, "" where it is no file of this user.
+
+    path: one that was listed, never one that was told: whoever put a link there may write there, so it is followed, to a
+    project's folder on another disk as to a single transcript.
+    """
+    path = files.real(path)
+    try:
+        os.close(_open(path))
+    except OSError:
+        return ""
+    return path if path.endswith(".jsonl") else ""
+
+
+def roots(env: dict[str, str]) -> list[str]:
+    """Return the folders below which the host keeps its transcripts, one folder a project."""
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    hosts = [env.get("CLAUDE_CONFIG_DIR", ""), user + "/.claude" if user else ""]
+    return [host.replace("\\", "/").rstrip("/") + "/projects" for host in hosts if host]
+
+
+def _open(path: str) -> int:
+    fd = files.open_read(path, follow=False)
+    if hasattr(os, "getuid") and os.fstat(fd).st_uid != os.getuid():
+        os.close(fd)
+        raise OSError(1, "belongs to somebody else", path)
+    return fd
+
+
+def read(path: str, offset: int = 0, limit: int = MOST, ended: bool = False) -> Reading:
+    """Open a transcript for one pass over its new entries.
+
+    path: what `trusted` returned.  offset: bytes already read; past the file's end (it was rewritten) means from the
+    start.  limit: bytes to read at most, up to the end of the first line.  ended: nobody writes it any more, so a last line
+    without a line feed counts where it is whole.  Raises OSError.
+    """
+    fd = _open(path)
+    return Reading(fd, offset if 0 <= offset <= os.fstat(fd).st_size else 0, limit, ended)
+
+
+class Stop(NamedTuple):
+    """Where a stretch ends in a transcript: the offset of the line that ends it, and its instant."""
+
+    offset: int
+    at: str
+
+
+def compactions(path: str) -> list[Stop]:
+    """Return where a session's context was compacted, in their order; raises OSError."""
+    found: list[Stop] = []
+    fd = _open(path)
+    with os.fdopen(fd, "rb", BLOCK) as file:
+        offset = 0
+        for line in iter(partial(file.readline, LONGEST + 1), b""):
+            if _COMPACTED in line and len(line) <= LONGEST:
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    record = None
+                if isinstance(record, dict) and record.get("type") == "system" and record.get("subtype") == "compact_boundary":
+                    found.append(Stop(offset, str(record.get("timestamp") or "")))
+            offset += len(line)
+    return found
+
+
+def began(path: str) -> str:
+    """Return the instant of a transcript's first entry, or ""."""
+    try:
+        reading = read(path, 0)
+    except OSError:
+        return ""
+    found = next((entry.at for entry in reading if entry.at), "")  # a title has no instant
+    reading.close()
+    return found
+
+
+def agents(path: str, env: dict[str, str]) -> list[str]:
+    """Return the transcripts of a session's subagents, in the order of their names; they lie beside its own."""
+    folder = path[:-len(".jsonl")] + "/subagents"
+    below = [*roots(env), path.rpartition("/")[0]]
+    try:
+        names = sorted(n for n in os.listdir(folder) if n.startswith("agent-") and n.endswith(".jsonl"))
+    except OSError:
+        return []
+    return [found for found in (_trusted(folder + "/" + name, below) for name in names) if found]

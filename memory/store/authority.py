@@ -1,0 +1,141 @@
+"""Who may do what: the one table that every verb is asked against, and that a backup's settings are.
+
+    person   at a terminal, or a script of theirs: nothing in the environment says that an agent runs it
+    typed    a slash command with a person's words, passed on by the client's hook
+    session  whatever the model of a session types in its shell
+
+Each may do what those below may.  A session reads and suggests: it names no program, writes as nobody else, reads no file
+outside the project into the store, and approves, configures, restores, redacts and archives nothing.  What a repository may
+set is `config.PROJECT_KEYS`; what a backup may not bring along by itself is `config.HELD`, and a session's environment is no
+place for these keys either, since a repository's settings fill it.
+
+A verb, a word behind it, or an option without a row here is refused to all but a person; a test wants a row for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from memory.core import boundary
+from memory.core.plaintext import one_line
+
+SESSION, TYPED, PERSON = "session", "typed", "person"
+_TRUST = (SESSION, TYPED, PERSON)
+
+
+class Row(NamedTuple):
+    """What a verb asks of its caller.
+
+    least: who may run it.  free: options for all of these.  typed, person: options that ask for more, `--option=value` where one
+    value does.  inside: options, or `WORDS` for its words, with paths that a session names in the project alone.  words: who may
+    use a first word, where the verb's own `least` is not the answer.
+    """
+
+    least: str
+    free: str = ""
+    typed: str = ""
+    person: str = ""
+    inside: str = ""
+    words: Mapping[str, str] = {}
+
+
+DECIDED = {"rule": "a rule", "resource": "a script", "harvest": "a candidate", "workspace": "whose memory this is"}
+EVERYWHERE = "--json --help"
+FILTERS = ("--since --days --from --to --kind --tag --topic --file --branch --session --version --workspace --context-tags "
+           "--semantic --lexical --limit --min-score --explain")
+PAST = "--limit --since --workspace"
+SECTIONS = "--section --outline --next --previous"
+VERBS: dict[str, Row] = {
+    "recall": Row(SESSION, FILTERS + " --type --no-links --batch", person="--provider"),
+    "show": Row(SESSION, SECTIONS),
+    "expand": Row(SESSION, "--limit --full"),
+    "fix": Row(SESSION, PAST),
+    "how": Row(SESSION, PAST),
+    "blame": Row(SESSION, PAST),
+    "friction": Row(SESSION, PAST),
+    "distill": Row(SESSION, FILTERS + " --max-tokens --provider --save --no-cache"),
+    "harvest": Row(SESSION, "--since --session --limit --provider --dry-run",
+                   words={"accept": PERSON, "reject": PERSON, "review": PERSON}),
+    "learn": Row(SESSION, "--tag --version --title --confidence --shared --session", typed="--source --global --confidence=high"),
+    "checkpoint": Row(SESSION, "--tag --session", typed="--transcript"),
+    "handoff": Row(SESSION, "--show --clear --session", typed="--transcript --source"),
+    "standup": Row(SESSION, "--since --workspace"),
+    "plan": Row(SESSION, "--shared --replace --step --append --undo --reason --session", typed="--source"),
+    "load": Row(SESSION, "--explain --mode"),
+    "why": Row(SESSION, "--session"),
+    "on": Row(SESSION, "--session", person="--project"),
+    "off": Row(SESSION, "--session", person="--project"),
+    "status": Row(SESSION),
+    "doctor": Row(SESSION, person="--fix"),
+    "check": Row(SESSION, "--staged", inside="WORDS"),
+    "stats": Row(SESSION, "--since --workspace --ascii --spend"),
+    "eval": Row(SESSION, "--strict --misses", person="--template", inside="WORDS"),
+    "index": Row(SESSION, "--build --refresh --verify --status --export --embeddings --workspace", person="--provider --out"),
+    "feedback": Row(SESSION, "--why --session"),
+    "forget": Row(TYPED, "--hard --yes --reason --session"),
+    "restore": Row(PERSON, "--into --merge --replace --trust --identity --dry-run"),
+    "backup": Row(PERSON, "--workspace --shared --here --age"),
+    "upkeep": Row(SESSION, "--only --contradictions", person="--apply --clock-is-right"),
+    "undo": Row(PERSON),
+    "audit": Row(SESSION, "--workspace --strict"),
+    "new": Row(PERSON, "--shared --global --replace --from --session --source"),
+    "import": Row(SESSION, "--dry-run --shared --kind --since", typed="--global", person="--project --all --all-projects",
+                  inside="WORDS", words={"claude-memory": PERSON, "transcripts": PERSON}),
+    "edit": Row(PERSON),
+    "rule": Row(SESSION, "--rationale --body --title --tag --link --shared --pending", typed="--global",
+                words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON}),
+    "review": Row(PERSON),
+    "resource": Row(SESSION, FILTERS + " " + SECTIONS + " --type --title --shared --text --stale --all --timeout --stdin "
+                    "--dry-run",
+                    typed="--global", person="--provider --force --reason", inside="--path --cwd",
+                    words={"approve": PERSON, "reject": PERSON, "delete": PERSON}),
+    "link": Row(SESSION, "--remove"),
+    "graph": Row(SESSION, "--depth --format --dangling --workspace"),
+    "redact": Row(PERSON, "--text --regex --everywhere --apply --batch"),
+    "config": Row(SESSION, words={"set": PERSON, "unset": PERSON}),
+    "workspace": Row(SESSION, words={"claim": PERSON}),
+}
+
+
+def who(env: dict[str, str], parent: int) -> str:
+    """Return who calls: `session`, `typed` or `person`.  parent: the id of this process's parent."""
+    if env.get(boundary.TYPED) == str(parent):
+        return TYPED
+    return SESSION if boundary.is_agent(env) else PERSON
+
+
+def least(verb: str, word: str = "", option: str = "", value: str = "") -> str:
+    """Return who may run a verb, use its first word, or give an option of it a value; `person` for what has no row."""
+    row = VERBS.get(verb)
+    if row is None:
+        return PERSON
+    if not option:
+        return row.words.get(word, row.least)
+    for needed, listed in ((PERSON, row.person.split()), (TYPED, row.typed.split())):
+        if option in listed or "%s=%s" % (option, value) in listed:
+            return needed
+    return row.least if option in (row.free + " " + row.inside + " " + EVERYWHERE).split() else PERSON
+
+
+def refusal(caller: str, verb: str, words: Sequence[str], given: Mapping[str, str], inside: Callable[[str], bool]) -> str:
+    """Say in one line what a caller may not do, or "".
+
+    given: the options with their values.  inside: tells whether a path lies in the project.
+    """
+    word = words[0] if words else ""
+    for option in ("", *given):
+        if _TRUST.index(caller) < _TRUST.index(least(verb, word, option, given.get(option, ""))):
+            listed = verb in VERBS and word in VERBS[verb].words
+            said = " ".join([verb, *(words[:2] if listed else ()), *([option] if option else ())])
+            return "only a person decides on %s: run `dayleaf %s` in a terminal of your own" % (
+                DECIDED.get(verb, "that") if listed else "that", one_line(said, 120))
+    if caller == PERSON:
+        return ""
+    row = VERBS[verb]
+    paths = [value for option, value in given.items() if option in row.inside.split()]
+    paths += words if "WORDS" in row.inside.split() else []
+    for path in paths:
+        if not inside(path):
+            return "in a session `dayleaf %s` reads only files of the project; a person names others in a terminal" % verb
+    return ""

@@ -1,0 +1,266 @@
+"""Secrets by their own form or place: tokens with a prefix, private keys, structure around a value."""
+
+from __future__ import annotations
+
+import binascii
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from typing import Callable, Dict, Iterator, List, Sequence, Tuple
+
+from memory.store.byname import bare_of_markers, is_jagged, is_made_up, is_random, is_secret, is_uuid
+from memory.store.secretshapes import (
+    ACCOUNTS,
+    BODY,
+    GUTTER,
+    HOST,
+    INNER,
+    KEY_ENCODED,
+    KEY_END,
+    KEY_GAP,
+    KEY_HEAD,
+    KEY_TAIL,
+    LINE_END,
+    SHAPES,
+    STOCK,
+    TOKENS,
+    USERINFO,
+    WEB,
+    WORDY,
+    Span,
+    at_edge,
+    is_filler,
+    rx,
+    spots,
+)
+
+
+@lru_cache(maxsize=4096)
+def _prefixes() -> Tuple[Tuple[str, str, str], ...]:
+    """The token table by single prefix, longest first, so that the most specific names the kind."""
+    rows = [(prefix, kind, body) for kind, prefixes, body in TOKENS for prefix in prefixes.split()]
+    return tuple(sorted(rows, key=lambda row: -len(row[0])))
+
+
+def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
+    """Find tokens with a prefix of `TOKENS`, each where it stands first.
+
+    tick: called for each row; it ends the search of a text that takes too long.
+    """
+    places: Dict[Tuple[str, bool], int] = {}
+    for at, run in runs:
+        places.setdefault((run, text[at - 1:at] == "\\"), at)
+    joined, origins, starts, at = "\n".join(run for run, _ in places), list(places.values()), [], 0
+    for run, _ in places:
+        starts.append(at)
+        at += len(run) + 1
+
+    def here(needle: str) -> Iterator[int]:
+        for at in spots(joined, needle):
+            row = bisect_right(starts, at) - 1
+            yield origins[row] + at - starts[row]
+
+    for prefix, kind, body in _prefixes():
+        tick()
+        if prefix not in joined:
+            continue
+        pattern, short = rx(re.escape(prefix) + body), prefix[-1].isalnum() or len(prefix) < 5
+        done = 0
+        for at in here(prefix):
+            if at < done or (short and not at_edge(text, at)):
+                continue
+            if len(prefix) < 4 and rx(r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z", re.I).search(text[max(0, at - 8):at]):
+                continue  # of a digest in Base64, where any three characters stand sooner or later
+            match = pattern.match(text, at)
+            if match:
+                done = match.end()
+                value = match[0][len(prefix):]
+                if is_filler(value) or (kind != "aws-key" and rx(WORDY).fullmatch(value[:512])):
+                    continue
+                if len(prefix) < 3 and prefix[-1] == "." and (text[done:done + 1] == "(" or not is_jagged(value)):
+                    continue  # an attribute of `s`
+                host = rx(WEB).search(text, max(0, at - 120), at) if kind == "webhook-url" else None
+                yield host.start() if host else at, done - len(value) + len(value.rstrip(".-/")), kind
+    yield from _jwts(text, here("eyJ"))
+    for kind, needles, back, expression in INNER:
+        for needle in needles.split():
+            outside = needle[0] in ":$"
+            if needle not in (text if outside else joined):
+                continue
+            done = 0
+            for at in spots(text, needle) if outside else here(needle):
+                pattern = rx(r"[\s\S]{0,%d}?(%s)" % (back, expression))
+                match = pattern.match(text, max(done, at - back)) if at >= done else None
+                if match:
+                    done = match.end()
+                    if not is_filler(match[1]):
+                        yield match.start(1), done, kind
+
+
+def _jwts(text: str, at_each: Iterator[int]) -> Iterator[Span]:
+    """Find JSON Web Tokens.  A stretch of their characters is read once, however many of them seem to begin in it."""
+    done = 0
+    for at in at_each:
+        if at < done or not at_edge(text, at):
+            continue
+        head = rx(r"[\w\-]+").match(text, at)
+        done = head.end() if head else at + 3
+        rest = rx(r"\.[\w\-]{4,}(?:\.[\w\-]*){0,3}").match(text, done)
+        if rest and done - at > 10:
+            done = rest.end()
+            if text[done:done + 1] != "(" and not is_filler(text[at:done]):
+                yield at, done, "jwt"
+
+
+def by_block(text: str) -> Iterator[Span]:
+    """Find private keys; a certificate or a public key stays, and so does a mere mention of the header line."""
+    done = 0
+    if "PRIVATE KEY" in text or "Private-Lines" in text:
+        for match in rx(KEY_HEAD).finditer(text):
+            if match.start() < done:
+                continue
+            end = _body(text, match.end())
+            tail = rx(KEY_GAP + KEY_TAIL).match(text, end)
+            if not tail and end > match.end():  # the body is cut by an ellipsis or is no base64 to its end
+                near = rx(KEY_TAIL).search(text, end, end + 20000)
+                tail = near if near and near[1] == "END" else None
+            done = tail.end() if tail else end
+            if end > match.end() or (tail and rx(r"[A-Za-z0-9+/]{16}").search(text, match.end(), tail.start())):
+                yield match.start(), done, "private-key"
+        for match in rx(KEY_END).finditer(text):
+            start = _body_before(text, match.start(), done) if match.start() >= done else match.start()
+            done = max(done, match.end())
+            if start < match.start():
+                yield start, done, "private-key"
+    if "LS0tLS1CRUdJTi" in text:
+        for match in rx(KEY_ENCODED).finditer(text):
+            if b"PRIVATE" in binascii.a2b_base64(match[0][:32]):
+                yield match.start(), match.end(), "private-key"
+
+
+def _body(text: str, at: int) -> int:
+    """Return where the lines of a key's body end, after gutters, quotes, comments and escaped line ends."""
+    end, wide, line = at, False, rx(LINE_END + "?" + GUTTER + r"[\"'`]?" + BODY)
+    while True:
+        match = line.match(text, at)
+        if not match or match.end() == at:
+            return end
+        body = match["b"] or ""
+        if body:
+            short = len(body) < 40 and not body.endswith("=")
+            if text[match.end():match.end() + 1] in ("_", ":", "(") or (len(body) < 16 and not wide):
+                return end
+            if short and not (wide and rx(r"[A-Z0-9+/]").search(body)):
+                return end
+            end, wide = match.end(), True
+        at = match.end()
+
+
+def _body_before(text: str, at: int, floor: int) -> int:
+    """Return where the body begins whose end line stands at `at` (its first lines were cut off), not before `floor`."""
+    start, floor = at, max(floor, at - 20000)
+    for match in reversed(list(rx(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{16,4096}={0,2}").finditer(text, floor, at))):
+        if rx(r"[\s\"'`+,;\\>#|*rn\d→:=-]{0,60}").fullmatch(text, match.end(), start):
+            start = match.start()
+    return start
+
+
+def by_shape(text: str, lower: str, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find values whose place gives them away: the rows of `SHAPES`."""
+    for kind, needles, reach, expression, judge in SHAPES:
+        back = 240 if needles[0] == "~" else 12
+        for start, end in windows(lower, [needle.replace("~", " ") for needle in needles.split()], reach, back):
+            tick()
+            for match in rx(expression, re.I).finditer(text, start, end):
+                a, b = match.span("v")
+                if text[a:a + 1] in ("'", '"') and b - a > 1:
+                    a, b = a + 1, b - (text[b - 1] == text[a])
+                if kind == "cookie" and judge == "cookie":
+                    yield from _crumbs(text, a, b)
+                elif _judge(text[a:b], judge):
+                    yield a, b, kind
+
+
+def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find passwords in `user:password@host` without a scheme; an address, an image's tag or a package's version is none."""
+    for at in spots(text, "@"):
+        if text[at - 1:at].isspace() or not rx(HOST).match(text, at + 1):
+            continue
+        tick()
+        match = rx(USERINFO).search(text, max(0, at - 200), at)
+        if match is None:
+            continue
+        value = match["v"]
+        special = bool(rx(r"[!#$%^&*?~]").search(value))
+        cased = bool(rx(r"[a-z]").search(value) and rx(r"[A-Z]").search(value))
+        if rx(r"\d").search(value) and (special or (cased and match["u"].lower() in ACCOUNTS)) and _judge(value, "strong"):
+            yield match.start("v"), at, "login-password"
+
+
+def windows(lower: str, needles: Sequence[str], reach: int, back: int = 12) -> List[Tuple[int, int]]:
+    """Return the stretches to read after the needles (and a little before), joined where they meet."""
+    out: List[Tuple[int, int]] = []
+    for at in sorted(at for needle in needles for at in spots(lower, needle)):
+        if out and at - back <= out[-1][1]:
+            out[-1] = (out[-1][0], at + reach)
+        else:
+            out.append((max(0, at - back), at + reach))
+    return out
+
+
+def _judge(value: str, judge: str) -> bool:
+    """Decide on a value whose place is already evidence; given: anything that is no placeholder."""
+    value = bare_of_markers(value)
+    if judge == "given":
+        return len(value) > 2 and not is_made_up(value) and not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
+    if judge == "random":
+        return is_random(value, 16)
+    if judge == "strong":
+        return is_secret(value, "strong", True)
+    if judge == "header":
+        long = len(value) >= 32 and not rx(WORDY).fullmatch(value)
+        return not is_made_up(value) and (long or is_random(value, 8) or is_uuid(value))
+    try:
+        return b":" in binascii.a2b_base64(value + "=" * (-len(value) % 4))[1:]
+    except binascii.Error:
+        return False
+
+
+def _crumbs(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the values of a cookie header that carry something; attributes such as Path stay."""
+    for match in rx(r"(?<![^\s;,:=])(?P<n>[\w.\-]{1,80})=(?P<v>[^\s;,]{6,4096})").finditer(text, start, end):
+        if match["n"].lower() in ("path", "domain", "expires", "max-age", "samesite", "priority") or is_made_up(match["v"]):
+            continue
+        telling = rx(r"sess|sid|auth|tok|jwt|csrf|xsrf|remember|login|secret|key", re.I).search(match["n"])
+        if is_random(match["v"], 12) or (telling and rx(r"\d").search(match["v"])) or is_uuid(match["v"]):
+            yield match.start("v"), match.end("v"), "cookie"
+
+
+def by_manifest(text: str, lower: str) -> Iterator[Span]:
+    """Find the data of Kubernetes secrets: the block says what its values are, their names need not."""
+    seen = 0
+    if "secret" not in lower or "kind" not in lower:
+        return
+    for hit in rx(r"kind[\"']?[ \t]*:[ \t]*[\"']?secret\b").finditer(lower):
+        low, high = lower.rfind("\n---", seen, hit.start()), lower.find("\n---", hit.end(), hit.end() + 8000)
+        low, high = max(low, hit.start() - 8000, seen), high if high >= 0 else min(len(text), hit.end() + 8000)
+        seen = max(low, high)
+        block = r"(?:^|[\n{,])[^\n{]{0,12}?[ \t]*[\"']?(?:string)?data[\"']?[ \t]*:[ \t]*(?=[\r\n{])"
+        for data in rx(block, re.I).finditer(text, low, high):
+            yield from _rows(text, data.end(), high, len(_indent(data[0])))
+
+
+def _rows(text: str, start: int, end: int, indent: int) -> Iterator[Span]:
+    row = rx(r"[\n{,][^\n{,]{0,12}?[ \t]*[\"']?[\w.\-]{1,80}[\"']?:[ \t]*(?:[|>][+-]?[ \t]*\r?\n[ \t]*)?[\"']?"
+              r"(?P<v>[^\s\"',{}]{8,8192})")
+    for line in rx(r"[\n{,][^\n{,]*").finditer(text, start, end):
+        if line[0][0] == "\n" and line[0].strip() and len(_indent(line[0])) <= indent:
+            return
+        match = row.match(text, line.start())
+        if match and not is_made_up(match["v"]) and not match["v"].startswith("ENC["):
+            yield match.start("v"), match.end("v"), "kubernetes-secret"
+
+
+def _indent(line: str) -> str:
+    rest = line.lstrip("\n{,")
+    return rest[:len(rest) - len(rest.lstrip(" \t0123456789→:|"))]

@@ -1,0 +1,108 @@
+"""Conversations as records: whose text stands in them, what else the store has of a session, and which sessions were forgotten.
+
+A conversation says in `written` what text dayleaf gave it.  With another text it is a person's, and left alone from then on.  A
+session that was forgotten stays so: its conversation is not written again, till it is restored.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, Iterable, List, NamedTuple, Tuple
+
+from memory.core import StoreError, files, frontmatter
+from memory.core.layout import DATED, PRIVATE, Place
+from memory.core.records import READ_LIMIT, Record
+from memory.store import archive, writer
+from memory.store.reader import Reader, begun
+
+KIND, WRITTEN = "conversation", "written"
+
+
+def is_by_hand(data: bytes) -> bool:
+    """Tell whether a person wrote or changed a conversation's text.  data: the whole file."""
+    page = frontmatter.parse(data)
+    return page.meta.get(WRITTEN) != writer.body_mark(page.body)
+
+
+def edited(store: Reader, found: Iterable[Record]) -> List[Record]:
+    """Return those of some records that are conversations which a person wrote or changed; raises StoreError."""
+    return [record for record in found if record.kind == KIND and (
+        is_by_hand(store.raw(record.name)) if record.size > READ_LIMIT
+        else record.meta.get(WRITTEN) != writer.body_mark(record.body))]
+
+
+def marked(before: bytes, after: bytes) -> bytes:
+    """Return the new bytes of a record's file, a conversation's with a mark that fits them where it fitted the old ones.
+
+    What dayleaf itself takes out of a text is no change by hand.
+    """
+    if b"\n%s:" % WRITTEN.encode() not in before or before == after or is_by_hand(before):
+        return after
+    try:
+        return frontmatter.edit(after, {WRITTEN: writer.body_mark(frontmatter.parse(after).body)})
+    except StoreError:
+        return after  # what takes a secret out may not fail for this: the text counts as a person's then
+
+
+def of_session(store: Reader, session: str) -> List[Record]:
+    """Return the checkpoints and conversations of a session, by name."""
+    return [record for record in store.each(DATED) if session and record.meta.get("session") == session]
+
+
+class Told(NamedTuple):
+    """What the store has of a session.
+
+    session: its id, "" where none or several are meant.  records: its checkpoints and conversations.  others: what else names
+    it, such as learnings that came of it.  ids: the sessions that were meant.  known: all there are.
+    """
+
+    session: str
+    records: List[Record]
+    others: List[Record]
+    ids: List[str]
+    known: List[str]
+
+
+def told(store: Reader, start: str, archived: bool = False) -> Told:
+    """Find what tells of a session by its id or the start of it.  archived: the archive's records too."""
+    found = list(store.each())
+    if archived:
+        found += [record for kind in DATED for record in store.archived(kind)]
+    by: Dict[str, List[Record]] = {}
+    for record in found:
+        session = record.meta.get("session")
+        if isinstance(session, str) and session:
+            by.setdefault(session, []).append(record)
+    known = [session for session, rows in by.items() if any(record.kind in DATED for record in rows)]
+    ids = begun(start.strip(), known)
+    session = ids[0] if len(ids) == 1 else ""
+    rows = by.get(session, [])
+    return Told(session, [r for r in rows if r.kind in DATED], [r for r in rows if r.kind not in DATED], ids, known)
+
+
+# ---- sessions that were forgotten
+
+def forget(place: Place, session: str, id: str, now: float) -> None:
+    """Write down that a session was forgotten, no text of it; raises StoreError, OSError.
+
+    id: of its conversation, "" where it has none.  now: seconds since the epoch.
+    """
+    root = files.real(place.private)
+    with writer.lock(place.home):
+        files.make_folder(root + "/" + archive.FOLDER)
+        archive.log(root, archive.Move(id, "", ""), "session forgotten", now, writer.mode(PRIVATE), session)
+
+
+def forgotten(place: Place) -> List[str]:
+    """Return the sessions that were forgotten and whose conversation was not restored since."""
+    found: List[Tuple[str, str]] = []
+    for move, reason, session in archive.moves(files.real(place.private)):
+        if session:
+            found.append((session, move.id))
+        elif reason == archive.RESTORED:
+            found = [pair for pair in found if pair[1] != move.id]
+    return list(dict.fromkeys(session for session, _ in found))
+
+
+def was_forgotten(place: Place, session: str) -> bool:
+    """Tell whether a session was forgotten: nothing of it is to be written again."""
+    return session in forgotten(place)

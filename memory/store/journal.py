@@ -1,0 +1,145 @@
+"""The journal of upkeep: what was applied to a workspace's records, so that it can be taken back.
+
+Schema, version 1, of `<private tier>/journal.jsonl`, one line a step, written before the step is done:
+
+    {"v":1,"t":"2026-11-21T14:30:52Z","run":"8 hex","do":"begin"}
+    {"v":1,"t":…,"run":…,"do":"archive","id":"c-1a2b3c4d","name":"p/checkpoints/…md","into":""}
+    {"v":1,"t":…,"run":…,"do":"change","id":"l-…","name":"p/learnings/…md","before":"64 hex","after":"64 hex"}
+    {"v":1,"t":…,"run":…,"do":"done"}          or "undone"
+
+into: the id of the record that took this one's place, "" where none did.  before, after: SHA-256 of the file; the bytes of
+before stand in `<private tier>/archive/before/<64 hex>.md` and are believed only where their hash is their name.  A run
+without `done` was cut short; the next one goes on under its name.  The journal holds no text of a record; deleted, nothing
+can be undone, but `dayleaf restore` still brings each record back.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional
+
+from memory.core import StoreError, clock, fastjson, files
+from memory.core.layout import PRIVATE, Place
+from memory.store import archive
+
+VERSION = 1
+LIMIT = 256 << 20  # bytes of the journal that are read
+
+
+class Step(NamedTuple):
+    """One change: `archive` or `change`, the record's id and name; into, before and after as the schema has them."""
+
+    do: str
+    id: str
+    name: str
+    into: str = ""
+    before: str = ""
+    after: str = ""
+
+
+class Run(NamedTuple):
+    """One apply: its name, when it began (ISO 8601), its steps in order, whether it came to its end or was taken back."""
+
+    run: str
+    began: str
+    steps: List[Step]
+    done: bool
+    undone: bool
+
+
+def path(place: Place) -> str:
+    """Return where the journal of a workspace stands."""
+    return dict(place.tiers())[PRIVATE] + "/journal.jsonl"
+
+
+def runs(place: Place) -> List[Run]:
+    """Return every run, oldest first; a torn or foreign line counts as none.
+
+    Raises StoreError where a newer version of dayleaf has written here: what it did cannot be told.
+    """
+    try:
+        rows = fastjson.rows(files.read(path(place), LIMIT))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError("%s: %s; mend its permissions" % (path(place), (error.strerror or "unreadable").lower())) from None
+    found: Dict[str, Run] = {}
+    for number, row in enumerate(rows, 1):
+        version, run = row.get("v"), row.get("run")
+        if isinstance(version, int) and version > VERSION:
+            raise StoreError("%s: entry %d is of a newer dayleaf; use that one, or move the file away" % (path(place), number))
+        if version == VERSION and isinstance(run, str) and all(isinstance(value, (str, int)) for value in row.values()):
+            _take(found, run, {key: str(value) for key, value in row.items()})
+    return list(found.values())
+
+
+def _take(found: Dict[str, Run], run: str, row: Dict[str, str]) -> None:
+    known = found.setdefault(run, Run(run, row.get("t", ""), [], False, False))
+    do = row.get("do", "")
+    if do == "begin":
+        found[run] = known._replace(done=False)
+    elif do in ("done", "undone"):
+        found[run] = known._replace(done=True, undone=known.undone or do == "undone")
+    elif do in ("archive", "change") and row.get("id") and row.get("name"):
+        known.steps.append(Step(do, *(row.get(key, "") for key in Step._fields[1:])))
+
+
+def last(place: Place) -> Optional[Run]:
+    """Return the newest run that changed something and was not taken back, or None; raises StoreError."""
+    return next((run for run in reversed(runs(place)) if run.steps and not run.undone), None)
+
+
+def begin(place: Place, now: float) -> str:
+    """Begin a run, or go on with the one that was cut short, and return its name; raises StoreError, OSError.
+
+    now: seconds since the epoch, UTC.
+    """
+    known = runs(place)
+    run = known[-1].run if known and not known[-1].done else \
+        files.sha256(("%s %d" % (clock.iso(now), len(known))).encode("ascii"))[:8]
+    mark(place, run, "begin", now)
+    return run
+
+
+def cut(place: Place) -> str:
+    """Return the name of the newest run if it was cut short, else ""; raises StoreError."""
+    known = runs(place)
+    return known[-1].run if known and not known[-1].done else ""
+
+
+def mark(place: Place, run: str, do: str, now: float) -> None:
+    """Write that a run begins, is done or was taken back; raises OSError."""
+    _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, "do": do})
+
+
+def write(place: Place, run: str, step: Step, now: float) -> None:
+    """Write a step before it is done; raises OSError."""
+    more = {key: value for key, value in step._asdict().items() if value}
+    _append(place, {"v": VERSION, "t": clock.iso(now), "run": run, **more})
+
+
+def _append(place: Place, row: Dict[str, object]) -> None:
+    files.append_line(path(place), fastjson.dump(row))
+
+
+def keep(place: Place, data: bytes) -> str:
+    """Keep the bytes of a file as they were, and return their SHA-256; raises OSError."""
+    sha256 = files.sha256(data)
+    target = _before(place, sha256)
+    if kept(place, sha256) is None:
+        files.replace(target, data)
+    return sha256
+
+
+def kept(place: Place, sha256: str) -> Optional[bytes]:
+    """Return the bytes that `keep` kept under a hash, or None where they are gone or altered."""
+    if len(sha256) != 64 or not sha256.isalnum():
+        return None
+    try:
+        data = files.read(_before(place, sha256), archive.LIMIT, follow=False)
+    except OSError:
+        return None
+    return data if files.sha256(data) == sha256 else None
+
+
+def _before(place: Place, sha256: str) -> str:
+    return "%s/%s/before/%s.md" % (dict(place.tiers())[PRIVATE], archive.FOLDER, sha256)

@@ -1,0 +1,169 @@
+"""Child processes: local commands with a deadline, a cap on what they print, and nothing left running afterwards.
+
+A child stands in a session of its own; when it has ended, missed its deadline or said too much, its whole process group is
+killed.  What may be in its environment, and what its failure means, is its caller's to say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from typing import IO, Callable, Mapping, NamedTuple, Optional, Sequence
+
+ERRORS = 1 << 16  # bytes kept of stderr
+_GROUP = 0 if os.name == "posix" else 0x00000200  # a process group of its own, on Windows
+GRACE = 2.0  # seconds between asking a group to end and killing it
+
+
+class Finished(NamedTuple):
+    """How a child ended.
+
+    rc: its status, negative for a signal.  out, err: what it printed, up to the caps.  full: stdout passed its cap.  in_time:
+    it ended by itself before the deadline.
+    """
+
+    rc: int
+    out: bytes
+    err: bytes
+    full: bool
+    in_time: bool
+
+
+def absolute(path: str) -> str:
+    """Return the absolute entries of a PATH: a `claude` in the current directory belongs to whoever wrote that directory."""
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
+
+
+def which(program: str, env: Mapping[str, str]) -> str:
+    """Find a program, by absolute path or on the absolute entries of PATH, and return its absolute path, or ""."""
+    if os.path.dirname(program):
+        return program if os.path.isabs(program) and os.access(program, os.X_OK) and os.path.isfile(program) else ""
+    found = shutil.which(program, path=absolute(env.get("PATH", "")) or os.devnull)
+    return found if found and os.path.isabs(found) else ""
+
+
+def run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int,
+        stop: Optional[threading.Event] = None) -> Finished:
+    """Run a command, and end whatever is left of its process group afterwards.
+
+    argv: argv[0] absolute.  seconds: its deadline.  folder: where it stands; "" for an empty directory of its own, gone
+    afterwards.  limit: bytes of stdout, at which it is ended.  stop: ends it, set by another thread.  Raises OSError and
+    ValueError where it does not start.
+    """
+    own, said, full = "" if folder else tempfile.mkdtemp(prefix="dayleaf-"), {1: bytearray(), 2: bytearray()}, threading.Event()
+
+    def keep(number: int, piece: bytes) -> bool:
+        most = limit if number == 1 else ERRORS
+        over = len(said[number]) + len(piece) > most
+        said[number].extend(piece[:most - len(said[number])])
+        if over and number == 1:
+            full.set()
+        return full.is_set()
+
+    try:
+        done = _run(argv, subprocess.PIPE, stdin, seconds, env, folder or own, keep, stop, 0.0)
+        return done._replace(out=bytes(said[1]), err=bytes(said[2]), full=full.is_set())
+    finally:
+        if own:
+            shutil.rmtree(own, ignore_errors=True)
+
+
+def stream(argv: Sequence[str], stdin: int, seconds: float, env: Mapping[str, str], folder: str,
+           tell: Callable[[int, bytes], None], stop: Optional[threading.Event] = None) -> Finished:
+    """Run a command and hand on what it prints as it comes, then end whatever is left of its process group.
+
+    argv: argv[0] absolute.  stdin: a descriptor, or subprocess.DEVNULL.  seconds: its deadline, at which the group is asked to
+    end, and killed GRACE seconds later.  folder: where it stands.  tell: told 1 (stdout) or 2 (stderr) and bytes, one call
+    after the other.  stop: ends it as the deadline does.  Raises OSError and ValueError where it does not start.
+    """
+    return _run(argv, stdin, b"", seconds, env, folder, tell, stop, GRACE)
+
+
+def _run(argv: Sequence[str], stdin: int, data: bytes, seconds: float, env: Mapping[str, str], folder: str,
+         tell: Callable[[int, bytes], Optional[bool]], stop: Optional[threading.Event], grace: float) -> Finished:
+    """Run a command.
+
+    data: for its stdin where that is a pipe.  tell: returns True where enough was said.  grace: seconds between asking its group
+    to end and killing it; 0 kills it at once.
+    """
+    process = subprocess.Popen(list(argv), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder, env=dict(env),
+                               start_new_session=True, creationflags=_GROUP)
+    ended, lock, in_time = threading.Event(), threading.Lock(), False
+    try:
+        assert process.stdout and process.stderr
+        readers = [threading.Thread(target=_hand_on, args=(pipe, number, tell, lock, ended), daemon=True)
+                   for number, pipe in ((1, process.stdout), (2, process.stderr))]
+        others = [threading.Thread(target=_wait, args=(process, ended), daemon=True)]
+        if process.stdin:
+            others.append(threading.Thread(target=_feed, args=(process.stdin, data), daemon=True))
+        for thread in [*readers, *others]:
+            thread.start()
+        in_time = _ended(ended, seconds, stop)
+        if not in_time and grace:
+            _ask(process)
+            ended.wait(grace)
+    finally:
+        _end(process)
+    for thread in readers:
+        thread.join(2.0)  # a child that left the group may still hold the pipe: what has come by now is all there is
+    return Finished(process.returncode, b"", b"", False, in_time)
+
+
+def _hand_on(pipe: IO[bytes], number: int, tell: Callable[[int, bytes], Optional[bool]], lock: threading.Lock,
+             ended: threading.Event) -> None:
+    with contextlib.suppress(OSError, ValueError), pipe:
+        while True:
+            piece = os.read(pipe.fileno(), 1 << 16)
+            if not piece:
+                return
+            with lock:
+                if tell(number, piece):
+                    return ended.set()
+
+
+def _ask(process: subprocess.Popen[bytes]) -> None:
+    """Ask a process and its group to end."""
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGTERM)
+
+
+def _ended(ended: threading.Event, seconds: float, stop: Optional[threading.Event]) -> bool:
+    """Wait for a child; tell whether it ended within its time and was not stopped."""
+    if stop is None:
+        return ended.wait(seconds)
+    end = time.monotonic() + seconds
+    while not stop.is_set() and time.monotonic() < end:
+        if ended.wait(min(0.2, max(end - time.monotonic(), 0.0))):
+            return True
+    return ended.is_set()
+
+
+def _feed(stream: IO[bytes], data: bytes) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        stream.write(data)
+        stream.flush()
+    with contextlib.suppress(OSError, ValueError):
+        stream.close()
+
+
+def _wait(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
+    process.wait()
+    ended.set()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and its group, which outlives a leader that has ended."""
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            subprocess.run(["taskkill", "/T", "/F", "/PID", str(process.pid)], capture_output=True, check=False)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5.0)

@@ -1,0 +1,338 @@
+"""The reading side of the store: finds and reads records, in the tiers and in their archives.
+
+Names are checked, and files are opened part by part beneath their tier without following links.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+from memory.core import StoreError, files, frontmatter, records
+from memory.core.layout import DATED, FOLDERS, SHARED, Place, is_allowed
+from memory.core.records import KINDS, READ_LIMIT, Record
+from memory.core.walk import PRIVATE_ONLY, walk
+from memory.store import writer
+
+if TYPE_CHECKING:
+    from memory.core.walk import Skip
+    from memory.store.archive import Move
+
+WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
+
+
+class Skipped(NamedTuple):
+    """A file that gave no record: its name, the line of the fault (0 for the whole file), why, and what mends it."""
+
+    name: str
+    line: int
+    reason: str
+    remedy: str
+
+
+class Unreadable(StoreError):
+    """A record that could not be read, with the `Skipped` that says so."""
+
+    def __init__(self, skipped: Skipped):
+        super().__init__("%s: %s; %s" % (skipped.name, skipped.reason, skipped.remedy))
+        self.skipped = skipped
+
+
+def calls(record: Record, text: str) -> int:
+    """Say how well a text names a record, ids apart: 3 by its title (in any case), 2 by a resource's path or the end of it, 1 by
+    its file's name without the digits at its end, 0 not at all."""
+    key = " ".join(text.lower().split())
+    if not key:
+        return 0
+    path = record.meta.get("path") if record.kind == "resource" else None
+    if key == " ".join(record.title.lower().split()):
+        return 3
+    if isinstance(path, str) and ("/" + path).endswith("/" + text.removeprefix("./").lstrip("/")):
+        return 2
+    return int(writer.bare_stem(record.name.rpartition("/")[2]) == (text[:-3] if text.endswith(".md") else text))
+
+
+def _best(called: List[Tuple[int, str, str]]) -> Dict[str, str]:
+    """Return the records that a text names best, names by id.  called: (what `calls` says of it, id, name) of each record."""
+    best = max((how for how, _, _ in called), default=0)
+    return {id: name for how, id, name in called if how == best > 0}
+
+
+class Reader:
+    """The records of one place, to be read.
+
+    skipped: what the latest walk left out.  duplicates: ids of the latest `each` that stand in several files, with their names.
+    """
+
+    def __init__(self, place: Place):
+        """Find the tiers of a place."""
+        self.place = place
+        self.skipped: List[Skipped] = []
+        self.duplicates: Dict[str, List[str]] = {}
+        self.roots = {letter: files.real(root) for letter, root in place.tiers()}
+        # A cloned repository whose .dayleaf points elsewhere would pass off other files as shared.
+        if SHARED in self.roots and not files.inside(place.shared, place.root):
+            del self.roots[SHARED]
+
+    def names(self, kinds: Optional[Sequence[str]] = None) -> Iterator[str]:
+        """Yield the names of all record files, sorted; `kinds` limits them to the folders of some kinds.
+
+        Directory links are not followed, links out of the tier are skipped and noted in `skipped`.
+        """
+        left: List[Skip] = []
+        found, _ = walk(self.place, KINDS if kinds is None else kinds, left, sys.maxsize)
+        self.skipped = [Skipped(name, 0, reason, remedy) for name, reason, remedy in left]
+        yield from sorted(name for name, _, _, _ in found)
+
+    def each(self, kinds: Optional[Sequence[str]] = None) -> Iterator[Record]:
+        """Yield every readable record in the order of names; the rest is noted in `skipped`.
+
+        kinds: the kinds wanted, whatever folder they stand in (a folder of DATED is only read for its own kind).
+        """
+        self.duplicates = {}
+        first: Dict[str, str] = {}
+        folders = None if kinds is None else [kind for kind in KINDS if kind not in DATED or kind in kinds]
+        for name in self.names(folders):
+            try:
+                record = self.read(name)
+            except Unreadable as error:
+                self.skipped.append(error.skipped)
+                continue
+            if kinds is not None and record.kind not in kinds:
+                continue
+            if record.id in first:
+                self.duplicates.setdefault(record.id, [first[record.id]]).append(name)
+            first.setdefault(record.id, name)
+            yield record
+
+    def read(self, name: str) -> Record:
+        """Read one record; of a file above 1 MiB the first 1 MiB, which `problems` then says.
+
+        Raises Unreadable (a StoreError).
+        """
+        data, stat = self._bytes(name, READ_LIMIT)
+        if frontmatter.undecodable(data):
+            raise Unreadable(Skipped(name, 1, "not UTF-8 text", "save it as UTF-8"))
+        record = records.from_bytes(name, data, stat.st_mtime)
+        if not is_allowed(record.kind, record.tier):
+            raise Unreadable(Skipped(name, 1, *PRIVATE_ONLY))
+        if stat.st_size <= len(data):
+            return record
+        problem = "line %d: only the first 1 MiB of %.1f is read; split the file" % (data.count(b"\n"), stat.st_size / READ_LIMIT)
+        return record.replaced(size=stat.st_size, problems=(*record.problems, problem))
+
+    def raw(self, name: str) -> bytes:
+        """Return the whole file of a record, at most 64 MiB; raises Unreadable."""
+        data, stat = self._bytes(name, WHOLE_LIMIT)
+        if stat.st_size > len(data):
+            raise Unreadable(Skipped(name, 0, "above 64 MiB", "split the file"))
+        return data
+
+    def find(self, text: str) -> Record:
+        """Find a record by id, by the start of its id, by name, or by its file's name with or without `.md`.
+
+        Else the only one that is called so counts: by its title, a resource by its path or the end of it, or by its file's
+        name without the digits at its end.  Of several files with one id the newest counts.  Raises StoreError, which names
+        up to three ids.
+        """
+        text = text.strip()
+        exact, stems, starts = (list[Tuple[float, str]]() for _ in range(3))
+        known, called = dict[str, str](), list[Tuple[int, str, str]]()
+        for record in self.each():
+            entry = (record.updated, record.name)
+            file = record.name.rpartition("/")[2]
+            if record.id == text or record.name == text:
+                exact.append(entry)
+            elif text in (file, file[:-3]):
+                stems.append(entry)
+            elif text and record.id.startswith(text):
+                starts.append(entry)
+                known[record.id] = record.name
+            else:
+                known.setdefault(record.id, record.name)
+                called.append((calls(record, text), record.id, record.name))
+        if exact:
+            return self.read(max(exact)[1])
+        if len(stems) == 1:
+            return self.read(stems[0][1])
+        found = begun(text, known)
+        if not stems and len(found) == 1:
+            return self.read(max(starts)[1])
+        if not stems and not found:
+            named = _best(called)
+            if len(named) == 1:
+                return self.read(max(named.values()))
+            found = list(named)
+        raise self._unfound(text, found, [name for _, name in sorted(stems)], known)
+
+    def _unfound(self, text: str, named: List[str], stems: List[str], known: Dict[str, str]) -> StoreError:
+        """Return the error for a word that means no record, or several: where it went, or what is near.
+
+        named: the ids that it begins or calls.  stems: names of the files that are called so.  known: every id, with a name.
+        """
+        away = [] if named else begun(text, self.away())
+        if len(away) != 1:
+            return StoreError(unknown("record", text, named or stems, known, "`dayleaf recall` lists them"))
+        kept = self.successors().get(away[0])
+        if kept:
+            return StoreError("'%s' was merged into %s; use that, or `dayleaf restore %s`" % (text[:80], kept, away[0]))
+        return StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0]))
+
+    def find_archived(self, text: str) -> Record:
+        """Find a record in the archives by its id or the start of it; its name is the one it has there.
+
+        Raises StoreError, which says so where the record is in the store.
+        """
+        letter, move = self._find_move(text.strip())
+        return self.read(letter + "/" + move.away)
+
+    def archived(self, kind: str, title: str = "") -> Iterator[Record]:
+        """Yield the readable records of a kind that stand in the archives; their names are those they have there.
+
+        A folder of DATED is only read for its own kind, and no other one for that.  title: only those that were written
+        under it (a file keeps the name that its first title gave it); "" for all.
+        """
+        dated = {FOLDERS[name] for name in DATED}
+        wanted = {FOLDERS[kind]} if kind in DATED else {folder for folder in FOLDERS.values() if folder not in dated}
+        stem = FOLDERS[kind] + "/" + writer.slug(kind, writer.title_line(title), "") + "-" if title else ""
+        for letter, move in self.away().values():
+            if not move.home.startswith(stem) or move.home.partition("/")[0] not in wanted:
+                continue
+            with contextlib.suppress(StoreError):
+                record = self.read(letter + "/" + move.away)
+                if record.kind == kind:
+                    yield record
+
+    # ---- the archives
+
+    def successors(self) -> Dict[str, str]:
+        """Return, for the id of each merged record in the archives, the id of the record that stands for it now."""
+        from memory.store import archive
+
+        return archive.successors(self.roots.items())
+
+    def away(self) -> Dict[str, Tuple[str, Move]]:
+        """Return (tier, latest move) of each record in the archives, by id."""
+        from memory.store import archive
+
+        return {id: (letter, move) for letter, root in reversed(list(self.roots.items()))
+                for id, move in archive.standing(root).items()}
+
+    def left(self) -> Dict[str, str]:
+        """Return the path below its tier that each record in the archives came from, by id."""
+        return {id: move.home for id, (_, move) in self.away().items()}
+
+    def _find_move(self, text: str) -> Tuple[str, Move]:
+        away = self.away()
+        found = begun(text, away)
+        if len(found) == 1:
+            return away[found[0]]
+        if not found and text and any(record.id.startswith(text) for record in self.each()):
+            raise StoreError("'%s' is not archived: it is in the store" % text[:80])
+        raise StoreError(unknown("archived record", text, found, away, "archive/log.jsonl of each tier names what went there"))
+
+    # ---- files
+
+    def _parts(self, name: str) -> Tuple[str, List[str]]:
+        """Return (root of the tier, parts of the path below it) of a record's name; raises Unreadable."""
+        parts = name.split("/") if len(name) <= 1024 else []
+        if (len(parts) < 3 or parts[0] not in self.roots or not _is_folder(parts[1]) or not name.endswith(".md")
+                or any(not part or part[0] == "." for part in parts) or "\0" in name or "\\" in name
+                or (os.name == "nt" and ":" in name)):
+            raise Unreadable(Skipped(name[:200].replace("\0", "?"), 0, "not the name of a record", "name it as `recall` does"))
+        return self.roots[parts[0]], parts[1:]
+
+    def _bytes(self, name: str, limit: int) -> Tuple[bytes, os.stat_result]:
+        """Read a record's file; raises Unreadable."""
+        root, parts = self._parts(name)
+        try:
+            fd = open_beneath(root, parts)
+            try:
+                stat = os.fstat(fd)
+                if stat.st_nlink > 1 and hasattr(os, "geteuid") and stat.st_uid != os.geteuid():
+                    raise OSError(1, "a hard link to another user's file")
+                return files.read_fd(fd, limit), stat
+            finally:
+                os.close(fd)
+        except FileNotFoundError:
+            raise Unreadable(Skipped(name, 0, "no such record", "`dayleaf recall` lists what is there")) from None
+        except OSError as error:
+            reason = (error.strerror or "cannot be read").lower()
+            raise Unreadable(Skipped(name, 0, reason, "mend its permissions or move it out of the store")) from None
+
+
+def open_beneath(root: str, parts: List[str]) -> int:
+    """Open a regular file below a directory, following no link on the way except one that ends inside; raises OSError.
+
+    root: a real path.  parts: of the path below it.  Each part is opened relative to the one before: a path that was
+    checked and then opened could be swapped in between.
+    """
+    if os.open not in os.supports_dir_fd:
+        path = root + "/" + "/".join(parts)
+        if not files.inside(path, root):
+            raise OSError(1, "a link out of the store")
+        return files.open_read(path)
+    path = root + "/" + "/".join(parts)
+    if os.path.islink(path):
+        target = files.real(path)
+        if not files.inside(target, root):
+            raise OSError(1, "a link out of the store")
+        parts = target[len(root) + 1:].split("/")
+    at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            os.close(at)
+            at = inner
+        fd = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+    finally:
+        os.close(at)
+    if os.fstat(fd).st_mode & 0o170000 != 0o100000:
+        os.close(fd)
+        raise OSError(22, "not a regular file")
+    return fd
+
+
+def _is_folder(name: str) -> bool:
+    """Tell whether records stand in a tier's folder of this name: one of a kind, or the archive."""
+    if name in FOLDERS.values():
+        return True
+    from memory.store import archive
+
+    return name == archive.FOLDER
+
+
+SHORTEST = 4  # characters of an id in which a slip is told from another id
+
+
+def begun(text: str, ids: Iterable[str]) -> List[str]:
+    """Return the ids that a text may mean: the one that it is, else those that start with it, sorted; none for an empty text."""
+    known = sorted(set(ids))
+    return [text] if text in known else [id for id in known if text and id.startswith(text)]
+
+
+def unknown(what: str, text: str, started: Sequence[str], ids: Iterable[str], otherwise: str) -> str:
+    """Say why a text names no record, and what it may have meant.
+
+    what: "record", say.  started: the ids that start with it.  ids: all there are, of which those are named that one slip
+    of the finger turns into the text: ids are hexadecimal, so whatever is less near is as likely any other record, and
+    perhaps one that is about to be removed.  otherwise: what helps where none is near.
+    """
+    if len(started) > 1:
+        return "'%s' may mean %s; give more of it" % (text[:80], ", ".join(started[:3]))
+    near = [id for id in ids if is_slip(text, id)][:3]
+    return "no %s '%s'; %s" % (what, text[:80], "did you mean %s?" % ", ".join(near) if near else otherwise)
+
+
+def is_slip(typed: str, id: str) -> bool:
+    """Tell whether a slip of the finger makes the difference: one character more, less or other, or two swapped.
+
+    Ids of less than SHORTEST characters are never near: every other one would be.
+    """
+    if min(len(typed), len(id)) < SHORTEST or abs(len(typed) - len(id)) > 1:
+        return False
+    start = next((at for at, (a, b) in enumerate(zip(typed, id)) if a != b), min(len(typed), len(id)))
+    one, two = typed[start:], id[start:]
+    return one[1:] == two[1:] or one[1:] == two or one == two[1:] or (one[1:2] + one[:1] + one[2:] == two)

@@ -1,0 +1,358 @@
+"""Redaction: secrets and private parts out of text, and out of structures of texts, before anything is written.
+
+Every rule is a row of a table in `secretshapes`; the code only dispatches.  Five kinds of evidence, cheapest first:
+
+    tokens      a literal prefix no other text has (`TOKENS`), then the token's whole character class
+    blocks      private keys: PEM, PGP, SSH, PuTTY; with gutters, `\\n` escapes, cut at either end
+    shapes      structure around a value (`SHAPES`): URL userinfo, headers, cookies, `curl -u`, netrc, key files
+    names       `name = value` in any syntax, for the names in `NAMES`, through a filter against placeholders and code
+    runs        a random-looking run right after the name of a vendor or of a credential
+
+A token, a key or a random-looking value is then removed wherever else it stands in the text, and the whole is repeated until
+nothing more is found, so that redacting twice changes nothing.
+
+A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to tell two secrets apart in
+one store and nothing of the value itself.
+
+Cost: prefixes are looked for in the joined runs of 16 and more token characters, names by `str.find`; an expression is
+compiled on its first hit and reads a bounded stretch per hit, so that no input costs more than linear time.  A text that
+takes too long all the same is withheld as a whole: `[redacted:unread#a1f3]`.
+Known misses: passwords of letters only, UUIDs without a name, secrets spelt in prose.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+
+from memory.core import files
+from memory.core.records import Record
+from memory.store.byname import by_name, by_run, by_sentence, is_random
+from memory.store.byshape import by_block, by_manifest, by_shape, by_token, by_userinfo, windows
+from memory.store.secretshapes import (
+    DIGEST,
+    ESCAPE,
+    ESCAPES,
+    INVISIBLE,
+    MARKER,
+    NAME_CHARS,
+    PRIVATE_TAG,
+    RUN,
+    SURE,
+    Span,
+    at_edge,
+    rx,
+    spots,
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """One secret: its kind, the tag in its marker (4 hex digits), and how often it was replaced."""
+
+    kind: str
+    tag: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Redacted:
+    """Text without its secrets, and what was taken out, in order of first appearance."""
+
+    text: str
+    found: Tuple[Found, ...]
+
+
+class _TooSlow(Exception):
+    """A text took more time than it is given."""
+
+
+def redact(text: str, allow: Sequence[str] = (), salt: str = "", seconds: Optional[float] = None) -> Redacted:
+    """Replace every secret in a text by a marker; the rest stays byte for byte.
+
+    text: any length, ANSI escapes and line-number gutters are seen through.  allow: exact strings that may stay.
+    salt: of the store, so that tags of two stores cannot be compared.  Redacting the result again changes nothing.
+    seconds: of CPU, after which the whole text is withheld; 1, and 1 more for each 100,000 characters, unless given.
+    """
+    return _redacted(text, allow, salt, {}, seconds)
+
+
+def secrets(text: str, allow: Sequence[str] = (), salt: str = "") -> Dict[str, str]:
+    """Return every secret in a text with the marker that `redact` puts in its place, so that it can be searched for elsewhere."""
+    values: Dict[str, str] = {}
+    _redacted(text, allow, salt, values)
+    return values
+
+
+def marker(kind: str, value: str, salt: str = "") -> str:
+    """Return what stands in a value's place: its kind and 16 bits of its salted SHA-256."""
+    return "[redacted:%s#%s]" % (kind, files.sha256((salt + "\0" + value).encode("utf-8", "surrogatepass"))[:4])
+
+
+def _redacted(text: str, allow: Sequence[str], salt: str, values: Dict[str, str], seconds: Optional[float] = None) -> Redacted:
+    """Redact a text, and note its values with their markers; one that takes too long is a single value."""
+    # Time of this thread, not by the clock: on a busy machine no note is lost.
+    end = time.thread_time() + (1 + len(text) / 100_000 if seconds is None else seconds)
+
+    steps = count()
+
+    def tick() -> None:
+        if not next(steps) & 63 and time.thread_time() > end:
+            raise _TooSlow
+
+    try:
+        return _passes(text, allow, salt, values, tick)
+    except _TooSlow:
+        values[text] = mark = marker("unread", text, salt)
+        return Redacted(mark, (Found("unread", mark[-5:-1], 1),))
+
+
+def _passes(text: str, allow: Sequence[str], salt: str, values: Dict[str, str], tick: Callable[[], None]) -> Redacted:
+    """Redact a text as often as something is found."""
+    counts: Dict[Tuple[str, str], int] = {}
+    while True:
+        plain, cuts = _plain(text)
+        spans = _clip(_spread(plain, _settle(plain, _find(plain, tick), allow), allow), plain)
+        if not spans:
+            return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
+        parts: List[str] = []
+        at = 0
+        for start, end, kind in spans:
+            mark = values[plain[start:end]] = marker(kind, plain[start:end], salt)
+            tag = mark[-5:-1]
+            counts[kind, tag] = counts.get((kind, tag), 0) + 1
+            first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
+            parts += (text[at:first], mark)
+            at = last
+        text = "".join(parts) + text[at:]
+
+
+def strip_private(text: str) -> str:
+    """Leave out what stands between <private> and </private>, tags included: the one function that reads these tags.
+
+    It fails closed: any case, attributes, spaces, nesting, entity- or JSON-escaped tags, characters that nobody sees amid the
+    name; unclosed means to the text's end.
+    """
+    for _ in range(3):
+        spans = _private_parts(text)
+        if not spans:
+            return text
+        kept, at = [], 0
+        for start, end in spans:
+            kept.append(text[at:start])
+            at = end
+        text = "".join(kept) + text[at:]
+    spans = _private_parts(text)  # tags that only arise by leaving out others are an attempt to hide one
+    return text[:spans[0][0]] if spans else text
+
+
+def _private_parts(text: str) -> List[Tuple[int, int]]:
+    """Return the private stretches of a text as it was given, with its escapes and what is invisible."""
+    plain, cuts = _plain(text)
+    return [(_origin(cuts, start), _origin(cuts, end - 1) + 1) for start, end in _private(plain, _lower(plain))]
+
+
+def _private(text: str, lower: str, mentions: str = "") -> List[Tuple[int, int]]:
+    """Return the private stretches; a tag right after a character of `mentions` is talked about, not used."""
+    spans: List[Tuple[int, int]] = []
+    depth = start = 0
+    reach = windows(lower, ("private",), 400, 48)
+    for tag in (tag for a, b in reach for tag in rx(PRIVATE_TAG, re.I | re.S).finditer(text, a, b)):
+        if mentions and text[tag.start() - 1:tag.start()] == mentions:
+            continue
+        if not tag["close"]:
+            start = start if depth else tag.start()
+            depth += 1
+        elif depth:
+            depth -= 1
+            if not depth:
+                spans.append((start, tag.end()))
+    return [*spans, (start, len(text))] if depth else spans
+
+
+def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
+    """Take escapes and zero-width characters out; return the rest and where, in it, how much was cut so far."""
+    at: List[int] = [-1]
+    gone: List[int] = [0]
+    if not any(sign in text for sign in ESCAPES) and (text.isascii() or not rx(INVISIBLE).search(text)):
+        return text, (at, gone)
+    parts, last = [], 0
+    for cut in rx(ESCAPE).finditer(text):
+        parts.append(text[last:cut.start()])
+        last = cut.end()
+        at.append(cut.start() - gone[-1])
+        gone.append(gone[-1] + last - cut.start())
+    return "".join(parts) + text[last:], (at, gone)
+
+
+def _origin(cuts: Tuple[List[int], List[int]], offset: int) -> int:
+    return offset + cuts[1][bisect_right(cuts[0], offset) - 1]
+
+
+def _find(text: str, tick: Callable[[], None]) -> List[Span]:
+    lower = _lower(text)
+    flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")  # one byte a character: found faster
+    if "[redacted:" in flat:
+        flat = rx(MARKER).sub(lambda mark: "]" * len(mark[0]), flat)  # the kind in a marker is no name of a secret
+    digit = rx(r"\d").search
+    runs = [(m.start(), m[0]) for m in rx(RUN).finditer(text) if not m[0].islower() or digit(m[0])]
+    if "sha" in flat:
+        runs = [(at, run) for at, run in runs if "sha" not in run or not rx(DIGEST).search(run)]
+    spans = [(start, end, "private") for start, end in _private(text, flat, "`")]
+    spans += by_block(text)
+    spans += by_token(text, runs, tick)
+    spans += by_shape(text, flat, tick)
+    spans += by_manifest(text, flat)
+    spans += by_userinfo(text, tick)
+    spans += by_name(text, flat, tick)
+    if flat is not lower:
+        spans += by_sentence(text, lower)
+    return spans + list(by_run(text, flat, runs))
+
+
+def _lower(text: str) -> str:
+    lower = text.lower()
+    if len(lower) != len(text):  # "İ" becomes two characters: offsets would shift
+        lower = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+    return lower
+
+
+def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
+    """Join overlapping spans (the earlier finder names the kind) and drop what is allowed."""
+    order = {id(span): rank for rank, span in enumerate(spans)}
+    joined: List[Tuple[int, int, str, int]] = []
+    for span in sorted(spans, key=lambda s: (s[0], -s[1])):
+        start, end, kind = span
+        rank = order[id(span)]
+        if any(text.find(a, max(0, end - len(a)), start + len(a)) >= 0 for a in allow if len(a) >= end - start):
+            continue
+        if joined and start < joined[-1][1]:
+            a, b, other, best = joined[-1]
+            joined[-1] = (a, max(b, end), kind if rank < best else other, min(rank, best))
+        else:
+            joined.append((start, end, kind, rank))
+    return [(a, b, kind) for a, b, kind, _ in joined]
+
+
+def _spread(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
+    """Add every other place where a value stands that is surely a secret, as it is, percent-encoded or JSON-escaped."""
+    kinds: Dict[str, str] = {}
+    lengths: Dict[str, Set[int]] = {}
+    for found, kind in {text[start:end]: kind for start, end, kind in spans}.items():
+        for value in _forms(found, kind):
+            kinds.setdefault(value, kind)
+            lengths.setdefault(value[:6], set()).add(len(value))
+    taken, extra = 0, []
+    few = len(lengths) < 50  # a search for each costs less than a look at every character
+    for at in (sorted(at for head in lengths for at in spots(text, head)) if few
+               else [i for i in range(len(text) - 5) if text[i:i + 6] in lengths]):
+        for length in sorted(lengths[text[at:at + 6]], reverse=True) if at >= taken else ():
+            value = text[at:at + length]
+            if value in kinds and (length >= 12 or _apart(text, at, at + length)):
+                taken = at + length
+                extra.append((at, taken, kinds[value]))
+                break
+    return _settle(text, spans + extra, allow) if extra else spans
+
+
+def _forms(value: str, kind: str) -> Iterator[str]:
+    if kind == "private":
+        return
+    if kind == "private-key":
+        yield from rx(r"[A-Za-z0-9+/]{40,}={0,2}").findall(value)
+        return
+    if kind not in SURE and not is_random(value, 8) and not rx(r"\d.*[!@#$%^&*?~+|]|[!@#$%^&*?~+|].*\d").search(value[:256]):
+        return
+    if len(value) < 6 or (len(value) < 10 and (value.isalpha() or value.isdigit())) or "[redacted:" in value:
+        return
+    yield value
+    if len(value) <= 256:
+        yield "".join("%%%02X" % b if chr(b) not in NAME_CHARS + "~" else chr(b) for b in value.encode("utf-8", "replace"))
+        yield value.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _apart(text: str, start: int, end: int) -> bool:
+    return not (text[start - 1:start].isalnum() or text[end:end + 1].isalnum()) or at_edge(text, start)
+
+
+def _clip(spans: List[Span], text: str) -> List[Span]:
+    """Take markers that stand already out of the spans: what is left shrinks with every pass, so the passes end."""
+    marks = [m.span() for m in rx(MARKER).finditer(text)] if spans and "[redacted:" in text else []
+    ends = [end for _, end in marks]
+    out: List[Span] = []
+    for start, end, kind in spans:
+        for a, b in marks[bisect_right(ends, start):]:
+            if a >= end:
+                break
+            if start < a:
+                out.append((start, a, kind))
+            start = max(start, b)
+        if start < end:
+            out.append((start, end, kind))
+    return [span for span in out if rx(r"\w").search(text, span[0], span[1])] if marks else out
+
+
+_SEPARATOR = "\n\x1e\n"
+
+
+def clean(value: Any, config: Any, salt: str) -> Any:
+    """Return a value of texts, lists and mappings without private parts and secrets.
+
+    config: settings by key.  salt: of the tags that stand for secrets.  All texts are searched together: a value found
+    in one of them is taken out of every other one.
+    """
+
+    texts: List[str] = []
+    _each_text(value, texts.append)
+    texts = [strip_private(text) for text in texts]
+    if config["redact.enabled"] and texts:
+        allow = config["redact.allow"]
+        joined = redact(_SEPARATOR.join(texts), allow, salt).text.split(_SEPARATOR)
+        # An open PEM block runs to the end of the text and takes the separators along: then one by one.
+        texts = joined if len(joined) == len(texts) else [redact(text, allow, salt).text for text in texts]
+    return _with_texts(value, iter(texts))
+
+
+def without_private(record: Record) -> Record:
+    """Return a record without its private parts: before anything takes its lines apart, and a tag loses its other half."""
+
+    return record.replaced(title=strip_private(record.title), body=strip_private(record.body))
+
+
+def clean_change(before: bytes, after: bytes, config: Any, salt: str) -> bytes:
+    """Return a file's new bytes; where they hold a secret that the old ones did not, secrets are taken out of them."""
+
+    if not config["redact.enabled"]:
+        return after
+    allow = config["redact.allow"]
+    new = redact(after.decode("utf-8", "surrogateescape"), allow, salt)
+    if new.found:
+        old = redact(before.decode("utf-8", "surrogateescape"), allow, salt)
+        known = {(found.kind, found.tag) for found in old.found}
+        if any((found.kind, found.tag) not in known for found in new.found):
+            return new.text.encode("utf-8", "surrogateescape")
+    return after
+
+
+def _each_text(value: Any, use: Callable[[str], None]) -> None:
+    if isinstance(value, str):
+        use(value.replace("\0", "").replace("\x1e", " "))
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _each_text(item, use)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _each_text(item, use)
+
+
+def _with_texts(value: Any, texts: Iterator[str]) -> Any:
+    """Return the same structure with its texts replaced, in the order of `_each_text`."""
+    if isinstance(value, str):
+        return next(texts)
+    if isinstance(value, Mapping):
+        return {key: _with_texts(item, texts) for key, item in value.items()}
+    return [_with_texts(item, texts) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,296 @@
+"""What secrets look like: the tables and expressions by which redaction finds them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Iterator, Tuple
+
+from memory.core import plaintext
+
+Span = Tuple[int, int, str]
+# What follows has letters of both cases, as no digest, UUID or identifier in base 36 has.
+MIXED = r"(?=[\w\-]{0,60}?[a-z])(?=[\w\-]{0,60}?[A-Z])"
+# kind, literal prefixes, what follows.  The class runs to the token's end: a bounded count would leave the tail in clear.
+TOKENS: Tuple[Tuple[str, str, str], ...] = (
+    ("anthropic-key", "sk-ant-", r"[\w\-]{16,}"),
+    ("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-or-v1- sk-lf-", r"[\w\-]{20,}"),
+    ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}"),
+    ("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- GR1348941",
+     r"[\w\-]{16,}(?:\.\w{2,}){0,3}"),
+    ("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xoxc- xoxd- xapp-", r"[\w\-%+/=]{10,}"),
+    ("webhook-url", "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/"
+     " discord.com/api/webhooks/ discordapp.com/api/webhooks/ .webhook.office.com/webhookb2/ hooks.zapier.com/hooks/catch/"
+     " chat.googleapis.com/v1/spaces/", r"[\w\-/+@.?=&%]{16,}"),
+    ("stripe-key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_", r"[A-Za-z0-9+/=]{10,}"),
+    ("google-key", "AIza GOCSPX- ya29. 1//0", r"[\w\-.]{20,}"),
+    ("aws-key", "ABSK bedrock-api-key- amzn.mws. amzn1.oa2-cs.v1.", r"[\w+/=\-]{30,}"),
+    ("registry-token", "npm_ rubygems_ CLOJARS_", r"[A-Za-z0-9]{30,}"),
+    ("registry-token", "oy2", r"[a-z0-9]{43}(?!\w)"),
+    ("registry-token", "cio", MIXED + r"[A-Za-z0-9]{32}(?!\w)"),
+    ("registry-token", "pypi-Ag", r"[\w\-]{30,}"),
+    ("docker-token", "dckr_pat_ dckr_oat_", r"[\w\-]{16,}"),
+    ("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{24,}"),
+    ("sendgrid-key", "SG.", r"[\w\-]{12,}\.[\w\-]{12,}"),
+    ("digitalocean-token", "doo_v1_ dop_v1_ dor_v1_", r"[A-Fa-f0-9]{32,}"),
+    ("databricks-token", "dapi dose", r"[a-f0-9]{32,}(?:-\d)?"),
+    ("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[A-Za-z0-9]{20,}"),
+    ("square-token", "sq0atp- sq0csp- sq0idp-", r"[\w\-]{20,}"),
+    ("meta-token", "EAA", MIXED + r"[\w\-]{50,}"),
+    ("twilio-key", "SK", r"[0-9a-fA-F]{32}(?![\w])"),
+    ("mailgun-key", "key- pubkey-", r"[A-Za-z0-9]{32}(?![\w])"),
+    ("mail-key", "xkeysib- xsmtpsib-", r"[a-f0-9]{32,}-\w{8,}"),
+    ("aws-key", "AKIA ASIA ABIA ACCA AROA AIDA AGPA AIPA ANPA ANVA A3T", r"[A-Z0-9]{16,17}(?![A-Za-z0-9])"),
+    ("cloud-key", "LTAI AKID EZAK EZTK AKCp cmVmd HRKU- AQVN", r"[\w\-]{16,}"),
+    ("cloud-key", "4b1d", MIXED + r"[A-Za-z0-9]{38}(?!\w)"),
+    ("vault-token", "hvs. hvb. hvr.", r"[\w\-]{20,}"),
+    ("vault-token", "s.", r"[A-Za-z0-9]{24}(?![\w.])"),
+    ("atlassian-token", "ATATT3 ATCTT3 ATBB", r"[\w\-=.]{20,}"),
+    ("grafana-token", "glc_ glsa_ eyJrIjoi", r"[\w+/=]{24,}"),
+    ("linear-key", "lin_api_ lin_oauth_", r"\w{24,}"),
+    ("notion-token", "ntn_ secret_", r"[A-Za-z0-9]{40,}"),
+    ("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{40,}"),
+    ("harness-token", "pat. sat.", r"[\w\-]{20,}\.\w{20,}\.\w{16,}"),
+    ("discord-token", "mfa.", r"[\w\-]{60,}"),
+    ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.]{20,}"),
+    ("dynatrace-token", "dt0c01. dt0s01. dt0s16.", r"\w{20,}\.\w{20,}"),
+    ("octopus-key", "API-", r"[A-Z0-9]{25,}(?!\w)"),
+    ("launchdarkly-key", "sdk- mob- api-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    ("hubspot-key", "pat-na1- pat-na2- pat-eu1-", r"[0-9a-f\-]{30,}"),
+    ("plaid-token", "access-sandbox- access-development- access-production-", r"[0-9a-f\-]{30,}"),
+    ("mapbox-token", "sk.eyJ tk.eyJ", r"[\w\-]{20,}\.[\w\-]{10,}"),
+    ("yandex-token", "t1.", r"[\w\-=]{38,}(?:\.[\w\-=]{40,})?"),
+    ("yandex-token", "YC", MIXED + r"[\w\-=]{38,}"),
+    ("onepassword-key", "ops_eyJ", r"[\w+/=\-]{30,}"),
+    ("onepassword-key", "A3-", r"(?:[A-Z0-9]{5,11}-){4,5}[A-Z0-9]{5}(?!\w)"),
+    ("age-key", "AGE-SECRET-KEY- AGE-PLUGIN-", r"[A-Z0-9\-]{30,}"),
+    ("cloudflare-key", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{100,}"),
+    ("openshift-token", "sha256~", r"[\w\-]{40,}"),
+    ("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", r"[\w%]{60,}"),
+    ("api-token", "dnkey- duffel_live_ duffel_test_ FLWSECK_TEST- FLWSECK- fio-u- fo1_ fm1r_ fm1a_ fm2_ ico- rdme_ pnu_"
+     " pplx- gsk_ xai- r8_ tgp_v1_ csk- pcsk_ lsv2_pt_ lsv2_sk_ tskey- p8e- CFPAT- s-s4t2 shippo_live_ shippo_test_"
+     " sgp_ slk_ tfp_ aio_ AVNS_ AVNU_ figd_ figp_ sbp_ sb_secret_ nfp_ napi_ snyk_ bkua_ CCIPAT_ CCIPRJ_ ddp_ ddw_"
+     " PMAK- NRAK- NRII- NRJS- NRRA- pul- pscale_tkn_ pscale_oauth_ pscale_pw_ sntrys_ sntryu_ squ_ sqp_ sqa_ tk-us-"
+     " sm_aat_ sm_pat_ sm_sat_ phx_ phs_ whsk_ key_live_ key_test_ rpa_ e2b_ apify_api_ ctx7sk-"
+     " cfut_ dtn_ tvly- jina_ nvapi- vck_ vcp_ vca_ sdp_ sc_live_ secret-token:", r"[\w\-+/=.]{19,}"),
+    ("openai-key", "sk-", r"[\w\-]{20,}"),
+)
+# kind, needle inside the token, characters to step back from it, whole expression.
+INNER: Tuple[Tuple[str, str, int, str], ...] = (
+    ("jwt", "ZXlK", 0, r"ZXlK[\w+/]{60,}={0,2}"),
+    ("telegram-token", ":AA", 12, r"(?<!\d)\d{6,12}:AA[\w\-]{30,}"),
+    ("azure-secret", "Q~", 4, r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[\w~.]{3}\dQ~[\w~.\-]{30,}"),
+    ("azure-key", "AzCa", 90, r"(?<![\w+/])[\w+/]{20,90}AzCa[\w+/]{4,8}={0,2}"),
+    ("azure-key", "+ASt", 90, r"(?<![\w+/])[\w+/]{60,86}\+ASt[\w+/]{4,8}={0,2}"),
+    ("azure-key", "JQQJ99", 60, r"(?<!\w)\w{40,60}JQQJ99\w{20,}"),
+    ("openai-key", "T3BlbkFJ", 90, r"(?<![\w\-])[\w\-]{16,90}T3BlbkFJ[\w\-]{16,}"),
+    ("terraform-token", ".atlasv1.", 14, r"\w{14}\.atlasv1\.[\w\-=]{40,}"),
+    ("mailchimp-key", "-us", 32, r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[a-f0-9]{32}-us\d{1,2}(?!\w)"),
+    ("maxmind-key", "_mmk", 36, r"(?<!\w)\w{6}_\w{29}_mmk(?!\w)"),
+    ("paypal-token", "access_token$", 0, r"access_token\$(?:production|sandbox)\$\w{10,}\$[a-f0-9]{20,}"),
+    ("password-hash", "$2a$ $2b$ $2x$ $2y$ $5$ $6$ $y$ $7$ $apr1$ $argon2 $scrypt$ $pbkdf2-", 0, r"\$(?:2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w+)\$[\w./+=,$\-]{20,}"),
+)
+SURE = frozenset(kind for kind, *_ in (*TOKENS, *INNER)) | {"jwt", "discord-token", "private-key"}  # of these no other text has the form
+ARGUMENT = r"(?:\"[^\"\n]{0,160}\"|'[^'\n]{0,160}'|[$\w.\[\]]{1,60})\s{0,3},\s{0,9}"  # of a call, with its comma
+# kind, needles in the lower-case text ("~" is a space; one that begins with it stands amid what is told by it), characters after a needle to read, expression with a group `v`, how `v` is judged.
+SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
+    ("url-password", "://", 420, r"://[^\s/@:\"'<>`\\]{0,120}:(?P<v>[^\s/\"'<>`]{1,256})@(?=[\w\[$%{.-])", "given"),
+    ("url-token", "://", 300, r"://(?P<v>[\w\-.~%+]{16,255})@(?=[\w\[])", "random"),
+    ("auth-header", "authorization", 4200,
+     r"authorization[\"'\])\\]{0,4}\s{0,3}[:=,]\s{0,3}[\"'`\\]{0,4}"
+     r"(?:(?:bearer|token|basic|digest|apikey|api-key|api-token|bot|key|jwt|oauth|negotiate|ntlm|splunk|sso-key|genie"
+     r"key|klaviyo-api-key|discogs|snowflake)[ \t]+)?(?:[\"'])?(?P<v>[\w\-.~+/=%|:@]{6,4096})", "header"),
+    ("bearer-token", "bearer", 4200, r"bearer[\"']?[ \t:=]{1,3}[\"'\\]{0,2}(?P<v>[\w\-.~+/=%|]{8,4096})", "header"),
+    ("basic-auth", "basic", 1100, r"\bbasic[ \t]+(?P<v>[A-Za-z0-9+/]{6,1024}={0,2})", "basic"),
+    ("cookie", "cookie", 4200, r"cookie\d?[\"'\]]{0,2}[ \t]{0,3}[:=, ][ \t]{0,3}[\"'\\]{0,3}(?P<v>[^\r\n\"'\\]{6,4096})", "cookie"),
+    ("cookie", "sessid= sessionid= connect.sid= _session= sessid\": session_token= sid=", 600,
+     r"(?:sessid|sessionid|connect\.sid|_session|session_token|(?<![a-z])sid)[\"']?[=:][ \"']{0,2}(?P<v>[\w\-.%+/=]{16,512})", "random"),
+    ("curl-password", "curl wget --auth", 1500,
+     r"\s(?:-[a-zA-Z]{0,6}[uUa]|--(?:proxy-)?user|--auth)(?:=|[ \t]{0,4})[\"']?[^\s:\"'/]{0,100}[\"']?:(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'"
+     r"|[^\s\"']{1,200})", "given"),
+    ("curl-password", "curl", 1500, r"\s(?:-u|--user)(?:=|[ \t]{0,4})[\"'](?P<v>[^\s:\"']{8,100}):[\"']", "strong"),
+    ("cli-password", "~-p ~-a ~-w", 260,
+     r"(?:mysql\w{0,12}|mariadb\w{0,12}|sshpass|redis-cli|mongo\w{0,8}|ldap\w{3,8}|smbclient|twine|docker login|podman login|helm)"
+     r"[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})", "strong"),
+    ("netrc-password", "machine login", 900, r"(?:machine\s{1,9}\S{1,200}\s{1,9}(?:login\s{1,9}\S{1,128}\s{1,9})?|\bdefault\s{1,9}login\s{1,9}\S{1,128}\s{1,9})"
+     r"(?:account\s{1,9}\S{1,99}\s{1,9})?password\s{1,9}(?P<v>\S{3,256})", "given"),
+    ("pgpass", ":5432: :3306:", 400, r":(?:5432|3306):[^\s:]{1,64}:[^\s:]{1,64}:(?P<v>[^\s:]{4,200})", "given"),
+    ("jwk", "\"kty\" \\\"kty\\\"", 2500, r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:\s{0,4}\\*\"(?P<v>[\w\-]{16,2048})", "given"),
+    ("signature", "sig= signature= x-amz-credential= x-amz-security-token= sig%3d signature%3d", 2200,
+     r"(?:(?<![a-z])sig|signature|x-amz-credential|x-amz-security-token)(?:=|%3d)[\"']?(?P<v>[\w%+/\-.~]{16,2048}={0,2})", "random"),
+    ("snmp-community", "snmp-server", 100, r"snmp-server community[ \t]+(?P<v>\S{4,64})", "strong"),
+    ("oracle-password", "jdbc:oracle sqlplus", 300, r"(?:thin:|sqlplus )[^\s/:@]{1,60}/(?P<v>[^\s@]{3,100})@", "given"),
+    ("piped-password", "echo printf", 300, r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?[\"']?(?:\w{1,32}:)?(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*"
+     r"(?:sudo|docker|podman|su|passwd|chpasswd|gh|cryptsetup|openssl|kinit|vault|gpg|helm|aws|az)\b", "strong"),
+    ("sql-password", "identified", 300, r"identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"'](?P<v>[^\"'\n]{3,200})[\"']", "given"),
+    ("cli-password", "securestring requirepass masterauth net~user secret~set", 300, r"(?:securestring(?: -string)?|requirepass|masterauth|net user \S{1,60}"
+     r"|secret set \S{1,80} (?:--body|-b))[ =]{1,3}[\"']?(?P<v>[^\s\"']{5,200})", "strong"),
+    ("cisco-password", "password~7 password~5 secret~5 secret~8 secret~9", 200, r"(?:password|secret) [5789] (?P<v>\S{8,200})", "given"),
+    ("login-password", ".login( basicauth( credential( credentials( passwordauthentication(", 400,
+     r"(?:\.login|basicauth|credentials?|passwordauthentication)\(\s{0,9}" + ARGUMENT + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200}|(?:[a-z]{4} ){3}[a-z]{4})[\"']", "given"),
+    ("login-password", ".authenticate( .auth( auth=( auth:(", 400, r"\.?auth(?:enticate)?[=:]?\(\s{0,9}" + ARGUMENT + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200})[\"']", "strong"),
+    ("login-password", "getconnection( mysqli mysql_connect( pdo(", 600,
+     r"(?:getconnection|mysqli(?:_connect)?|mysql_connect|pdo)\(\s{0,9}" + ARGUMENT * 2 + r"[\"'](?![/.$%])(?P<v>[^\s\"']{3,200})[\"']", "given"),
+    ("login-password", "~/~", 160,
+     r"\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account)(?:[ \t]{1,3}(?:is|are|with|as|using|for)\b)?[:=]?[ \t]{1,3}[\"'`(]?[\w.+@\-]{2,64}[\"'`]?"
+     r"[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))", "strong"),
+    ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
+)
+# `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and the words before the ":"
+# that tell of an account where the value alone could be a group, a branch or a person.
+USERINFO = r"(?:^|[\s\"'`=(\[{,;<>|])(?P<u>[A-Za-z][\w.\-]{0,63}):(?P<v>[^\s\"'`@/<>()\\]{6,128})\Z"
+HOST = (r"(?!sha\d|[0-9a-f]{6,40}\b(?![.\-]))(?:(?:tcp|unix)\(|localhost\b|(?:\d{1,3}\.){3}\d{1,3}\b|\[[0-9a-fA-F:]{2,45}\]"
+        r"|[A-Za-z][\w\-]{1,62}(?:\.[\w\-]{1,62}){0,8}(?![\w.\-(]))")
+ACCOUNTS = frozenset("admin administrator app db dba elastic mongo mysql oracle postgres rabbitmq redis root sa service smtp svc sysadmin".split())
+# The words that name a secret.  strong: any value that is no word, placeholder or code; medium: at least 8 characters that
+# look random; weak: at least 20.
+NAMES: Tuple[Tuple[str, str, str], ...] = (
+    ("password", "strong", "pass pwd pw psk kennwort senha motdepasse"),
+    ("secret", "strong", "secret geheimnis"),
+    ("token", "medium", "token _pat jwt"),
+    ("api-key", "medium", "key schl?ssel"),
+    ("credential", "medium", "cred auth mnemonic seed"),
+)
+LEAST = {"strong": 5, "medium": 8, "weak": 20}  # characters of a value, by the tier of its name
+# What may follow a name without a mark between.
+SUFFIX = {
+    "pass": r"(?i:words?|wd|phrase|code|wort|confirm\w{0,12})?", "cred": r"(?i:s|entials?)?", "auth": r"(?i:key|pass|pwd|code)?",
+    "seed": r"(?i:phrase|words)?", "token": "[sS]?", "key": "[sS]?", "secret": "[sS]?",
+}
+# Names in other scripts stand in sentences: what is taken is the next printable ASCII word.  pin: 4 to 8 digits count too.
+WORDS: Tuple[Tuple[str, str, str], ...] = (
+    ("password", "strong", "비밀번호|암호|패스워드|비번|비밀 번호|パスワード|パスコード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|пароль|contraseña"),
+    ("password", "pin", "暗証番号|핀번호|핀 번호"),
+    ("secret", "strong", "비밀키|비밀 키|시크릿|개인키|秘密鍵|シークレット|密钥|密鑰|秘钥|私钥|私鑰"),
+    ("token", "medium", "토큰|인증키|접근키|액세스키|접근 키|액세스 키|トークン|認証キー|アクセスキー|令牌|凭证|凭据|憑證|токен"),
+    ("api-key", "medium", "api키|api 키|apiキー|api キー|schlüssel|api密钥"),
+)
+VENDORS = (
+    "adafruit|adobe|airtable|aiven|algolia|alibaba|amplitude|anthropic|apify|artifactory|asana|atlassian|auth0|aws|azure|beamer|bitbucket"
+    "|bittrex|brevo|bugsnag|buildkite|circleci|cloudflare|cloudinary|codecov|cohere|coinbase|confluent|consul|contentful|coveralls|datadog"
+    "|deepgram|deepseek|dockerhub|discord|docusign|droneci|dropbox|elastic|elevenlabs|etsy|facebook|fastly|figma|finicity|finnhub|firebase"
+    "|flickr|freshbooks|freshdesk|gemini|gitee|github|gitlab|gitter|gocardless|grafana|groq|heroku|honeycomb|hubspot|infura|instagram"
+    "|intercom|jenkins|jfrog|jira|kraken|kucoin|launchdarkly|linear|linkedin|lob|logzio|looker|mailchimp|mailgun|mailjet|mapbox|mattermost"
+    "|meraki|messagebird|mistral|mixpanel|mongodb|netlify|newrelic|new_relic|ngrok|notion|npm|nytimes|okta|onelogin|openai|opsgenie|pagerduty"
+    "|paypal|pinecone|pingdom|pipedrive|plaid|planetscale|postmark|postman|pusher|quay|rapidapi|rollbar|salesforce|sendbird|sendgrid|sentry"
+    "|shodan|shopify|slack|snyk|sonar|sourcegraph|splunk|spotify|square|squarespace|stripe|sumo|supabase|telegram|terraform|todoist|travis"
+    "|trello|twilio|twitch|twitter|typeform|unsplash|vault|vercel|virustotal|vonage|wakatime|weatherapi|xray|yandex|zendesk|zoom"
+)
+MARKER = r"\[redacted:[a-z]+(?:-[a-z]+)*#[0-9a-f]{4}\]"
+INVISIBLE = "[%s]" % "".join("%s-%s" % (chr(low), chr(high)) for low, high in plaintext.INVISIBLE if low != 0xD800)
+ESCAPE = r"(?:\x1b|\x9b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|" + INVISIBLE
+ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
+RUN = r"[A-Za-z0-9_\-./+=~%]{16,}"
+PRIVATE_TAG = (
+    r"(?:<|&(?:amp;){0,3}(?:lt|\#0*60|\#x0*3c);|\\+(?:u003|x3)c|%3c|＜)\s*(?P<close>\\*/?)\s*private(?![\w\-.:])"
+    r"(?:(?:(?!<|&(?:amp;){0,3}lt;).){0,300}?(?:>|&(?:amp;){0,3}(?:gt|\#0*62|\#x0*3e);|\\+(?:u003|x3)e|%3e|＞))?"
+)
+PLACEHOLDER = (
+    r"x{4}|\*{3}|\.{3}|…|•{2}|#{4}|_{4}|(?:^|[^a-z])(?:your|my|some|the|new|old)[-_ ]?(?:[a-z]+[-_ ]?)?(?:password|passwd|pwd|pass|secret"
+    r"|token|key|api|app|user|db|value)|changeme|change[-_]?(?:me|this|it)|example|placeholder|dummy|redacted|replace[-_]?(?:me|with|this)|insert[-_]"
+    r"|<[^>]*>|\{\{|\}\}|\$\{|\$\(|%\(|^%[a-z_]+%$|^\$[a-z_]+$|^\$[a-z_]+:|^\[.*\]$|^\{[^\"]*\}$|^<|^#\{|not[-_]?set|to[-_]?be[-_]|deadbeef"
+    r"|^(?:0+|1+|123456?|abc123|test\d{0,4}|foo\w{0,4}|bar|none|null|true|false|undefined|secret|password|passwd|pass|token\d?|pwd|string|hidden|masked)$"
+)
+STOCK = (
+    r"user(?:name)?|postgres|root|admin|guest|test\w{0,4}|pw|pass\w{0,5}|my\w{0,8}|x+|y+|z+|\*+|[?%:]\w*|\d{1,5}(?:/\S{0,60})?"
+)
+CODE = (
+    r"!?(?:[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*[\[(]|[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|\.)[A-Za-z_$][\w$]*)+(?:[^\w\-+/=]|$)"
+    r"|[@&(\[{]|(?:function|async|await|new|return|lambda)\b|[$@%]\w+-$|(?:qr|qw|tr|m)[/({\[])"
+)
+PLACE = (
+    r"process\.env|os\.environ|env[.\[]|import\.meta|System\.|self\.|this\.|secrets?\.|var\.|local\.|data\.|module\.|vault:|ssm:|op://"
+    r"|file://|https?://|arn:|/[a-z]+/|\.{1,2}/|~/|[a-z]:\\"
+)
+WORDY = (
+    r"(?:[a-z]*(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,3}(?:[-_./: @](?:[a-z]*(?:[A-Z][a-z]+)*|[A-Z]+)\d{0,4})*|[\d.,:/\-]+[a-z]{0,3}"
+    r"|\d{4}-\d\d-\d\d[T_ ]?[\d:.+Z\-]*|0[xX][0-9a-fA-F]{1,16}"
+)
+TECHNICAL = r"(?:scram-|pbkdf2-?|hmac-?)?(?:sha|latin|iso|md|utf|hs|rs|es|ps|ed|oauth|base|aes|rsa|argon|http|ipv|k8s|win|int|uint|float|varchar|char|min|max|node|python|py|php)[-_]?\d{1,5}\w{0,4}"
+VETO_TAIL = (
+    r"(?<=[a-z])(?:ids?|names?|urls?|files?|paths?|length|counts?|types?|fields?|stamp|hash)$|(?:^|[_.\-])(?:ids?|names?|urls?|uri|endpoint|path|paths|files?|filename|dir|counts?|length|len|size|types?|ttl|expir\w*|exp|limit|fields?|label"
+    r"|hint|prompt|policy|strength|regex|pattern|format|refs?|arn|versions?|algorithms?|alg|hash|hashes|sha\d*|digest|checksum|md5|fingerprint"
+    r"|commit|rev|revision|required|enabled|disabled|valid|header|parser|usage|used|budget|cost|price|per|rate|class|index|column|table|mapping"
+    r"|store|manager|provider|service|stamp|timeout|period|interval|days?|hours?|minutes?|seconds?|secs|ms|lifetime|attempts?|tries|retries|rounds?|iterations?|rotation|history|hashers?|validators?|backends?|date|time|at|age|status|state|error|errors|message|help|placeholder|input|element|selector|button|icon)$"
+)
+VETO_HEAD = (
+    r"(?:public|pub|primary|foreign|sort|partition|cache|idempotency|host|map|dict|object|s3|row|unique|natural|shard|group|order|lookup|hash|index"
+    r"|max|min|num|total|input|output|prompt|completion|public[_-]?key|page|next|continuation|sync|cursor|hot|short|mon|don|tur|dedupe|dedup|locale|i18n|translation"
+    r"|get|set|has|is|verify|known)[_.\-]*"
+)
+GOOD_KEY = (
+    r"(?:api|access|secret|private|auth|account|shared|sharedaccess|signing|sign|encryption|encrypt|crypto|cipher|aes|master|license|service|app|application|client"
+    r"|session|storage|subscription|admin|deploy|ssh|hmac|jwt|webhook|bot|integration|project|write|server|consumer|preshared|root|user|rest|security"
+    r"|primary|secondary|functions?|host|data|developer|dev|prod|live|test|ingest|license|x|wg|" + VENDORS + r")$"
+)
+# What a build's cache is called: words and versions, then as a rule the digest of a lock file.
+COMPOSED = (
+    r"(?=[^\n]{0,120}?[A-Za-z]{3})(?:(?:(?:[A-Z]?[a-z]{1,16}|[A-Z]{2,8}|macOS)\d{0,3}|v?\d{1,6}|x86_64|[0-9a-f]{7,64})[-_|./: ]){1,12}"
+    r"(?:[0-9a-f]{7,128}|[A-Z]?[a-z]{1,16}\d{0,3})?"
+)
+DIGEST = r"(?i:sha(?:1|224|256|384|512)|md5|h1|10c0)[-:/=][A-Za-z0-9+/]{20,}"
+# A password after its bare name, without a mark between: letters, digits and a sign, as no word of prose or code has.
+SPOKEN = r"(?=[^\s!@#$%^&?]{0,63}[!@#$%^&?])(?=[^\s\d]{0,63}\d)(?=[^\sA-Za-z]{0,63}[A-Za-z])(?![\w.\-]{1,64}@[\w\-]{1,64}\.)[\w!@#$%^&?.~\-]{8,64}(?![\w!@#$%^&*?=()<>{}\[\]|+/\\:\"'`~\-])"
+NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+SEPARATOR = (
+    r"(?=(?P<tail>(?:[A-Za-z0-9_.]|-(?!>)){0,40}))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:"
+    r"[ \t]{0,40}(?:[:][ \t]*(?:str|string|String|&str|&'static str|text|Text|SecretStr|Optional\[str\]|char\*|any)\??[ \t]*(?==))?"
+    r"(?P<sign>:=|=>|={1,3}|\?=|\+=|::?|->|：|＝|%3[aAdD])(?:%22|&quot;|&#3[49];)?(?:[ \t]{0,80}(?:[|>][+-]?[ \t]*\r?\n[ \t]{1,40})?|\s{0,80}(?=\\{0,7}[\"']))"
+    r"|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])"
+    r"|[\"']?,?\s{0,40}-?[ \t]{0,9}\\{0,7}[\"']?(?:[Vv]alue|VALUE|defaultValue|default)\\{0,7}[\"']?[ \t]{0,9}[:=][ \t]{0,9}"
+    r"|(?P<tag>>)|[ \t]{1,20}\|[ \t]{0,20}|(?P<flag>[ \t]{1,4}))"
+)
+OPEN = r"[fFbBrRuUL@$]{0,2}(?P<q>\\{0,7}(?:\"\"\"|'''|[\"'`「『“”‘]))"
+BARE = r"[^\s\"'`<>|]{1,160}"
+STOP = r"[&;,?][\w .\-%]{1,30}=|=[A-Za-z_]{3,30}=|\\+[nrt\"'`]|[,;)\]}]+(?:$|[,;)\]}])|;$|\$\(|%2[26]|&quot;|&#3[49];|[\u2010-\uffff]"
+PARTICLES = (
+    r"(?:(?P<sign>(?:[ \t]?[(（【\[][^\n()（）【】\[\]]{1,24}[)）】\]])?\\{0,7}[\"'`*]{0,2}\s{0,3}(?:[-=]>|:=|[:=：＝|→⇒])\s{0,3})"
+    r"|[^\x00-\x7f\n]{0,8}[\s:=(*]{0,6}[「『“‘：＝は是为為]{0,3}\s{0,2})\\{0,7}[\"'`(*「『“‘]{0,2}(?P<v>[\x21-\x7e]{4,256})"
+)
+COUNTED = tuple("年月日桁回個件文자년월일회개건")  # a number before one of these is no PIN
+TICKET = r"[A-Z]{2,8}-\d{1,7}|[a-z]-[0-9a-f]{6,12}"  # of an error, an issue, a record: what a sentence names beside such a word
+CREDENTIAL = (
+    r"(?:^|[^a-z])(?:api|access|secret|auth|private|signing|encryption|service|account|bot|deploy)?[-_ ]?(?:key|token|secret|password|passwd|credentials?|passphrase)s?"
+    r"(?:[^a-z0-9\n][^\n]{0,30}|[:=]?[ \t]*\n[ \t]{0,8})?\Z"
+)
+BINDING = r"(?:=>|:=|[:=,>|(]|is|->){1,2}\s{0,3}[\"'`\\(]{0,4}\Z"
+BOUND = r"(?:" + VENDORS + r")[\w.\- ]{0,30}[\"'\])\\]{0,4}\s{0,3}" + BINDING
+HASHED = r"(?:sha\d*|md5|hash|digest|integrity|checksum|commit|revision|rev|etag|resolved|h1|fingerprint|version|uuid|guid|trace|span|request)[\w.\- ]{0,12}[\"']?\s{0,2}[:=\-]{0,2}\s{0,2}[\"']?\Z"
+KEY_HEAD = r"-{4,5} ?BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}|Private-Lines: \d{1,4}"
+KEY_END = r"-{4,5} ?END (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+KEY_TAIL = r"-{4,5} ?(END|BEGIN) [A-Z0-9 ]{0,50}?KEY(?: BLOCK)? ?-{4,5}"
+KEY_GAP = r"[\s\"'`+,;\\>#|*rn\d→:=.…]{0,40}(?!-{4,5} ?BEGIN)"
+KEY_ENCODED = r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}={0,2}(?:\s{1,40}[A-Za-z0-9+/]{40,}={0,2}){0,400}"
+WEB = r"(?:https?:(?:\\{0,4}/){2}[\w.\-]{0,64})?\Z"  # what of a webhook's address stands before the host's own name
+REFERENCE = r"(?:url|host|path|image|repo\w*|ref|sha|tag|version|release)[\"']?\s*[:=]+\s*[\"']?\Z"
+GUTTER = r"[ \t]*(?:\d{1,6}[ \t]*[→:|│\t]|\d{1,6}[ \t]{1,4}|[>#|+*│\-][ \t]?|//[ \t]?){0,3}[ \t]*"
+BODY = r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Charset|Hash|Encryption|Subject|Public-Lines|Key-Derivation|Argon2-\w+)[:][^\n]{0,200}|(?P<b>[A-Za-z0-9+/]{1,4096}={0,3}))?"
+LINE_END = r"(?:[ \t\"'`+,;\\]*(?:\r?\n|\\{1,4}r?\\{0,4}n|\Z)|[ \t\"'`+,;\\]+)"
+
+
+@lru_cache(maxsize=4096)
+def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Compile on first use: the whole table would cost 40 ms at import, a text needs a few rows."""
+    return re.compile(pattern, flags | re.ASCII)
+
+
+def spots(text: str, needle: str) -> Iterator[int]:
+    """Yield every offset at which a needle stands."""
+    at = text.find(needle)
+    while at >= 0:
+        yield at
+        at = text.find(needle, at + 1)
+
+
+def at_edge(text: str, at: int) -> bool:
+    """Tell whether a token may begin here: no letter or digit before, unless it ends an escape (`\\n`, `%3D`, `\\u003d`)."""
+    before = text[at - 1:at]
+    if not (before.isalnum() or before == "_") or not before.isascii():
+        return True
+    return bool(rx(r"(?:\\[nrtfb]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2})\Z").search(text[max(0, at - 6):at]))
+
+
+def is_filler(value: str) -> bool:
+    """Tell a made-up token (`ghp_xxxxxxxx`, `...EXAMPLE`) from a real one."""
+    made_up = r"x{5}|X{5}|\.{3}|example|EXAMPLE|[Yy]our[-_]?|YOUR_|placeholder|<|\*{3}|0{12}"
+    return len(set(value)) < 7 or bool(rx(made_up).search(value[:300]))

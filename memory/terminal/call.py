@@ -1,0 +1,285 @@
+"""One call of the command line: its options, words and place, and how it answers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from memory.core import DayleafError, UsageError, boundary, config, files, layout, plaintext
+from memory.terminal import screen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.records import Record
+    from memory.store.store import Store
+
+TEXT_LIMIT = 8 << 20  # bytes read from stdin
+REVIEW = "`dayleaf review` in a terminal of your own decides"  # on what waits
+TITLE = 80  # characters of a title taken from the text
+# What JSON leaves alone and a terminal does not: C1 controls, bidirectional and line separators.
+_UNSAFE = {code: "\\u%04x" % code for low, high in ((0x7F, 0x9F), (0x61C, 0x61C), (0x200E, 0x200F), (0x2028, 0x202E),
+                                                    (0x2066, 0x2069), (0xFEFF, 0xFEFF), (0xD800, 0xDFFF))
+           for code in range(low, high + 1)}
+
+
+class Option(NamedTuple):
+    """An option of a verb: its flags, and the keywords that argparse gets."""
+
+    flags: tuple[str, ...]
+    rest: dict[str, Any]
+
+
+class Verb(NamedTuple):
+    """A verb: the module of `cli` that has its function, its words in the help, its purpose, its options.
+
+    prose: its words are free text, in which only a leading or trailing option counts where the text comes from stdin.
+    """
+
+    module: str
+    words: str
+    purpose: str
+    options: tuple[Option, ...] = ()
+    prose: bool = False
+
+
+class Call:
+    """One call: its options, words, environment and instant; place and settings are found when first asked for."""
+
+    def __init__(self, verb: str, options: argparse.Namespace, words: list[str], env: dict[str, str], now: float):
+        self.verb, self.options, self.words, self.env, self.now = verb, options, words, env, now
+        self.changed: list[str] = []  # names of records written, to be told to the index
+        self._place: layout.Place | None = None
+        self._settings: config.Config | None = None
+
+    @property
+    def place(self) -> layout.Place:
+        """The workspace of the current directory."""
+        if self._place is None:
+            try:
+                here = os.getcwd()
+            except OSError:
+                raise UsageError("the current directory is gone; cd to another one") from None
+            session = self.env.get("CLAUDE_PROJECT_DIR", "")  # where a session started; its shell may have moved on
+            inside = session.startswith("/") and files.inside(here, session)
+            self._place = layout.locate(self.env, session if inside else here)
+            if self._place.due or self._place.claimed:
+                from memory.project import adoption
+
+                self._place = adoption.adopt(self._place, self.now)
+        return self._place
+
+    def require(self, options: Sequence[Option]) -> None:
+        """Refuse what whoever typed this may not do (authority.py): raises UsageError.  options: those of the verb."""
+        from memory.store import authority
+
+        caller = authority.who(self.env, os.getppid())
+        if caller == authority.PERSON:
+            return
+        given: dict[str, str] = {}
+        for option in options:
+            value = getattr(self.options, option.rest.get("dest") or option.flags[0].lstrip("-").replace("-", "_"))
+            if value not in (None, False, "", option.rest.get("default")):
+                given[option.flags[0]] = str(value)
+        refused = authority.refusal(caller, self.verb, self.words, given, self._is_inside)
+        if refused:
+            raise UsageError(refused)
+
+    def _is_inside(self, path: str) -> bool:
+        return files.inside(os.path.abspath(os.path.expanduser(path)), self.place.root)
+
+    @property
+    def settings(self) -> config.Config:
+        """The settings in force."""
+        if self._settings is None:
+            self._settings = config.load(self.place.home, self.place.root, self.env)
+        return self._settings
+
+    def store(self) -> Store:
+        """Open the records; what is written is remembered in `changed`."""
+        from memory.store.store import Store
+
+        return Store(self.place, self.settings, self.now, self.changed.append)
+
+    def text(self) -> str:
+        """Return the words as one text; `-`, or none where stdin is no terminal, means stdin."""
+        if self.words == ["-"] or (not self.words and not sys.stdin.isatty()):
+            return read_stdin()
+        return " ".join(self.words)
+
+    def one(self, what: str) -> str:
+        """Return the only word; raises UsageError for none or several."""
+        if len(self.words) != 1:
+            raise UsageError("%s wants one %s, not %d words" % (self.verb, what, len(self.words)))
+        return self.words[0]
+
+    def style(self) -> screen.Style:
+        """Return the style of stdout: colours only on a terminal that wants them."""
+        from shutil import get_terminal_size
+
+        tty = sys.stdout.isatty()
+        colour = tty and not self.env.get("NO_COLOR") and self.env.get("TERM") != "dumb"
+        return screen.Style(max(40, min(get_terminal_size((100, 24)).columns, 160)) if tty else 100, colour)
+
+    def spinner(self, step: str) -> screen.Spinner:
+        """Show a step on stderr once it has taken a second, where someone watches."""
+        return screen.Spinner(step, sys.stderr.isatty() and self.env.get("TERM") != "dumb")
+
+    def answer(self, value: Any, lines: Iterable[str]) -> int:
+        """Print the value with --json, else the lines."""
+        if self.options.json:
+            print(to_json(value))
+        else:
+            print("\n".join(lines))
+        sys.stdout.flush()  # a full disk or closed pipe ends the command here, and nothing else is said
+        return 0
+
+    def indexed(self) -> None:
+        """Add the written records to the index, so that the next prompt sees them."""
+        if self.changed:
+            indexed(self.place, self.now, self.changed)
+
+
+def indexed(place: layout.Place, now: float, names: list[str], few: int = 256) -> None:
+    """Tell the index which records were written; a failure is a warning, and only leaves it stale.
+
+    few: the most names that it is told one by one; for more, all files are compared.
+    """
+    from memory.index import builder
+
+    try:
+        if names:
+            builder.refresh(place, now, names if len(names) <= few else None)
+    except (OSError, DayleafError) as error:
+        warn("written, but the index was not told (%s); `dayleaf index refresh` does" % error)
+
+
+def warn(message: str) -> None:
+    """Print one line for the user on stderr."""
+    print("dayleaf: " + plaintext.one_line(message), file=sys.stderr, flush=True)
+
+
+def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
+    """Ask 'did you mean …?' with the valid word nearest to a wrong one; where none is near, say `otherwise`."""
+    found = closest(word, known)
+    return "did you mean '%s'?" % found if found else otherwise
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """Return the valid word that is nearest to a wrong one, "" where none is near."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, list(known), 1, 0.5)), "")
+
+
+def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:
+    """Return the error for a word that a verb does not know.  otherwise: what to say where no known one is near."""
+    known = list(known)
+    return UsageError("unknown word '%s' of %s; %s" % (
+        shown(word), verb, nearest(word, known, otherwise or "use one of " + ", ".join(known))))
+
+
+def shown(word: str) -> str:
+    """Clip what a person typed for a message."""
+    return plaintext.one_line(word)[:60]
+
+
+def read_stdin() -> str:
+    """Read stdin as text, at most TEXT_LIMIT bytes."""
+    data = sys.stdin.buffer.read(TEXT_LIMIT)
+    return data.decode("utf-8-sig", "replace")
+
+
+def to_json(value: Any) -> str:
+    """Write a value as one line of JSON that no terminal interprets."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=str).translate(_UNSAFE)
+
+
+def author(call: Call) -> str:
+    """Say who writes: inside an agent's shell it is the model."""
+    return "agent" if boundary.is_agent(call.env) else "human"
+
+
+def first_clause(said: str) -> str:
+    """Return the first sentence of a text as a title of at most TITLE characters."""
+    line = re.split(r"(?<=[.!?;])\s|[。！？]|\n", said.lstrip("#-*> \t\n"), maxsplit=1)[0]
+    line = plaintext.one_line(line).rstrip(".;。 ")
+    return plaintext.at_word(line, TITLE)
+
+
+def written(call: Call, kept: Record, done: str) -> int:
+    """Say what was written and where."""
+    if call.options.hook:
+        from memory.hook import fence
+
+        print(fence.block(call.verb, ["%s: [%s] %s, %s" % (done, kept.id, fence.clean(plaintext.one_line(kept.title)),
+                                                            call.place.path(kept.name))]))
+        return 0
+    from memory.recall.hit import record_json
+
+    secret = ["a secret was taken out of it"] if "[redacted:" in kept.title + kept.body else []
+    return call.answer({**record_json(kept), "path": call.place.path(kept.name)},
+                       ["%s %s  %s" % (done, kept.id, plaintext.one_line(kept.title)), "  " + call.place.path(kept.name),
+                        *("  " + line for line in secret)])
+
+
+def session_of(call: Call) -> str:
+    """Name the session the call is about, or ""."""
+    return layout.safe_id(call.options.session or call.env.get("CLAUDE_CODE_SESSION_ID", ""))
+
+
+def tier_of(call: Call) -> str:
+    """Return the tier that --global and --shared name, else the private one; raises UsageError for both."""
+    if call.options.tier_global and call.options.shared:
+        raise UsageError("--global and --shared exclude one another; use one")
+    return layout.GLOBAL if call.options.tier_global else layout.SHARED if call.options.shared else layout.PRIVATE
+
+
+def need_person(call: Call, of: str, typed: str) -> None:
+    """Refuse where nobody is at a terminal, and in an agent's shell: raises UsageError.
+
+    of: what is decided on, such as `a rule`.  typed: the words after `dayleaf` that a person types.
+    """
+    if boundary.is_agent(call.env) or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("only a person decides on %s: run `dayleaf %s` in a terminal of your own" % (of, typed))
+
+
+def answered(ways: Sequence[str]) -> str:
+    """Ask on the terminal until a person types one of some words, or its first letter; the end of input means the last.
+
+    ways: words with first letters of their own; the last one leaves.
+    """
+    letters = " ".join("[%s]%s" % (way[0], way[1:]) for way in ways)
+    while True:
+        sys.stderr.write(letters + ": ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        said = line.strip().lower() if line else ways[-1]
+        for way in ways:
+            if said in (way, way[0]):
+                return way
+        warn("'%s' is no answer; type one of %s" % (shown(said), ", ".join("%s (%s)" % (way[0], way) for way in ways)))
+
+
+def at_once(call: Call, done: str, id: str, title: str) -> None:
+    """Print a decision as soon as it holds, so that an interrupt leaves no doubt; with --json it goes to stderr."""
+    print("%s %s  %s" % (done, plaintext.one_line(id), plaintext.one_line(title)),
+          file=sys.stderr if call.options.json else sys.stdout, flush=True)
+
+
+def told(call: Call, done: Sequence[Any], nothing: str) -> int:
+    """End a command whose decisions `at_once` has printed: with --json print all of them, and say where none was made."""
+    return 0 if done and not call.options.json else call.answer(done, [nothing + " was decided on"])
+
+
+def confirmed(question: str, short: bool = False) -> bool:
+    """Ask on the terminal; without one the answer is no.  short: `y` will do for `yes`."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in (("y", "yes") if short else ("yes",))

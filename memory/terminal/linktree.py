@@ -1,0 +1,136 @@
+"""Links between records, drawn: what surrounds one as a tree, all of them as an overview, both as mermaid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from memory.core.plaintext import clip, count, one_line
+from memory.knowledge.linkgraph import Part, Step, groups, steps, walk
+from memory.recall.relations import Edge, Node, Web
+from memory.terminal.screen import table
+
+MOST_CHILDREN, MOST_LINES = 40, 400  # of a tree: below one record, in all
+MOST_LISTED = 10  # rows of a part of the overview
+MOST_DRAWN = 300  # edges of a mermaid drawing; its renderers refuse more than 500
+TITLE_COLUMNS = 60
+
+
+def tree(web: Web, start: Node, depth: int) -> list[str]:
+    """Draw what a record is linked with; a record that stands in the tree already is marked and not entered again."""
+    part = walk(web, start, depth)
+    lines = [_named(start)]
+    stack = [(start, "", 0)]
+    while stack and len(lines) < MOST_LINES:
+        here, indent, at = stack.pop()
+        children = part.below.get(here, [])
+        if at >= min(len(children), MOST_CHILDREN):
+            if at < len(children):
+                lines.append("%s└─ … %s more" % (indent, format(len(children) - at, ",")))
+            continue
+        step, new = children[at]
+        stack.append((here, indent, at + 1))
+        last = at + 1 == len(children)
+        lines.append(indent + ("└─ " if last else "├─ ") + _step(step, new, web, part))
+        if new and step.to is not None:
+            stack.append((step.to, indent + ("   " if last else "│  "), 0))
+    if stack:
+        lines.append("… cut at %d lines; `--format json` has all, `--depth 1` less" % MOST_LINES)
+    return lines if part.below else [*lines, "└─ no links"]
+
+
+def _step(step: Step, new: bool, web: Web, part: Part) -> str:
+    wrong = "  (wrong: %s)" % one_line(step.edge.wrong) if step.edge.wrong else ""
+    if step.to is None:
+        return "%s → %s%s" % (one_line(step.label), _nowhere(step.edge, web), wrong)
+    more = part.beyond.get(step.to, 0) if new else 0
+    mark = "  ↺ above" if not new else "  … %s" % count(more, "more link") if more else ""
+    also = "  (%d more are called so)" % len(step.edge.also) if step.edge.also and step.to == step.edge.to else ""
+    return one_line(step.label) + " → " + _named(step.to) + also + wrong + mark
+
+
+def row(step: Step, web: Web) -> list[str]:
+    """Return a link's cells for a list: the relation as seen from here, the other end, a remark."""
+    notes = ["%d more are called so" % len(step.edge.also)] if step.edge.also and step.to == step.edge.to else []
+    notes += ["wrong: " + one_line(step.edge.wrong)] if step.edge.wrong else []
+    if step.to is None:
+        return [one_line(step.label), "dangling", "; ".join([_nowhere(step.edge, web), *notes])]
+    return [one_line(step.label), one_line(step.to.id), "; ".join(["%s (%s)" % (_title(step.to), step.to.end), *notes])]
+
+
+def _named(node: Node) -> str:
+    return "%s  %s (%s)" % (one_line(node.id), clip(one_line(node.title), TITLE_COLUMNS), node.end)
+
+
+def _nowhere(edge: Edge, web: Web) -> str:
+    """Say of a dangling link what it names, and which record may be meant."""
+    target = "'%s'" % clip(one_line(edge.target), TITLE_COLUMNS)
+    if edge.away:
+        return target + ", which is archived; `dayleaf restore %s` brings it back" % one_line(edge.away)
+    near = web.names.nearest(edge.target, edge.source)
+    return target + ", which is no record" + ("; did you mean %s '%s'?" % (
+        one_line(near.id), clip(one_line(near.title), TITLE_COLUMNS)) if near else "")
+
+
+def overview(web: Web) -> list[str]:
+    """Describe all links: counts, connected groups, the most linked records, dangling links."""
+    if not web.nodes:
+        return ["no records here yet; `dayleaf learn \"…\"` writes one"]
+    every = steps(web)
+    found = groups(web)
+    loose = sum(not listed for listed in every.values())
+    wrong = sum(bool(edge.wrong) for edge in web.edges)
+    lines = ["%s, %s; %s" % (count(len(web.nodes), "record"), count(len(web.edges), "link"),
+                             "%s without any" % format(loose, ",") if loose else "all of them linked")]
+    if found:
+        rows = [[format(len(group), ",") + " records", "around " + one_line(group[0].id), _title(group[0])] for group in found]
+        lines += ["", "Connected groups", *_rows(rows, "group")]
+        most = sorted((one for one in every if every[one]), key=lambda one: (-len(every[one]), one.id, one.name))
+        rows = [[count(len(every[one]), "link"), one_line(one.id), _title(one)] for one in most[:MOST_LISTED]]
+        lines += ["", "Most linked", *table(rows, "  ", (0,))]
+    lost = [edge for edge in web.edges if edge.dangling]
+    if lost:
+        lines += ["", "Dangling", *("  " + line for line in dangling(web, lost[:MOST_LISTED]))]
+        lines += ["  … %s more; `--dangling` lists them" % format(len(lost) - MOST_LISTED, ",")] * (len(lost) > MOST_LISTED)
+    if wrong:
+        lines += ["", "%s with wrong ends; `dayleaf check` names each" % count(wrong, "link")]
+    return lines
+
+
+def _title(node: Node) -> str:
+    return clip(one_line(node.title), TITLE_COLUMNS)
+
+
+def _rows(rows: Sequence[Sequence[str]], noun: str) -> list[str]:
+    more = len(rows) - MOST_LISTED
+    return table(rows[:MOST_LISTED], "  ", (0,)) + (["  … %s" % count(more, "more " + noun)] if more > 0 else [])
+
+
+def dangling(web: Web, edges: Iterable[Edge]) -> list[str]:
+    """Return a line for each link that leads nowhere: whose it is, and what may be meant."""
+    return ["%s %s → %s" % (one_line(edge.source.id), one_line(edge.relation), _nowhere(edge, web))
+            for edge in edges if edge.dangling]
+
+
+def mermaid(nodes: Sequence[Node], edges: Sequence[Edge]) -> list[str]:
+    """Draw links as a mermaid flowchart, at most MOST_DRAWN of them; every text is quoted and no id of a record is one of it."""
+    shown = edges[:MOST_DRAWN]
+    number: dict[Node, str] = {}
+    lines = ["graph LR"]
+    for one in dict.fromkeys([*nodes[:1], *(end for edge in shown for end in (edge.source, edge.to) if end is not None)]):
+        number[one] = "n%d" % len(number)
+        lines.append('  %s["%s"]' % (number[one], _quoted(one.id + " · " + clip(one_line(one.title), TITLE_COLUMNS))))
+    lost = 0
+    for edge in shown:
+        to = number.get(edge.to, "") if edge.to is not None else ""
+        if not to:
+            to, lost = "x%d" % lost, lost + 1
+            lines.append('  %s(["%s"]):::gone' % (to, _quoted(clip(one_line(edge.target), TITLE_COLUMNS))))
+        lines.append('  %s -->|"%s"| %s' % (number[edge.source], _quoted(edge.relation), to))
+    lines += ["  classDef gone stroke-dasharray: 4"] if lost else []
+    left = len(edges) - len(shown)
+    return lines + (["  %%%% %s not drawn" % count(left, "more link")] if left else [])
+
+
+def _quoted(value: str) -> str:
+    """Write text for within quotes: what mermaid or HTML could take for syntax as its entity `#code;`."""
+    return "".join(c if c.isalnum() or c in " .,_-·…/:+=@~'!?" else "#%d;" % ord(c) for c in one_line(value))

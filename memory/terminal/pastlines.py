@@ -1,0 +1,159 @@
+"""What sessions did, in lines: `fix`, `how`, `blame` and `friction` for a person or a model at a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from memory.core import clock
+from memory.core.plaintext import age, clip, count, one_line
+from memory.terminal.results import snippet
+from memory.terminal.screen import Style
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.knowledge.history import Past, Touch
+    from memory.knowledge.practice import Proposal, Shape, Wall
+    from memory.knowledge.remedies import Answer, Met
+    from memory.recall.hit import Hit
+
+HEADING = 160  # columns of an error's line
+LABEL = 12  # columns before a line's text
+LONG = 320  # characters of a line that is a command or a quote: more columns than a terminal has, since it is to be copied
+_QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1).){60})(?:\\.|(?!\1).)*\1""")
+
+
+def fixed(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
+    """Write what was done after an error: newest first under the error's line, at most `limit` occurrences."""
+    if not answer.met:
+        near = [line for met in answer.nearest for line in _met(met, style, offset)]
+        return ["nothing here failed like that before", *(["", style.bold("the nearest"), *near] if near else [])]
+    shown = spread([met for _, found in answer.met for met in found], [len(found) for _, found in answer.met], limit)
+    out: list[str] = []
+    left = 0
+    for line, found in answer.met:
+        here = [met for met in found if id(met) in shown]
+        left += len(found) - len(here)
+        if here:
+            sessions = len({met.past.session for met in found})
+            out += [""] * bool(out)
+            out.append(style.bold(clip(one_line(line), HEADING)) + style.dim("  " + count(sessions, "session")))
+            out += [row for met in here for row in _met(met, style, offset)]
+    return out + (["", style.dim("%s; `--limit %d` shows them" % (count(left, "more occurrence"), left + limit))] if left else [])
+
+
+def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
+    """Choose `limit` occurrences, one of each line in turn, and return their identities."""
+    chosen: list[Met] = []
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    for row in range(max(sizes, default=0)):
+        chosen += [met[start + row] for start, size in zip(starts, sizes) if row < size]
+    return {id(one) for one in chosen[:limit]}
+
+
+def nearest(hits: Sequence[Hit], words: str, style: Style) -> list[str]:
+    """Write the records that are nearest to an error, one a line with what they say of it."""
+    rows = ["  %s  %s: %s" % (hit.id, one_line(hit.title, 50), snippet(hit, words, 100)) for hit in hits]
+    return ["", style.bold("the nearest that recall finds"), *rows] if rows else []
+
+
+def _head(at: float, where: str, past: Past, style: Style, offset: float) -> str:
+    place = one_line(", ".join(filter(None, (past.branch, past.workspace))))
+    when = clock.iso(at + offset)[:16].replace("T", " ")
+    return style.dim("  %s  %s  " % (when, where)) + one_line(past.title, 70) + style.dim("  (%s)" % place if place else "")
+
+
+def _rows(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    return [("    %-*s" % (LABEL - 2, label)) + one_line(text, LONG) for label, text in pairs if text]
+
+
+def _met(met: Met, style: Style, offset: float) -> list[str]:
+    """Write one occurrence: what failed, the cause, what was done, what then worked."""
+    said = met.how == "said"
+    what = met.ran if said else "%s`%s`%s" % (
+        met.tool + " " if met.tool else "", brief(met.ran), ": " + met.telling if met.telling else "")
+    again = met.passed == met.ran
+    passed = _passed(met) if met.passed else ""
+    after = (" after editing %s" % _several(met.edits)) if met.edits and met.passed else ""
+    told = not met.passed and not met.cause
+    return [_head(met.at, met.where, met.past, style, offset), *_rows((
+        ("asked" if said else "failed", what), ("cause", met.cause), ("said", met.said if not met.cause else ""),
+        ("tried", "; ".join("`%s`" % brief(one) for one in met.did) if not again and not met.covered and not met.tool else ""),
+        ("worked" if not met.covered or not again else "passed", passed + after),
+        ("edited", _several(met.edits) if met.edits and not met.passed else ""),
+        ("outcome", met.outcome if told else ""), ("commit", met.commit)))]
+
+
+def _passed(met: Met) -> str:
+    return "the same call" if met.passed == met.ran else met.passed if met.tool else "`%s`" % brief(met.passed)
+
+
+def brief(command: str, most: int = 200) -> str:
+    """Return a command for reading: long quoted texts in it are cut, and what is left at `most` characters."""
+    return one_line(_QUOTED.sub(lambda found: found[1] + found[2][:40].rstrip() + "…" + found[1], command), most)
+
+
+def _several(files: Sequence[str]) -> str:
+    return ", ".join(files[:4]) + (" and %d more" % (len(files) - 4) if len(files) > 4 else "")
+
+
+def invocations(found: Sequence[Shape], tool: str, limit: int, style: Style, now: float) -> list[str]:
+    """Write the invocations of a tool, one a line, and below it what failed before it worked."""
+    if not found:
+        return ["no call of `%s` that worked is known here" % one_line(tool)]
+    out = []
+    for shape in found[:limit]:
+        ago = age(max(0.0, now - shape.last))
+        told = "  ×%d in %s, last %s in %s" % (
+            shape.times, count(shape.sessions, "session"), "just now" if ago == "now" else ago + " ago", shape.where)
+        out.append("%s%s" % (brief(shape.example), style.dim(told)))
+        if shape.failed:
+            out.append(style.dim("    after `%s` failed: %s" % (brief(shape.failed, 120), one_line(shape.why, 120))))
+    rest = len(found) - limit
+    return out + ([style.dim("%s; `--limit %d` shows them" % (count(rest, "more form"), len(found)))] if rest > 0 else [])
+
+
+def touched(found: Sequence[Touch], path: str, limit: int, style: Style, offset: float) -> list[str]:
+    """Write the sessions that touched or discussed a file."""
+    if not found:
+        return ["no session here touched or discussed `%s`" % one_line(path)]
+    out = []
+    for touch in found[:limit]:
+        out.append(_head(touch.at, touch.past.id, touch.past, style, offset))
+        out += _under(touch.how, [_asked(*row) for row in touch.requests[:2]])
+        out += _under("decided", ["“%s”" % quote for _, quote in touch.decisions[:3]])
+        out += _under("said", [touch.said] if not touch.decisions else [])
+        out += _under("commit", touch.commits[:3])
+    rest = len(found) - limit
+    return out + ([style.dim("%s; `--limit %d` shows them" % (count(rest, "more session"), len(found)))] if rest > 0 else [])
+
+
+def _under(label: str, lines: Sequence[str]) -> list[str]:
+    return _rows([("" if i else label, line) for i, line in enumerate(lines)])
+
+
+def _asked(ref: str, request: str) -> str:
+    """Return the request of a turn with its number; a checkpoint does not say which one it was."""
+    return "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160)) if "#" in ref else "in its course"
+
+
+def walls(met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset: float) -> list[str]:
+    """Write walls: the line, who met it and how often, what worked, what is proposed."""
+    if not met:
+        return ["no error is known here that three sessions ran into"]
+    out: list[str] = []
+    for wall, proposed in met[:limit]:
+        tools = ", ".join(wall.tools[:3]) + (" " + wall.given if wall.given else "")
+        out += [""] * bool(out) + [style.bold(one_line(wall.telling, LONG))]
+        out.append(style.dim("  %s  %s, %s, last %s in %s" % (
+            one_line(tools, 120), count(wall.sessions, "session"), count(wall.times, "time"), clock.day(wall.last + offset),
+            wall.met[0].where)))
+        best = wall.best
+        after = " after editing " + _several(best.edits) if best and best.edits and best.covered else ""
+        worked = _passed(best) + after if best and best.passed else ""
+        out += _rows((
+            ("worked", worked + ("  (%s)" % best.where if best and worked else "")), ("cause", best.cause if best else ""),
+            ("said", best.said if best and not best.cause else ""), ("line", proposed.line),
+            ("learning", proposed.learning if not proposed.line else "")))
+    rest = len(met) - limit
+    return out + (["", style.dim("%s; `--limit %d` shows them" % (count(rest, "more wall"), len(met)))] if rest > 0 else [])

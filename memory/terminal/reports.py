@@ -1,0 +1,199 @@
+"""What status, doctor, check, audit and eval found, and how a digest came about, in lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memory.core import config, fastjson
+from memory.core.plaintext import clip, count, one_line
+from memory.distill.digests import Digest
+from memory.health.figures import EMBED
+from memory.health.findings import FAIL, OK, WARN, Finding
+from memory.health.goldens import MEASURES
+from memory.health.inspection import SECTIONS, Audited
+from memory.knowledge import housekeeping
+from memory.terminal import pushes, screen
+
+MOST_MOVED = 10  # changes of rank that are listed
+HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
+MOST_LISTED = 10  # skipped records that are listed for a person
+
+
+def state(value: dict[str, Any], style: screen.Style) -> list[str]:
+    """Write what `figures.state` returned."""
+    runtime = value["runtime"]
+    claimed = value["claimed"]
+    rows = [["workspace", value["workspace"]],
+            *([["claimed", claimed + ", unproved; if it is yours, `dayleaf workspace claim` in a terminal"]] if claimed else []),
+            *([name, folder] for name, folder in value["tiers"].items()),
+            ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"]]
+    changed = [[key, one_line(fastjson.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
+               if row["value"] != config.DEFAULTS[key]]
+    out = [*screen.table(rows), *pushes.off(value["off"]), "", style.bold("Records"), *_records(value), "",
+           style.bold("Index"), *index(value)[1:]]
+    tags = [[one_line(tag["tag"]), "%g" % tag["weight"], one_line(tag["from"])] for tag in value["contextTags"]]
+    if tags:
+        out += ["", style.bold("Context tags"), *screen.table(tags, "  ", (1,))]
+    out += ["", "last audit: " + _last_audit(value["audit"])]
+    if value["upkeep"]:
+        out += ["", "upkeep %s; %s" % (value["upkeep"], housekeeping.LOOK)]
+    if changed:
+        out += ["", style.bold("Settings that are not the default"), *screen.table(changed, "  ")]
+    return out + ["! " + one_line(problem) for problem in value["problems"]]
+
+
+def _records(value: dict[str, Any]) -> list[str]:
+    rows = [[kind, f"{sum(tiers.values()):,}", ", ".join("%s %d" % item for item in tiers.items())]
+            for kind, tiers in value["records"].items()]
+    return screen.table(rows, "  ", (1,)) or ["  none yet: `dayleaf learn \"…\"` keeps the first"]
+
+
+def index(value: dict[str, Any]) -> list[str]:
+    """Write what `figures.state` says of the index."""
+    found = value["index"]
+    said = found["state"]
+    if said == "stale":
+        behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
+        said += " (%s); %s mends it" % (behind, found["remedy"])
+    elif said == "missing":
+        said += "; %s makes one, until then recall reads the files" % found["remedy"]
+    elif said == "damaged":
+        said += " (%s); %s mends it" % (found["why"], found["remedy"])
+    rows = [["state", said], ["path", found["path"]]]
+    if "generation" in found:
+        rows += [["segment", "{:,} bytes, generation {}, built {}{}".format(
+            found["bytes"], found["generation"], found["built"],
+            ", " + count(found["terms"], "term") if found["terms"] else "")],
+                 ["delta", "{:,} bytes, {}".format(found["deltaBytes"], count(found["deltaFrames"], "frame"))],
+                 ["holds", ", ".join(count(found[noun + "s"], noun) for noun in ("record", "document"))]]
+    made = value["vectors"]
+    if made["rows"] or made["problem"]:
+        rows.append(["vectors", "{}, {}, {:,} bytes ({}){}".format(
+            count(made["records"], "record"), count(made["rows"], "chunk"), made["bytes"], made["label"],
+            "; %s, %s mends it" % (made["problem"], EMBED) if made["problem"] else
+            "; %s behind, %s catches up" % (count(made["behind"], "file"), EMBED) if made["behind"] else "")])
+    skipped = ["  skipped %s:%d: %s; %s" % (one_line(s["name"]), s["line"], s["reason"], s["remedy"])
+               for s in value["skipped"][:MOST_LISTED]]
+    rest = len(value["skipped"]) - MOST_LISTED
+    return ["workspace  " + value["workspace"], *screen.table(rows, "  "), *skipped,
+            *(["  and %d more; `dayleaf doctor` lists them" % rest] if rest > 0 else [])]
+
+
+def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
+    """Write doctor's findings, one a line, and a last line that sums them up."""
+    out = []
+    for check in found:
+        said = one_line(check.said + ("; " + check.remedy if check.remedy else ""))
+        out.append("%s  %s  %s" % (style.verdict(screen.pad(check.severity, 4)), screen.pad(check.about, 8), said))
+    counts = ("%d %s" % (sum(check.severity == severity for check in found), severity) for severity in (OK, WARN, FAIL))
+    return [*out, "", ", ".join(counts)]
+
+
+def faults(found: Sequence[Finding], looked: int, here: str) -> list[str]:
+    """Write check's findings, one a line, `path:line: what; remedy`, and a last line that sums them up.
+
+    looked: how many files were.  here: the directory that paths are told relative to.
+    """
+    out = [one_line("%s: %s%s; %s" % (
+        _where(fault, here), "" if fault.is_error else "warning: ", fault.what, fault.remedy)) for fault in found]
+    errors = sum(fault.is_error for fault in found)
+    return [*out, "%s checked: %s, %s" % (count(looked, "file"), count(errors, "error"),
+                                          count(len(found) - errors, "warning"))]
+
+
+def _last_audit(found: Mapping[str, Any]) -> str:
+    """Write what `inspection.last` returned."""
+    if not found:
+        return "never; `dayleaf audit` looks for secrets, stale and unused records, dangling links and more"
+    listed = "; `dayleaf audit` lists them" if any(found["counts"].values()) else ""
+    return "%s, %s%s" % (found["time"][:10], _summary(found["counts"]), listed)
+
+
+def audited(found: Audited, sections: Sequence[str], here: str, style: screen.Style) -> list[str]:
+    """Write audit's findings by section.  here: the directory that paths are told relative to."""
+    out: list[str] = []
+    for section, heading in SECTIONS.items():
+        mine = [one for one in found.findings if one.about == section]
+        if mine:
+            out += ["%s (%d)" % (style.bold(heading), len(mine)), *(_told(one, here) for one in mine), ""]
+    return [*out, *found.notes, "%s audited: %s" % (count(found.records, "record"), _summary(found.counts(sections)))]
+
+
+def _told(one: Finding, here: str) -> str:
+    title = clip(one_line(one.title), 50)
+    parts = [part for part in (one.id, title, _where(one, here), "%s; %s" % (one.what, one.remedy)) if part]
+    return "  " + one_line("  ".join(parts))
+
+
+def _where(one: Finding, here: str) -> str:
+    path = one.place[len(here) + 1:] if here and one.place.startswith(here + "/") else one.place
+    return "%s:%d" % (path, one.line)
+
+
+def _summary(counts: Mapping[str, int]) -> str:
+    """Write counts as `2 secrets, 1 dangling`, or `nothing found`."""
+    return ", ".join("%d %s" % (number, section) for section, number in counts.items() if number) or "nothing found"
+
+
+def account(digest: Digest) -> list[list[str]]:
+    """Return the steps that made a digest, as rows of (step, what came of it)."""
+    found = digest.checked
+    return [*([step.provider, step.outcome] for step in digest.steps), ["model calls", str(digest.calls)],
+            ["bullets", "%d, %d kept" % (found.bullets, found.kept)],
+            *(["cut", "%s: %s" % (cut.why, cut.what)] for cut in found.cut)]
+
+
+def measured(results: Sequence[dict[str, Any]], style: screen.Style, misses: bool) -> list[str]:
+    """Write what eval measured, file by file.  misses: name what was expected and not found."""
+    return [line for at, one in enumerate(results) for line in ([""] if at else []) + _measured(one, style, misses)]
+
+
+def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[str]:
+    asked = "%d quer%s" % (one["queries"], "y" if one["queries"] == 1 else "ies")
+    out = [style.bold("%s of %s" % (asked, one_line(one["path"])))]
+    gone = sorted({id for ids in one["gone"].values() for id in ids})
+    if gone:
+        out.append("! %s expected and no record: %s%s; mend the file, or `dayleaf restore ID`" % (
+            count(len(gone), "id"), ", ".join(map(one_line, gone[:3])), " …" if len(gone) > 3 else ""))
+    if one["leftOut"]:
+        out.append("! left out, since nothing is left that they expect: " + ", ".join(map(one_line, one["leftOut"])))
+    out += ["", *_rankers(one["rankers"], one["main"]), *one["notes"], *_history(one)]
+    out += _misses(one) if misses else []
+    out += ["! %s is %.2f with %s, below the floor of %.2f" % (
+        fault["measure"], fault["reached"], one["main"], fault["floor"]) for fault in one["below"]]
+    return [one_line(line) if line.startswith("!") else line for line in out]
+
+
+def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
+    """Write a row a ranker; the best of each column bears a star, and the one that recall uses is named."""
+    best = {name: max(each[name] for each in rankers.values()) for name in MEASURES}
+    rows = [[ranker, *("%.2f%s" % (each[name], "*" if each[name] == best[name] else " ") for name in MEASURES),
+             "what recall uses" if ranker == main else ""] for ranker, each in rankers.items()]
+    return screen.table([["", *(head + " " for head in HEADS), ""], *rows], "  ", (1, 2, 3, 4))
+
+
+def _history(one: dict[str, Any]) -> list[str]:
+    """Say what has changed since the last run."""
+    if not one["since"]:
+        return ["", "the first run of this file; the next one tells what has changed"]
+    now, then = one["rankers"][one["main"]], one["before"]
+    pairs = ["%s %.2f → %.2f" % (head, then[name], now[name]) for name, head in zip(MEASURES, HEADS)
+             if isinstance(then.get(name), (int, float)) and then[name] != now[name]]
+    why = " (%s changed)" % ", ".join(one["changed"]) if one["changed"] else ""
+    out = ["", "since %s%s: %s" % (one["since"], why, ", ".join(pairs) or "the same measures")]
+    for row in one["moved"][:MOST_MOVED]:
+        verb = "lost" if not row["after"] else "found" if not row["before"] else (
+            "lower" if row["after"] > row["before"] else "higher")
+        out.append("  %s %s %s (rank %s → %s)" % (one_line(row["query"]), verb, one_line(row["id"]),
+                                                 row["before"] or "–", row["after"] or "–"))
+    rest = len(one["moved"]) - MOST_MOVED
+    return out + (["  and %d more; --json has them all" % rest] if rest > 0 else [])
+
+
+def _misses(one: dict[str, Any]) -> list[str]:
+    if not one["misses"]:
+        return ["", "nothing expected is missed among the first ten"]
+    rows = [[one_line(miss["query"]), ", ".join(map(one_line, miss["missed"])), one_line(miss["text"])]
+            for miss in one["misses"]]
+    return ["", "Missed among the first ten", *screen.table(rows, "  ")]

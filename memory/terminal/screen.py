@@ -1,0 +1,156 @@
+"""Text for a person at a terminal: columns, tables, styles, one record, what takes long.
+
+What comes out of records is plain text by then (`core/plaintext.py`).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+
+from memory.core import clock, layout
+from memory.core.plaintext import age, clip, count, one_line, plain, width
+from memory.core.records import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.project.claims import Claim
+
+
+def pad(value: str, columns: int, right: bool = False) -> str:
+    """Fill text with spaces to a number of columns, on its left side where it is to stand to the right."""
+    space = " " * max(0, columns - width(value))
+    return space + value if right else value + space
+
+
+def folded(line: str, columns: int, indent: int) -> list[str]:
+    """Cut a line at blanks and behind `|` into lines of at most `columns` columns, those after the first indented."""
+    lines = [""]
+    for piece in re.findall(r"[^ |]+[ |]*|[ |]+", line):
+        if lines[-1].strip() and width((lines[-1] + piece).rstrip()) > columns:
+            lines.append(" " * indent)
+        lines[-1] += piece
+    return [one.rstrip() for one in lines]
+
+
+def table(rows: Sequence[Sequence[str]], indent: str = "", right: Sequence[int] = ()) -> list[str]:
+    """Align the columns of rows.  right: numbers of the columns that stand to the right."""
+    if not rows:
+        return []
+    widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [(indent + "  ".join(pad(cell, widths[i], i in right) for i, cell in enumerate(row))).rstrip() for row in rows]
+
+
+def bar(done: float, of: float) -> str:
+    """Return a bar of 20 cells with the share that is done, 0 to 100 %."""
+    share = min(max(done / of, 0.0), 1.0) if of > 0 else 1.0
+    full = int(20 * share)
+    return "%s%s %3d %%" % ("█" * full, "░" * (20 - full), 100 * share)
+
+
+class Style:
+    """How to write to one terminal: its columns, and whether colours are welcome."""
+
+    def __init__(self, columns: int = 100, colour: bool = False):
+        self.columns, self.colour = columns, colour
+
+    def _code(self, code: str, value: str) -> str:
+        return "\x1b[%sm%s\x1b[0m" % (code, value) if self.colour and value else value
+
+    def bold(self, value: str) -> str:
+        """Make a heading stand out."""
+        return self._code("1", value)
+
+    def dim(self, value: str) -> str:
+        """Make an aside recede."""
+        return self._code("2", value)
+
+    def verdict(self, value: str) -> str:
+        """Colour a verdict by what it says: green for OK and FRESH, yellow for WARN and STALE, red for FAIL."""
+        word = value.strip()
+        code = {"OK": "32", "FRESH": "32", "WARN": "33", "STALE": "33", "FAIL": "31"}.get(word, "")
+        return self._code(code, value) if code else value
+
+
+class Spinner:
+    """Says on stderr what takes more than a second, where someone watches; otherwise nothing."""
+
+    DELAY, FRAMES = 1.0, "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+    def __init__(self, step: str, enabled: bool):
+        self.step, self.enabled = step, enabled
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Spinner:
+        if self.enabled:
+            self._thread = threading.Thread(target=self._turn, daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _turn(self) -> None:
+        wait, at = self.DELAY, 0
+        while not self._done.wait(wait):
+            wait, at = 0.1, at + 1
+            sys.stderr.write("\r\x1b[K%s %s" % (self.FRAMES[at % len(self.FRAMES)], self.step))
+            sys.stderr.flush()
+        if at:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
+    """Return the claims of a record as (name, value) pairs for `record`: what stands, what is gone, what cannot be said."""
+    pairs = [("stands", True), ("gone", False), ("not checked", None)]
+    return [(said, ", ".join(claim.name for claim in found if claim.stands is stands)) for said, stands in pairs]
+
+
+# ---- one record
+
+def record(shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()) -> list[str]:
+    """Return the lines above a record's body: title, then what it says of itself.
+
+    facts: more (name, value) pairs.
+    """
+    pairs = [("kind", shown.kind), ("tier", layout.TIER_NAMES.get(shown.tier, shown.tier)),
+             ("created", "%s (%s)" % (clock.iso(shown.created), age(now - shown.created))),
+             ("source", "%s, %s confidence%s" % (shown.source, shown.confidence, "" if shown.accepted else ", a candidate")),
+             ("tags", ", ".join(shown.tags)), ("topics", ", ".join(shown.topics)), ("versions", ", ".join(shown.versions)),
+             ("links", ", ".join("%s %s" % (link.relation, link.target) for link in shown.links)),
+             ("pinned", "yes" if shown.pinned else ""), ("tokens", f"{shown.tokens:,}"), *facts]
+    rows = [[style.dim(name), one_line(value)] for name, value in pairs if value]
+    return [style.bold(one_line(shown.title)) + "  " + one_line(shown.id), *table(rows)]
+
+
+def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
+    """Write one entry of a transcript: its time, who, and its text below one another.
+
+    at: ISO 8601.  offset: seconds that local time is ahead of UTC.  most: lines of the text, 0 for all.
+    """
+    instant = clock.parse(at)
+    head = "%s  %s  " % (clock.iso(instant + offset)[11:19] if instant is not None else " " * 8, pad(who, 6))
+    lines = [line.rstrip() for line in plain(said).strip("\n").split("\n")]
+    rest = len(lines) - most if most and len(lines) > most + 1 else 0
+    lines = [*lines[:most], "… %s; --full shows them" % count(rest, "more line")] if rest else lines
+    return [(head if number == 0 else " " * len(head)) + line for number, line in enumerate(lines)]
+
+
+def broken(value: str, columns: int, most: int) -> list[str]:
+    """Break a text at its blanks into at most `most` lines; the last one is cut where it is too long."""
+    out = [""]
+    for word in value.split(" "):
+        longer = out[-1] + " " + word if out[-1] else word
+        if not out[-1] or len(out) == most or width(longer) <= columns:
+            out[-1] = longer
+        else:
+            out.append(word)
+    return [clip(line, columns) for line in out]

@@ -1,0 +1,67 @@
+"""What was decided: by the user first, then by the model where it states a choice with its reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.capture import choices
+from memory.capture.turns import APPROVED, SAID, SUMMARY, USER, WORKING, Piece, Turn
+
+
+def turn(request, *said, pieces=()):
+    """A turn with what the model said in it."""
+    return Turn("2026-11-21T10:00:00.000Z", request, "", [*(Piece(SAID, text) for text in said), *pieces])
+
+
+@pytest.mark.parametrize("said", [
+    "We keep SQLite because the queue needs no server.", "I decided against a lock, for readers may never wait.",
+    "The file is left out on purpose.", "Used a deque rather than a list so that the oldest goes first."])
+def test_a_choice_with_its_reason_is_a_decision(said):
+    """And so is one that says that it is one."""
+    assert choices.decisions([turn("x", "It works now.\n\n" + said)]) == [said]
+
+
+@pytest.mark.parametrize("said", [
+    "Updated all references to use `b` instead of `a`.", "Should we keep SQLite because it needs no server?",
+    "Let me use a deque instead, because it is faster.", "If you prefer a lock, tell me.", "The decision:", "Now it returns a list instead of a tuple.",
+    "You could use a lock instead because readers wait."])
+def test_a_change_a_question_or_an_offer_is_no_decision(said):
+    """What was changed stands among the files, what is open among the questions."""
+    assert choices.decisions([turn("x", "It works now.\n\n" + said)]) == []
+
+
+def test_what_the_user_decides_comes_first():
+    """Corrections, answers, refusals with their reason, plans; questions and orders are none."""
+    held = [turn("build the export", "We chose CSV because Excel reads it."),
+            turn("no, JSON lines please, one object a line", "Now JSON lines.", pieces=[
+                Piece(USER, "Which name? → export.jsonl", "answer"), Piece(USER, "don't touch the reader", "refused Edit `reader.py`"),
+                Piece(USER, "what does this do?", "refused Bash `rm x`"), Piece(USER, "# Plan: Two steps\n\n1. a", APPROVED),
+                Piece(USER, "use the old header for the first release", WORKING), Piece(USER, "how far are you?", WORKING)]),
+            turn("can you run the tests?", "They pass.")]
+    assert choices.decisions(held) == [
+        "the user: no, JSON lines please, one object a line", "the user chose: Which name? → export.jsonl",
+        "the user refused Edit `reader.py`: don't touch the reader", "the user refused Bash `rm x`: what does this do?", "the user approved the plan: Two steps",
+        "the user: use the old header for the first release", "We chose CSV because Excel reads it."]
+
+
+def test_what_the_client_sums_up_is_nobodys_decision():
+    """It tells again what the turns before it told."""
+    assert choices.decisions([Turn("", "", SUMMARY, [Piece(SAID, "We chose CSV because Excel reads it.")])]) == []
+
+
+@pytest.mark.parametrize(("asked", "told"), [
+    ("let's implement option 2", "the user chose: let's implement option 2 (Write a file beside it)"),
+    ("2", "the user chose: 2 (Write a file beside it)"), ("leave this for a later release", "the user chose: leave this for a later release"),
+    ("what does 2 cost?", ""), ("go on", "")])
+def test_what_the_user_picks_is_told_with_what_it_was(asked, told):
+    """The option stands in the answer before."""
+    held = [turn("how?", "Two ways:\n\n1. **Keep it** in memory\n2. **Write a file** beside it\n\nWhich one?"), turn(asked, "Right.")]
+    assert choices.decisions(held) == [told] * bool(told)
+
+
+@pytest.mark.parametrize("said", [
+    "I'd recommend option 1 because it is simpler.", "We could keep it so that nothing breaks.", "The decision logic uses a map to avoid a loop.",
+    "It changes the loop to a map instead of a list because maps are faster."])
+def test_what_is_only_weighed_or_described_is_no_decision(said):
+    """Neither an option nor how something works."""
+    assert choices.decisions([turn("x", "It works now.\n\n" + said)]) == []

@@ -1,0 +1,178 @@
+"""What a stretch of work did, and what of a transcript is never told."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from harness.session import Session, section
+
+from memory.capture import stretches
+from memory.capture.fixes import fixes
+from memory.session import shell
+
+
+def test_subagents_are_joined(session):
+    """The report of a subagent stands under what was done, with what it was for."""
+    (text,) = session.copy("subagent-interactive").fire("SessionEnd")
+    assert "- subagent (count things): SUBAGENT REPORT: 42" in section(text, "Done")
+    assert " again in background" in section(text, "Turns")
+
+
+def test_a_subagents_files_and_commands_count(session):
+    """What a subagent edits and runs is told as the session's."""
+    session.ask("delegate it").tool("Agent", {"description": "fix parser"}, "ok", result={"agentId": "x1"})
+    agent = Session(session.env, session.project, session.now, "sess-1/subagents/agent-x1")
+    agent.line("user", "machine prompt for the agent", isSidechain=True)
+    agent.edit("src/parser.py").bash("cargo build", "error[E0382]: borrow of moved value", 101).say("Parser fixed.")
+    (text,) = session.fire("SessionEnd")
+    assert "edited `src/parser.py`" in text and "`cargo build` still fails: error[E0382]" in text
+    assert "- subagent (fix parser): Parser fixed." in text and "machine prompt" not in text
+    agent.edit("src/late.py")
+    assert "src/late.py" in session.fire("SessionEnd")[1]
+
+
+def test_a_report_after_the_checkpoint_closed_keeps_its_task(session):
+    """A subagent launched before a compaction is known by its task when it reports after it."""
+    session.ask("x").tool("Agent", {"description": "fix parser"}, "ok", result={"agentId": "x1"}).edit("a.py")
+    session.fire("PreCompact")
+    Session(session.env, session.project, session.now, "sess-1/subagents/agent-x1").say("Parser fixed.")
+    assert "- subagent (fix parser): Parser fixed." in "".join(session.fire("SessionEnd"))
+
+
+def test_looking_around_is_nothing_to_keep(session):
+    """Reading and listing without work, words or failures leave no checkpoint."""
+    session.ask("what is here?").bash("ls -la", "a\nb").bash("git status", "clean").say("Two files, a and b.")
+    assert session.fire("SessionEnd") == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "We keep SQLite because the queue needs no server.",
+        "I used a deque instead of a list to avoid a copy.",
+        "큐에 서버가 필요 없기 때문에 SQLite를 유지합니다.",
+        "サーバーが不要なため、SQLite を使います。",
+        "因为不需要服务器，所以用 SQLite。",
+        "Wir behalten SQLite, weil kein Server nötig ist.",
+    ],
+)
+def test_a_decision_is_kept_with_its_reason(session, sentence):
+    """Sentences that state a choice with its reason are kept in every language."""
+    session.ask("which database?").say("Looked at it.\n\n- **%s**\n\n```\nbecause of code\n```" % sentence)
+    (text,) = session.fire("SessionEnd")
+    assert section(text, "Decisions").strip() == "- " + sentence
+
+
+def test_a_call_cut_by_a_compaction_is_joined(session):
+    """A result that comes after the checkpoint closed still meets its call."""
+    session.ask("x").edit("a.py")
+    whole = session.path.read_bytes()
+    session.bash("cargo build", "error: nope", 101)
+    lines = session.path.read_bytes()[len(whole) :].split(b"\n")
+    session.path.write_bytes(whole + lines[0] + b"\n")
+    session.fire("PreCompact")
+    session.path.write_bytes(whole + lines[0] + b"\n" + lines[1] + b"\n")
+    assert "`cargo build` still fails: error: nope" in session.fire("SessionEnd")[1]
+
+
+def test_what_a_person_ran_themselves_is_told(session):
+    """A `!` command that matters is a command of the turn, with its output never quoted."""
+    session.ask("it is on staging").line("user", "<bash-input>make deploy</bash-input>")
+    session.line("user", "<bash-stdout>deployed to prod</bash-stdout><bash-stderr></bash-stderr>", turnOrigin="human")
+    (text,) = session.fire("SessionEnd")
+    said = session.talk()
+    assert "- · `make deploy` → by the user" in said and "deployed to prod" not in text + said
+
+
+def test_files_outside_the_project_keep_their_path_and_heredocs_count(session):
+    """Paths are told relative to the project; a file written by `cat >` counts as edited."""
+    session.ask("x").tool("Write", {"file_path": "/etc/app.conf"}, "File created successfully at: /etc/app.conf")
+    session.bash("cat > src/gen.sh <<'EOF'\nrm -rf /\nEOF")
+    (text,) = session.fire("SessionEnd")
+    assert "created `/etc/app.conf`" in text and "edited `src/gen.sh`" in text and "rm -rf" not in text
+
+
+def test_an_edit_that_failed_changed_nothing(session):
+    """A refused edit is no file edited."""
+    session.ask("x").tool("Edit", {"file_path": session.project + "/a.py"}, "String not found", failed=True)
+    assert session.fire("SessionEnd") == []
+
+
+def test_nothing_that_dayleaf_said_is_captured_again(session):
+    """Injected blocks, the output of dayleaf's commands and the model's retelling of them stay out."""
+    session.ask("<dayleaf-memory scope='p'>OLDNEWS from memory</dayleaf-memory>\nfix it").edit("a.py")
+    session.bash("dayleaf recall auth", "OLDNEWS because of something").bash(
+        "cd /x && dayleaf show l-1 && ls", "OLDNEWS", 1
+    )
+    session.bash("pytest -q && dayleaf recall x", "error: OLDNEWS", 1)
+    session.line(
+        "user", "<command-name>/dayleaf:recall</command-name><command-args>auth</command-args>", turnOrigin="human"
+    )
+    session.say("From memory: OLDNEWS, chosen because it was fast.")
+    session.line("attachment", "", attachment={"type": "hook_additional_context", "content": ["OLDNEWS user"]})
+    session.say("<dayleaf-memory>OLDNEWS instead of news</dayleaf-memory>")
+    (text,) = session.fire("SessionEnd")
+    assert "OLDNEWS" not in text and "dayleaf:recall" not in text
+    assert "fix it" in text
+
+
+def test_our_own_model_prompts_are_never_captured(session):
+    """A distiller's session leaves no checkpoint, whatever the model answered."""
+    session.ask("dayleaf-distill-prompt v1\nSummarise.").say("We decided on X because of Y.").edit("a.py")
+    assert session.fire("SessionEnd") == []
+
+
+@pytest.mark.parametrize("where", ["prompt", "said", "command", "output", "path", "subject"])
+def test_private_parts_are_left_out_everywhere(session, where):
+    """<private> reaches neither the checkpoint nor the state."""
+    tag = "<private>HUSHHUSH</private>"
+    session.ask("do it " + (tag if where == "prompt" else "")).edit("a.py")
+    session.say("Chose it because it works " + (tag if where == "said" else ""))
+    session.bash(
+        "cargo build " + (tag if where == "command" else ""), "error: x " + (tag if where == "output" else ""), 1
+    )
+    session.edit("b%s.py" % (tag if where == "path" else ""))
+    session.bash("git commit -m 'Do it %s'" % (tag if where == "subject" else ""), "[main 1a2b3c4] Do it")
+    (text,) = session.fire("SessionEnd")
+    assert "HUSHHUSH" not in text and "HUSHHUSH" not in session.state.read_text()
+
+
+def test_any_tool_input_is_survived(session):
+    """Tool calls and results of any shape never stop a capture."""
+    rng = random.Random(11)
+    odd = [
+        None,
+        1,
+        "x",
+        [],
+        {},
+        ["a"],
+        {"command": None},
+        {"file_path": 7},
+        {"command": "a\0b \ud800", "file_path": "\n"},
+        True,
+    ]
+    for _ in range(300):
+        session.tool(
+            rng.choice(["Bash", "Edit", "Write", "Agent", "NotebookEdit", "", "X"]),
+            rng.choice(odd),
+            rng.choice(odd),
+            failed=rng.choice([True, False, None, "x"]),
+            result=rng.choice([*odd, {"agentId": 5}, {"type": []}]),
+        )
+    session.ask("x").edit("a.py")
+    (text,) = session.fire("SessionEnd")
+    assert "a.py" in text
+
+
+def test_gather_reads_a_transcript_without_writing(session):
+    """The facts of any transcript can be had in memory."""
+    session.copy("tools-headless")
+    facts = stretches.gather(str(session.path), session.env, (session.project,))
+    assert [fix.files for fix in fixes(facts)] == [("calc.py", "test_calc.py")]
+    assert [commit[:2] for commit in facts.commits] == [["ecf522d", "Fix add"]]
+    assert [r.key for r in facts.runs] == ["python -c", "python test_calc.py", "sleep", "git commit"]
+    assert not Path(session.place.home).exists()
+    assert shell.OK in {r.outcome for r in facts.runs}

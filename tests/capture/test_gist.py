@@ -1,0 +1,95 @@
+"""What turns come to: outcomes, steps, questions, names."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.capture import gist
+from memory.capture.turns import APPROVED, SAID, USER, Piece, Turn
+
+LONG = "The cache kept the old key, because the salt was read once at import. It is read at each call now, and a test says so."
+
+
+def turn(request, *said, pieces=()):
+    """A turn with what the model said in it."""
+    return Turn("2026-11-21T10:00:00.000Z", request, "", [*(Piece(SAID, text) for text in said), *pieces])
+
+
+@pytest.mark.parametrize("said", [
+    "Now let me run the tests:", "Let me check the parser.", "I'll look at `resume.go` first.", "Good. Now I'll add the test.",
+    "Perfect! Let me fix that:", "Now I need to update the callers.", "The tests are next:", ""])
+def test_what_is_said_on_the_way_is_no_outcome(said):
+    """The last statement of substance before it is, where there was one."""
+    assert gist.is_on_the_way(said) and gist.outcome(turn("x", said)) == ""
+    assert gist.outcome(turn("x", LONG, said)) == LONG
+
+
+@pytest.mark.parametrize("said", [LONG, "Done. All tests pass.", "The field is `agent_type`.", "## Summary\n\n- one", "Use this:\n\n```\nx = 1\n```"])
+def test_a_final_statement_is_the_outcome(said):
+    """However short it is, and whatever it ends with."""
+    assert gist.outcome(turn("x", "Let me look.", said)) == said
+
+
+def test_a_statement_is_told_on_one_line_without_its_decoration():
+    """Headings that say nothing, marks of lists and blocks of code are left out; what introduces a list keeps it."""
+    said = "Great! ## no\n\n## Summary\n\n**Root cause:** a lock.\n\n## What is left\n- one\n- two\n\n```\ncode()\n```\n| a | b |\n|---|---|\n"
+    assert gist.plain(said) == "## no Root cause: a lock. What is left: one; two a | b"
+    assert gist.plain("The name is:\n\n```go\nconst A = 1\n```\nand that is all.") == "The name is: `const A = 1` and that is all."
+    assert gist.plain("The command runs, and the command ends.") == "The command runs, and the command ends."
+
+
+def test_where_there_is_little_room_no_item_of_a_list_is_left_out():
+    """Each is shortened before the last one goes."""
+    said = "Done:\n" + "".join("- item %d says %s\n" % (n, "much " * 30) for n in range(4))
+    told = gist.plain(said, 240)
+    assert len(told) <= 240 and all("item %d" % n in told for n in range(4))
+
+
+def test_a_turn_that_was_left_in_the_middle_says_what_it_was_about_to_do():
+    """And no statement of before is told as its end."""
+    left = turn("move the cache to disk", "The cache lives in memory.")
+    left.pieces += [Piece("file", "cache.py", "edited"), Piece(SAID, "Now let me write the file:")]
+    assert not gist.is_finished(left) and gist.is_finished(turn("x", LONG))
+    assert gist.ahead([left], []) == ["about to: write the file"]
+    assert gist.closing([left, turn("thanks", "Gladly.")]) is left
+
+
+def test_open_todos_come_next_then_what_was_stated():
+    """What is done is no step."""
+    held = [turn("x", LONG + "\n\nNext steps:\n1. migrate the table\n2. drop the column")]
+    todos = [["write the test", "completed"], ["update the docs", "in_progress"], ["tag it", "pending", "3"]]
+    assert gist.ahead(held, todos) == ["update the docs", "tag it", "migrate the table", "drop the column"]
+    assert gist.ahead([turn("x", "All done.")], []) == []
+
+
+def test_a_request_without_an_answer_and_a_plan_not_begun_come_next():
+    """The session ended before the model did anything about them."""
+    assert gist.ahead([turn("move the cache to disk")], []) == ["asked and not answered: move the cache to disk"]
+    plan = turn("plan it", "Here it is.", pieces=[Piece(USER, "# Plan: Cache on disk\n\n1. a", APPROVED)])
+    assert gist.ahead([plan], []) == ["carry out the approved plan: Cache on disk"]
+
+
+def test_the_questions_at_the_very_end_are_open():
+    """Those before them were passed over."""
+    held = [turn("x", "Is it this one?\n\nI looked at both of them, and they differ.\n\nShall I **commit** it? Or wait?")]
+    assert gist.questions(held) == ["Shall I commit it?", "Or wait?"] and gist.questions([]) == []
+
+
+@pytest.mark.parametrize(("request_", "name"), [
+    ("can you please fix the login form, it fails", "fix the login form, it fails"),
+    ("hey, could you look at how the retries are counted in the uploader and tell me why there are five of them",
+     "how the retries are counted in the uploader"), ("> quoted\nwhy is the build slow", "why is the build slow"), ("/review https://x.y/pull/2", "review https://x.y/pull/2")])
+def test_a_request_is_named_by_its_clauses(request_, name):
+    """Politeness is left out, and nothing is cut in the middle."""
+    told = gist.topic(request_)
+    assert told.endswith(name) or told.startswith(name[:20]) and len(told) <= gist.TITLE and not told.endswith("…")
+
+
+def test_the_most_telling_request_names_the_session():
+    """Not the first where that only points at something."""
+    held = [turn("look at this"), turn("is it done?"), turn("move the export queue to Redis streams")]
+    assert gist.titles(held)[0] == "move the export queue to Redis streams"
+    assert gist.titles(held, "Redis streams for exports")[0] == "Redis streams for exports"
+    plan = turn("x", pieces=[Piece(USER, "# Implementation Plan: Streams\n\n1. a", APPROVED)])
+    assert gist.titles([*held, plan], "Redis streams for exports", ["a commit"])[0] == "Streams"
+    assert gist.titles([turn("go on")], "", ["Fix the export", "Add streams"]) == ["Add streams", "Fix the export"]

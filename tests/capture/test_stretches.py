@@ -1,0 +1,371 @@
+"""From transcripts to checkpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from harness.session import DATA, Session, big, secret_of, section, serve, starting, work
+
+from memory.capture import checkpointpage
+from memory.core import frontmatter
+from memory.health import worker
+from memory.store import store
+
+ROOT = Path(__file__).parents[2]
+
+
+
+
+# --- the recorded sessions
+
+
+@pytest.mark.parametrize(
+    ("fixture", "commit", "asked"),
+    [
+        ("tools-headless", "ecf522d", []),
+        ("tools-interactive", "b6fd487", ["/probe:hello alpha"]),
+        ("compact-interactive", "b6fd487", ["/probe:hello alpha", "what else?"]),
+    ],
+)
+def test_a_recorded_session_is_told_whole(session, fixture, commit, asked):
+    """Request, files, the failing command with its error, the passing one, the fix, the commit, where it stopped."""
+    (text,) = session.copy(fixture).fire("SessionEnd")
+    for request in ["fix the add function and commit", *asked]:
+        assert " " + request in section(text, "Turns")
+    assert "created `test_calc.py`" in section(text, "Done") and "edited `calc.py`" in section(text, "Done")
+    assert "commit %s: Fix add" % commit in section(text, "Done")
+    said = session.talk()
+    assert '- ✗ `python3 -c "import calc; assert calc.add(1,2)==3"` → exit 1: AssertionError' in said
+    assert "- ✗ `sleep 3; echo slow` → timed out" in said and "- ✓ `python3 test_calc.py && echo PASS`" in said
+    assert "AssertionError; passed" in section(text, "Fixed") and "after editing `calc.py`" in section(text, "Fixed")
+    assert section(text, "Outcome").strip()
+    meta = frontmatter.parse(text.encode()).meta
+    assert (meta["title"], meta["files"], meta["session"]) == ("fix the add function and commit", ["calc.py", "test_calc.py"], "sess-1")
+    assert (meta["trigger"], meta["source"], meta["tags"]) == ("session_end", "auto", ["python"])
+
+
+@pytest.mark.parametrize(
+    "fixture", ["tools-headless", "tools-interactive", "compact-interactive", "subagent-interactive"]
+)
+def test_what_is_not_work_is_not_told(session, fixture):
+    """Reminders, injected context, summaries, notifications, expanded commands and looking around stay out."""
+    (text,) = session.copy(fixture).fire("SessionEnd")
+    for alien in (
+        "system-reminder",
+        "MEMORY",
+        "add() was broken",
+        "FAKE-COMPACT-SUMMARY",
+        "task-notification",
+        "HELLO-CMD",
+        "inject",
+        "git status",
+        "ls &&",
+        "bang-mode",
+        "Compacted",
+        "PreCompact",
+        "d245b09",
+        "README",
+        "in-sub",
+        "command-name",
+        "Let me look",
+        "internal metadata",
+        "/home/dev",
+    ):
+        assert alien not in text, alien
+
+
+@pytest.mark.parametrize("fixture", ["plain-headless"])
+def test_a_session_with_nothing_to_keep_gets_no_file(session, fixture):
+    """Small talk leaves no checkpoint."""
+    assert session.copy(fixture).fire("SessionEnd") == []
+
+
+
+
+# --- what must never be captured
+
+
+def test_a_nested_worker_does_nothing(session):
+    """Inside dayleaf's own model no event is served."""
+    session.ask("x").edit("a.py")
+    session.env["DAYLEAF_NESTED"] = "1"
+    assert session.fire("SessionEnd") == []
+
+
+def test_secrets_are_gone_before_anything_is_written(session):
+    """Neither the checkpoint nor any other file under the home holds a secret, in whatever place it came."""
+    a, b, c = secret_of(1), secret_of(2), "hv" + "s." + "CAESIJ4kqzW8vNp3TtRr7Zb2YyQx"
+    session.ask("use token " + a + " please").edit("a.py").say("Works because the header is %s." % b)
+    session.bash("curl -H 'Authorization: Bearer %s' https://x" % c, "error: denied for " + a, 22)
+    session.bash("git commit -m 'add %s'" % b, "[main 1a2b3c4] add " + b)
+    session.fire("Stop", last_assistant_message="Done with " + a)
+    session.fire("SessionEnd")
+    found = [p for p in Path(session.place.home).rglob("*") if p.is_file()]
+    assert len(found) > 2
+    for path in found:
+        data = path.read_text("utf-8", "replace")
+        assert not any(s in data for s in (a, b, c)), path
+    assert "[redacted:" in session.files()[0]
+
+
+def test_a_secret_named_earlier_is_found_bare_later(session):
+    """A value known from an earlier reading of the stretch is removed from later text too."""
+    value = "zK8" + "qLm2VxR9tPw4Ys"
+    session.ask("set it up with DB_PASSWORD=" + value).edit("a.py")
+    session.fire("Stop")
+    session.bash("connect --as " + value, "error: refused for " + value, 1).edit("b.py")
+    session.fire("Stop")
+    session.say("Chose %s because it was there." % value)
+    session.fire("Stop", last_assistant_message="Used %s instead of another." % value)
+    assert value not in session.state.read_text()
+    work(session)
+    (text,) = session.fire("SessionEnd")
+    assert value not in text and value not in session.state.read_text() and "b.py" in text
+
+
+def test_a_secret_at_the_end_of_a_long_error_leaves_no_part(session):
+    """Error lines are shortened like all text: never inside a word."""
+    for width in range(270, 300, 3):
+        session.bash("cargo run %d" % width, "error: " + "y " * (width // 2) + secret_of(8), 1)
+    (text,) = session.fire("SessionEnd")
+    assert secret_of(8)[:6] not in text
+
+
+def test_rereading_a_stretch_repeats_nothing(session):
+    """After a secret each reading starts at the stretch again, and nothing is told twice or from before it."""
+    session.ask("before").edit("old.py").fire("PreCompact")
+    session.ask("first " + secret_of(4)).edit("a.py").bash("cargo build", "error: x", 1).fire("Stop")
+    session.ask("second").edit("b.py").fire("Stop")
+    session.ask("third").fire("Stop")
+    text = session.ask("fourth").fire("SessionEnd")[1]
+    words = re.findall(r"^- [\d:]+ (\w+)", section(text, "Turns"), re.M)
+    assert words == ["first", "second", "third", "fourth"] and "×" not in text and "old.py" not in text
+
+
+def test_rereading_stops_where_a_person_took_over(session):
+    """Work that stands in a file a person edited is not told again because a secret came later."""
+    work(session.ask("first")).fire("Stop")
+    mine = session.where()[0]
+    mine.write_text(mine.read_text() + "\nMine.\n")
+    work(session.ask("second " + secret_of(5))).edit("b.py").fire("Stop")
+    session.ask("third").edit("c.py").fire("SessionEnd")
+    (text,) = [p.read_text() for p in session.where() if p != mine]
+    assert "c.py" in text and " first" not in text
+
+
+def test_a_secret_cut_by_a_limit_leaves_no_part(session):
+    """Text is shortened only once its secrets are out, or at white space."""
+    value = secret_of(3)
+    for pad in range(760, 810, 7):
+        session.ask("w" * 7 + " " + "x " * (pad // 2) + value)
+    session.ask("y " * 990 + value).edit("a.py")
+    (text,) = session.fire("SessionEnd")
+    assert value[:12] not in text and value[:12] not in session.state.read_text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+def test_files_are_private_whatever_the_umask(session):
+    """Checkpoint, state and lock are 0600, folders 0700."""
+    old = os.umask(0)
+    try:
+        session.ask("x").edit("a.py").fire("SessionEnd")
+    finally:
+        os.umask(old)
+    for path in Path(session.place.home).rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+# --- when
+
+
+def test_stop_waits_for_enough_new_work(session):
+    """Stop writes once eight units are there, updates in place after eight more, and knows the last message."""
+    session.ask("x").edit("a.py")
+    assert session.fire("Stop") == []
+    work(session, 3)
+    (first,) = session.fire("Stop", last_assistant_message="Chose it because the transcript lags.")
+    assert "Chose it because the transcript lags." in first and "trigger: stop" in first
+    session.edit("late.py")
+    assert session.fire("Stop") == [first]
+    work(session, 4)
+    (second,) = session.fire("Stop")
+    assert "late.py" in second and second != first
+
+
+def test_pre_compact_and_session_end_close(session):
+    """They write at once, and later work opens a new file that tells only the later work."""
+    (first,) = session.ask("one").edit("a.py").fire("PreCompact")
+    assert "trigger: pre_compact" in first
+    second = session.ask("two").edit("b.py").fire("SessionEnd")
+    assert second[0] == first and len(second) == 2
+    assert "b.py" in second[1] and "a.py" not in second[1] and "one" not in section(second[1], "Turns")
+
+
+def test_session_end_closes_the_file_that_stop_opened(session):
+    """Stop and SessionEnd of one stretch make one file."""
+    work(session.ask("x")).fire("Stop")
+    (text,) = session.say("The parser keeps its cursor now.").fire("SessionEnd")
+    assert "trigger: session_end" in text and "The parser keeps its cursor now." in section(text, "Outcome") and "updated:" in text
+
+
+def test_a_persons_edit_is_left_alone(session):
+    """Once a person edited or removed the checkpoint it is theirs; a new file tells the work since."""
+    work(session.ask("first")).fire("Stop")
+    (mine,) = session.where()
+    mine.write_text(mine.read_text() + "\nMy own words.\n")
+    edited = mine.read_bytes()
+    work(session.ask("second").edit("later.py")).fire("Stop")
+    assert mine.read_bytes() == edited
+    assert len(session.files()) == 2
+    new = next(p for p in session.where() if p != mine)
+    assert "later.py" in new.read_text() and "first" not in section(new.read_text(), "Request")
+    new.unlink()
+    session.edit("last.py").fire("SessionEnd")
+    others = [p for p in session.where() if p != mine]
+    assert len(others) == 1 and "last.py" in others[0].read_text() and "later.py" not in others[0].read_text()
+
+
+def test_incremental_capture_is_whole_capture(env, project, now, tmp_path):
+    """However a transcript is cut into readings, the last checkpoint says the same."""
+    data = (DATA / "compact-interactive.jsonl").read_bytes()
+    whole = Session(env, project, now, "whole")
+    whole.path.write_bytes(data)
+    whole.fire("SessionEnd")
+    (text,) = whole.files()
+    shutil.rmtree(whole.place.home)
+    parts = Session(env, project, now, "parts")
+    rng = random.Random(5)
+    for end in [*sorted(rng.sample(range(1, len(data)), 30)), len(data)]:
+        parts.path.write_bytes(data[:end])
+        parts.fire("Stop")
+    (other,) = parts.fire("SessionEnd")
+    assert frontmatter.parse(other.encode()).body == frontmatter.parse(text.encode()).body
+
+
+def test_a_fork_tells_only_its_own_work(env, project, now):
+    """A fork copies history with the same ids; it is not captured again, even before the parent is written."""
+    parent = Session(env, project, now, "parent")
+    parent.ask("first").edit("old.py").fire("Stop")
+    child = Session(env, project, now, "child")
+    child.path.write_bytes(parent.path.read_bytes())
+    child.clock = parent.clock
+    assert child.fire("SessionEnd") == []
+    child.ask("second").edit("new.py").fire("SessionEnd")
+    (text,) = child.files()
+    assert "new.py" in text and "old.py" not in text and "first" not in text
+    parent.edit("parents.py").fire("SessionEnd")
+    assert sum("old.py" in t for t in parent.files()) == 1
+    grandchild = Session(env, project, now, "grandchild")
+    grandchild.path.write_bytes(child.path.read_bytes())
+    before = parent.files()
+    assert grandchild.fire("SessionEnd") == before
+
+
+def test_duplicate_lines_count_once(session):
+    """A line that stands twice in a transcript is told once."""
+    session.ask("x").bash("cargo build", "ok")
+    session.path.write_bytes(session.path.read_bytes() * 2)
+    (text,) = session.fire("SessionEnd")
+    assert "×" not in text
+
+
+def test_lines_without_an_id_count(session):
+    """A line without a uuid is never taken for a known one."""
+    session.line("user", "first", promptSource="typed", uuid="").edit("a.py")
+    session.line("user", "second", promptSource="typed", uuid="").edit("b.py")
+    session.line("user", "third", promptSource="typed", uuid="")
+    assert re.findall(r"first|second|third", section(session.fire("SessionEnd")[0], "Turns")) == ["first", "second", "third"]
+
+
+def test_capture_can_be_switched_off(session):
+    """capture.enabled false: no file, no state."""
+    session.env["DAYLEAF_CAPTURE_ENABLED"] = "false"
+    assert session.ask("x").edit("a.py").fire("SessionEnd") == []
+    assert not session.state.exists()
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"hook_event_name": "SessionEnd"},
+        {"hook_event_name": ["x"]},
+        {"hook_event_name": "Stop", "session_id": "../x"},
+        {"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": "/etc/passwd"},
+        {"hook_event_name": "SessionEnd", "session_id": 5, "transcript_path": None},
+    ],
+)
+def test_a_malformed_event_does_nothing(session, event):
+    """Whatever came on stdin, nothing is read or written."""
+    worker.work(event, session.env, session.now)
+    assert not Path(session.place.home).exists()
+
+
+def test_a_subagents_own_events_are_not_the_sessions(session):
+    """An event with an agent_id belongs to a subagent."""
+    session.ask("x").edit("a.py")
+    assert session.fire("SessionEnd", agent_id="a1") == []
+
+
+def test_racing_workers_make_one_file(session):
+    """Stop and SessionEnd workers of one session do not race."""
+    work(session.ask("x"))
+    children = [starting(session, name, session.now + 60 * number, last_assistant_message="bye")
+                for number, name in enumerate(("Stop", "SessionEnd", "Stop", "SessionEnd", "PreCompact"))]
+    assert [child.wait(30) for child in children] == [0] * 5
+    assert len(session.files()) == 1
+
+
+def test_changes_are_reported(session):
+    """The index hears of each record that was written."""
+    session.ask("x").edit("a.py")
+    heard = []
+    session.capture("SessionEnd", heard.append)
+    assert sorted(map(session.place.path, heard)) == sorted(map(str, [*session.where(), *session.talks()]))
+
+
+def test_a_failed_write_raises_and_loses_nothing(session, monkeypatch):
+    """A write that fails is raised for the log, and the next run writes what was not written."""
+    session.ask("x").edit("a.py")
+    with monkeypatch.context() as patch:
+        patch.setattr(store.Store, "add", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left")))
+        with pytest.raises(OSError):
+            session.fire("SessionEnd")
+    assert len(session.fire("SessionEnd")) == 1
+
+
+# --- time
+
+
+@pytest.mark.alone
+def test_fifty_megabytes_take_little_more_than_reading_them(session):
+    """Thousands of turns, start of Python and index included; more costs only the new part."""
+    big(session.path, 50 * 10**6)
+    start = time.process_time()
+    with session.path.open("rb") as file:
+        assert sum(len(json.loads(line)) for line in file)
+    reading = time.process_time() - start  # a yardstick for this machine
+    took = serve(session)
+    assert took < 3.0 + 8 * reading
+    (text,) = session.files()
+    assert len(frontmatter.parse(text.encode()).body) <= checkpointpage.BODY
+    session.ask("one more").edit("new.py")
+    assert serve(session) < 1.5 + 4 * reading
+    assert "new.py" in session.files()[1]
+
+
+@pytest.mark.alone
+def test_a_usual_transcript_is_captured_at_once(session):
+    """200 KB take under 150 ms in a process of its own (six times that here, for a slow machine)."""
+    big(session.path, 2 * 10**5)
+    serve(session)
+    session.ask("more").edit("new.py")
+    assert min(serve(session), serve(session, "Stop")) < 0.9
+    assert len(session.files()) == 2

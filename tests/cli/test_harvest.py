@@ -1,0 +1,127 @@
+"""`dayleaf harvest`: narrowed, tried, and decided on by a person at a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from harness.command import on_terminal
+from harness.harvested import CACHE, CLICK, kept, notes, proposed
+from harness.vault import put
+
+
+@pytest.fixture(name="notes")
+def _notes(place):
+    """Two checkpoints of two sessions, with three things worth keeping."""
+    notes(place)
+
+
+def test_a_dry_run_writes_nothing(ok, place, notes):
+    """It shows what would be proposed."""
+    assert "would propose  Use `argparse`" in ok("harvest", "--dry-run")
+    assert kept(place) == []
+
+
+def test_time_session_and_limit_narrow_it(ok, notes):
+    """Only checkpoints that fit are read."""
+    assert set(proposed(ok, "--since", "2026-11-15", "--dry-run")) == {"Keep"}
+    assert set(proposed(ok, "--session", "s-1", "--dry-run")) == {"Use"}
+    assert set(proposed(ok, "--limit", "1", "--dry-run")) == {"`pytest`"}
+    assert ok("harvest", "--session", "s-9") == "no checkpoint to harvest\n"
+
+
+@pytest.mark.parametrize("words", [("accept", "all"), ("review",), ("reject", "ID")])
+def test_only_a_person_at_a_terminal_decides(run, ok, env, project, place, notes, words, expand):
+    """A pipe, the model's shell, a slash command: each is refused with one line, and nothing changes."""
+    first = next(iter(proposed(ok).values()))["id"]
+    words = [first if word == "ID" else word for word in words]
+    before = [path.read_bytes() for path in kept(place)]
+    done = run("harvest", *words)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "in a terminal of your own" in done.stderr
+    status, shown = on_terminal(["harvest", *words], {**env, "CLAUDECODE": "1"}, project, ["yes"])
+    assert status == 2 and "only a person decides" in shown
+    assert "only a person decides" in expand("harvest", " ".join(words))["reason"]
+    assert [path.read_bytes() for path in kept(place)] == before
+
+
+def test_what_a_person_accepts_is_pushed(ok, env, project, notes):
+    """`accepted: true` and the index know at once; the other candidates stay."""
+    found = proposed(ok)
+    status, shown = on_terminal(["harvest", "accept", found["Use"]["id"]], env, project)
+    assert status == 0 and "accepted %s" % found["Use"]["id"] in shown
+    assert CLICK[:40] in ok("load", "why argparse instead of click import")
+    assert found["Keep"]["id"] in ok("harvest", "list") and found["Use"]["id"] not in ok("harvest", "list")
+
+
+def test_all_are_accepted_after_a_yes(ok, env, project, place, notes):
+    """They are shown first; anything but yes leaves them."""
+    proposed(ok)
+    status, shown = on_terminal(["harvest", "accept", "all"], env, project, ["no"])
+    assert status == 2 and CACHE in shown and "accepted: true" not in "".join(p.read_text() for p in kept(place))
+    assert on_terminal(["harvest", "accept", "all"], env, project, ["yes"])[0] == 0
+    assert all("accepted: true" in path.read_text(encoding="utf-8") for path in kept(place))
+
+
+def test_what_a_person_rejects_never_comes_back(ok, env, project, place, notes):
+    """The archive keeps it with its key, also where it was reworded before."""
+    found = proposed(ok)
+    path = next(path for path in kept(place) if "argparse" in path.name)
+    path.write_text(path.read_text(encoding="utf-8").replace(CLICK, "Reworded.").replace("Use `argparse`", "Took"), encoding="utf-8")
+    status, shown = on_terminal(["harvest", "reject", found["Use"]["id"], found["Keep"]["id"]], env, project)
+    assert status == 0 and shown.count("rejected l-") == 2
+    assert '"reason":"rejected"' in Path(place.path("p/archive/log.jsonl")).read_text(encoding="utf-8").replace(": ", ":")
+    assert ok("harvest").startswith("nothing new")
+    put(place, "p/checkpoints/c-3.md", "Three", CACHE.replace("no server", "no server at all"), created="2026-11-21")
+    assert ok("harvest").startswith("nothing new")
+
+
+def test_a_review_goes_through_them_one_by_one(ok, env, project, place, notes):
+    """Accept, edit and accept, skip; hidden characters are made visible; the index knows."""
+    found = proposed(ok)
+    path = next(path for path in kept(place) if "argparse" in path.name)
+    path.write_text(path.read_text(encoding="utf-8") + "\u202egnihtemos\x1b[2J\n", encoding="utf-8")
+    script = Path(project, "editor")
+    script.write_text("#!/bin/sh\necho 'Seen in review.' >> \"$1\"\n")
+    script.chmod(0o755)
+    status, shown = on_terminal(["harvest", "review"], {**env, "EDITOR": str(script)}, project, ["e", "a", "x", "r", "s"])
+    assert status == 0 and "1 of 3" in shown and "3 of 3" in shown
+    assert shown.count("2 of 3") == 1 and "'x' is no answer; type one of a (accept), e (edit), r (reject), s (skip), q (quit)" in shown
+    assert shown.index("\naccepted l-") < shown.index("2 of 3") < shown.index("\nrejected l-") < shown.index("3 of 3")
+    assert "\\u{202e}gnihtemos\\u{1b}[2J" in shown and "\u202e" not in shown
+    texts = [path.read_text(encoding="utf-8") for path in kept(place)]
+    assert len(texts) == 2 and sum("accepted: true" in text and "Seen in review." in text for text in texts) == 1
+    assert shown.count("\naccepted l-") == shown.count("\nrejected l-") == 1 and len(found) == 3
+
+
+def test_what_changed_while_it_was_read_is_shown_again(ok, env, project, place, notes):
+    """Nobody accepts what they have not seen."""
+    ok("harvest", "--limit", "1")
+
+    def accept():
+        with kept(place)[0].open("a", encoding="utf-8") as file:
+            file.write("Obey me.\n")
+        return "a"
+
+    status, shown = on_terminal(["harvest", "review"], env, project, [accept, "s"])
+    assert status == 0 and "changed meanwhile" in shown and shown.count("Obey me.") == 1
+    assert "accepted: true" not in kept(place)[0].read_text(encoding="utf-8")
+
+
+def test_a_review_that_is_quit_leaves_the_rest(ok, env, project, place, notes):
+    """q, or the end of the input, ends it; what was decided stays decided."""
+    proposed(ok)
+    status, _ = on_terminal(["harvest", "review"], env, project, ["r", "q"])
+    assert status == 0 and len(kept(place)) == 2
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["revue"], "did you mean 'review'?"),
+    (["list", "more"], "takes no more words"),
+    (["list", "--since", "7d"], "takes no --since"),
+    (["--since", "someday"], "is no time"),
+    (["--provider", "extract"], "unknown value 'extract'"),
+])
+def test_wrong_words_end_with_one_line(run, words, said):
+    """Status 2, and what was meant."""
+    done = run("harvest", *words)
+    assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1

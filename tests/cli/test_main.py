@@ -1,0 +1,281 @@
+"""The command line as a whole: words, exit statuses, help, the launcher, and hostile surroundings."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import json
+import keyword
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness.command import one_line_error
+
+from memory.cli import imports, index, main, plan, recall, resource
+from memory.core import plaintext
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
+WRONG = [
+    (["recal", "x"], "did you mean 'recall'?"),
+    (["serach", "x"], "did you mean 'recall'?"), (["rmember", "x"], "did you mean 'learn'?"),
+    (["recall", "--limt", "3", "x"], "did you mean '--limit'?"),
+    (["recall", "-n", "3", "x"], "did you mean '--limit'?"),
+    (["recall", "-q", "x"], "`dayleaf recall --help` lists them"),
+    (["recall", "--kind", "learnin"], "did you mean 'learning'?"),
+    (["recall", "--limit", "many"], "'many' is no number above 0"),
+    (["recall", "--limit", "0"], "'0' is no number above 0"),
+    (["recall", "--min-score", "nan"], "'nan' is no number"),
+    (["recall", "--limit"], "expected one argument"),
+    (["recall", "--since", "whenever"], "'whenever' is no time"),
+    (["recall", "--workspace", "nowhere"], "no workspace 'nowhere'"),
+    (["distill"], "wants a question"),
+    (["distill", "x", "--provider", "gemni"], "did you mean 'gemini'?"),
+    (["learn", " "], "an empty learning"),
+    (["learn", "x", "--global", "--shared"], "exclude one another"),
+    (["show"], "show wants one ID"),
+    (["index"], "index wants one of"),
+    (["index", "biuld"], "did you mean 'build'?"),
+    (["config", "set", "load.topp", "3"], "did you mean 'load.top'?"),
+    (["config", "set", "load.top", "three"], "wants a number"),
+    (["config", "set", "load.enabled", "maybe"], "wants true or false"),
+    (["config", "set", "redact.allow", "x"], "write it as JSON"),
+    (["config", "set", "recall.without", '["recnecy"]'], "did you mean 'recency'?"),
+    (["config", "set", "load.routes", '["payments stripe"]'], "load.routes wants a list like"),
+    (["config", "set", "distill.provider", "claud"], "did you mean 'claude'?"),
+    (["config", "sett"], "did you mean 'set'?"),
+    (["rule", "aprove", "r-1"], "did you mean 'approve'?"),
+    (["off"], "no session of this workspace yet"),
+    (["load"], "load wants a prompt"),
+]
+
+
+@pytest.mark.parametrize(("words", "said"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_wrong_words_end_with_2_and_one_line_that_helps(run, words, said):
+    """No usage dump: the fault, and the nearest valid word."""
+    assert said in one_line_error(run(*words), 2)
+
+
+@pytest.mark.parametrize("verb", list(main.VERBS))
+def test_every_verb_has_help_without_a_home(run, verb, tmp_path):
+    """Help needs nothing and writes nothing."""
+    done = run(verb, "--help")
+    assert done.returncode == 0 and "usage: dayleaf " + verb in done.stdout and "--json" in done.stdout
+    assert sum(line.split()[:1] == [verb] for line in run("help").stdout.splitlines()) == 1
+
+
+def test_the_help_begins_with_what_is_used_every_day(run):
+    """The six that matter first, then the others under headings; no line is wider than a screen."""
+    lines = run("help").stdout.splitlines()
+    first = lines.index("Every day:")
+    assert [line.split()[0] for line in lines[first + 1:first + 7]] == ["recall", "distill", "learn", "checkpoint", "handoff", "plan"]
+    assert first == 4 and lines[first + 7] == "" and sum(line.endswith(":") for line in lines) == 5
+    assert max(map(len, lines)) <= 100
+
+
+def test_the_version_is_the_packages(ok):
+    """`--version` prints one line."""
+    from memory import __version__
+
+    assert ok("--version") == "dayleaf %s\n" % __version__
+
+
+def test_every_answer_is_available_as_json(ok, home):
+    """Each verb prints one line of JSON with --json."""
+    id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    for words in (["recall"], ["recall", "jwt", "--explain"], ["show", id], ["status"], ["stats"], ["stats", "--spend"],
+                  ["workspace"], ["index", "build"], ["index", "refresh"], ["index", "--verify"], ["index", "status"],
+                  ["config", "list"], ["config", "get", "load.top"], ["rule", "list"], ["why"], ["load", "jwt issuer"],
+                  ["distill", "jwt issuer", "--provider", "extract"], ["off", "--project"], ["forget", id]):
+        said = ok(*words, "--json")
+        assert said.count("\n") == 1, words
+        json.loads(said)
+
+
+def test_a_hostile_working_directory_changes_nothing(process, project):
+    """Modules of the same names in the current directory are not imported."""
+    (Path(project) / "memory").mkdir()
+    for name in ("memory/__init__.py", "memory/cli.py", "json.py", "argparse.py", "sitecustomize.py", "re.py"):
+        (Path(project) / name).write_text("import sys; sys.stderr.write('HIJACKED'); sys.exit(9)\n")
+    for words in (["workspace"], ["learn", TEXT]):
+        done = process(*words, PYTHONPATH=project)
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout
+
+
+def test_a_closed_pipe_is_quiet(env, project, run):
+    """`dayleaf … | head -1` prints no trace."""
+    for _ in range(30):
+        run("learn", TEXT)
+    command = '"%s" -I "%s"' % (sys.executable, ROOT / "memory")
+    command = "%s config list | head -n 1; %s help | true" % (command, command)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, cwd=project, env=env, encoding="utf-8")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("redirect", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_survived(env, project, redirect):
+    """A standard stream that is closed is no fault of ours."""
+    done = subprocess.run(["sh", "-c", '"%s" -I "%s" learn "x y z" %s' % (sys.executable, ROOT / "memory", redirect)],
+                          capture_output=True, cwd=project, env=env, encoding="utf-8")
+    assert done.returncode == 0 and "fault" not in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_home_is_one_line(run, ok, home):
+    """Reading goes on, writing says what is wrong."""
+    ok("learn", TEXT)
+    for folder in [Path(home, ".dayleaf"), *Path(home, ".dayleaf").rglob("*")]:
+        if folder.is_dir():
+            folder.chmod(0o500)
+    try:
+        assert "JWT" in ok("recall", "jwt")
+        one_line_error(run("learn", "another one"), 1)
+        one_line_error(run("index", "build"), 1)
+    finally:
+        for folder in [Path(home, ".dayleaf"), *Path(home, ".dayleaf").rglob("*")]:
+            if folder.is_dir():
+                folder.chmod(0o700)
+
+
+def test_a_home_that_is_a_file_is_one_line(run, tmp_path):
+    """What the file system refuses is no fault of ours."""
+    (tmp_path / "file").write_text("x")
+    for words in (["learn", "x y"], ["index", "build"], ["config", "set", "load.top", "3"]):
+        one_line_error(run(*words, DAYLEAF_HOME=str(tmp_path / "file")), 1)
+    for words in (["recall", "x"], ["status"], ["why"], ["index", "status"]):
+        assert run(*words, DAYLEAF_HOME=str(tmp_path / "file")).returncode == 0
+    assert "must be an absolute path" in one_line_error(run("status", DAYLEAF_HOME="relative"), 2)
+
+
+def test_a_fault_of_our_own_is_kept_in_a_file(monkeypatch, capsys, home):
+    """An unexpected error ends with 3, one line and a trace in the log; nothing of it goes to the terminal."""
+    def fail(call):
+        raise ZeroDivisionError("boom")
+
+    monkeypatch.setattr(recall, "workspace", fail)
+    assert main.main(["workspace"]) == 3
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "Traceback" not in said
+    (path,) = Path(home, ".dayleaf", "log").glob("bug-*.txt")
+    assert str(path) in said and "ZeroDivisionError: boom" in path.read_text() and stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_digest_cites_its_records_and_can_be_kept(ok):
+    """distill answers by the extract, says its reduction, and --save keeps it linked to what it was made of."""
+    id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    value = json.loads(ok("distill", "why do jwt tests fail", "--provider", "extract", "--save", "--json"))
+    assert value["provider"] == "extract" and value["bullets"][0]["ids"] == [id] and value["sources"] == [id]
+    kept = json.loads(ok("show", value["saved"], "--json"))
+    assert kept["source"] == "agent" and {"relation": "derived_from", "target": id} in kept["links"]
+    assert "tokens (" in ok("distill", "jwt", "--provider", "extract", "--explain")
+
+
+def test_the_launcher_follows_links_through_odd_paths(env, project, tmp_path):
+    """bin/dayleaf finds its repository through relative and absolute links in directories with spaces."""
+    copy = tmp_path / "a copy" / "day leaf"
+    shutil.copytree(ROOT / "memory", copy / "memory", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "bin", copy / "bin")
+    (tmp_path / "links here").mkdir()
+    (tmp_path / "links here" / "second").symlink_to("../a copy/day leaf/bin/dayleaf")
+    (tmp_path / "links here" / "dayleaf").symlink_to(tmp_path / "links here" / "second")
+    found = {**env, "PATH": str(tmp_path / "links here") + os.pathsep + os.defpath}
+    done = subprocess.run(["sh", "-c", "dayleaf workspace --json"], capture_output=True, cwd=project, env=found, encoding="utf-8")
+    assert json.loads(done.stdout)["root"] == project, done.stderr
+
+
+def test_the_launcher_prefers_the_runtime_and_passes_words_through(env, project, home, tmp_path):
+    """The runtime's interpreter runs, isolated, with every word as it was."""
+    python = Path(home, ".dayleaf", "runtime", "bin", "python")
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\nfor word; do printf '%s|' \"$word\"; done\n")
+    python.chmod(0o755)
+    done = subprocess.run([str(ROOT / "bin" / "dayleaf"), "recall", "a b", "", "$x"], capture_output=True, cwd=project, env=env,
+                          encoding="utf-8")
+    assert done.stdout == "-I|%s|recall|a b||$x|" % (ROOT / "memory")
+
+
+def test_the_launcher_is_plain_sh():
+    """No shell but POSIX sh is assumed."""
+    assert (ROOT / "bin" / "dayleaf").read_text().startswith("#!/bin/sh\n")
+    assert subprocess.run(["sh", "-n", str(ROOT / "bin" / "dayleaf")]).returncode == 0
+    assert os.access(ROOT / "bin" / "dayleaf", os.X_OK)
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_help_fits_the_columns_that_there_are(ok, columns):
+    """The list of verbs, and the help of each; a verb with many words sets no column."""
+    listed = ok("help", COLUMNS=str(columns))
+    assert max(map(plaintext.width, listed.splitlines())) <= columns
+    starts = {line.index(main.VERBS[line.split()[0]].purpose[:20]) for line in listed.splitlines() if line[:2] == "  " and line[2] != " "}
+    assert len(starts) == 1
+    for verb in ("resource", "import", "rule", "harvest", "recall", "plan"):
+        assert max(map(plaintext.width, ok(verb, "--help", COLUMNS=str(columns)).splitlines())) <= columns, verb
+
+
+@pytest.mark.parametrize("verb", ["status", "recall"])
+def test_a_full_disk_behind_stdout_is_one_line(ok, env, project, place, verb):
+    """Not a trace, and not a second try at the interpreter's end, nor before a refresh of the index."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    ok("learn", TEXT)
+    Path(place.folder("p", "learning"), "by-hand.md").write_text("walrus facts\n", encoding="utf-8")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), verb], stdout=full, stderr=subprocess.PIPE, text=True,
+                              env=env, cwd=project)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "No space left" in done.stderr
+
+
+def test_a_command_that_deletes_is_never_offered(run):
+    """`export` is a word of `index`; `forgt` is nothing."""
+    assert "index export" in one_line_error(run("export"), 2)
+    assert "forget" not in run("forgt").stderr
+
+
+def test_a_digest_does_not_feed_on_itself(ok):
+    """A kept digest is left out where its sources are at hand."""
+    id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    kept = json.loads(ok("distill", "jwt issuer", "--provider", "extract", "--save", "--json"))["saved"]
+    again = json.loads(ok("distill", "jwt issuer", "--provider", "extract", "--no-cache", "--json"))
+    assert {cited for bullet in again["bullets"] for cited in bullet["ids"]} == {id} and kept != id
+
+
+def test_verbs_import_one_another_in_one_direction():
+    """Not even within functions is there a circle."""
+    graph = {path.stem: {alias.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                         if isinstance(node, ast.ImportFrom) and node.module == "memory.cli" for alias in node.names}
+             | {node.module.split(".")[2] for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory.cli.")}
+             for path in (ROOT / "memory" / "cli").glob("*.py")}
+    while graph:
+        free = {name for name, others in graph.items() if not others & set(graph)}
+        assert free, graph
+        graph = {name: others for name, others in graph.items() if name not in free}
+
+
+@pytest.mark.parametrize("verb", sorted(main.VERBS))
+def test_a_verbs_function_bears_its_word(verb):
+    """A word that Python keeps for itself takes an underscore."""
+    module = importlib.import_module("memory.cli." + main.VERBS[verb].module)
+    run = getattr(module, verb + "_" * keyword.iskeyword(verb))
+    assert run.__module__ == module.__name__ and list(inspect.signature(run).parameters) == ["call"]
+
+
+def test_the_help_names_the_words_that_a_verb_knows():
+    """The table names them, so that it need not load the verbs."""
+    assert tuple(index.WORDS) == main.INDEX and main.VERBS["resource"].words == "|".join(resource.WORDS)
+    assert main.VERBS["import"].words == "|".join(imports.KINDS) + " [DIR]"
+    assert set(plan.WORDS) <= set(re.findall(r"\w+", main.VERBS["plan"].words))
+
+
+def test_a_command_loads_the_verbs_that_it_needs(process, project):
+    """Seventeen modules of verbs would cost each command as much as its own work."""
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from memory.cli import main; main.main(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-I", "-c", code, str(ROOT), "config", "list"], capture_output=True, text=True, cwd=project)
+    assert {name for name in done.stdout.split() if name.startswith("memory.cli.")} == {"memory.cli.main", "memory.cli.index"}

@@ -1,0 +1,87 @@
+"""`dayleaf handoff`: a note, one made of checkpoints, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from harness import vault
+from harness.command import dayleaf
+
+KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
+
+
+@pytest.fixture
+def run(world, project):
+    """Run `dayleaf` in the environment of a hook."""
+    return dayleaf(world, project)
+
+
+def test_in_a_terminal_it_is_made_of_the_newest_checkpoint(ok, place):
+    """A hand-written one gives its first sentences and what comes next; it never feeds on handoffs."""
+    ok("checkpoint", "Moved the session store to Redis. Next: drop the old table.")
+    for _ in range(2):
+        made = json.loads(ok("handoff", "--json"))
+        body = json.loads(ok("show", made["id"], "--json"))["body"]
+        assert body.startswith("## Notes\n\n- Moved the session store to Redis.\n\n## Next\n\n- drop the old table.\n\nFrom [c-")
+        assert made["title"] == "Handoff: Moved the session store to Redis"
+
+
+def test_a_session_is_made_of_its_own_checkpoints_alone(ok, place):
+    """All of them, whether it is named whole, by its start, or is the newest one; `s-1` is not `s-10`."""
+    for at, (session, said) in enumerate((("s-1", "First"), ("s-10", "Other"), ("s-1", "Second"), ("", "Alone"))):
+        vault.put(place, "p/checkpoints/2026-11-21/%d.md" % at, said, "## Decisions\n\n- %s choice." % said, kind="checkpoint",
+                  created="2026-11-21T0%d:00:00Z" % at, **({"session": session} if session else {}))
+
+    def decided(*words):
+        return re.findall(r"- (\w+) choice", ok("show", json.loads(ok("handoff", "--json", *words))["id"]))
+
+    assert decided() == ["Alone"]
+    assert decided("--session", "s-1") == ["Second", "First"] and decided("--session", "s-10") == ["Other"]
+    assert decided("--session", "s-") == ["Second", "First"]
+    Path(place.path("p/checkpoints/2026-11-21/3.md")).unlink()
+    assert decided() == ["Second", "First"]
+
+
+def test_nothing_to_hand_off_is_one_line(run, ok):
+    """Exit 1 for making one of nothing; showing or clearing none is no failure."""
+    for words in ((), ("--session", "none")):
+        done = run("handoff", *words)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1) and "nothing to hand off" in done.stderr
+    assert "no handoff in project-" in ok("handoff", "--show") == ok("handoff", "--clear")
+    assert ok("handoff", "--show", "--json") == "null\n"
+    for words in (("--show", "x"), ("--show", "--clear"), ("<private>all of it</private>",)):
+        assert run("handoff", *words).returncode == 2
+
+
+def test_a_handoff_is_kept_without_secrets_for_its_owner_alone(ok, place):
+    """As every record is."""
+    path = json.loads(ok("handoff", "The key is %s; rotate it. <private>Not this.</private>" % KEY, "--json"))["path"]
+    said = Path(path).read_text()
+    assert KEY not in said and "rotate it" in said and "Not this" not in said
+    assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+def test_a_note_may_come_from_stdin(ok):
+    """In any language, with its lines."""
+    made = json.loads(ok("handoff", "-", "--json", stdin="재시도를 먼저 본다.\n그 다음에 큐.\n"))
+    assert made["title"] == "재시도를 먼저 본다" and "그 다음에 큐." in ok("handoff", "--show")
+
+
+def test_what_dayleaf_put_before_the_model_is_no_part_of_a_note(ok):
+    """A model that pastes its brief along hands off its own words alone."""
+    ok("handoff", 'Mind the queue. <dayleaf-memory part="brief" tag="1a2b3c4d">old news</dayleaf-memory>')
+    assert "old news" not in ok("handoff", "--show") and "Mind the queue." in ok("handoff", "--show")
+
+
+def test_an_empty_note_replaces_nothing(ok, run):
+    """An unset variable is no wish to have a handoff made, and what is replaced is named."""
+    ok("handoff", "Do not deploy before the audit.")
+    for words in ((""), ("-",)):
+        done = run("handoff", *([words] if isinstance(words, str) else words))
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "an empty handoff" in done.stderr
+    assert "Do not deploy" in ok("handoff", "--show")
+    assert "Do not deploy before the audit; it stays as a checkpoint" in ok("handoff", "The audit is done.")

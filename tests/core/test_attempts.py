@@ -1,0 +1,45 @@
+"""The log of captures: what began and never ended."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memory.core import attempts, files
+from memory.hook import at_start
+
+
+def log(place):
+    """Return the lines of the log of attempts."""
+    return [json.loads(line) for line in Path(attempts.path_of(place)).read_text().splitlines()]
+
+
+def test_a_capture_that_is_still_running_is_not_lost(place, now):
+    """Its process lives; after an hour its number is another's."""
+    attempts.begin(place, "s", "stop", now)
+    assert attempts.unfinished(place, now + 60) == [] and len(attempts.unfinished(place, now + 7200)) == 1
+    event = {}
+    assert at_start.unwritten(place, event, now + 60) == [] and event == {}
+
+
+def test_the_log_of_captures_stays_small(place, now, monkeypatch):
+    """Runs that ended long ago go; one that never ended stays, as a whole."""
+    monkeypatch.setattr(attempts, "MOST", 2000)
+    monkeypatch.setattr(attempts, "KEPT", 10)
+    monkeypatch.setattr(files.posix, "getpid", lambda: 99999999)
+    attempts.begin(place, "cut", "stop", now)
+    for i in range(40):
+        attempts.end(place, attempts.begin(place, "s", "stop", now + 1 + i), "stop", "", now, now)
+    attempts.say(place, [], now)
+    assert len(log(place)) == 11 and [row["session"] for row in attempts.unfinished(place, now)] == ["cut"]
+    data = Path(attempts.path_of(place)).read_bytes()
+    assert data.count(b'"asked"') == data.count(b'"done"') + 1
+
+
+def test_what_is_no_line_of_the_log_harms_no_start(place, now):
+    """Torn lines and other shapes."""
+    path = Path(attempts.path_of(place))
+    path.parent.mkdir(parents=True)
+    path.write_text('{"do":"asked"}\n{"v":1,"do":"asked","run":5,"t":[]}\n[]\n{"v":1,"do":"asked","run":"x","t":[]}\n"do":"asked" torn')
+    event = {}
+    assert len(at_start.unwritten(place, event, now)) == 1 and event == {at_start.UNWRITTEN: ["x"]}

@@ -1,0 +1,54 @@
+"""Where a memory lives: one place for one repository, ids that never leave it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+import pytest
+
+from memory.core import layout
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("git@example.com:team/api.git", "https://user:pw@Example.com/team/api"), ("ssh://git@example.com:22/team/api.git", "https://example.com/team/api/"),
+    ("/srv/git/api.git", "file:///srv/git/api")])
+def test_two_spellings_of_a_remote_are_one_repository(one, other):
+    """The scheme, credentials, port and `.git` do not count."""
+    assert layout.normalise_remote(one) == layout.normalise_remote(other) != ""
+
+
+def git(cwd, env, *args):
+    subprocess.run(["git", *args], cwd=cwd, env={**env, "GIT_CONFIG_GLOBAL": "/dev/null"}, check=True, capture_output=True)
+
+
+def test_clones_with_one_basename_do_not_share_and_worktrees_do(tmp_path, env):
+    """Two repositories named `api` are two workspaces; a worktree and a subdirectory belong to their repository's."""
+    keys = []
+    for side in ("one", "two"):
+        repo = tmp_path / side / "api"
+        repo.mkdir(parents=True)
+        git(repo, env, "init", "-q")
+        git(repo, env, "-c", "user.name=t", "-c", "user.email=t@example.invalid", "commit", "-q", "--allow-empty", "-m", "x")
+        keys.append(layout.locate(env, str(repo)).key)
+    assert keys[0] != keys[1] and keys[0].startswith("api-")
+    repo = tmp_path / "one" / "api"
+    git(repo, env, "worktree", "add", "-q", str(tmp_path / "tree"))
+    (repo / "sub").mkdir()
+    places = [layout.locate(env, str(p)) for p in (tmp_path / "tree", repo / "sub")]
+    assert [p.key for p in places] == [keys[0]] * 2
+    assert places[0].shared == str(tmp_path / "tree") + "/.dayleaf"
+    assert places[0].scope != places[1].scope
+
+
+def test_the_home_directory_is_no_shared_tier(env):
+    """A project that is the home itself has no second tier in ~/.dayleaf."""
+    assert layout.locate(env, env["HOME"]).shared == ""
+
+
+@pytest.mark.parametrize("text", ["../x", "a/b", ".hidden", "", "x" * 200, "a b", "é", 5, None, "a\0b"])
+def test_an_id_from_outside_is_checked(text):
+    """Nothing that could leave a folder passes."""
+    assert layout.safe_id(text) == ""

@@ -1,0 +1,38 @@
+"""What words tell of a text, by what they do to an answer."""
+
+from __future__ import annotations
+
+import pytest
+from harness.sources import log, source
+
+from memory.core import tokeniser
+from memory.distill import extract
+
+
+@pytest.mark.parametrize(("question", "expected"), [
+    ("how many uploads failed", "The uploads failed 214 times."),
+    ("why did the uploads fail", "The uploads failed because the broker was gone."),
+    ("where did the uploads fail", "The uploads failed in src/queue.py."),
+    ("업로드가 왜 실패했지", "업로드가 브로커 때문에 실패했다."),
+    ("wie viele Uploads sind fehlgeschlagen", "Es sind 214 Uploads fehlgeschlagen."),
+])
+def test_a_question_of_a_kind_gets_an_answer_of_that_kind(question, expected):
+    """Of sentences with the same words the one with a number, a reason or a path is quoted."""
+    body = ("The uploads failed badly on some days. The uploads failed in src/queue.py. The uploads failed because the broker was gone. "
+            "The uploads failed 214 times. 업로드가 어제 오후에 실패했다. 업로드가 브로커 때문에 실패했다. Es sind viele Uploads fehlgeschlagen. "
+            "Es sind 214 Uploads fehlgeschlagen.")
+    room = tokeniser.count_tokens("- " + expected + " [k3m9] 2026-11-21") + 3
+    assert extract.extract(question, [source(body, title="")], room).bullets[0].text.startswith(expected)
+
+
+@pytest.mark.parametrize(("question", "budget", "expected"), [
+    ("redis.exceptions.ConnectionError", 120, "ERROR redis.exceptions.ConnectionError: Connection reset by peer at job 1411"),
+    ("what error did CI run 8812 show", 50, "ERROR redis.exceptions.ConnectionError: Connection reset by peer at job 1411"),
+    ("worker OOMKilled in CI run 8812", 200, "FATAL worker got OOMKilled"),
+])
+def test_of_a_pasted_log_the_line_that_reports_is_quoted(question, budget, expected):
+    """A line of a log stands alone, and no bare time or number is named."""
+    digest = extract.extract(question, [source(log(), "log1", "CI run 8812")], budget)
+    assert expected in digest.bullets[0].text
+    named = digest.bullets[0].text.rpartition(" … ")[2]
+    assert not any(word.strip(",").endswith("ms") and "processed" not in named for word in named.split())

@@ -1,0 +1,33 @@
+"""A tree of files to import, and what an import says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memory.core import frontmatter
+
+
+def tree(project):
+    """A tree of reference material in the project, in a directory with a space: put(path, text) writes a file of it."""
+    root = Path(project, "my ref")
+
+    def put(name, text="# A page\n\nIt says something.\n"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    put.root = root
+    return put
+
+
+def took(ok):
+    """Import and return what --json says: took(*words)."""
+    return lambda *words: json.loads(ok("import", *map(str, words), "--json"))
+
+
+def kept(place, folder="resources", tier="private"):
+    """Every record file of a folder by its title: (frontmatter, body)."""
+    pages = [frontmatter.parse(path.read_bytes()) for path in Path(getattr(place, tier), folder).rglob("*.md")]
+    return {page.meta.get("title"): page for page in pages}

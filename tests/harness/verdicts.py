@@ -1,0 +1,10 @@
+"""Verdicts of doctor, compared."""
+
+from __future__ import annotations
+
+from memory.health.findings import FAIL, OK, WARN
+
+
+def worst(checks):
+    """Return the worst verdict of some checks."""
+    return max((check[0] for check in checks), key=(OK, WARN, FAIL).index)

@@ -1,0 +1,42 @@
+"""why and load: what reached the model, what would, and where pushes are off."""
+
+from __future__ import annotations
+
+import json
+
+from harness.pushes import hooked
+
+TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
+
+
+def test_why_tells_what_was_put_into_which_prompt(ok, run, env, project):
+    """Receipts come back with titles, scores and reasons; a record that is gone keeps its id."""
+    assert ok("why") == "nothing was put before a prompt here yet\n"
+    id = json.loads(ok("learn", TEXT, "--json"))["id"]
+    hooked(env, project, "SessionStart", "s-1", source="startup")
+    hooked(env, project, "UserPromptSubmit", "s-1", prompt="jwt issuer", prompt_id="p-77")
+    (start, prompt) = json.loads(ok("why", "--json"))["events"]
+    assert [(item["id"], item["title"], item["reason"]) for item in start["chosen"]] == [
+        (id, "Pin the JWT issuer in tests", "load_all")]
+    assert prompt["event"] == "prompt" and prompt["chosen"] == []
+    said = ok("why", "s-1")
+    assert "load_all" in said and "1 prompt got nothing" in said and "Pin the JWT issuer" in said
+    assert "p-77" in ok("why", "p-77", "--json")
+    ok("forget", id)
+    assert "(no longer there)" in ok("why", "s-1")
+    done = run("why", "x")
+    assert done.returncode == 2 and "no receipts of a session or prompt 'x'" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_load_shows_what_a_prompt_would_get(ok):
+    """Strategy, picks with relevance and reason, every candidate with its terms, tokens saved."""
+    for i in range(12):
+        ok("learn", "The %s service number %d needs its own flag." % (["kafka", "redis", "nginx"][i % 3], i))
+    ok("learn", "Rotate the JWT signing key with scripts/rotate_key.sh, or logins fail.")
+    value = json.loads(ok("load", "jwt signing key rotate", "--json"))
+    assert value["strategy"] == "index_filter" and value["learnings"] == 13
+    assert value["picks"][0]["title"].startswith("Rotate the JWT signing key") and value["picks"][0]["relevance"] > 1
+    assert value["saved"] > 0 and value["considered"][0]["terms"]
+    said = ok("load", "jwt signing key rotate", "--explain")
+    assert "index_filter" in said and "candidates (" in said and "<dayleaf-memory" in said
+    assert "pushes: off by the environment; remove DAYLEAF_LOAD_ENABLED" in ok("load", "x", DAYLEAF_LOAD_ENABLED="false")

@@ -1,0 +1,154 @@
+"""stats: what is there and what happened, as numbers and as charts, from the records, the receipts and the ledgers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from harness.command import dayleaf
+from harness.pushes import push
+from harness.vault import put, settings
+
+from memory.core import attempts, clock, layout
+from memory.health import figures
+from memory.hook import receipts
+from memory.store import ledger
+from memory.store.store import Store
+from memory.terminal import drawn, screen
+
+
+def told(place, now, columns=80, plain=True, since=0.0):
+    """Return the lines for a person."""
+    return drawn.lines(figures.figures([place], settings(), now, since), screen.Style(columns), plain)
+
+
+def test_a_new_place_says_so_in_one_line(ok):
+    """And so does one where nothing happened since a time; neither draws an empty chart."""
+    assert ok("stats") == "nothing to count yet: `dayleaf learn \"…\"` keeps the first note\n"
+    assert ok("stats", "--since", "2026-11-20").count("\n") == 1
+    assert json.loads(ok("stats", "--json"))["records"] == {}
+
+
+def test_records_are_counted_by_kind_topic_and_week(place, now):
+    """Weeks begin on Monday; the last of 26 is the present one."""
+    for i, day in enumerate(("2026-11-21", "2026-11-16", "2026-11-15", "2026-06-01", "2020-01-01")):
+        put(place, f"p/learnings/l{i}.md", "t", "x", "auth, 배포", created=day)
+    put(place, "p/rules/r.md", "t", "x", rationale="why", created="2026-11-20")
+    found = figures.figures([place], settings(), now, clock.parse("2026-11-16") or 0.0)
+    assert found["records"] == {"learning": 5, "rule": 1} and found["new"] == 3 and found["topics"] == {"auth": 5, "배포": 5}
+    weeks = found["perWeek"]
+    assert len(weeks) == 26 and weeks[-1] == {"week": "2026-11-16", "records": 3} and weeks[-2]["records"] == 1
+    assert sum(week["records"] for week in weeks) == 5
+    said = "\n".join(told(place, now))
+    assert "3, most 3 in the week of 2026-11-16" in said and "배포 (5)" in said
+
+
+def test_the_ranks_of_what_was_pushed_and_of_what_was_then_used(place, now):
+    """A use counts at the rank that its own prompt gave the record; the rest stand together from rank 8 on."""
+    ids = [f"r{i}" for i in range(10)]
+    push(place, "s1", now - 60, *ids, prompt="p1")
+    push(place, "s1", now - 50, "r1", prompt="p2")
+    push(place, "s2", now - 40, "r1", prompt="p1", event="start")
+    book = ledger.ledgers(place)[0]
+    ledger.note(book, "r1", "use", now, "s1", "p1")
+    ledger.note(book, "r9", "use", now, "s1", "p1")
+    ledger.note(book, "r1", "use", now, "s2")
+    found = figures.figures([place], settings(), now)["ranks"]
+    assert found[:3] == [{"rank": 1, "pushed": 2, "used": 0}, {"rank": 2, "pushed": 1, "used": 1}, {"rank": 3, "pushed": 1, "used": 0}]
+    assert found[-1] == {"rank": 8, "pushed": 3, "used": 1}
+    assert "3, 1 used" in "\n".join(told(place, now))
+
+
+def test_tokens_of_each_session_oldest_first(place, now):
+    """The last 30; a receipt of before says characters alone, of which four are a token."""
+    for i in range(33):
+        push(place, "s%02d" % i, now - 1000 + i, "a", tokens=i + 1)
+    push(place, "s32", now, "b", chars=401)
+    found = figures.figures([place], settings(), now)
+    assert len(found["perSession"]) == 30 and found["perSession"][0]["tokens"] == 4
+    assert found["perSession"][-1] == {"session": "s32", "began": clock.iso(now - 968), "tokens": 33 + 101, "characters": 801}
+    assert found["sessions"] == 33 and found["tokensSaved"] == 34 * 7
+
+
+def test_times_of_hooks_and_captures(place, now):
+    """Median and 95th percentile from real runs, and the steps that they fell in."""
+    for i, ms in enumerate((3, 4, 30, 5000)):
+        push(place, "s1", now + i, event="start" if ms == 3 else "prompt", ms=ms)
+    attempts.end(place, attempts.begin(place, "s1", "stop", now), "stop", "", now, now + 0.25)
+    hooks = figures.figures([place], settings(), now)["hooks"]
+    assert list(hooks) == ["prompt", "start", "capture stop"]
+    assert hooks["prompt"] == {"runs": 3, "p50": 30, "p95": 5000, "histogram": [
+        {"upto": 5, "runs": 1}, {"upto": 10, "runs": 0}, {"upto": 20, "runs": 0}, {"upto": 50, "runs": 1}, {"upto": 100, "runs": 0},
+        {"upto": 200, "runs": 0}, {"upto": 500, "runs": 0}, {"upto": 1000, "runs": 0}, {"upto": None, "runs": 1}]}
+    assert hooks["capture stop"]["p95"] == 250
+    said = told(place, now)
+    assert "  p50 30 ms, p95 5000 ms" in said and any(line.startswith("  > 1000 ms") for line in said)
+
+
+def test_only_what_happened_since_a_time(place, now):
+    """Pushes, uses and times of before are left out; the records are all there."""
+    put(place, "p/learnings/a.md", "An old note", created="2026-01-01")
+    book = ledger.ledgers(place)[0]
+    for at, session in ((now - 9 * clock.DAY, "old"), (now - 60, "new")):
+        push(place, session, at, "a", ms=10 if session == "new" else 900)
+        ledger.note(book, "a", "use", at, session, "p1")
+    both, late = (figures.figures([place], settings(), now, since) for since in (0.0, now - 7 * clock.DAY))
+    assert (both["sessions"], both["mostUsed"], both["hooks"]["prompt"]["p95"]) == (2, {"a": 2}, 900)
+    assert (late["sessions"], late["mostUsed"], late["hooks"]["prompt"]["p95"]) == (1, {"a": 1}, 10)
+    assert late["records"] == {"learning": 1} and late["new"] == 0
+
+
+def test_every_workspace_together(place, now, tmp_path, env):
+    """Global records count once, however many workspaces see them."""
+    other = layout.locate(env, str(tmp_path))
+    put(place, "p/learnings/a.md", "here")
+    put(place, "g/learnings/g.md", "everywhere")
+    put(other, "p/learnings/b.md", "there")
+    push(place, "s1", now, "a")
+    push(other, "s2", now, "b")
+    found = figures.figures([place, other], settings(), now)
+    assert found["records"] == {"learning": 3} and found["sessions"] == 2 and found["workspaces"] == [place.key, other.key]
+    run = dayleaf(env, place.project)
+    assert json.loads(run("stats", "--workspace", "all", "--json").stdout)["records"] == {"learning": 3}
+    assert run("stats", "--workspace", "nowhere").returncode == 2
+
+
+def test_what_was_merged_counts_for_what_stands_for_it(place, now):
+    """The most used are named with their titles, and a record that is gone is none of them."""
+    keeper = Store(place, settings(), now)
+    kept, merged = (keeper.add("learning", title, "A body.\n") for title in ("Kept", "Merged"))
+    book = ledger.ledgers(place)[0]
+    for id in (kept.id, merged.id, "gone"):
+        ledger.note(book, id, "use", now, "s", "p")
+    keeper.archive(merged.name, "says the same", into=kept.id)
+    found = figures.figures([place], settings(), now)
+    assert found["mostUsed"] == {kept.id: 2} and found["titles"] == {kept.id: "Kept"}
+    assert f"  {kept.id} (2)  Kept" in told(place, now)
+
+
+def test_odd_lines_of_logs_are_passed_over(place, now):
+    """Torn lines, wrong types and other versions cost no figure."""
+    push(place, "s1", now, "a")
+    path = Path(place.receipts("s1"))
+    path.write_text(path.read_text() + '{"event":"prompt","t":5,"chosen":{"a":1},"chars":"many","ms":null,"tokens":1e999}\ntorn')
+    book = ledger.ledgers(place)[0]
+    ledger.note(book, "a", "use", now, "s1", "p1")
+    Path(book.path).write_text(Path(book.path).read_text() + '"use" torn\n[1,"use"]\n')
+    found = figures.figures([place], settings(), now)
+    assert (found["sessions"], found["prompts"], found["ranks"]) == (1, 2, [{"rank": 1, "pushed": 1, "used": 1}])
+
+
+def test_stats_wants_no_words(run):
+    """A word is a slip of the hand."""
+    done = run("stats", "week")
+    assert done.returncode == 2 and "--since" in done.stderr
+    assert "is no time" in run("stats", "--since", "hmm").stderr
+
+
+def test_a_real_push_leaves_its_tokens(handled, place, now):
+    """What the hook writes is what stats reads."""
+    put(place, "p/learnings/a.md", "The kafka rebalance trap", "Kafka rebalances where a poll takes too long.")
+    handled("start")
+    row = receipts.read(place.receipts("s1"))[0]
+    assert row["tokens"] > 0
+    assert figures.figures([place], settings(), now)["perSession"][0]["tokens"] == row["tokens"]

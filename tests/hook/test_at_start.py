@@ -1,0 +1,268 @@
+"""What went wrong behind the user's back is said once: captures that were cut short, blocks that did not arrive, saves that do
+not read back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from harness import talks, vault
+from harness.hook import ROOT, fire, harmless, payload
+
+from memory.capture import stretches
+from memory.core import StoreError, attempts, boundary, clock, fastjson, files
+from memory.health import accounts, worker
+from memory.hook import at_prompt, at_start, receipts
+from memory.index import builder
+from memory.session import arrival
+from memory.store import store
+from memory.terminal import pushes
+
+SESSION = "cut-1"
+KILLED = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from memory.capture import stretches as capture; from memory.core import files; from memory.health import worker
+capture.capture = lambda *rest: os.kill(os.getpid(), 9)
+worker.work({"hook_event_name": "SessionEnd", "session_id": "%s", "transcript_path": sys.argv[2], "cwd": sys.argv[3]},
+            files.environ(), float(sys.argv[4]))
+""" % SESSION
+
+
+@pytest.fixture
+def transcript(env):
+    """A transcript of one prompt, where the host keeps them."""
+    path = Path(env["HOME"], ".claude", "projects", "-w", SESSION + ".jsonl")
+    path.parent.mkdir(parents=True)
+    call = {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/x/a.py", "old_string": "a", "new_string": "b"}}
+    rows = [("user", "fix the parser of the invoices"), ("assistant", [call]),
+            ("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "updated"}])]
+    path.write_text("".join(json.dumps({
+        "type": kind, "uuid": "u%d" % i, "promptId": "p1", "timestamp": "2026-11-21T14:00:0%d.000Z" % i, "promptSource": "typed",
+        "origin": {"kind": "human"}, "message": {"role": kind, "content": content}}) + "\n" for i, (kind, content) in enumerate(rows)))
+    return path
+
+
+@pytest.fixture
+def cut(env, project, transcript):
+    """A worker that is killed in the middle of its capture."""
+    def run(at):
+        done = subprocess.run([sys.executable, "-c", KILLED, str(ROOT), str(transcript), project, str(at)],
+                              env={**env, "CLAUDE_PROJECT_DIR": project}, timeout=30)
+        assert done.returncode == -signal.SIGKILL
+    return run
+
+
+def log(place):
+    """Return the lines of the log of attempts."""
+    return [json.loads(line) for line in Path(attempts.path_of(place)).read_text().splitlines()]
+
+
+def errors(place):
+    """Return the failures that were noted."""
+    path = Path(place.home, "log", "errors.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+# ---- captures
+
+def test_a_capture_that_was_killed_is_said_once_at_the_next_start(cut, place, world, run):
+    """With its time; `doctor` knows more, and the start after says nothing."""
+    cut(clock.now())
+    at = clock.parse(log(place)[0]["t"]) + clock.local_offset(clock.now())
+    first = harmless(fire("session_start", payload("SessionStart", "startup"), world))
+    assert "the session of %s left no checkpoint" % clock.iso(at)[11:16] in first.message
+    assert "left no checkpoint" not in first.context
+    assert "left no checkpoint" not in harmless(fire("session_start", payload("SessionStart", "startup"), world)).message
+    assert [row["do"] for row in log(place)] == ["asked", "said"]
+
+
+def test_several_of_them_are_one_line(cut, place, world):
+    """The last one by its time, the others by their number; one of another day with its day."""
+    for _ in range(3):
+        cut(clock.now())
+    rows = log(place)
+    Path(attempts.path_of(place)).write_text("".join(fastjson.dump({**row, "t": "2026-01-0%dT10:00:00Z" % (i + 1)}) + "\n"
+                                                     for i, row in enumerate(rows)))
+    (line,) = [line for line in harmless(fire("session_start", payload("SessionStart", "startup"), world)).message.split("\n")
+               if "left no checkpoint" in line]
+    assert "session of 2026-01-03 " in line and "and 2 others before it" in line
+
+
+def test_a_capture_that_ended_or_failed_is_none_of_them(env, project, place, transcript, now, monkeypatch):
+    """Each leaves what it took; a failure that could still be told is told as one."""
+    event = {"hook_event_name": "SessionEnd", "session_id": SESSION, "transcript_path": str(transcript), "cwd": project}
+    worker.work(event, env, now)
+    assert [row["do"] for row in log(place)] == ["asked", "done"] and log(place)[1]["ms"] >= 0
+    assert log(place)[1]["name"].startswith("p/checkpoints/")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(stretches, "capture", fail)
+    worker.work(event, env, now)
+    assert [(row["where"], row["detail"]) for row in at_start.unsaid(place.home)] == [("session_end capture", "No space left on device")]
+    assert [row["do"] for row in log(place)][2:] == ["asked", "done"] and attempts.unfinished(place, now) == []
+    assert attempts.timings(place)[0][1] == "session_end"
+
+
+# ---- blocks
+
+class Talk:
+    """A session whose host writes down what hooks said, but what it lost."""
+
+    def __init__(self, env, project, place, now, path):
+        self.env, self.project, self.place, self.at, self.path = env, project, place, now, path
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def event(self, **keys):
+        return {"session_id": SESSION, "cwd": self.project, "transcript_path": str(self.path), **keys}
+
+    def start(self, lost=False, source="startup"):
+        answer, _ = at_start.on_session_start(self.event(source=source), {**self.env, "DAYLEAF_RUNTIME_AUTO": "0"}, self.at)
+        return self._keep(answer, lost)
+
+    def ask(self, prompt, id, lost=False):
+        answer, _ = at_prompt.on_prompt(self.event(prompt=prompt, prompt_id=id), self.env, self.at)
+        self._line({"type": "user", "promptId": id, "message": {"role": "user", "content": prompt}})
+        return self._keep(answer, lost)
+
+    def _keep(self, answer, lost):
+        block = ((answer or {}).get("hookSpecificOutput") or {}).get("additionalContext", "")
+        if block and not lost:
+            self._line({"type": "attachment", "attachment": {"type": "hook_additional_context", "content": [block]}})
+        return block
+
+    def _line(self, row):
+        self.at += 1
+        with self.path.open("a") as file:
+            file.write(json.dumps({"uuid": "u%d" % self.at, "timestamp": clock.iso(self.at), "cwd": self.project, **row}) + "\n")
+
+    def settle(self):
+        return [row.get("prompt") or row["event"] for row in arrival.settle(self.place, SESSION, str(self.path), self.at)]
+
+
+@pytest.fixture
+def talk(env, project, place, now):
+    """A session in a store of forty learnings, of which two are about something."""
+    vault.learnings(place, 40)
+    vault.put(place, "p/learnings/jwt.md", "JWT issuer mismatch", "The jwt issuer of the gateway differs: set JWT_ISSUER.", "auth")
+    vault.put(place, "p/learnings/kafka.md", "Kafka rebalance storm", "The kafka rebalance storm ends with max.poll.records.", "q")
+    vault.built(place, now).close()
+    return Talk(env, project, place, now, Path(env["HOME"], ".claude", "projects", "-w", SESSION + ".jsonl"))
+
+
+def test_a_block_that_did_not_arrive_is_noted_once(talk, place):
+    """Its receipt says so, `why` shows it, and its records may come again."""
+    talk.start()
+    assert "JWT" in talk.ask("why does the jwt issuer mismatch?", "p1")
+    lost = talk.ask("what of the kafka rebalance storm?", "p2", lost=True)
+    assert "Kafka" in lost and talk.ask("what of the kafka rebalance storm?", "p3") == ""
+    assert talk.settle() == ["p2"] and talk.settle() == []
+    state = receipts.session(place.receipts(SESSION))
+    assert "kafka" not in state.shown and "jwt" in state.shown
+    said = "\n".join(pushes.pushed(accounts.report(place, SESSION, ""), talk.at))
+    assert said.count("LOST: it did not reach the model") == 1 and "prompt p2" in said.split("LOST")[0].splitlines()[-1]
+    assert "Kafka" in talk.ask("and the kafka rebalance storm?", "p4")
+
+
+def test_a_brief_that_did_not_arrive(talk, place):
+    """A start is judged once a prompt after it stands in the transcript; then a resume says it again."""
+    talk.start(lost=True)
+    talk.path.write_text('{"type":"attachment","attachment":{"type":"hook_success"}}\n')
+    assert talk.settle() == []
+    talk.ask("why does the jwt issuer mismatch?", "p1")
+    assert talk.settle() == ["start"]
+    assert receipts.session(place.receipts(SESSION)).brief == "" and talk.start(source="resume") != ""
+
+
+def test_where_nothing_can_be_proved_nothing_is_said(talk, place, env):
+    """A host that keeps no trace of hooks, a turn that is not in the transcript, a prompt that got nothing."""
+    talk.ask("why does the jwt issuer mismatch?", "p1", lost=True)
+    assert talk.settle() == []
+    talk.start()
+    talk.ask("yes", "p2")
+    answer, _ = at_prompt.on_prompt(talk.event(prompt="the kafka rebalance storm", prompt_id="p9"), env, talk.at)
+    assert answer and talk.settle() == ["p1"]
+
+
+def test_a_lost_block_is_said_at_the_next_start(world, talk, place):
+    """Through the worker behind the session's end and the log of failures."""
+    talk.start()
+    talk.ask("why does the jwt issuer mismatch?", "p1", lost=True)
+    worker.work(talk.event(hook_event_name="SessionEnd"), talk.env, talk.at)
+    assert [(row["where"], row["error"]) for row in errors(place)] == [("prompt", "Unwelcome")]
+    message = harmless(fire("session_start", payload("SessionStart", "startup"), world)).message
+    assert "1 failure" in message and "took no notice of a block" in message
+
+
+# ---- saves
+
+@pytest.mark.parametrize("step", ["create", "replace"])
+def test_a_save_that_does_not_read_back_is_a_failure(place, now, monkeypatch, step):
+    """A disk that says yes and keeps something else: new records, and changed ones."""
+    keeper = store.Store(place, vault.settings(), now)
+    record = keeper.add("learning", "A title", "A body.\n")
+    real = getattr(files, step)
+
+    def lie(path, data, *rest):
+        real(path, data[:-1] + b"?", *rest)
+
+    monkeypatch.setattr(files, step, lie)
+    with pytest.raises(StoreError, match="reads back other than it was written; check the disk"):
+        keeper.add("learning", "Another", "A body.\n") if step == "create" else keeper.edit(record.name, {"title": "New"})
+
+
+def test_a_capture_that_does_not_read_back_is_announced(place, env, project, transcript, now, monkeypatch):
+    """The worker notes it, and it is no checkpoint."""
+    real = files.create
+    monkeypatch.setattr(files, "create", lambda path, data, *rest: real(path, b"\0" * len(data), *rest))
+    event = {"hook_event_name": "SessionEnd", "session_id": SESSION, "transcript_path": str(transcript), "cwd": project}
+    try:
+        worker.work(event, env, now)
+    except StoreError as error:
+        boundary.note(env, "session_end worker", error)
+    (row,) = [row for row in errors(place) if row["error"] == "StoreError"]
+    assert row["at"].startswith("writer.py")
+    said, _ = at_start.on_session_start({"session_id": "next", "cwd": project}, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
+    assert "1 failure" in said["systemMessage"] and "StoreError" in said["systemMessage"]
+
+
+def test_a_full_disk_is_said_in_one_line(place, now, run, env, project):
+    """RLIMIT_FSIZE makes writes short as a full disk does: status 1, no file, no trace."""
+    code = ("import resource, runpy, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); sys.argv = sys.argv[1:]; "
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)); runpy.run_path(sys.argv[0], run_name='__main__')")
+    # -B: the interpreter would write the modules' bytecode short too, and every later process would stumble over it.
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", code, str(ROOT / "memory"), "learn", "word " * 60], cwd=project,
+                          env=env, capture_output=True, encoding="utf-8", timeout=60)
+    assert done.returncode == 1 and done.stderr.startswith("dayleaf: ") and done.stderr.count("\n") == 1, done.stderr
+    assert not list(Path(place.folder("p", "learning")).glob("*"))
+    assert os.path.isdir(place.home)
+
+
+def test_why_says_what_did_not_fit_and_that_the_index_was_behind(talk, place, ok):
+    """Both stand in the receipt of the prompt."""
+    for name in "abcdef":
+        vault.put(place, f"p/learnings/{name}.md", f"The kafka rebalance storm of {name}", "Kafka rebalance storm. " * 40, "q")
+    vault.built(place, talk.at).close()
+    talk.ask("what of the kafka rebalance storm?", "p1")
+    row = receipts.read(place.receipts(SESSION))[-1]
+    assert row["unfit"] and not set(row["unfit"]) & {item[0] for item in row["chosen"]} and "stale" not in row
+    vault.put(place, "p/learnings/new.md", "A jwt issuer of today", "The jwt issuer.")
+    talk.ask("why does the jwt issuer mismatch?", "p2")
+    said = ok("why", SESSION)
+    assert "  did not fit: " + ", ".join(row["unfit"]) in said and said.count("the index was behind the files") == 1
+
+
+def test_no_start_tells_a_conversation(handled, place, now):
+    """It stands behind its session's checkpoints; without any there is nothing of it to be shown."""
+    talks.put(place, created="2026-11-21T14:00:00Z", pinned="true")
+    for build in (False, True):
+        if build:
+            builder.build(place, now)
+        assert "resume" not in json.dumps(handled("start", source="startup")[1]).lower()

@@ -1,0 +1,66 @@
+"""The index as a reader opens it: its own place's, with what changed since."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from harness import vault
+from harness.vault import found
+
+from memory.core import IndexFault, tokeniser
+from memory.hook import indexview, loader
+from memory.index import builder
+
+
+@pytest.fixture
+def store(place):
+    """Five records, in all tiers and of several kinds."""
+    return vault.mixed(place)
+
+
+@pytest.mark.parametrize("change", ["add", "edit", "delete", "rename", "rename-save"])
+def test_a_hand_change_is_seen_by_the_very_next_search(store, now, change):
+    """Without any refresh: folders and files are compared when the index is opened."""
+    builder.build(store, now)
+    path = store.path("p/learnings/jwt.md")
+    if change == "add":
+        vault.put(store, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
+    elif change == "edit":
+        vault.put(store, "p/learnings/jwt.md", "Kafka offsets", "Now about kafka, a longer text than before.")
+    elif change == "delete":
+        os.unlink(path)
+    elif change == "rename":
+        os.rename(path, store.path("p/learnings/renamed.md"))
+    else:
+        temp = vault.put(store, "p/learnings/.tmp.md", "Kafka offsets", "Saved by rename.", id="jwt")
+        os.replace(temp, path)
+    names = {"add": ["kafka"], "edit": ["jwt"], "rename-save": ["jwt"]}
+    if change in names:
+        assert found(store, "kafka", now) == names[change]
+    elif change == "delete":
+        assert found(store, "issuer", now) == ["101500-fix"]
+    else:
+        opened = indexview.open_index(store)
+        hits = [opened.doc(n).name for _, n in loader.search(opened, tokeniser.terms("issuer must match"), 5)]
+        assert hits[0] == "p/learnings/renamed.md" and "p/learnings/jwt.md" not in hits
+
+
+def test_another_place_s_index_is_never_served(store, env, tmp_path, now):
+    """The scope in the header is compared."""
+    from memory.core import layout
+
+    builder.build(store, now)
+    (tmp_path / "other").mkdir()
+    other = layout.locate(env, str(tmp_path / "other"))
+    os.makedirs(other.cache)
+    os.link(indexview.segment_path(store), indexview.segment_path(other))
+    with pytest.raises(IndexFault):
+        indexview.open_index(other)
+
+
+def test_without_an_index_the_files_are_read(store):
+    """A small index in memory stands in: same answers, nothing written."""
+    opened = indexview.from_files(store, 50)
+    assert opened.doc(loader.search(opened, tokeniser.terms("docker cache"), 1)[0][1]).id == "cache"
+    assert not os.path.exists(store.cache)

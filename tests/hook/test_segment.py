@@ -1,0 +1,62 @@
+"""The segment: a damaged one is noticed and answers nothing that is not there."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from harness import vault
+from harness.vault import found
+
+from memory.core import IndexFault, tokeniser
+from memory.hook import indexview, loader
+from memory.index import builder
+
+
+@pytest.fixture
+def store(place):
+    """Five records, in all tiers and of several kinds."""
+    return vault.mixed(place)
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "text", "folder", "version", "flip"])
+def test_a_damaged_index_is_noticed_set_aside_and_rebuilt(store, now, damage):
+    """Opening raises IndexFault, never anything else; a refresh builds a new one and keeps the old for a look."""
+    builder.build(store, now)
+    path = indexview.segment_path(store)
+    data = open(path, "rb").read()
+    if damage == "folder":
+        os.unlink(path)
+        os.mkdir(path)
+    else:
+        broken = {"empty": b"", "truncated": data[:-20], "text": b"hello" * 100, "version": b"DLSEG999" + data[8:],
+                  "flip": data[:40] + bytes([data[40] ^ 255]) + data[41:]}[damage]
+        with open(path, "wb") as file:
+            file.write(broken)
+    with pytest.raises(IndexFault):
+        indexview.open_index(store)
+    builder.refresh(store, now)
+    assert found(store, "issuer must match", now)[0] == "jwt"
+    assert os.path.exists(path + ".damaged")
+
+
+def test_no_bit_flip_does_more_than_misrank(store, now):
+    """400 random damages: an answer, or IndexFault; nothing else is ever raised, and every name exists."""
+    builder.build(store, now)
+    path, rnd = indexview.segment_path(store), random.Random(3)
+    data = open(path, "rb").read()
+    for _ in range(400):
+        broken = bytearray(data)
+        for _ in range(rnd.choice((1, 3, 20))):
+            broken[rnd.randrange(len(broken))] = rnd.randrange(256)
+        with open(path, "wb") as file:
+            file.write(broken)
+        try:
+            opened = indexview.open_index(store)
+            for words in ("jwt issuer", "버튼", "docker cache"):
+                for _, number in loader.search(opened, tokeniser.terms(words), 5):
+                    opened.doc(number)
+            opened.listed("learnings")
+        except IndexFault:
+            continue

@@ -1,0 +1,67 @@
+"""The table of strategies: which one suits, what each shows at a start and at a prompt, and what it takes to add one."""
+
+from __future__ import annotations
+
+import pytest
+from harness import vault
+
+from memory.health import accounts
+from memory.hook import at_prompt, at_start, receipts, strategies
+from memory.terminal import pushes
+
+
+@pytest.mark.parametrize(("count", "tokens", "name"), [
+    (0, 0, "load_all"), (10, 4999, "load_all"), (10, 5000, "index_filter"), (11, 100, "index_filter"), (30, 15000, "index_filter"),
+    (31, 100, "topic_filter"), (5, 15001, "topic_filter"), (30, 15001, "topic_filter"), (31, 15001, "topic_filter")])
+def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, name):
+    """The boundaries of the table: 10/11, 30/31, 5,000, 15,000."""
+    assert strategies.suited(count, tokens, vault.settings()).name == name
+
+
+def test_the_thresholds_are_settings():
+    """A user who wants everything up to 50 gets it."""
+    assert strategies.suited(40, 100, vault.settings(load_allCount=50, load_indexCount=60)).name == "load_all"
+
+
+def started(index):
+    return at_start.brief(index, vault.settings())
+
+
+def prompted(index, prompt, mode="", state=None):
+    choice = at_prompt.loader.choose(index, prompt, mode, vault.settings(), set())
+    return choice, at_prompt.with_prompt(index, choice, prompt, vault.settings(), state or receipts.Session(), mode)
+
+
+@pytest.mark.parametrize(("count", "whole", "topics", "newest", "category", "recent"), [
+    (8, 8, False, 0, "", 0), (12, 0, False, 7, "", 3), (40, 0, True, 7, "testing", 3)])
+def test_each_strategy_shows_what_its_row_says(place, now, count, whole, topics, newest, category, recent):
+    """In full, or a map of topics and seven titles; by the prompt's category; the newest where a first prompt matches nothing."""
+    vault.learnings(place, count - 1)
+    vault.put(place, "p/learnings/flaky.md", "Flaky clock test", "Freeze the clock fixture in pytest.", tags="[testing]")
+    index = vault.built(place, now)
+    block, shown = started(index)
+    assert len(shown) == whole and ("Topics: " in block) == topics and block.count("\n- [") == newest
+    assert prompted(index, "a pytest fixture with a mock")[0].category == category
+    _, (_, given) = prompted(index, "yes, go on")
+    assert len(given) == recent and all(reason.startswith("recent") for _, _, reason in given)
+
+
+def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
+    """It is chosen, shown at a start, picks at a prompt, and `load` and the receipts say its name."""
+    row = strategies.Strategy("few_in_full", lambda learnings, tokens, config: learnings > 35, whole=True, newest=2, routed=True)
+    monkeypatch.setattr(strategies, "STRATEGIES", (row, *strategies.STRATEGIES))
+    vault.learnings(place, 39)
+    vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
+    index = vault.built(place, now)
+    assert strategies.suited(index.learnings, index.learning_tokens, vault.settings()) is row
+    block, shown = started(index)
+    assert len(shown) == 40 and {reason for _, _, reason in shown} == {"few_in_full"}
+    assert "Newest of 40" in block and block.count("\n- [") == 2 and "Topics: " not in block
+    choice, (_, given) = prompted(index, "kafka loses offsets in the pytest fixture")
+    assert choice.strategy is row and choice.category == "testing" and [item[0] for item in given] == ["kafka"]
+    assert prompted(index, "yes, go on")[1] == ("", [])
+    value = accounts.load(place, vault.settings(), "kafka offsets", "")
+    assert value["strategy"] == "few_in_full" and value["considered"] == []
+    said = pushes.loaded(value, False)
+    assert said[0].startswith("strategy few_in_full: 40 learnings")
+    assert "every learning is given at the session's start; a prompt gets none again" in said

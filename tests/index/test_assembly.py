@@ -1,0 +1,91 @@
+"""What a segment is made of: numbers of documents, lists, what is watched."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from harness import vault
+from harness.vault import found
+
+from memory.hook import indexview
+from memory.index import assembly, builder
+
+ROOT = str(Path(__file__).resolve().parents[2])
+
+
+def test_a_first_folder_of_a_kind_is_seen(place, now):
+    """A folder that was not there when the index was built."""
+    vault.put(place, "p/learnings/a.md", "Alpha", "alpha")
+    builder.build(place, now)
+    vault.put(place, "p/resources/doc.md", "Gateway manual", "gateway timeouts")
+    assert found(place, "gateway", now) == ["doc"]
+
+
+def test_a_folder_younger_than_the_index_stays_watched(place, now):
+    """An index of an empty project; a first learning by a writer, a scan, then one by hand."""
+    builder.build(place, now)
+    vault.put(place, "p/learnings/first.md", "Walrus", "walrus")
+    builder.refresh(place, now, names=["p/learnings/first.md"])
+    builder.refresh(place, now)
+    vault.put(place, "p/learnings/second.md", "Teapot", "teapot")
+    assert found(place, "teapot", now) == ["second"]
+    builder.refresh(place, now)
+    vault.put(place, "p/learnings/third.md", "Kettle", "kettle")
+    assert found(place, "kettle", now) == ["third"]
+
+
+def test_only_accepted_learnings_are_pushable(place, now):
+    """A candidate, a checkpoint and a rule are found by recall and never pushed."""
+    vault.put(place, "p/learnings/mine.md", "Retry budget", "retry")
+    vault.put(place, "p/learnings/auto.md", "Retry candidate", "retry", source="auto")
+    vault.put(place, "p/learnings/accepted.md", "Retry accepted", "retry", source="auto", accepted="true")
+    vault.put(place, "p/checkpoints/2026-11-20/1-a.md", "Retry work", "retry")
+    builder.build(place, now)
+    assert sorted(found(place, "retry", now, push=True)) == ["accepted", "mine"]
+    assert len(found(place, "retry", now)) == 4
+
+
+def test_folders_that_came_below_a_new_folder_are_seen(place, now):
+    """A team sorts its notes into learnings/team/infra, two levels that were not there."""
+    vault.put(place, "p/learnings/one.md", "One", "kafka")
+    builder.build(place, now)
+    vault.put(place, "p/learnings/team/infra/new.md", "New", "quorum")
+    opened = indexview.open_index(place)
+    assert opened.stale and list(opened.delta.names) == ["p/learnings/team/infra/new.md"]
+
+
+def test_a_learning_in_another_folder_stands_with_the_learnings(place, now):
+    """Its frontmatter decides; the numbers of documents, and both inverters, follow."""
+    for name, kind in (("plans/a", "learning"), ("learnings/b", "learning"), ("learnings/c", "plan"), ("checkpoints/d", "checkpoint")):
+        vault.put(place, "p/%s.md" % name, name, "kafka " + name, kind=kind)
+    builder.build(place, now)
+    opened = indexview.open_index(place)
+    names = [opened.doc(n).name for n in range(4)]
+    assert names == ["p/learnings/b.md", "p/plans/a.md", "p/checkpoints/d.md", "p/learnings/c.md"]
+    assert opened.segment.pushable == 2 and [opened.segment.find(n)[0] for n in names] == [0, 1, 2, 3]
+    assert assembly.assemble(place, now, vectorised=True)[0] == assembly.assemble(place, now, vectorised=False)[0]
+
+
+def test_a_plan_that_is_done_is_no_active_plan(place, now):
+    """Two newer plans that were just set to done must not hide the active one."""
+    for i, status in enumerate(("active", "active", "active")):
+        vault.put(place, "p/plans/n%d.md" % i, "Plan %d" % i, "steps", kind="plan", status=status, created="2026-11-0%d" % (i + 1))
+    builder.build(place, now)
+    for i in (1, 2):
+        vault.put(place, "p/plans/n%d.md" % i, "Plan %d" % i, "steps", kind="plan", status="done", created="2026-11-0%d" % (i + 1))
+    assert [d.name for d in indexview.open_index(place).listed("plans")] == ["p/plans/n0.md"]
+
+
+def test_an_index_has_the_same_bytes_without_yaml(place, now):
+    """The worker behind a hook has no PyYAML: what the line reader is unsure of is indexed by its best guess everywhere."""
+    vault.put(place, "p/learnings/deep.md", "Deep", "kafka", tags="[[git, all], x]", more="\n  deep:\n    er: 1")
+    vault.put(place, "p/learnings/flow.md", "Flow", "kafka", said='"Never\\\n  push"')
+    code = ("import sys; sys.path.insert(0, sys.argv[1]); from memory.core import files, layout; from memory.index import assembly\n"
+            "place = layout.locate(files.environ(), sys.argv[2])\n"
+            "sys.stdout.buffer.write(assembly.assemble(place, float(sys.argv[3]))[0]); assert 'yaml' not in sys.modules")
+    world = {"HOME": str(Path(place.home).parent), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, ROOT, place.root, str(now)], env=world, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stdout == assembly.assemble(place, now)[0]

@@ -1,0 +1,126 @@
+"""What waits for a person, what keeps it from being approved, and the mark of what was announced."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from harness import vault
+from harness.hook import fire, harmless, payload
+
+from memory.core import approvals
+from memory.health import worker
+from memory.knowledge import approvalstate
+
+RULE = "---\nid: r-1\nkind: rule\ntitle: Never push to main\nrationale: it deploys\ntags: [git]\n---\nAsk first.\n"
+
+
+@pytest.fixture
+def session(handled):
+    """Send an event to the handlers as the host would; returns the payload, the block and what the user is told."""
+    def send(event, **keys):
+        payload, answer = handled(event, **keys)
+        return payload, (answer.get("hookSpecificOutput") or {}).get("additionalContext", ""), answer.get("systemMessage", "")
+    return send
+
+
+def approve(place, path, id, now):
+    """Approve what a file holds."""
+    approvals.decide(place.home, place.key, id, approvals.files.sha256(Path(path).read_bytes()), "approve", "t", now)
+
+
+def shared(place) -> None:
+    """A clone's shared tier: two learnings, one of them a folder down, and a rule."""
+    vault.put(place, "s/learnings/a.md", "Alpha", "alpha")
+    vault.put(place, "s/learnings/deep/b.md", "Beta", "beta")
+    vault.put(place, "s/rules/r.md", "Rule", "Obey.", "[kafka]", rationale="x")
+
+
+def started(session, place, env, now) -> str:
+    """Start a session and do its detached work; returns what the user is told."""
+    payload, _, message = session("start", source="startup")
+    worker._mark_announced(worker.Job(payload, env, now, place, vault.settings(), []))
+    return message
+
+
+def test_a_clones_records_are_announced_once(session, place, env, now):
+    """At the first start, before anything was read in the background; then only for a rule that is new."""
+    assert started(session, place, env, now) == ""
+    shared(place)
+    assert "3 records by others; 1 rule waits for review: `dayleaf review`" in started(session, place, env, now)
+    assert started(session, place, env, now) == ""
+    vault.put(place, "s/learnings/c.md", "Gamma", "gamma")
+    assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
+    new = vault.put(place, "s/rules/n.md", "New", "Obey.", "[kafka]", rationale="x")
+    assert started(session, place, env, now) == ""  # its worker finds the new rule
+    assert "5 records by others; 2 rules wait" in started(session, place, env, now)
+    assert started(session, place, env, now) == ""
+    kept = Path(new).read_bytes()
+    for data in (None, kept):  # another branch, and back
+        os.unlink(new) if data is None else Path(new).write_bytes(data)
+        assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
+    approve(place, new, "n", now)
+    assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
+
+
+def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
+    """The cache may be deleted: the line comes once more, without the rules that were decided on."""
+    shared(place)
+    approve(place, place.path("s/rules/r.md"), "r", now)
+    started(session, place, env, now)
+    shutil.rmtree(place.cache)
+    assert "3 records by others: notes to check" in started(session, place, env, now)
+    assert started(session, place, env, now) == ""
+
+
+@pytest.mark.parametrize("mark", [b"", b"x", b"1 1 3 1 12345678", b"2 0 3 1", b"2 0", b"2 0 x y z 12345678", b"\xff" * 90])
+def test_a_damaged_or_older_mark_counts_as_none(session, place, env, now, mark):
+    """The line comes once more, and the worker writes a whole mark."""
+    shared(place)
+    path = Path(place.cache, place.scope + ".review")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(mark)
+    assert "3 records by others" in started(session, place, env, now) and started(session, place, env, now) == ""
+    assert path.read_bytes().startswith(b"2 1 3 1 0 ") and path.read_bytes().count(b" ") == 5
+
+
+def test_a_file_that_cannot_be_read_leaves_the_others_counted(session, place, env, now, monkeypatch):
+    """Nor does a folder that cannot: a repository may hold anything, and the brief comes."""
+    shared(place)
+    vault.put(place, "p/learnings/own.md", "Own", "mine")
+    bad = vault.put(place, "s/rules/n.md", "New", "Obey.", "[kafka]", rationale="x")
+    read, scandir = approvals.files.read, approvals.files.posix.scandir
+
+    def broken(path, *rest, **keys):
+        if path == bad:
+            raise OSError(5, "Input/output error")
+        return read(path, *rest, **keys)
+
+    def listed(path):
+        if path.endswith("/deep"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(approvals.files, "read", broken)
+    monkeypatch.setattr(approvals.files.posix, "scandir", listed)
+    _, block, message = session("start", source="startup")
+    assert "2 records by others; 1 rule waits for review" in message and "own" in block
+
+
+def test_a_pending_rule_reads_the_same_to_both_readers(place):
+    """What nothing hinders has no problem for either."""
+    assert approvalstate.hindrance(place, "p/rules/x.md", RULE.encode()) == ""
+
+
+def test_the_hook_announces_a_clone_at_its_first_start_alone(env, place):
+    """As processes, with the work behind them: said once, and the user's home holds the mark."""
+    shared(place)
+    Path(place.home).mkdir(mode=0o700, exist_ok=True)
+    Path(place.home, "runtime").symlink_to(sys.prefix)
+    world = {"HOME": env["HOME"], "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": place.root}
+    told = [harmless(fire("session_start", payload("SessionStart", "startup", session_id="s%d" % i), world)).message
+            for i in range(3)]
+    assert told == ["dayleaf: 3 records by others; 1 rule waits for review: `dayleaf review`", "", ""]

@@ -1,0 +1,79 @@
+"""Contradictions: pairs of records that cannot both hold."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from harness import vault
+from harness.pairs import texts
+
+from memory.knowledge import contradictions
+from memory.store.store import Store
+
+
+@pytest.fixture
+def store(place, now) -> Store:
+    """The records of the project."""
+    return Store(place, vault.settings(), now)
+
+
+def learning(place, name: str, body: str, **keys: str) -> None:
+    """Write a learning without a title of its own."""
+    vault.put(place, "p/learnings/%s.md" % name, body, body, **keys)
+
+
+@pytest.mark.parametrize(("one", "other", "why"), [
+    ("Use Redis for sessions, because it is fast", "Do not use Redis for sessions; it loses data", "one says no"),
+    ("Avoid floats for prices", "Use floats for prices", "one says no"),
+    ("The upload cache is enabled in staging", "The upload cache is disabled in staging", "one says no"),
+    ("Run the migration before the deploy", "Run the migration after the deploy", "one says no"),
+    ("The upload timeout of nginx is 30 s", "The upload timeout of nginx is 5 min", "another number"),
+    ("Prefer ruff over flake8 here", "Prefer flake8 over ruff here", "one puts first"),
+    ("세션에는 Redis를 사용한다", "세션에는 Redis를 사용하지 않는다", "one says no"),
+])
+def test_a_contradiction_is_found(store, place, one, other, why):
+    """Two that cannot both hold are a pair, whoever stands first."""
+    learning(place, "a", one, created="2026-10-01")
+    learning(place, "b", other, created="2026-10-02")
+    (pair,) = contradictions.pairs(store.each())
+    assert (pair.older.record.id, pair.newer.record.id) == ("a", "b") and pair.why.startswith(why)
+
+
+@pytest.mark.parametrize(("one", "other"), [
+    ("The upload timeout of nginx is 30 s", "The upload timeout of nginx is 30000 ms"),
+    ("The upload timeout of nginx is 30 s", "The download timeout of nginx is 60 s"),
+    ("Use Redis for sessions", "Do not use Redis for the job queue of billing"),
+    ("Step 1 of the release is the changelog", "Step 2 of the release is the changelog"),
+    ("The bug is fixed in v2.1.0", "The bug is fixed in v2.2.0"),
+    ("Use Redis for sessions", "Use Redis for sessions, never for locks"),
+    ("Read src/auth/jwt.py first", "Do not read src/auth/keys.py first"),
+    ("Don't use floats for prices", "Never use floats for prices"),
+])
+def test_two_that_both_hold_are_no_pair(store, place, one, other):
+    """Another subject, the same said in another unit, an addition."""
+    learning(place, "a", one)
+    learning(place, "b", other)
+    assert contradictions.pairs(store.each()) == []
+
+
+def test_versions_and_links_settle_a_contradiction(store, place):
+    """Versions without a common one hold side by side; a link says that somebody has decided."""
+    learning(place, "a", "Use Redis for sessions", versions="v1")
+    learning(place, "b", "Do not use Redis for sessions", versions="v2")
+    assert contradictions.pairs(store.each()) == []
+    learning(place, "b", "Do not use Redis for sessions")
+    assert len(contradictions.pairs(store.each())) == 1
+    learning(place, "b", "Do not use Redis for sessions", links="[{relation: related_to, target: a}]")
+    assert contradictions.pairs(store.each()) == []
+
+
+def test_contradictions_are_listed_with_the_ways_to_decide(place, ok, run):
+    """Side by side, commands beside them, and nothing is changed."""
+    learning(place, "a", "Use Redis for sessions")
+    learning(place, "b", "Do not use Redis for sessions")
+    before = texts(place)
+    said = ok("upkeep", "--contradictions")
+    assert "`dayleaf forget a` or `dayleaf forget b`" in said and "1 pair to decide on" in said
+    assert {side["id"] for side in json.loads(ok("upkeep", "--contradictions", "--json"))["pairs"][0]["sides"]} == {"a", "b"}
+    assert run("upkeep", "--contradictions", "--apply").returncode == 2 and texts(place) == before

@@ -1,0 +1,123 @@
+"""Statements: decisions and facts that checkpoints state, told from requests and chit-chat."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memory.core import clock, records
+from memory.knowledge import proposals
+
+CLICK = "Use `argparse` instead of click because an import of click takes 40 ms."
+
+
+def record(id, body, session="s-1", day=1, tags=(), captured=False):
+    """A checkpoint of a session on a day of November 2026, by a person or captured."""
+    meta = {"session": session, **({"trigger": "stop"} if captured else {})}
+    return records.Record("p/checkpoints/%s.md" % id, id, "checkpoint", "Work", body, clock.parse("2026-11-%02d" % day) or 0.0,
+                          0.0, tags=tags, source="auto" if captured else "human", meta=meta)
+
+
+def titles(found):
+    """Return the titles of proposals."""
+    return [one.title for one in found]
+
+
+@pytest.mark.parametrize("said", [
+    CLICK,
+    "I'll use `argon2` because bcrypt cuts what is longer than 72 bytes.",
+    "We switched from `requests` to httpx so that timeouts hold for streams too.",
+    "Root cause: the watcher compared `mtime` in seconds, and two saves fell into one.",
+    "캐시는 `redis` 대신 sqlite를 사용하기로 했다, 배포가 단순해지기 때문이다.",
+    "キャッシュには `redis` の代わりに sqlite を使うことにした。配備が簡単になるため。",
+    "由于部署简单，我们决定用 `sqlite` 而不是 redis 作为缓存。",
+    "Wir verwenden `argon2` statt bcrypt, weil bcrypt bei 72 Bytes abschneidet.",
+])
+def test_a_decision_with_its_reason_is_proposed(said):
+    """One checkpoint is enough where something technical is named; it is quoted as it stands."""
+    (one,) = proposals.harvest([record("c-1", "## Decisions\n\n- %s\n" % said, captured=True)], [])
+    assert one.body.startswith(said + "\n\n") and one.body.endswith("From c-1 (2026-11-01).\n") and one.from_ids == ("c-1",)
+
+
+@pytest.mark.parametrize("captured", [True, False], ids=["captured", "by a person"])
+@pytest.mark.parametrize("said", [
+    "I'll check the file because you asked.",
+    "I'll check whether `app.py` uses `click` instead of `argparse`, because the import is slow.",
+    "I'll read `src/app.py` first because the test names it.",
+    "Let me run `pytest -x` again so that we see the first failure.",
+    "Now I need to look at `conftest.py` because the fixture is there.",
+    "We keep it simple because simple things are easier to keep.",
+    "Updated `README.md` because the flag was renamed in the parser.",
+    "All 35 tests in `tests/` pass because the fixture is back.",
+    "Should we use `argparse` instead of click because of the import?",
+    "The user asked to use `httpx` instead of requests for the client.",
+    "`cargo test --lib runtime_stats` => pass",
+])
+def test_chit_chat_and_reports_are_no_decision(said, captured):
+    """What announces a look, names nothing, reports work or asks is left where it is."""
+    assert proposals.harvest([record("c-1", "## Decisions\n\n- %s\n" % said, captured=captured)], []) == []
+
+
+def test_a_heading_of_a_person_declares_and_one_of_capture_does_not():
+    """Under capture's `Decisions` stands whatever has a reason in it."""
+    body = "## Key decisions\n\n- Metrics go to `daemon.db`, never to the log.\n"
+    assert titles(proposals.harvest([record("c-1", body)], [])) == []
+    body = "## Key decisions\n\n- Keep metrics in `daemon.db` and never write them to the log.\n"
+    assert titles(proposals.harvest([record("c-1", body)], [])) == ["Keep metrics in `daemon.db` and never write them to the log"]
+    assert proposals.harvest([record("c-1", body, captured=True)], []) == []
+
+
+def test_the_newest_wording_stands_for_all_that_say_the_same():
+    """Numbers may differ; every checkpoint is cited, whatever order they come in."""
+    later = CLICK.replace("40 ms", "38 ms here")
+    ones = [record("c-2", later + "\n", "s-2", 5), record("c-1", CLICK + "\n", "s-1", 2)]
+    (one,) = proposals.harvest(ones, [])
+    assert one.body == later + "\n\nFrom c-1, c-2 (2026-11-02 to 2026-11-05).\n"
+    assert one.from_ids == ("c-1", "c-2") and one.reason == "a decision with its reason, in 2 checkpoints of 2 sessions"
+
+
+FACT = "The staging database listens on port 5433 and resets `tenant_demo` every night."
+
+
+@pytest.mark.parametrize(("sessions", "said", "count"), [
+    (("s-1", "s-2", "s-2"), FACT, 1),
+    (("s-1", "s-2"), FACT, 0),
+    (("s-1", "s-1", "s-1"), FACT, 0),
+    (("s-1", "s-2", "s-3"), "Updated the current inventory in `docs/plan.md` with the new figures", 0),
+    (("s-1", "s-2", "s-3"), "Add the changed behaviour to `docs/whats-new.rst` for the next release", 0),
+    (("s-1", "s-2", "s-3"), "Automatic fixes from the hooks of `pre-commit.com` for pull requests", 0),
+    (("s-1", "s-2", "s-3"), "src/a.py, src/b.py, src/c.py, src/d.py, src/e.py, src/f.py", 0),
+    (("s-1", "s-2", "s-3"), "`cargo nextest run --lib` passed without any new failures there", 0),
+], ids=["three of two", "two", "one session", "a report", "a task", "a heading", "a list of files", "a test run"])
+def test_a_fact_is_what_three_checkpoints_of_two_sessions_state(sessions, said, count):
+    """Lists of edits, test runs and reports of work recur as well, and are none."""
+    ones = [record("c-%d" % i, "## Notes\n\n%s\n" % said, session, i + 1) for i, session in enumerate(sessions)]
+    assert len(proposals.harvest(ones, [])) == count
+
+
+def test_requests_are_no_facts():
+    """What the user asked for three times is still a request."""
+    ones = [record("c-%d" % i, "## Request\n\n- %s\n" % FACT, "s-%d" % i, i + 1) for i in range(4)]
+    assert proposals.harvest(ones, []) == []
+
+
+def proposed(ok, *words):
+    """Return what `harvest --json` proposes, by the first words of the titles."""
+    return {one["title"].split()[0]: one for one in json.loads(ok("harvest", *words, "--json"))["proposals"]}
+
+
+@pytest.mark.parametrize("said", [
+    "Decided: use advisory locks for the queue because skipping locked rows starves the workers.",
+    "Decision: sessions live in memory because the disk was slow on that host.",
+    "We decided to use one broker because two of them disagreed about the order.",
+    "We decided against a second region because nobody would be awake for it.",
+    "Entscheidung: ein Broker statt zwei, weil sie sich über die Reihenfolge uneins waren.",
+    "결정: 순서가 서로 달랐기 때문에 브로커는 하나만 둔다.",
+])
+def test_what_a_person_calls_a_decision_is_proposed(ok, said):
+    """A note that says so with its reason needs no technical word and no second witness."""
+    ok("checkpoint", said)
+    found = list(proposed(ok).values())
+    assert len(found) == 1
+    assert ("against" in said) == ("against" in found[0]["title"])

@@ -1,0 +1,146 @@
+"""The standup: what was done since a time, by workspace, session and day."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from harness import vault
+from harness.hook import ROOT
+from harness.standup import NIGHT, captured, teller
+
+from memory.capture import stretches
+from memory.cli import main
+from memory.core import layout
+
+
+@pytest.fixture
+def tell(place, now):
+    """Gather a standup of the fixed instant in UTC; returns what `lines` writes at 80 columns."""
+    return teller(place, now)
+
+
+@pytest.fixture
+def other(place):
+    """Another workspace of the same home."""
+    return layout.Place(place.home, "other-0123abcd", "", "", "", "")
+
+
+def test_a_real_session_is_told_from_its_checkpoint(place, now, env, home, tell):
+    """Title, commits, files, what failed and was fixed, what fails still, what comes next."""
+    folder = Path(home, ".claude", "projects", "p")
+    folder.mkdir(parents=True)
+    path = folder / "s-1.jsonl"
+    path.write_bytes((ROOT / "tests/data/transcripts/tools-headless.jsonl").read_bytes())
+    stretches.capture(place, vault.settings(), env, now, "s-1", str(path), "manual")
+    said = tell()
+    assert said.startswith("1 session in 1 workspace since 2026-11-20 00:00\n\n%s\n\n2026-11-21  fix the add function and commit  c-" % place.key)
+    assert "\n  commits  ecf522d: Fix add\n  files    calc.py, test_calc.py\n  fixed    `python3 -c" in said
+    assert "passed" in said and "last said" not in said
+
+
+def test_a_checkpoint_counts_from_the_last_thing_it_tells(place, tell):
+    """One that was begun before and updated since is told; one that was only touched is not."""
+    captured(place, "open", "Long work.", "2026-11-19T20:00:00Z", session="s-1", until="2026-11-20T08:00:00.000Z")
+    captured(place, "updated", "Other work.", "2026-11-19T20:00:00Z", session="s-2", updated="2026-11-21T08:00:00Z")
+    captured(place, "old", "Old work, touched now.", "2026-11-19T20:00:00Z", session="s-3", until="2026-11-19T20:00:00.000Z")
+    for path in Path(place.private).rglob("*.md"):
+        os.utime(path, (NIGHT + 3600, NIGHT + 3600))
+    said = tell()
+    assert "2 sessions" in said and "Long work." in said and "Other work." in said and "Old work" not in said
+
+
+def test_workspaces_without_work_are_left_out(place, other, tell):
+    """`all` tells every one of this home that has any, a name that one, nothing the present one."""
+    captured(place, "here", "Here.", "2026-11-21T10:00:00Z", session="s-1")
+    captured(other, "there", "There.", "2026-11-21T10:00:00Z", session="s-1")
+    Path(place.home, "workspaces", "empty-0123abcd", "checkpoints").mkdir(parents=True)
+    assert "There." not in tell() and "Here." in tell()
+    assert "Here." not in tell("other") and "There." in tell("other")
+    said = tell("all")
+    assert said.startswith("2 sessions in 2 workspaces since ") and "Here." in said and "There." in said and "empty" not in said
+
+
+def test_nothing_done_says_so(place, other, tell):
+    """Of the present workspace, and of all."""
+    captured(place, "old", "Old.", "2026-11-01T10:00:00Z")
+    assert tell() == "nothing in %s since 2026-11-20 00:00" % place.key
+    assert tell("all") == "nothing in any workspace since 2026-11-20 00:00"
+
+
+def test_what_was_written_is_counted_in_a_line_for_each_kind(place, other, tell):
+    """Learnings, rules and plans by their creation; those of the global tier once."""
+    for name, kind in (("l", "learning"), ("r", "rule"), ("p", "plan")):
+        vault.put(place, f"p/{kind}s/{name}.md", f"New {kind}", "x", created="2026-11-21", rationale="y")
+        vault.put(place, f"p/{kind}s/{name}-old.md", f"Old {kind}", "x", created="2026-11-01", rationale="y")
+    vault.put(place, "g/learnings/everywhere.md", "True everywhere", "x", created="2026-11-21")
+    vault.put(other, "p/learnings/m.md", "Elsewhere", "x", created="2026-11-20")
+    said = tell("all")
+    assert said == "\n".join([
+        "0 sessions in 2 workspaces since 2026-11-20 00:00", "", place.key, "", "1 learning: New learning", "1 rule: New rule",
+        "1 plan: New plan", "", other.key, "", "1 learning: Elsewhere", "", "global", "", "1 learning: True everywhere"])
+    assert "1 learning: Elsewhere" in tell("other") and "everywhere" not in tell("other") and "True everywhere" in tell()
+
+
+def test_a_handoff_made_of_checkpoints_is_not_told_twice(place, tell):
+    """One that a person wrote is a note like any other."""
+    captured(place, "work", "## Done\n\n- commit aaaaaaa: One\n", "2026-11-21T09:00:00Z", session="s-1")
+    vault.put(place, "p/checkpoints/handoff.md", "Handoff: Work on work", "## Done\n\n- commit aaaaaaa: One\n", session="s-1",
+              trigger="handoff", created="2026-11-21T10:00:00Z", links="[derived_from: work]")
+    assert "Handoff" not in tell() and tell().count("aaaaaaa") == 1
+    vault.put(place, "p/checkpoints/handoff.md", "Mind the queue", "Mind the queue, it is full.", created="2026-11-21T10:00:00Z")
+    assert "Mind the queue, it is full." in tell()
+
+
+def test_records_that_cannot_be_read_are_passed_over(place, tell):
+    """Doctor names them; the rest is told."""
+    captured(place, "good", "Good work.", "2026-11-21T09:00:00Z")
+    Path(captured(place, "bad", "x", "2026-11-21T09:00:00Z")).write_bytes(b"\xff\xfe\x00 not text")
+    Path(place.private, "checkpoints", "2026-11-21", "sub.md").mkdir()
+    assert "Good work." in tell()
+
+
+# ---- the command
+
+
+def test_the_command_takes_times_as_recall_does(run):
+    """As an option or as words; what is no time ends with 2, nothing done with 0."""
+    assert run("checkpoint", "Called the vendor. Next: mail them.").returncode == 0
+    for words in ((), ("--since", "2h"), ("yesterday",), ("--workspace", "all"), ("last", "monday"), ("--since", "this week")):
+        done = run("standup", *words)
+        assert (done.returncode, done.stderr) == (0, "") and "Called the vendor" in done.stdout, words
+    for words in (("gibberish",), ("--since", "soonish"), ("yesterday", "--since", "2h"), ("--workspace", "none")):
+        done = run("standup", *words)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), words
+
+
+def test_json_has_every_line_in_full(run):
+    """For scripts."""
+    run("checkpoint", "Called the vendor. Next: mail them.")
+    run("learn", "The vendor answers on Mondays.")
+    value = json.loads(run("standup", "--json").stdout)
+    (space,) = value["workspaces"]
+    (work,) = space["sessions"]
+    assert (work["title"], work["said"], work["next"], work["session"]) == (
+        "Called the vendor", ["Called the vendor."], ["mail them."], None)
+    assert [one["title"] for one in space["learnings"]] == ["The vendor answers on Mondays"] and space["plans"] == []
+    assert {"since", "workspaces"} == set(value) and "standup" in main.VERBS
+
+
+def test_what_a_note_names_as_next_is_told_as_next(run):
+    """`…; next: x` is work and a step, each told once."""
+    run("checkpoint", "Moved the retries into the queue worker because the web process was killed at deploys; next: the dead letter queue")
+    told = run("standup").stdout
+    assert "next     the dead letter queue" in told
+    assert told.count("Moved the retries") == 1
+
+
+def test_private_parts_are_told_to_nobody(place, tell):
+    """A passage over several lines is left out before the lines are taken apart, in titles too."""
+    captured(place, "a", "## Decisions\n\n- <private>\n- a margin of Walrus\n- </private>\n\n## Next\n\n- mail them",
+             "2026-11-20T10:00:00Z", session="s1", title="Bill <private>Walrus</private> them")
+    vault.put(place, "p/learnings/l1.md", "Pay <private>Walrus</private> late", "Late.", created="2026-11-20T10:00:00Z")
+    said = tell()
+    assert "Walrus" not in said and "private" not in said and "mail them" in said and "Pay" in said

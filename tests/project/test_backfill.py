@@ -1,0 +1,611 @@
+"""`dayleaf import transcripts`: checkpoints of past sessions, through the capture of the hooks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from memory.capture import recovery
+from memory.capture import stretches as capture
+from memory.core import clock, config, frontmatter, layout
+
+ROOT = Path(__file__).parents[2]
+TOKEN = "gh" + "p_" + "x9Kd83jfLq02mZvB7tYw5RnC1sHa4UeGpXoI"
+
+
+class Past:
+    """The host's transcripts of past sessions: each `session` is a prompt, an edit and a command, a compaction between."""
+
+    def __init__(self, env, project, now):
+        self.env, self.project, self.now, self.calls = env, project, now, 0
+        self.root = Path(env["HOME"], ".claude", "projects")
+
+    def session(self, name, days, stretches=("parse",), cwd="", prompt="fix the %s module", folder="-w"):
+        path = self.root / folder / (name + ".jsonl")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        start = self.now - days * clock.DAY
+        rows = []
+        for number, word in enumerate(stretches):
+            rows += [{"type": "system", "subtype": "compact_boundary"}] if number else []
+            rows += self._stretch(word, prompt)
+        with path.open("a") as file:
+            for at, row in enumerate(rows):
+                stamp = clock.iso(start + at).replace("Z", ".000Z")
+                file.write(json.dumps({"uuid": f"{hash(name) & 0xffffffff:08x}-{at:04x}-4000", "timestamp": stamp, "gitBranch": "main",
+                                       "cwd": cwd or self.project, "sessionId": name, **row}) + "\n")
+        os.utime(path, (start + len(rows),) * 2)
+        return path
+
+    def _stretch(self, word, prompt):
+        self.calls += 2
+        calls = [("Edit", {"file_path": f"{self.project}/{word}.py", "old_string": "a", "new_string": "b"}, "updated"),
+                 ("Bash", {"command": f"pytest tests/test_{word}.py"}, "1 passed")]
+        rows = [{"type": "user", "message": {"role": "user", "content": prompt % word if "%s" in prompt else prompt},
+                 "promptSource": "typed", "origin": {"kind": "human"}}]
+        for number, (tool, given, said) in enumerate(calls):
+            id = f"toolu_{self.calls + number}"
+            rows += [{"type": "assistant", "message": {"content": [{"type": "tool_use", "id": id, "name": tool, "input": given}]}},
+                     {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": id, "content": said}]}}]
+        return rows
+
+
+@pytest.fixture
+def past(env, project, now):
+    return Past(env, project, now)
+
+
+@pytest.fixture
+def took(ok):
+    """Import and return what --json says: took(*words)."""
+    return lambda *words: json.loads(ok("import", "transcripts", *words, "--json"))
+
+
+def checkpoints(place):
+    """Every checkpoint by its name: (frontmatter, body)."""
+    root = Path(place.private, "checkpoints")
+    return {str(path.relative_to(root)): frontmatter.parse(path.read_bytes()) for path in sorted(root.rglob("*.md"))}
+
+
+def test_past_sessions_become_checkpoints_in_order_of_time(past, took, place, now):
+    """Named, dated and told as of then; a stretch ends at a compaction; the index knows them."""
+    past.session("late", 2, ("cache", "retry"))
+    past.session("early", 9)
+    found = took()
+    assert (found["sessions"], found["new"], found["before"], found["skipped"]) == (2, 2, 0, [])
+    told = checkpoints(place)
+    assert ["p/checkpoints/" + name for name in told] == found["checkpoints"] and len(told) == 3
+    early, cache, retry = told.values()
+    assert next(iter(told)).startswith(clock.day(now - 9 * clock.DAY) + "/")
+    assert early.meta["created"] == clock.iso(now - 9 * clock.DAY + 4) and early.meta["branch"] == "main"
+    assert (early.meta["session"], early.meta["source"], early.meta["trigger"]) == ("early", "auto", "recovery")
+    assert "cache.py" in cache.body and "retry" not in cache.body and "retry.py" in retry.body and "cache.py" not in retry.body
+
+
+def test_a_second_import_changes_nothing_and_says_so(past, took, ok, place):
+    """Also where the derived state of every session was lost."""
+    past.session("a", 3, ("one", "two"))
+    past.session("b", 2)
+    took()
+    before = {path: path.read_bytes() for path in Path(place.private).rglob("*.md")}
+    assert ok("import", "transcripts") == "2 sessions: told already: 2\n"
+    shutil.rmtree(place.cache)
+    assert ok("import", "transcripts") == "2 sessions: told already: 2\n"
+    assert {path: path.read_bytes() for path in Path(place.private).rglob("*.md")} == before
+
+
+def test_two_imports_of_the_same_transcripts_give_the_same_bytes(past, took, place):
+    """But for the instant of the import, whatever the clock says meanwhile."""
+    for number in range(4):
+        past.session(f"s{number}", 9 - number, ("one", "two"))
+    took()
+    first = checkpoints(place)
+    shutil.rmtree(place.home)
+    time.sleep(1.1)
+    took()
+    second = checkpoints(place)
+    for page in (*first.values(), *second.values()):
+        del page.meta["imported"]
+    assert {name: page.meta for name, page in second.items()} == {name: page.meta for name, page in first.items()}
+    assert [page.body for page in second.values()] == [page.body for page in first.values()] and len(first) == 8
+
+
+def test_a_session_that_a_hook_captured_is_not_captured_again(past, took, place, env, now):
+    """What it did afterwards is."""
+    path = past.session("live", 2)
+    settings = config.load(place.home, place.root, env)
+    name = capture.capture(place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end")
+    assert name and took()["before"] == 1 and len(checkpoints(place)) == 1
+    shutil.copy(path, str(path) + ".old")
+    rows = Path(past.session("more", 1, ("later",))).read_text().replace('"sessionId": "more"', '"sessionId": "live"')
+    with path.open("a") as file:
+        file.write(rows)
+    os.utime(path, (now - 3600,) * 2)
+    (path.parent / "more.jsonl").unlink()
+    found = took()
+    assert (found["new"], len(checkpoints(place))) == (1, 2)
+    assert "later.py" in list(checkpoints(place).values())[1].body and "parse.py" not in list(checkpoints(place).values())[1].body
+
+
+def test_only_this_workspace_unless_all_projects_are_asked_for(past, took, place, env, tmp_path):
+    """Each session goes where it belongs; a subdirectory belongs to its repository, a directory that is gone is named."""
+    other, inner = tmp_path / "other one", Path(past.project, "src")
+    other.mkdir()
+    inner.mkdir()
+    past.session("mine", 3)
+    past.session("sub", 2, cwd=str(inner), folder="-w-src")
+    past.session("theirs", 2, cwd=str(other), folder="-other")
+    past.session("gone", 2, cwd=str(tmp_path / "nowhere"), folder="-gone")
+    assert took()["new"] == 2 and len(checkpoints(place)) == 2
+    found = took("--all-projects")
+    assert (found["new"], found["before"]) == (1, 2) and "is gone" in found["skipped"][0]["reason"]
+    assert [page.meta["session"] for page in checkpoints(layout.locate(env, str(other))).values()] == ["theirs"]
+
+
+def test_since_leaves_out_what_ended_before(past, took):
+    """A duration or a date."""
+    past.session("old", 40)
+    past.session("new", 2)
+    assert took("--since", "99999d", "--dry-run")["new"] == 2
+    days = (clock.now() - past.now) / clock.DAY
+    assert took("--since", f"{int(days) + 10}d")["new"] == 1
+
+
+def tree(root):
+    """Every file below a folder, with its bytes and times."""
+    return {str(path): (path.is_dir() or path.read_bytes(), path.stat().st_mtime_ns) for path in sorted(Path(root).rglob("*"))}
+
+
+def test_a_dry_run_writes_nothing_and_says_what_would_come(past, ok, took, place, env, tmp_path):
+    """No checkpoint, state, lock, claim of a workspace; a fork's history and what is told already are not counted."""
+    other = tmp_path / "other"
+    other.mkdir()
+    subprocess.run(["git", "init", "-q", str(other)], check=True)
+    subprocess.run(["git", "remote", "add", "origin", "https://example.invalid/other.git"], cwd=other, check=True)
+    past.session("a", 4, ("one", "two"))
+    past.session("b", 2, cwd=str(other), folder="-other")
+    fork = past.session("c", 1)
+    fork.write_bytes((past.root / "-w" / "a.jsonl").read_bytes().replace(b'"sessionId": "a"', b'"sessionId": "c"') + fork.read_bytes())
+    os.utime(fork, (past.now - 3600,) * 2)
+    before = tree(env["HOME"])
+    said = ok("import", "transcripts", "--all-projects", "--dry-run")
+    assert said.startswith("3 sessions: 3 would be told; 4 checkpoints, 3 conversations would come; nothing was written (--dry-run)\n")
+    assert "it would take about 1 s for 0 MB" in said
+    assert tree(env["HOME"]) == before
+    planned = took("--all-projects", "--dry-run")["records"]["checkpoints"]
+    assert len(took("--all-projects")["checkpoints"]) == planned == 4
+    before = tree(env["HOME"])
+    again = took("--all-projects", "--dry-run")
+    assert (again["before"], again["new"], again["records"]) == (3, 0, {"checkpoints": 0, "conversations": 0})
+    assert tree(env["HOME"]) == before
+    with fork.open("a") as file:
+        file.write(Path(past.session("d", 0.5, ("later",))).read_text())
+    (past.root / "-w" / "d.jsonl").unlink()
+    os.utime(fork, (past.now - 60,) * 2)
+    assert took("--dry-run")["records"]["checkpoints"] == 1
+
+
+def test_a_running_session_and_a_models_own_are_left_alone(past, run, took, place, monkeypatch):
+    """The session that asks, a transcript that still grows, and dayleaf's own child."""
+    past.session("asking", 2)
+    past.session("child", 2, prompt="dayleaf-distill-prompt v1\nSummarise the parser.")
+    growing = past.session("growing", 2)
+    os.utime(growing)
+    done = run("import", "transcripts", "--json", CLAUDE_CODE_SESSION_ID="asking")
+    found = json.loads(done.stdout)
+    assert sorted(skip["path"] for skip in found["skipped"]) == ["asking", "growing"]
+    assert (found["new"], found["without"], checkpoints(place)) == (0, 1, {})
+
+
+def test_secrets_do_not_come_along(past, took, place):
+    """The capture of the hooks redacts, and so does this."""
+    past.session("a", 2, prompt=f"log in with {TOKEN} and fix it")
+    took()
+    assert TOKEN not in str(checkpoints(place)) and "[redacted:" in "".join(p.body for p in checkpoints(place).values())
+
+
+def test_the_hosts_directory_may_be_elsewhere(past, run, place, tmp_path):
+    """CLAUDE_CONFIG_DIR is respected."""
+    past.session("a", 2)
+    (past.root.parent).rename(tmp_path / "host dir")
+    done = run("import", "transcripts", CLAUDE_CONFIG_DIR=str(tmp_path / "host dir"))
+    assert "1 session: 1 told; 1 checkpoint" in done.stdout and len(checkpoints(place)) == 1
+
+
+@pytest.mark.parametrize("data", [b"", b"\0\1\2", b"{}\n", b'{"cwd": 3}\n', b'{"cwd": "/x", "timestamp": "soon"}\n'])
+def test_a_file_that_is_no_transcript_is_passed_over(past, run, data):
+    """Whatever stands in the host's directory."""
+    past.session("a", 2)
+    (past.root / "-w" / "odd.jsonl").write_bytes(data)
+    done = run("import", "transcripts", "--all-projects")
+    assert (done.returncode, done.stderr) == (0, "") and ": 1 told" in done.stdout and "; 1 checkpoint" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_import_that_was_killed_goes_on(past, took, env, project, place):
+    """Every session has each of its checkpoints once."""
+    for number in range(120):
+        past.session(f"s{number:03d}", 130 - number, ("one", "two"))
+    process = subprocess.Popen([sys.executable, "-m", "memory", "import", "transcripts"], cwd=project,
+                               env={**env, "PYTHONPATH": str(ROOT)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 30
+    while time.monotonic() < end and len(checkpoints(place)) < 20:
+        time.sleep(0.002)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    there = len(checkpoints(place))
+    assert 20 <= there < 240, "it was over before the kill"
+    found = took()
+    told = [page.meta["session"] for page in checkpoints(place).values()]
+    assert len(told) == 240 and {told.count(name) for name in told} == {2} and found["new"] >= (240 - there) // 2
+
+
+def test_subagents_belong_to_the_stretch_they_worked_in(past, took, place):
+    """Their transcripts are told with the main one's."""
+    path = past.session("a", 2, ("one", "two"))
+    folder = path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    for name, at, word in (("agent-x.jsonl", 2, "early"), ("agent-y.jsonl", 9, "late")):
+        stamp = clock.iso(past.now - 2 * clock.DAY + at).replace("Z", ".000Z")
+        given = {"file_path": f"{past.project}/{word}.py", "content": "x"}
+        rows = [{"type": "assistant", "message": {"content": [{"type": "tool_use", "id": word, "name": "Write", "input": given}]}},
+                {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": word, "content": "ok"}]},
+                 "toolUseResult": {"type": "create", "filePath": given["file_path"]}}]
+        (folder / name).write_text("".join(json.dumps(
+            {"uuid": f"{word}-{n}-000000000000000000000000", "timestamp": stamp, "cwd": past.project, "isSidechain": True, **row}) + "\n"
+            for n, row in enumerate(rows)))
+    took()
+    one, two = checkpoints(place).values()
+    assert "early.py" in one.body and "late.py" not in one.body and "late.py" in two.body and "early.py" not in two.body
+
+
+# ---- what the host left
+
+def test_a_last_line_without_its_end_counts(past, took, ok, place):
+    """The session is over; the second run has nothing to read."""
+    path = past.session("a", 2)
+    last = json.dumps({"uuid": "0000aaaa-0000-4000", "timestamp": clock.iso(past.now - 2 * clock.DAY + 9).replace("Z", ".000Z"),
+                       "cwd": past.project, "type": "user", "message": {"content": "also rename the parser"}})
+    path.write_bytes(path.read_bytes() + last.encode())
+    os.utime(path, (past.now - clock.DAY,) * 2)
+    took()
+    (page,) = checkpoints(place).values()
+    assert "also rename the parser" in page.body and page.meta["until"] == json.loads(last)["timestamp"]
+    assert ok("import", "transcripts") == "1 session: told already: 1\n"
+
+
+def test_a_last_line_that_was_cut_is_left_out(past, took, ok, place):
+    """And read no second time."""
+    path = past.session("a", 2)
+    path.write_bytes(path.read_bytes() + b'{"type": "user", "message": {"content": "half a thou')
+    os.utime(path, (past.now - clock.DAY,) * 2)
+    assert took()["new"] == 1 and "half a thou" not in next(iter(checkpoints(place).values())).body
+    assert ok("import", "transcripts") == "1 session: told already: 1\n"
+
+
+@pytest.mark.parametrize("what", ["host", "projects", "folder", "file"])
+def test_a_link_to_ones_own_folder_is_followed(past, run, place, tmp_path, what):
+    """The host's directory (as CLAUDE_CONFIG_DIR too), its projects, one project or one transcript on another disk; with subagents."""
+    path = past.session("a", 2)
+    agents = path.with_suffix("") / "subagents"
+    agents.mkdir(parents=True)
+    given = {"file_path": past.project + "/by_agent.py", "content": "x"}
+    rows = [{"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "w", "name": "Write", "input": given}]}},
+            {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "w", "content": "ok"}]},
+             "toolUseResult": {"type": "create", "filePath": given["file_path"]}}]
+    (agents / "agent-x.jsonl").write_text("".join(json.dumps({"uuid": "w%d" % n, "cwd": past.project, "isSidechain": True, **row,
+                                                              "timestamp": clock.iso(past.now - 2 * clock.DAY).replace("Z", ".000Z")}) + "\n"
+                                                  for n, row in enumerate(rows)))
+    moved = {"host": past.root.parent, "projects": past.root, "folder": path.parent, "file": path}[what]
+    there = tmp_path / "other disk" / moved.name
+    there.parent.mkdir()
+    moved.rename(there)
+    moved.symlink_to(there)
+    if what == "file":
+        path.with_suffix("").rename(there.with_suffix(""))
+    more = {"CLAUDE_CONFIG_DIR": str(past.root.parent)} if what == "host" else {}
+    done = run("import", "transcripts", **more)
+    assert done.stdout.startswith("1 session: 1 told; 1 checkpoint"), done.stdout + done.stderr
+    (page,) = checkpoints(place).values()
+    assert page.meta["session"] == "a" and "by_agent.py" in page.body
+    assert "fix the parse module" in run("expand", page.meta["id"], **more).stdout
+
+
+def test_a_link_that_leaves_ones_own_files_is_not_followed(past, took, tmp_path, monkeypatch):
+    """Nor one to nothing; each is named.  A link to a transcript that is listed already adds no session."""
+    path = past.session("a", 2)
+    (path.parent / "again.jsonl").symlink_to(path)
+    (path.parent / "passwd.jsonl").symlink_to("/etc/passwd")
+    (past.root / "-lost").symlink_to(tmp_path / "nowhere")
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    shutil.copy(path, theirs / "b.jsonl")
+    (past.root / "-theirs").symlink_to(theirs)
+    real = os.stat
+    monkeypatch.setattr(os, "stat", lambda at, *a, **k: os.stat_result((*real(at, *a, **k)[:4], 4711, *real(at, *a, **k)[5:]))
+                        if str(at).endswith("-theirs") else real(at, *a, **k))
+    found = took("--all-projects")
+    assert (found["sessions"], found["new"]) == (4, 1)
+    assert sorted((skip["path"], skip["reason"]) for skip in found["skipped"]) == [
+        ("-lost", "a link, and not to a folder of your own"), ("-theirs", "a link, and not to a folder of your own"),
+        ("-w/passwd.jsonl", "not a file of your own")]
+
+
+def test_sessions_whose_directory_is_gone_are_said_once(past, ok, took, tmp_path):
+    """How many, where most were, and what helps; `--json` lists each."""
+    for number in range(40):
+        past.session(f"s{number}", 2 + number, cwd=str(tmp_path / ("one", "two", "one", "three")[number % 4]), folder="-gone")
+    lines = ok("import", "transcripts", "--all-projects").splitlines()
+    assert lines == ["40 sessions: 40 skipped", "  skipped 40 sessions whose directory is gone (%s, %s, %s); make a directory again, "
+                     "even empty, and import again" % (tmp_path / "one", tmp_path / "three", tmp_path / "two")]
+    assert len(took("--all-projects")["skipped"]) == 40
+
+
+UUID = "f2345678-0000-4000-8000-0123456789ab"
+
+
+@pytest.mark.parametrize("how", ["the same", "longer", "without its start"])
+def test_copies_of_a_session_are_told_once(past, took, place, how):
+    """Resumed under another file name, or copied by a backup: what the one tells the other does not."""
+    name = "2026-01-12-" + UUID
+    path = past.session(UUID, 2, ("one", "two"))
+    rows = path.read_text().splitlines(keepends=True)
+    copy = path.with_name(name + ".jsonl")
+    more = past.session("more", 1, ("three",))
+    extra = more.read_text() if how != "the same" else ""
+    more.unlink()
+    copy.write_text("".join(rows[7 if how == "without its start" else 0:]) + extra)
+    os.utime(copy, (past.now - 3600,) * 2)
+    found = took()
+    told = checkpoints(place)
+    assert [sum(word + ".py" in page.body for page in told.values()) for word in ("one", "two")] == [1, 1]
+    assert sum("three.py" in page.body for page in told.values()) == (how != "the same")
+    assert [page.meta["session"] for page in told.values()][:2] == [UUID, UUID]
+    assert (found["new"], found["without"]) == ((1, 1) if how == "the same" else (2, 0))
+
+
+def test_what_came_by_an_import_says_when(past, took, place, now):
+    """And what a hook captured, or recovery, does not."""
+    past.session("a", 200)
+    took()
+    (page,) = checkpoints(place).values()
+    assert clock.parse(page.meta["imported"]) > clock.parse(page.meta["created"]) + 100 * clock.DAY
+
+
+# ---- what an earlier version told
+
+def aged(place, **changes):
+    """Make the states of all sessions ones of an earlier version, saved when they were."""
+    for path in Path(place.cache, "sessions").glob("*.json"):
+        head, _, rest = path.read_text().partition("\n")
+        times = path.stat().st_mtime
+        path.write_text(json.dumps({**json.loads(head), "v": 1, **changes}, separators=(",", ":")) + "\n" + rest)
+        os.utime(path, (times, times))
+
+
+def worse(place, pick=lambda number: True):
+    """Make checkpoints say less, as an earlier version did, without touching them as a person does; returns their paths."""
+    paths = sorted(Path(place.private, "checkpoints").rglob("*.md"))
+    for number, path in enumerate(paths):
+        if pick(number):
+            times = path.stat().st_mtime
+            data = path.read_bytes()
+            path.write_bytes(data[:frontmatter.split(data)[1]] + b"\n## Changed\n\n- something\n")
+            os.utime(path, (times, times))
+    return paths
+
+
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_what_an_earlier_version_told_is_told_anew_in_place(past, took, ok, place, end):
+    """Under its name, id and time, once; nothing new stands beside it, and the next import leaves it alone."""
+    path = past.session("a", 3, ("one", "two", "three"))
+    path.write_bytes(path.read_bytes().rstrip(b"\n") + end)
+    os.utime(path, (past.now - 3600,) * 2)
+    past.session("b", 2)
+    took()
+    first = checkpoints(place)
+    worse(place)
+    aged(place)
+    assert "2 would be brought up to date; 4 checkpoints, 2 conversations would come" in ok("import", "transcripts", "--dry-run")
+    found = took()
+    assert (found["updated"], found["new"], found["before"], len(found["checkpoints"])) == (2, 0, 0, 4)
+    second = checkpoints(place)
+    assert [page.body for page in second.values()] == [page.body for page in first.values()]
+    for page in (*first.values(), *second.values()):
+        del page.meta["imported"]
+    assert [page.meta for page in second.values()] == [page.meta for page in first.values()] and list(first) == list(second)
+    assert ok("import", "transcripts") == "2 sessions: told already: 2\n"
+
+
+def test_a_last_line_that_an_earlier_version_did_not_read_goes_with_the_rest(past, took, place):
+    """The checkpoint that was the session's last one tells it; none is made of it alone."""
+    path = past.session("a", 3, ("one", "two"))
+    whole = path.read_bytes()
+    last = json.dumps({"uuid": "0000aaaa-0000-4000", "timestamp": clock.iso(past.now - 2 * clock.DAY).replace("Z", ".000Z"), "cwd": past.project,
+                       "type": "user", "message": {"content": "we decided to rename the parser instead of the lexer"}})
+    took()
+    path.write_bytes(whole + last.encode())
+    os.utime(path, (past.now - 3600,) * 2)
+    aged(place)
+    found = took()
+    one, two = checkpoints(place).values()
+    assert found["updated"] == 1 and "rename the parser" in two.body and "two.py" in two.body and "rename" not in one.body
+
+
+def test_a_checkpoint_that_was_changed_archived_or_deleted_is_left_alone(past, took, ok, place):
+    """What stood in it comes nowhere else."""
+    past.session("a", 3, ("one", "two", "three", "four"))
+    took()
+    aged(place)
+    one, two, three, four = worse(place)
+    os.utime(one, (time.time() + 60,) * 2)
+    mine = one.read_bytes()
+    ok("forget", frontmatter.parse(two.read_bytes()).meta["id"])
+    three.unlink()
+    found = took()
+    assert found["checkpoints"] == ["p/checkpoints/%s/%s" % (four.parent.name, four.name)]
+    assert one.read_bytes() == mine and not two.exists() and not three.exists()
+    body = frontmatter.parse(four.read_bytes()).body
+    assert "four.py" in body and "two.py" not in body and "three.py" not in body and len(checkpoints(place)) == 2
+
+
+def test_what_a_hook_captured_keeps_its_stretches_and_what_it_knew(past, took, place, env, now):
+    """A session that ended and was taken up again has a checkpoint for each time, with branch and commit of then."""
+    path = past.session("live", 2, ("one",))
+    settings = config.load(place.home, place.root, env)
+    then = now - 2 * clock.DAY
+    capture.capture(place, settings, env, then + 60, "live", str(path), "session_end")
+    more = past.session("more", 1.9, ("two",))
+    with path.open("a") as file:
+        file.write(more.read_text())
+    more.unlink()
+    capture.capture(place, settings, env, then + 0.1 * clock.DAY + 60, "live", str(path), "session_end")
+    later = past.session("later", 1, ("three",))
+    with path.open("a") as file:
+        file.write(later.read_text())
+    later.unlink()
+    os.utime(path, (now - 3600,) * 2)
+    first = checkpoints(place)
+    worse(place)
+    aged(place)
+    found = took()
+    one, two, three = checkpoints(place).values()
+    assert (found["updated"], len(found["checkpoints"])) == (1, 3)
+    assert [page.body for page in first.values()] == [one.body, two.body] and "three.py" in three.body and "two.py" not in three.body
+    for was, page in zip(first.values(), (one, two)):
+        assert {k: v for k, v in page.meta.items() if k != "imported"} == was.meta and page.meta["trigger"] == "session_end"
+
+
+def test_what_was_archived_of_a_session_that_was_taken_up_again_does_not_come_with_the_rest(past, took, ok, place, env, now):
+    """Where its stretch ended stands in the archive."""
+    path = past.session("live", 2, ("one",))
+    settings = config.load(place.home, place.root, env)
+    capture.capture(place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end")
+    more = past.session("more", 1, ("two",))
+    with path.open("a") as file:
+        file.write(more.read_text())
+    more.unlink()
+    os.utime(path, (now - 3600,) * 2)
+    took()
+    one, _ = worse(place)
+    ok("forget", frontmatter.parse(one.read_bytes()).meta["id"])
+    aged(place)
+    took()
+    (page,) = checkpoints(place).values()
+    assert "two.py" in page.body and "one.py" not in page.body
+
+
+def test_what_was_read_and_not_written_is_new(past, took, place, env, now):
+    """A session that died between two checkpoints under an earlier version loses nothing."""
+    path = past.session("live", 2, ("one",))
+    settings = config.load(place.home, place.root, env)
+    capture.capture(place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end")
+    more = past.session("more", 1, ("two",))
+    with path.open("a") as file:
+        file.write(more.read_text())
+    more.unlink()
+    os.utime(path, (now - 3600,) * 2)
+    aged(place, size=path.stat().st_size, units=3)
+    took()
+    assert ["two.py" in page.body for page in checkpoints(place).values()] == [False, True]
+
+
+def test_without_a_state_what_was_told_is_left_as_it_is(past, took, ok, place):
+    """Nobody can say whether it was changed since."""
+    past.session("a", 3, ("one", "two"))
+    took()
+    paths = worse(place)
+    before = [path.read_bytes() for path in paths]
+    shutil.rmtree(place.cache)
+    assert ok("import", "transcripts") == "1 session: told already: 1\n"
+    assert [path.read_bytes() for path in paths] == before and len(checkpoints(place)) == 2
+
+
+def test_a_fork_of_what_an_earlier_version_told_tells_its_own_alone(past, took, place):
+    """Also where the transcript that it was forked from is gone."""
+    origin = past.session("a", 4, ("one",))
+    fork = past.session("b", 2, ("two",))
+    fork.write_bytes(origin.read_bytes() + fork.read_bytes())
+    os.utime(fork, (past.now - 3600,) * 2)
+    took()
+    first = [page.body for page in checkpoints(place).values()]
+    origin.unlink()
+    worse(place)
+    aged(place)
+    took()
+    assert checkpoints(place)[list(checkpoints(place))[1]].body == first[1] and "one.py" not in first[1]
+
+
+@pytest.mark.parametrize("stretch", [1, 2, 3])
+def test_bringing_up_to_date_that_was_cut_short_begins_again(past, took, place, monkeypatch, stretch):
+    """What was told anew stays, what a person changed too, and nothing is told twice."""
+    past.session("a", 3, ("one", "two", "three", "four"))
+    took()
+    first = checkpoints(place)
+    aged(place)
+    paths = worse(place)
+    os.utime(paths[1], (time.time() + 60,) * 2)
+    run, calls = capture.Capture.run, []
+
+    def dying(self, *words):
+        calls.append(words)
+        if len(calls) == stretch:
+            raise OSError(28, "No space left on device")
+        return run(self, *words)
+
+    monkeypatch.setattr(capture.Capture, "run", dying)
+    took()
+    monkeypatch.undo()
+    took()
+    second = checkpoints(place)
+    assert list(second) == list(first)
+    assert [page.body == was.body for page, was in zip(second.values(), first.values())] == [True, False, True, True]
+    assert not list(Path(place.cache, "sessions").glob("*.new")) and took()["before"] == 1
+
+
+def test_what_only_talk_was_is_read_again_for_what_was_said(past, took, place):
+    """Its answer is worth a checkpoint now; and one whose checkpoints partly name a conversation was cut short."""
+    path = past.root / "-w" / "talk.jsonl"
+    path.parent.mkdir(parents=True)
+    line = {"timestamp": clock.iso(past.now - clock.DAY).replace("Z", ".000Z"), "cwd": past.project}
+    answer = [{"type": "text", "text": "It keeps a cursor, " * 8 + "and returns early where nothing matched."}]
+    path.write_text("".join(json.dumps({**line, **more}) + "\n" for more in (
+        {"uuid": "0000aaaa-0000-4000", "type": "user", "message": {"content": "what does the parser do?"}},
+        {"uuid": "0000aaab-0000-4000", "type": "assistant", "message": {"content": answer}})))
+    os.utime(path, (past.now - 3600,) * 2)
+    past.session("a", 3, ("one", "two"))
+    took()
+    aged(place)
+    paths = sorted(Path(place.private, "checkpoints").rglob("*.md"))
+    times = paths[0].stat().st_mtime
+    paths[0].write_bytes(frontmatter.edit(paths[0].read_bytes(), {"conversation": "v-1"}))
+    os.utime(paths[0], (times, times))
+    found = took("--dry-run")
+    assert (found["updated"], found["before"], found["records"]) == (2, 0, {"checkpoints": 3, "conversations": 2})
+
+
+def test_what_a_session_taught_is_not_taught_twice(past, took, place):
+    """Its lessons, and the keys of those it has had, go over into the new state."""
+    past.session("a", 3)
+    took()
+    aged(place, learned=["k1"], lessons=[])
+    took()
+    state = json.loads(Path(place.cache, "sessions", "a.json").read_text().partition("\n")[0])
+    assert state["learned"] == ["k1"] and state["lessons"] == []
+
+
+def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past, took, place):
+    """Only an import reads all of it again."""
+    path = past.session("a", 3)
+    took()
+    assert recovery.told(place, "a", path.stat().st_size)
+    aged(place)
+    assert recovery.told(place, "a", path.stat().st_size) and not recovery.told(place, "a", path.stat().st_size + 1)
+    assert took()["updated"] == 0

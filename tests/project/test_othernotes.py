@@ -1,0 +1,99 @@
+"""Directories of markdown that people and other tools keep."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from harness import talks
+from harness.command import one_line_error
+from harness.importing import kept
+
+
+def counts(found):
+    return (found["new"], found["unchanged"], found["changed"], len(found["skipped"]))
+
+
+def test_a_directory_of_markdown_becomes_learnings(tree, took, place):
+    """Frontmatter is kept, with what nests in it; kinds by frontmatter, then --kind, then learning; `.txt` by its name."""
+    tree("a.md", "---\nid: mine/1\ntags: a, b\ncustom: {x: 1}\ncreated: 2025-03-04\napproved: true\naccepted: true\n---\n\nAbc is so.\n")
+    tree("deep/한글 메모.md", "# 메모\n\n버튼을 누른다.\n")
+    tree("my_note.txt", "plain words\n")
+    tree("r.md", "---\nkind: rule\nrationale: because\n---\n\n# Rule\n\nDo it.\n")
+    tree("bad.md", "---\nkind: rule\n---\n\nNo reason.\n")
+    tree("CLAUDE.md", "# Mine\n\nText.\n")
+    tree("only.md", "---\ntitle: Only a head\n---\n")
+    tree("image.png", b"\x89PNG")
+    found = took("dir", tree.root)
+    assert counts(found) == (4, 0, 0, 3)
+    page = kept(place, "learnings")["Abc is so."]
+    assert page.meta["custom"] == {"x": "1"} and page.meta["tags"] == ["a", "b"] and page.meta["created"].startswith("2025-03-04")
+    assert page.meta["origin"]["id"] == "mine/1" and page.meta["id"].startswith("l-")
+    assert not {"approved", "accepted"} & set(page.meta)
+    assert {"메모", "my note"} < set(kept(place, "learnings")) and set(kept(place, "rules")) == {"Rule"}
+    assert counts(took("dir", tree.root)) == (0, 4, 0, 3)
+
+
+def test_the_stores_of_other_tools_are_recognised(project, ok, took, place):
+    """In a project's root, or named themselves; checkpoints keep their instants."""
+    for name, text in ((".memories/2026-01-02/143052_9fa8.md",
+                        "---\nid: 2026-01-02/143052_9fa8\ntype: checkpoint\ntags: [a]\ngit:\n  branch: main\n---\n\n# Fixed\n\nIt.\n"),
+                       (".memories/2026-01-03/080000_aaaa.md", "Plain words.\n"),
+                       (".memories/plans/pg.md", "---\ntitle: Move\nstatus: done\n---\n\n- [x] a\n"),
+                       (".prompts/learnings/build.md", "# Build\n\nUse the lockfile.\n"),
+                       (".prompts/learnings/learnings-index.json", "{}")):
+        path = Path(project, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    said = ok("import", "dir", ".")
+    assert ".memories: a store of another tool, 3 files" in said and ".prompts/learnings: a store of another tool, 1 file" in said
+    fixed = kept(place, "checkpoints")["Fixed"].meta
+    assert (fixed["created"], fixed["source"], fixed["git"]) == ("2026-01-02T14:30:52Z", "agent", {"branch": "main"})
+    assert kept(place, "checkpoints")["Plain words."].meta["created"] == "2026-01-03T08:00:00Z"
+    assert set(kept(place, "plans")) == {"Move"} and set(kept(place, "learnings")) == {"Build"}
+    assert counts(took("dir", ".memories")) == (0, 3, 0, 0) and counts(took("dir", ".prompts/learnings")) == (0, 1, 0, 0)
+
+
+def test_an_active_plan_is_not_pushed_aside(project, ok, took, place):
+    """Another one that is active is skipped, with the way out."""
+    ok("plan", "Mine first")
+    path = Path(project, "notes/p.md")
+    path.parent.mkdir()
+    path.write_text("---\nkind: plan\n---\n\n# Theirs\n")
+    found = took("dir", path.parent)
+    assert counts(found) == (0, 0, 0, 1) and "another plan is active" in found["skipped"][0]["reason"]
+
+
+def test_only_one_plan_of_a_directory_is_active(tree, took, ok, place):
+    """The first one that is brought in counts for the rest, also the next time, and may change."""
+    first = tree("a.md", "---\nkind: plan\n---\n\n# One\n\n- [ ] a\n")
+    tree("b.md", "---\nkind: plan\nstatus: active\n---\n\n# Two\n\n- [ ] b\n")
+    found = took("dir", tree.root)
+    assert counts(found) == (1, 0, 0, 1) and found["skipped"][0]["reason"] == "another plan is active, a.md"
+    assert set(kept(place, "plans")) == {"One"} and counts(took("dir", tree.root)) == (0, 1, 0, 1)
+    first.write_text("---\nkind: plan\n---\n\n# One\n\n- [ ] a\n- [ ] c\n", encoding="utf-8")
+    assert counts(took("dir", tree.root)) == (0, 0, 1, 1)
+
+
+@pytest.mark.parametrize("tier", [(), ("--shared",)])
+def test_a_resource_of_a_directory_is_taken_once(tree, took, ok, place, tier):
+    """Its path is below the repository in every key, so that a second import and a refresh know it."""
+    path = tree("r.md", "---\nkind: resource\ntitle: R\n---\n\nSome text.\n")
+    tree("l.md", "---\npath: elsewhere/x.md\n---\n\nA learning that has a path.\n")
+    assert counts(took("dir", tree.root, *tier)) == (2, 0, 0, 0)
+    meta = kept(place, tier="shared" if tier else "private")["R"].meta
+    assert meta["path"] == meta["origin"]["path"] == "my ref/r.md"
+    assert counts(took("dir", tree.root, *tier)) == (0, 2, 0, 0)
+    path.write_text("---\nkind: resource\ntitle: R\n---\n\nOther text.\n", encoding="utf-8")
+    assert counts(took("dir", tree.root, *tier)) == (0, 1, 1, 0)
+    assert [one["state"] for one in json.loads(ok("resource", "list", "--json"))] == ["fresh"]
+
+
+def test_a_conversation_is_not_imported(tree, took, run):
+    """Only its session tells it: a file that says it is one is named and left, and no option makes one."""
+    tree("talk.md", talks.page().decode())
+    tree("note.md", "# Note\n\nworth keeping\n")
+    found = took("dir", tree.root)
+    assert counts(found) == (1, 0, 0, 1) and "only its session tells" in json.dumps(found)
+    assert "conversation" in one_line_error(run("import", "dir", str(tree.root), "--kind", "conversation"), 2)

@@ -1,0 +1,81 @@
+"""Words that no record holds: misspellings, short and long forms."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from harness.asking import ask, ids, write
+
+from memory.index import builder
+from memory.recall import fuzzy
+
+
+def test_a_misspelt_word_finds_its_neighbour_and_is_no_gap(store, now):
+    """Unknown words are fuzzed; what is near no word of the records is a gap, what only asks is not."""
+    found = ask(store, now, "dokcer cachng")
+    assert found.hits[0].record.id == "l-docker"
+    assert found.known_gaps == ()
+    assert ask(store, now, "what happened to dokcer on xylophones").known_gaps == ("xylophones",)
+    assert "dokcer~docker" in found.hits[0].why
+
+
+def test_a_known_word_is_never_fuzzed(place, now):
+    """`test` does not bring `tent` where `test` is known."""
+    write(place, "p/learnings/a.md", "A test.", id="a")
+    write(place, "p/learnings/b.md", "A tent.", id="b")
+    builder.build(place, now)
+    assert ids(place, now, "test") == ["a"]
+
+
+def test_codes_and_numbers_are_not_fuzzed(place, now):
+    """E0383 is another error than E0382."""
+    write(place, "p/learnings/a.md", "Rust error E0382.", id="a")
+    assert ids(place, now, "E0383") == [] and ids(place, now, "E0382") == ["a"]
+
+
+def test_without_rapidfuzz_the_search_goes_on_and_says_so(store, now, monkeypatch):
+    """A missing library costs the misspelt words alone."""
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
+    assert fuzzy.scorer() is None
+    found = ask(store, now, "jwt dokcer")
+    assert found.hits[0].record.id in ("l-jwt", "c-today") and any("RapidFuzz" in note for note in found.notes)
+
+
+SLIPS = {"dimensionns": "dimensions", "dimesnions": "dimensions", "diensions": "dimensions", "calclate": "calculate",
+         "calculatin": "calculate", "runnign": "running", "indeing": "indexing", "triangulatin": "triangulation", "generaly": "generally"}
+
+
+@pytest.mark.parametrize("typed", SLIPS)
+def test_a_slip_that_hides_a_word_from_the_stemmer_is_found(place, now, typed):
+    """In the ending, or before it: the index holds stems alone."""
+    pytest.importorskip("rapidfuzz")
+    for word in {*SLIPS.values(), "kitchen", "garden"}:
+        write(place, "p/learnings/%s.md" % word, "All about %s here." % word, id=word, title="Note")
+    builder.build(place, now)
+    assert ids(place, now, typed)[:1] == [SLIPS[typed]]
+
+
+@pytest.mark.parametrize(("query", "found"), [("auth", "a"), ("db migration", "b"), ("configuration of the repository", "c"),
+                                              ("authentication", "a")])
+def test_short_forms_and_long_ones_find_one_another(place, now, query, found):
+    """A developer writes `db` and means the database; the word itself still counts most."""
+    write(place, "p/learnings/a.md", "The authentication needs both headers.", id="a", title="Login")
+    write(place, "p/learnings/b.md", "The database wants its migrations in order.", id="b", title="Order")
+    write(place, "p/learnings/c.md", "The repo holds a config for each host.", id="c", title="Hosts")
+    write(place, "p/learnings/d.md", "authority", id="d", title="Other")
+    builder.build(place, now)
+    assert ids(place, now, query)[0] == found
+    write(place, "p/learnings/e.md", "The auth header.", id="e", title="Login too")
+    builder.build(place, now)
+    assert set(ids(place, now, "auth")[:2]) == {"a", "e"} and ids(place, now, "auth")[0] == "e"
+
+
+@pytest.mark.parametrize(("asked", "held"), [("느림", "느려서"), ("멈춤", "멈췄다"), ("깨짐", "깨져요"), ("고침", "고쳤다"), ("실패함", "실패하고")])
+def test_a_korean_word_meets_its_other_forms(place, now, asked, held):
+    """An ending that fuses with the last syllable leaves its first consonant; a known form is never traded for another."""
+    write(place, "p/learnings/a.md", held, id="a")
+    write(place, "p/learnings/b.md", "느슨한 멈칫 깨알 고추 실수", id="b")
+    builder.build(place, now)
+    assert ids(place, now, asked)[0] == "a"
+    assert ids(place, now, held) == ["a"]

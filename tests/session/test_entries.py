@@ -1,0 +1,166 @@
+"""What one line of a transcript says."""
+
+from __future__ import annotations
+
+from memory.session.entries import PLAN, PROMPT, REPORT, RESULT, SLASH, STEER, SUMMARY, TITLE, TODOS, entries
+
+REFUSED = ("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
+           "new_string was NOT written to the file). ")
+
+
+def _line(content, **more):
+    return {"type": "user", "uuid": "u", "timestamp": "2026-01-05T10:00:00.000Z", "message": {"role": "user", "content": content}, **more}
+
+
+def _result(text, data=None, failed=False, **more):
+    block = {"type": "tool_result", "tool_use_id": "c", "content": text, "is_error": failed}
+    return _line([block], toolUseResult=data, **more)
+
+
+def _told(record):
+    return [(e.kind, e.name, e.text) for e in entries(record)]
+
+
+def test_a_refusal_comes_with_its_reason_beside_the_result():
+    text = REFUSED + "To tell you how to proceed, the user said:\nuse the other function"
+    result, steer = entries(_result(text, "Error: " + text, failed=True))
+    assert (result.kind, result.refused, result.failed) == (RESULT, True, True)
+    assert (steer.kind, steer.name, steer.text, steer.id) == (STEER, "refused", "use the other function", "c")
+
+
+def test_a_refusal_without_a_reason_has_no_text():
+    stop = REFUSED + "STOP what you are doing and wait for the user to tell you how to proceed."
+    assert _told(_result(stop, failed=True))[1:] == [(STEER, "refused", "")]
+
+
+def test_each_answer_in_a_menu_is_an_entry():
+    data = {"questions": [], "answers": {"Which store?": "Files", "Which cut?": "By turn"}}
+    assert _told(_result("User has answered your questions: …", data))[1:] == [
+        (STEER, "answer", "Which store? → Files"), (STEER, "answer", "Which cut? → By turn")]
+
+
+def test_answers_are_found_in_the_text_where_there_is_no_structure():
+    text = ('User has answered your questions: "Which store?"="Files", "Which cut?"="the one "at turns", please". '
+            "You can now continue with the user's answers in mind.")
+    assert _told(_result(text))[1:] == [
+        (STEER, "answer", "Which store? → Files"), (STEER, "answer", 'Which cut? → the one "at turns", please')]
+    text = 'The user answered: "Which store?"="none of them". Read the answers carefully — they may request changes.'
+    assert _told(_result(text))[1:] == [(STEER, "answer", "Which store? → none of them")]
+    noted = {"answers": {"Which store?": ["Files", "Mail"]}, "annotations": {"Which store?": {"notes": "only plain ones"}}}
+    assert _told(_result("…", noted))[1:] == [(STEER, "answer", "Which store? → Files, Mail (only plain ones)")]
+
+
+def test_an_approved_plan_is_told_with_its_text():
+    text = "User has approved your plan. You can now start coding.\n\n## Approved Plan:\n# Split the reader\n\n1. Cut it"
+    assert _told(_result(text, {"plan": "# Split the reader\n\n1. Cut it", "isAgent": False}))[1:] == [
+        (STEER, "plan", ""), (PLAN, "", "# Split the reader\n\n1. Cut it")]
+    block = {"type": "tool_result", "tool_use_id": "c", "content": text}
+    assert _told(_line([block, {"type": "text", "text": "keep the names"}]))[1:] == [
+        (STEER, "plan", "keep the names"), (PLAN, "", "# Split the reader\n\n1. Cut it")]
+    assert _told(_result(text))[2] == (PLAN, "", "# Split the reader\n\n1. Cut it")
+
+
+def test_a_prompt_that_carries_a_plan_is_told_as_both_without_the_clients_line():
+    text = ("Implement the following plan:\n\n# Split the reader\n\n1. Cut it\n\n\nIf you need specific details from before "
+            "exiting plan mode (like exact code snippets), read the full transcript at: /w/s.jsonl")
+    assert _told(_line(text)) == [(PROMPT, "", "Implement the following plan:\n\n# Split the reader\n\n1. Cut it"),
+                                  (PLAN, "", "# Split the reader\n\n1. Cut it")]
+
+
+def test_a_todo_list_is_told_whole_or_by_what_changed():
+    whole = entries(_result("…", {"oldTodos": [], "newTodos": [{"content": "Cut", "status": "pending", "activeForm": "Cutting"}]}))[1]
+    assert (whole.kind, whole.name, whole.data) == (TODOS, "whole", [("Cut", "pending")])
+    made = entries(_result("…", {"task": {"id": "1", "subject": "Cut"}}))[1]
+    assert (made.kind, made.name, made.data) == (TODOS, "delta", [("1", "Cut", "pending")])
+    done = entries(_result("…", {"success": True, "taskId": "1", "statusChange": {"from": "pending", "to": "completed"}}))[1]
+    assert done.data == [("1", "", "completed")]
+
+
+def test_a_summary_of_the_client_is_told_without_its_analysis():
+    text = ("This session is being continued from a previous conversation that ran out of context. The conversation is "
+            "summarized below:\nAnalysis:\nLet me see.\n\nSummary:\n1. Request:\n   - Cut it\n\nIf you need specific details from "
+            "before compaction (like exact code snippets), read the full transcript at: /w/s.jsonl\nPlease continue.")
+    assert _told(_line(text, isCompactSummary=True)) == [(SUMMARY, "", "1. Request:\n   - Cut it")]
+
+
+def test_a_session_has_titles():
+    assert _told({"type": "summary", "summary": "Cut the reader", "leafUuid": "x"}) == [(TITLE, "summary", "Cut the reader")]
+    assert _told({"type": "ai-title", "aiTitle": "Cut"}) == [(TITLE, "ai", "Cut")]
+    assert _told({"type": "custom-title", "customTitle": "Mine"}) == [(TITLE, "custom", "Mine")]
+
+
+def test_a_subagents_last_words_are_a_report():
+    data = {"status": "completed", "agentId": "a1", "content": [
+        {"type": "text", "text": "It is cut.\nagentId: b (of another)\nDone."},
+        {"type": "text", "text": "agentId: a1 (for resuming …)\n<usage>total_tokens: 3\ntool_uses: 0</usage>"}]}
+    report = entries(_result("…", data))[1]
+    assert (report.kind, report.text, report.id, report.data) == (
+        REPORT, "It is cut.\nagentId: b (of another)\nDone.", "c", {"agentId": "a1"})
+
+
+def test_slash_commands_of_old_clients_are_told_by_their_form():
+    """They bear no mark that says whose they are."""
+    asks = "<command-message>plan</command-message>\n<command-name>/plan</command-name>\n<command-args>a cut</command-args>"
+    own = "<command-name>/exit</command-name>\n <command-message>exit</command-message>\n <command-args></command-args>"
+    words = own.replace("exit", "compact").replace("<command-args>", "<command-args>keep the names")
+    assert [_told(_line(t)) for t in (asks, own, words)] == [
+        [(SLASH, "", "/plan a cut")], [], [(SLASH, "", "/compact keep the names")]]
+
+
+def test_what_the_editor_adds_before_a_prompt_is_taken_out():
+    text = "<ide_opened_file>The user opened the file a.go.</ide_opened_file>\nand here?"
+    assert _told(_line([{"type": "text", "text": text}])) == [(PROMPT, "", "and here?")]
+
+
+def test_a_plan_that_the_client_sends_itself_is_a_prompt_of_the_users():
+    """The user approved it "with a clear context"; the remark stands at its end."""
+    text = ("Implement the following plan:\n\n# Split it\n\n\nIf you need specific details from before exiting plan mode (like "
+            "this), read the full transcript at: /w/s.jsonl\n\nUser feedback on this plan: keep the names")
+    assert _told(_line(text, origin={"kind": "auto-continuation"}, planContent="# Split it")) == [
+        (PROMPT, "", "Implement the following plan:\n\n# Split it\n\nUser feedback on this plan: keep the names"),
+        (PLAN, "", "# Split it")]
+    assert _told(_line("Go on.", origin={"kind": "auto-continuation"})) == []
+
+
+def test_what_the_user_says_as_a_call_is_let_through_is_told():
+    blocks = [{"type": "tool_result", "tool_use_id": "c", "content": "done"}, {"type": "text", "text": "but keep it empty"}]
+    assert [(e.kind, e.name, e.text, e.id) for e in entries(_line(blocks))][1:] == [(STEER, "while working", "but keep it empty", "c")]
+    blocks[1]["text"] = "[Request interrupted by user for tool use]"
+    assert [e.kind for e in entries(_line(blocks))] == [RESULT]
+
+
+def test_words_given_to_the_model_as_it_works_are_told_and_the_machines_are_not():
+    def row(prompt, **more):
+        return {"type": "attachment", "attachment": {"type": "queued_command", "prompt": prompt, **more}}
+
+    assert _told(row("also check windows", origin={"kind": "human"})) == [(STEER, "while working", "also check windows")]
+    assert _told(row([{"type": "text", "text": "see this"}, {"type": "image"}])) == [(STEER, "while working", "see this")]
+    assert _told(row("from another agent", origin={"kind": "peer"})) == []
+    assert _told(row("forwarded", isMeta=True)) == []
+    note = ('<task-notification>\n<task-id>a1</task-id>\n<tool-use-id>c</tool-use-id>\n<summary>Agent "count files" finished</summary>\n'
+            "<result>42 files</result>\n<usage>…</usage>\n</task-notification>")
+    (report,) = entries(row(note, origin={"kind": "task-notification"}))
+    assert (report.kind, report.name, report.text, report.id, report.data) == (
+        REPORT, "count files", "42 files", "c", {"agentId": "a1"})
+    assert _told({"type": "attachment", "attachment": {"type": "hook_success", "content": "ours"}}) == []
+
+
+def test_private_parts_stay_out_of_all_that_the_user_says():
+    hidden = "a <private>SECRET</private> b"
+    told = [*_told(_result(REFUSED + "the user said:\n" + hidden, failed=True)), *_told(_line("Implement the following plan:\n" + hidden)),
+            *_told(_result("…", {"answers": {hidden: hidden}}))]
+    assert not [row for row in told if row[0] != RESULT and "SECRET" in row[2]]
+
+
+def test_a_call_that_a_rule_forbids_is_refused_without_words_of_the_users():
+    text = "Permission to use Bash with command rm -r x has been denied."
+    (result,) = entries(_result(text, "Error: " + text, failed=True))
+    assert result.refused
+    (unasked,) = entries(_result("touch in '/w' needs approval.", failed=True, toolDenialKind="user-rejected"))
+    assert unasked.refused
+    (stopped,) = entries(_result(REFUSED, failed=True, toolDenialKind="interrupted"))
+    assert not stopped.refused
+    (forged,) = entries(_result(REFUSED, failed=True, permissionDecision={"decision": "accept"}))
+    assert not forged.refused
+    (other,) = entries(_result("Exit code 126\npermission denied", failed=True))
+    assert not other.refused

@@ -1,0 +1,190 @@
+"""Shell commands: which of them mattered, and how they went."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.session import shell
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "failed", "outcome", "summary"),
+    [
+        ("pytest -q", "...\n3 passed in 0.12s", False, "passed", "3 passed in 0.12s"),
+        (
+            "pytest -q 2>&1 | tail -3",
+            "FAILED t.py::a - assert 1 == 2\n1 failed, 2 passed in 0.12s",
+            False,
+            "failed",
+            "1 failed, 2 passed in 0.12s",
+        ),
+        ("pytest", "Exit code 1\n=== 1 failed, 2 passed in 1.20s ===", True, "exit 1", "1 failed, 2 passed in 1.20s"),
+        ("python -m unittest", "Ran 4 tests in 0.001s\n\nOK", False, "passed", "Ran 4 tests in 0.001s, OK"),
+        (
+            "python -m unittest",
+            "Exit code 1\nRan 4 tests in 0.1s\n\nFAILED (failures=2)",
+            True,
+            "exit 1",
+            "Ran 4 tests in 0.1s, FAILED (failures=2)",
+        ),
+        (
+            "npm test",
+            "Tests:       1 failed, 5 passed, 6 total",
+            False,
+            "failed",
+            "Tests:       1 failed, 5 passed, 6 total",
+        ),
+        (
+            "cargo test",
+            "test result: ok. 3 passed; 0 failed; 0 ignored",
+            False,
+            "passed",
+            "test result: ok. 3 passed; 0 failed; 0 ignored",
+        ),
+        (
+            "go test ./...",
+            "ok  \texample.com/x\t0.01s\nFAIL\texample.com/y\t0.02s",
+            False,
+            "failed",
+            "FAIL\texample.com/y\t0.02s",
+        ),
+        ("sleep 3; npm start", "Exit code 143\nCommand timed out after 1s", True, "timed out", ""),
+        ("make", "The user doesn't want to proceed with this tool use.", True, "refused", ""),
+    ],
+)
+def test_the_outcome_of_a_command(command, output, failed, outcome, summary):
+    """Exit codes stand in the text; a pipe hides them, and then the test summary decides."""
+    run = shell.run(command, "t", output, None, failed)
+    assert (run.outcome, run.summary) == (outcome, summary)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "failed"),
+    [
+        ("ls && git status -s", "a\nb", False),
+        ("cd x; pwd", "", False),
+        ("git log --oneline | head", "x", False),
+        ("grep foo bar", "Exit code 1", True),
+        ("dayleaf recall x", "old memory", False),
+        ("cat x | wc -l", "3", False),
+        ("cd /p && python3 /opt/dayleaf/memory recall", "old memory", False),
+        ("# just a comment", "", False),
+        ("", "", False),
+    ],
+)
+def test_noise_is_no_run(command, output, failed):
+    """Looking around, a search without a hit and dayleaf's own commands leave no trace."""
+    assert shell.run(command, "t", output, None, failed) is None
+
+
+def test_noise_that_fails_is_a_run():
+    """A failing `cat` says something."""
+    run = shell.run("cat missing.txt", "t", "Exit code 1\ncat: missing.txt: No such file or directory", None, True)
+    assert (run.outcome, run.detail) == ("exit 1", "cat: missing.txt: No such file or directory")
+
+
+LINT = "a/b.go:9:14: undefined: Cart"
+REFUSED = [
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT "
+    "written to the file). To tell you how to proceed, the user said:\nuse the other branch",
+    "The user doesn't want to take this action right now. STOP what you are doing and wait for the user to tell you how to proceed.",
+    "Permission to use Bash with command rm -rf build has been denied.",
+    "Claude requested permissions to use Bash, but you haven't granted it yet.",
+    "This command requires approval",
+    "PreToolUse:Bash hook error: [guard.sh]: no pushes on Friday",
+    "Permission for this action has been denied. Reason: it deletes data"]
+
+
+@pytest.mark.parametrize("said", REFUSED)
+def test_what_was_refused_is_neither_failed_nor_passed(said):
+    """By the user, by a rule or by a hook: it never ran."""
+    run = shell.run("git push", "t", said, "Error: " + said, True)
+    assert (run.outcome, run.bad, run.detail) == ("refused", False, "") and shell.refused(said)
+
+
+def test_a_program_that_says_denied_is_not_refused():
+    """What ran and failed has an exit code."""
+    run = shell.run("git push", "t", "Exit code 128\nPermission to use this repository has been denied.", None, True)
+    assert (run.outcome, shell.refused("Exit code 1\npermission has been denied")) == ("exit 128", False)
+
+
+@pytest.mark.parametrize(("output", "data"), [
+    ("Exit code 137\n[Request interrupted by user for tool use]\nok  \texample.com/a\t0.1s", None), ("", {"interrupted": True})])
+def test_what_the_user_interrupted_did_not_fail(output, data):
+    """It neither passed."""
+    run = shell.run("go test ./...", "t", output, data, True)
+    assert (run.outcome, run.bad) == ("interrupted", False)
+
+
+@pytest.mark.parametrize(("command", "output", "outcome"), [
+    ("npm run build | tail -3", "chunk a.js\nchunk b.js", "unknown"),
+    ("npm run build || true", "chunk a.js", "unknown"),
+    ("npm run build; echo done", "done", "unknown"),
+    ("npm run build &", "", "unknown"),
+    ("npm run build && echo done", "done", "passed"),
+    ("set -o pipefail; npm run build | tail -3", "chunk a.js", "passed"),
+    ("npm run build || exit 1", "chunk a.js", "passed"),
+    ("npm run build; echo \"exit: $?\"", "chunk a.js\nexit: 2", "exit 2"),
+    ("npm run build; echo $?", "exit=0", "passed"),
+    ("npm run build 2>&1 | tail -3", "built in 3.1s", "passed"),
+    ("go build ./... 2>&1 | head -20", "", "passed"),
+    ("go build ./... 2>&1 | grep -i cart", "", "unknown"),
+    ("go build ./... 2>&1 | head -20", LINT, "failed"),
+    ("golangci-lint run | tail -5", "0 issues.", "passed"),
+    ("golangci-lint run | tail -5", "2 issues:\n* noctx: 2", "failed"),
+    ("mise run lint 2>&1 | tail -2", "a\n[lint] ERROR task failed", "failed"),
+    ("go test ./... | tail -2", "ok  \texample.com/a\t0.1s\nok  \texample.com/b\t0.2s", "passed"),
+    ("go test ./... | head -2", "ok  \texample.com/a\t0.1s\nok  \texample.com/b\t0.2s", "unknown"),
+    ("go test -v ./... | grep ok", "ok  \texample.com/a\t0.1s", "unknown"),
+    ("go test -v ./... | grep -E '^(ok|FAIL)'", "ok  \texample.com/a\t0.1s", "passed"),
+    ("go test -v ./...", "--- FAIL: TestA (0.0s)\n    a_test.go:3: got 1", "failed"),
+    ("./scripts/run-tests.sh", "--- FAIL: TestA (0.0s)\n    a_test.go:3: got 1", "failed"),
+    ("gh run view 7 --log | tail -9", "--- FAIL: TestA (0.0s)\n1 failed in 0.1s", "unknown"),
+    ("gh run view 7 --log", "--- FAIL: TestA (0.0s)", "passed"),
+    ("git push origin main 2>&1 | tail -1", "   1a2b3c4..5d6e7f8  main -> main", "passed"),
+    ("git push 2>&1 | tail -2", " ! [rejected]        main -> main (fetch first)", "failed")])
+def test_a_hidden_status_is_unknown_unless_the_output_tells(command, output, outcome):
+    """Pipes, `|| true` and what comes after hide it; a summary, an issue or a failed test tell it."""
+    assert shell.run(command, "t", output).outcome == outcome
+
+
+def test_a_search_without_a_hit_is_no_failed_test():
+    """`go test | grep FAIL` ends with 1 where nothing failed; another search says nothing."""
+    found = [shell.run("go test ./... 2>&1 | grep " + word, "t", "Exit code 1", None, True) for word in ("FAIL", "cart")]
+    assert [run.outcome for run in found] == ["passed", "unknown"]
+
+
+def test_of_several_commands_the_one_that_failed_is_told():
+    """The one that the task runner names, or that its output fits."""
+    tests = "[test] $ go test ./...\nok  \texample.com/a\t0.1s\n"
+    lint = "[lint] $ golangci-lint run\na.go:3:2: Error return value is not checked (errcheck)\n1 issues:\n* errcheck: 1\n"
+    run = shell.run("mise run test && mise run lint", "t", "Exit code 1\n" + tests + lint + "[lint] ERROR task failed", None, True)
+    assert (run.key, run.kind, run.names) == ("mise run lint", "lint", ("a.go",))
+    run = shell.run("go test ./... && golangci-lint run", "t", "Exit code 1\n" + tests + lint, None, True)
+    assert run.key == "golangci-lint run"
+
+
+def test_a_run_survives_its_fields():
+    """What `fields` gives makes the same run again."""
+    run = shell.run("golangci-lint run", "t", "Exit code 1\na.go:3:2: not checked (errcheck)\n1 issues:\n* errcheck: 1", None, True)
+    assert shell.Run(*run.fields()).fields() == run.fields() and run.names == ("a.go",)
+
+
+@pytest.mark.parametrize(("tool", "telling", "given", "other", "again"), [
+    ("Bash", "a.go:3:2: os/exec.Command must not be called (noctx)", "mise run lint", "b/c.go:44:9: os/exec.Command must not be called (noctx)",
+     "mise run lint 2>&1 | tail"),
+    ("Bash", "gh: Not Found (HTTP 404)", "gh api repos/o/r/pulls/comments/271 --jq .body", "gh: Not Found (HTTP 404)",
+     "gh api repos/o/r/pulls/comments/998 --jq .path"),
+    ("Bash", "unknown flag: --stat", "gh pr diff 88 --stat | head", "unknown flag: --stat", "gh pr diff --stat 104"),
+    ("Read", "File does not exist.", "/home/dev/shop/.golangci.yml", "File does not exist.", "/home/other/shop/.golangci.yml"),
+    ("Bash", "x_test.go:9: open /tmp/T1234/001/state.json: no such file or directory", "go test ./x",
+     "x_test.go:21: open /tmp/T99/002/state.json: no such file or directory", "go test ./x -run TestOne")])
+def test_the_same_failure_has_one_signature_in_two_sessions(tool, telling, given, other, again):
+    """Numbers, hashes, scratch folders and places apart; a line that fits many failures counts with what was asked for."""
+    assert shell.signature_of(tool, telling, given) == shell.signature_of(tool, other, again) != ""
+
+
+def test_other_failures_have_other_signatures():
+    """Another path that does not exist, another rule."""
+    one, two = (shell.signature_of("Read", "File does not exist.", path) for path in ("a/b.go", "a/c.go"))
+    assert one != two and shell.signature_of("Bash", "exit status 1") == ""

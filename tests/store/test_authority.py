@@ -1,0 +1,84 @@
+"""The table of who may do what: a row for every verb, word and option, and what each caller is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.cli.main import VERBS
+from memory.core import boundary, config
+from memory.store import authority
+from memory.store.authority import PERSON, SESSION, TYPED, least, refusal
+
+DECLARED = {(verb, flag) for verb, row in VERBS.items() for option in row.options for flag in option.flags}
+
+
+def rows():
+    """Every (verb, option) that the table names."""
+    return {(verb, option.partition("=")[0]) for verb, row in authority.VERBS.items()
+            for option in " ".join((row.free, row.typed, row.person, row.inside)).split() if option != "WORDS"}
+
+
+def test_every_verb_and_option_has_a_row():
+    """A verb or an option that is added without a row fails here, and a row without its option too."""
+    assert set(VERBS) == set(authority.VERBS)
+    assert rows() == DECLARED
+
+
+def test_no_option_stands_in_two_lists_of_a_row():
+    for verb, row in authority.VERBS.items():
+        listed = " ".join((row.free, row.typed, row.person, row.inside)).split()
+        assert len(listed) == len(set(listed)), verb
+
+
+def test_what_has_no_row_is_a_persons():
+    assert least("unheard") == least("recall", option="--unheard") == PERSON
+    assert refusal(SESSION, "unheard", [], {}, bool) and not refusal(PERSON, "unheard", [], {}, bool)
+
+
+@pytest.mark.parametrize(("verb", "words", "given"), [
+    ("recall", ["x"], {"--provider": "/tmp/x"}), ("index", ["build"], {"--provider": "/tmp/x"}), ("index", ["export"], {"--out": "/tmp/x"}),
+    ("learn", ["x"], {"--source": "human"}), ("learn", ["x"], {"--global": ""}), ("learn", ["x"], {"--confidence": "high"}),
+    ("plan", ["x"], {"--source": "human"}), ("handoff", ["x"], {"--source": "human"}), ("checkpoint", [], {"--transcript": "/etc/passwd"}),
+    ("rule", ["approve", "x"], {}), ("rule", ["suggest", "x"], {"--global": ""}), ("review", [], {}), ("harvest", ["accept", "x"], {}),
+    ("config", ["set", "distill.command", "[]"], {}), ("restore", ["x"], {}), ("redact", ["x"], {}), ("backup", [], {}), ("undo", [], {}),
+    ("upkeep", [], {"--apply": ""}), ("forget", ["x"], {}), ("forget", [], {"--session": "x"}), ("import", ["transcripts"], {}), ("new", ["rule"], {}), ("edit", ["x"], {}),
+    ("resource", ["approve", "x"], {}), ("resource", ["delete", "x"], {}), ("off", [], {"--project": ""}), ("doctor", [], {"--fix": ""}),
+], ids=lambda value: " ".join(value) if isinstance(value, (list, dict)) else value)
+def test_what_a_session_may_not(verb, words, given):
+    """A program, a path, an author, every project, an approval, the settings: none of it is a model's."""
+    said = refusal(SESSION, verb, words, given, lambda path: True)
+    assert said.startswith("only a person decides on ") and "run `dayleaf " + verb in said and "\n" not in said
+    assert not refusal(PERSON, verb, words, given, lambda path: False)
+
+
+@pytest.mark.parametrize(("verb", "words", "given"), [
+    ("recall", ["x"], {"--since": "3d", "--json": ""}), ("learn", ["x"], {"--confidence": "medium"}), ("harvest", [], {}), ("rule", ["suggest", "x"], {}),
+    ("resource", ["add"], {"--path": "docs/a.md"}), ("config", ["list"], {}), ("distill", ["x"], {"--provider": "extract"}), ("upkeep", [], {})])
+def test_what_a_session_may(verb, words, given):
+    assert refusal(SESSION, verb, words, given, lambda path: True) == ""
+
+
+@pytest.mark.parametrize(("verb", "words", "given"), [
+    ("resource", ["add"], {"--path": "/etc/passwd"}), ("resource", ["run", "x"], {"--cwd": "/"}), ("check", ["/etc/passwd"], {}), ("import", ["dir", "/etc"], {}), ("eval", ["/etc/passwd"], {})])
+def test_a_session_names_no_path_outside_the_project(verb, words, given):
+    assert "files of the project" in refusal(SESSION, verb, words, given, lambda path: False)
+    assert refusal(PERSON, verb, words, given, lambda path: False) == ""
+
+
+def test_a_slash_command_speaks_for_a_person_and_names_no_program():
+    assert refusal(TYPED, "learn", ["x"], {"--source": "human", "--global": ""}, bool) == ""
+    assert refusal(TYPED, "recall", ["x"], {"--provider": "/tmp/x"}, bool)
+    assert refusal(TYPED, "rule", ["approve", "x"], {}, bool)
+
+
+def test_only_the_hook_that_is_the_parent_makes_a_slash_command():
+    assert authority.who({boundary.TYPED: "41", "CLAUDECODE": "1"}, 41) == TYPED
+    assert authority.who({boundary.TYPED: "41", "CLAUDECODE": "1"}, 42) == SESSION
+    assert authority.who({boundary.TYPED: "1"}, 42) == PERSON
+    for mark in boundary.AGENTS:
+        assert authority.who({mark: "1"}, 1) == SESSION
+
+
+def test_what_is_held_are_settings():
+    """No key of a project is held, and none is misspelt."""
+    assert set(config.HELD) <= set(config.DEFAULTS) and not set(config.HELD) & set(config.PROJECT_KEYS)

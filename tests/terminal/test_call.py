@@ -1,0 +1,52 @@
+"""One call: which workspace it is about, and what reaches a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from harness.command import on_terminal
+
+from memory.core import layout
+
+TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
+EVIL = "\x1b]52;c;ZXZpbA==\x07\x1b[31mred\x1b[0m \x9b2J ‮gnp.exe \x1bPq#0\x1b\\ \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"
+
+
+def test_escape_sequences_of_records_reach_no_terminal(run, place):
+    """Neither text nor JSON carries ESC, C1 or bidirectional controls out of a hand-written file."""
+    folder = Path(place.folder("p", "learning"))
+    folder.mkdir(parents=True)
+    title = json.dumps(EVIL)
+    (folder / "evil.md").write_text("---\ntitle: %s\n---\njwt %s\n" % (title, EVIL), encoding="utf-8")
+    for words in (["recall", "jwt"], ["recall", "jwt", "--json"], ["recall", "jwt", "--explain"], ["show", "evil"],
+                  ["show", "evil", "--json"], ["status"], ["doctor"], ["load", "jwt"], ["index", "export"]):
+        done = run(*words)
+        said = done.stdout + done.stderr
+        assert "red" in said or words[0] in ("status", "doctor")
+        assert not set(said) & set("\x1b\x07\x9b‮"), (words, said)
+
+
+def test_colours_and_the_spinner_are_for_terminals(env, project, ok):
+    """On a terminal headings are bold, unless NO_COLOR says no; a pipe gets plain text."""
+    ok("learn", TEXT)
+    assert "\x1b" not in ok("recall", "jwt")
+    assert "\x1b[1mLearnings" in on_terminal(["recall", "jwt"], {**env, "TERM": "xterm"}, project)[1]
+    assert "\x1b" not in on_terminal(["recall", "jwt"], {**env, "TERM": "xterm", "NO_COLOR": "1"}, project)[1]
+
+
+def test_a_place_outside_any_repository_works(ok, tmp_path):
+    """A directory without git is a workspace of its own."""
+    folder = tmp_path / "plain folder"
+    folder.mkdir()
+    assert json.loads(ok("workspace", "--json", cwd=str(folder)))["workspace"].startswith("plain-folder-")
+
+
+def test_a_session_that_moved_keeps_its_workspace(ok, tmp_path):
+    """Inside the client's project directory the project decides, elsewhere the current directory."""
+    inner = tmp_path / "top" / "inner"
+    inner.mkdir(parents=True)
+    key = json.loads(ok("workspace", "--json", cwd=str(tmp_path / "top")))["workspace"]
+    assert json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR=str(tmp_path / "top")))["workspace"] == key
+    assert json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR="/nowhere"))["workspace"] != key
+    assert layout.slug("inner") in json.loads(ok("workspace", "--json", cwd=str(inner)))["workspace"]

@@ -1,0 +1,51 @@
+"""What reached the model, in lines: where pushes are off, what a prompt gets, what did not arrive."""
+
+from __future__ import annotations
+
+from harness.pushes import hooked
+
+from memory.terminal import pushes
+
+TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
+
+
+def test_status_says_where_pushes_are_off(ok, run, env, project):
+    """A switch that nobody remembers is found again, by status, doctor and load."""
+    ok("learn", TEXT)
+    assert "pushes: off" not in ok("status") + run("doctor").stdout + ok("load", "jwt")
+    for session in ("bbbb2222", "aaaa1111"):
+        hooked(env, project, "SessionStart", session, source="startup")
+        ok("off", "--session", session)
+    said = "off in session aaaa1111; `dayleaf on` switches them on"
+    for words in (["status"], ["doctor"], ["load", "jwt"]):
+        assert "pushes: " + said in run(*words).stdout, words
+    assert "off in session bbbb2222; `dayleaf on --session bbbb2222`" in ok("status")
+    assert "would be chosen (1 record)" in ok("load", "jwt")
+    for session in ("bbbb2222", "aaaa1111"):
+        ok("on", "--session", session)
+    assert "pushes: off" not in ok("status")
+    ok("off", "--project")
+    for words in (["status"], ["doctor"], ["load", "jwt"]):
+        assert "pushes: off in this project; `dayleaf on --project` switches them on" in run(*words).stdout, words
+    assert "\nchosen" not in ok("load", "jwt") and "would be chosen" in ok("load", "jwt")
+
+
+def test_load_says_that_all_learnings_came_at_the_start(ok):
+    """Few learnings are given at once, and a prompt gets none of them again; none are not called all."""
+    assert "every learning is given" not in ok("load", "jwt")
+    ok("learn", TEXT)
+    assert "every learning is given at the session's start" in ok("load", "jwt")
+    ok("learn", "Another learning of some length. " * 40)
+    assert "1 of them fit into the session's start" in ok("load", "jwt", DAYLEAF_LOAD_SESSIONCHARS="900")
+
+
+def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
+    """Whatever a receipt holds, each record is one line that a terminal may print; prompts without any are counted."""
+    event = {"event": "prompt", "t": "2026-11-21T09:00:00Z", "prompt": "p-1", "strategy": "load_all", "candidates": 2, "chars": "x", "ms": 3,
+             "lost": True, "unfit": ["l-2"], "chosen": [{"score": 1, "id": "l-1", "title": "a\n\x1b[31mb", "reason": "match"}]}
+    value = {"session": "s-1", "events": [event, {"event": "off", "t": "2026-11-21T09:01:00Z"}, {"event": "prompt", "chosen": []}]}
+    said = pushes.pushed(value, now)
+    assert said[0] == "session s-1" and said[-1] == "1 prompt got nothing" and "\x1b" not in "".join(said)
+    assert "prompt p-1  load_all, 2 candidates scored, 0 characters, 3 ms  LOST: it did not reach the model" in said[2]
+    assert said[3].split() == ["1.00", "l-1", "a", "b", "match"] and said[4] == "  did not fit: l-2"
+    assert said[6].endswith("  switched off")

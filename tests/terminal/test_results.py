@@ -1,0 +1,44 @@
+"""A recall as a person reads it."""
+
+from __future__ import annotations
+
+import pytest
+from harness import talks, vault
+from harness.asking import shop
+
+
+@pytest.fixture(name="shop")
+def _shop(place):
+    """A store of linked records."""
+    return shop(place)
+
+
+def test_a_hit_names_its_versions(ok, shop):
+    """At the end of its line."""
+    vault.put(shop, "p/learnings/v.md", "Versions", "zebra", id="l-v", versions="[v2.1, v2.2]")
+    assert "tokens  v2.1, v2.2\n" in ok("recall", "zebra")
+
+
+def test_a_gap_is_named_with_what_fills_it(ok, shop):
+    """Unknown words want a learning; what only checkpoints know wants a harvest; a learning that matches wants nothing."""
+    vault.put(shop, "p/checkpoints/k.md", "Notes", "kafka lag", id="c-k")
+    said = ok("recall", "kafka")
+    assert "only checkpoints tell of this: `dayleaf harvest` proposes learnings from them" in said
+    assert "harvest" not in ok("recall", "kafka", "--kind", "checkpoint") + ok("recall") + ok("recall", "issuer match")
+    assert "nothing about `zookeeper`: `dayleaf learn" in ok("recall", "zookeeper issuer")
+
+
+def test_a_session_is_a_line_with_the_passage_below_it(ok, place):
+    """How many more checkpoints of it were found, what the turn says, and the command that prints it."""
+    talks.put(place)
+    for number in range(2):
+        vault.put(place, "p/checkpoints/2026-01-23/n%d.md" % number, "Uploader", "The uploader retries.", id="c-n%d" % number,
+                  session=talks.SESSION, source="auto", conversation="c-7a1c0001")
+    said = ok("recall", "uploader retries backoff")
+    assert said.count("c-n") == 1 and " +1 checkpoint " in said and "Conversations" not in said
+    assert '      14:31, after "how many retries does the uploader make, and …":' in said
+    assert "      `dayleaf show c-7a1c0001#2`" in said
+    fenced = ok("recall", "uploader retries backoff", "--hook")
+    assert "\n> 14:31, after" in fenced and "(`dayleaf show c-7a1c0001#2`)" in fenced
+    alone = ok("recall", "exponential backoff", "--kind", "conversation")
+    assert alone.startswith("Conversations\n  c-7a1c0001") and "`dayleaf show c-7a1c0001#2`" in alone

@@ -1,0 +1,292 @@
+"""Whose memory a directory gets: real repositories, hooks and commands as processes, and a directory that lies."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from harness import command, hook
+
+from memory.core import layout
+from memory.health import restoration
+from memory.health.bundle import Backup, Kept
+
+SECRET = "the kafka broker drops the zebra partition"
+URL = "git@example.org:team/widget.git"
+AUTHOR = ("-c", "user.name=t", "-c", "user.email=t@example.invalid")
+
+
+class Person:
+    """A home with dayleaf in it: makes repositories, fires hooks in them, runs commands there."""
+
+    def __init__(self, world: dict, folder: Path):
+        self.world, self.folder = {key: value for key, value in world.items() if key != "CLAUDE_PROJECT_DIR"}, folder
+
+    def git(self, where, *words) -> str:
+        return subprocess.run(["git", *words], cwd=where, env={**self.world, "GIT_CONFIG_GLOBAL": "/dev/null"}, check=True,
+                              capture_output=True, text=True).stdout.strip()
+
+    def repository(self, name: str, url: str = URL, commits: int = 1) -> Path:
+        root = self.folder / name
+        root.mkdir(parents=True)
+        self.git(root, "init", "-q")
+        for number in range(commits):
+            self.git(root, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "%s %d" % (name, number))
+        if url:
+            self.git(root, "remote", "add", "origin", url)
+        return root
+
+    def clone(self, source: Path, name: str, url: str = URL) -> Path:
+        self.git(self.folder, "clone", "-q", str(source), name)
+        self.git(self.folder / name, "remote", "set-url", "origin", url)
+        return self.folder / name
+
+    def lie(self, name: str, url: str = URL) -> Path:
+        """A directory whose `.git/config` names somebody else's remote; it has a commit of its own."""
+        return self.repository(name, url)
+
+    def fire(self, event: str, where, session: str = "s1", **more) -> hook.Answer:
+        name = {"session_start": "SessionStart", "prompt": "UserPromptSubmit", "session_end": "SessionEnd"}[event]
+        answer = hook.harmless(hook.fire(event, hook.payload(name, "startup" if event == "session_start" else "", session_id=session, cwd=str(where), **more),
+                                         {**self.world, "CLAUDE_PROJECT_DIR": str(where)}))
+        assert answer.settled
+        return answer
+
+    def start(self, where, session: str = "s1") -> hook.Answer:
+        return self.fire("session_start", where, session, source="startup")
+
+    def run(self, where, *words, **more) -> subprocess.CompletedProcess:
+        done = command.process(self.world, str(where))(*words, **more)
+        assert done.returncode in (0, 1), done.stderr
+        return done
+
+    def workspace(self, where) -> dict:
+        return json.loads(self.run(where, "workspace", "--json").stdout)
+
+    def place(self, where) -> layout.Place:
+        return layout.locate(self.world, str(where))
+
+    def knows(self, where) -> bool:
+        """Tell whether a second start there, and recall, give what was learnt."""
+        self.start(where)
+        said = [SECRET in self.start(where, "s2").context, SECRET in self.run(where, "recall", "zebra", "partition").stdout]
+        assert said[0] == said[1]
+        return said[0]
+
+
+@pytest.fixture
+def person(world, tmp_path) -> Person:
+    return Person(world, tmp_path)
+
+
+@pytest.fixture
+def widget(person) -> Path:
+    """A repository with a remote and a private memory."""
+    root = person.repository("src/widget")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    assert person.knows(root)
+    return root
+
+
+def everything(private: str) -> dict[str, bytes]:
+    return {str(path.relative_to(private)): path.read_bytes() for path in sorted(Path(private).rglob("*")) if path.is_file()}
+
+
+def attacked(person: Person, widget: Path, lie: Path) -> None:
+    """Use a directory that lies as a person would who has unpacked it, and see that the memory neither shows nor changes."""
+    before, victim = everything(person.place(widget).private), person.place(widget)
+    for session in ("e1", "e2"):
+        answers = [person.start(lie, session), person.fire("prompt", lie, session, prompt="why does the kafka broker drop the zebra?")]
+        assert not any("zebra" in answer.out.decode() for answer in answers)
+    for words in (["recall", "zebra"], ["recall", "zebra", "--workspace", "all"], ["load", "kafka zebra partition"], ["status"], ["why"], ["graph"], ["distill", "zebra partition"]):
+        assert "drops the" not in person.run(lie, *words).stdout, words
+    id = json.loads(person.run(widget, "recall", "zebra", "--json").stdout)["hits"][0]["id"]
+    assert "zebra" not in person.run(lie, "show", id).stdout + person.run(lie, "show", "--outline", id).stdout
+    person.run(lie, "learn", "poison of the unpacked directory")
+    person.run(lie, "forget", id)
+    assert everything(victim.private) == before and person.place(lie).key != victim.key
+    assert "poison of the" not in person.run(widget, "recall", "poison").stdout and person.knows(widget)
+
+
+def test_a_directory_that_claims_another_s_remote_gets_and_writes_nothing(person, widget):
+    """The second start says so in one line, with the remedy; the first one's worker had still to look."""
+    lie = person.lie("download/evil")
+    attacked(person, widget, lie)
+    said = [line for line in person.start(lie, "e3").message.splitlines() if "workspace claim" in line]
+    assert len(said) == 1 and person.place(widget).key in said[0]
+    assert person.workspace(lie)["claimed"] == person.place(widget).key
+    for verb in ("status", "doctor"):
+        [line] = [line for line in person.run(lie, verb).stdout.splitlines() if person.place(widget).key in line]
+        assert "`dayleaf workspace claim`" in person.run(lie, verb).stdout, line
+        assert "workspace claim" not in person.run(widget, verb).stdout
+
+
+@pytest.mark.parametrize("way", ["gitdir", "link", "commondir", "objects", "fanout", "alternates", "name"])
+def test_no_link_to_the_repository_passes_for_it(person, widget, way):
+    """Its git directory, its objects or a commit's name, borrowed: the commit must lie in the directory itself."""
+    lie, git = person.lie("download/evil"), str(widget) + "/.git"
+    head = person.git(widget, "rev-parse", "HEAD")
+    mine = lie / ".git"
+    if way in ("gitdir", "link"):
+        shutil.rmtree(mine)
+        mine.write_text("gitdir: %s\n" % git) if way == "gitdir" else mine.symlink_to(git)
+    elif way == "commondir":
+        (mine / "commondir").write_text(git + "\n")
+    elif way == "objects":
+        shutil.rmtree(mine / "objects")
+        (mine / "objects").symlink_to(git + "/objects")
+    elif way == "fanout":
+        shutil.rmtree(mine / "objects" / head[:2], ignore_errors=True)
+        (mine / "objects" / head[:2]).symlink_to(git + "/objects/" + head[:2])
+    elif way == "alternates":
+        (mine / "objects" / "info" / "alternates").write_text(git + "/objects\n")
+    else:
+        (mine / "objects" / head[:2]).mkdir(exist_ok=True)
+        own = person.git(lie, "rev-parse", "HEAD")
+        shutil.copy(mine / "objects" / own[:2] / own[2:], mine / "objects" / head[:2] / head[2:])
+        (mine / "refs/heads").joinpath(person.git(lie, "branch", "--show-current")).write_text(head + "\n")
+    attacked(person, widget, lie)
+
+
+def test_a_remote_that_is_a_local_path_is_a_claim_too(person, world):
+    """A directory without git is named by its path; a remote of that path must not open it, nor take it before it has notes."""
+    notes, early = person.folder / "notes", person.lie("download/early", str(person.folder / "notes"))
+    notes.mkdir()
+    person.run(early, "learn", "poison of the unpacked directory")
+    person.run(notes, "learn", SECRET, "--title", SECRET, "--source", "human")
+    assert person.knows(notes)
+    attacked(person, notes, person.lie("download/evil", str(notes)))
+    assert not person.knows(early)
+
+
+def test_a_worktree_knows_at_its_first_start(person, widget):
+    """Its repository lists it; a copy of its `.git` file elsewhere is not listed."""
+    tree = person.folder / "tree"
+    person.git(widget, "worktree", "add", "-q", str(tree))
+    assert SECRET in person.start(tree).context
+    copy = person.folder / "download" / "copy"
+    copy.mkdir(parents=True)
+    shutil.copy(tree / ".git", copy / ".git")
+    attacked(person, widget, copy)
+
+
+def test_a_worktree_of_a_repository_without_a_remote_knows_at_its_first_start(person):
+    root, tree = person.repository("plain", ""), person.folder / "tree"
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    person.git(root, "worktree", "add", "-q", str(tree))
+    assert SECRET in person.start(tree).context
+    copy = person.folder / "copy"
+    copy.mkdir()
+    (copy / ".git").write_text("gitdir: %s/.git\n" % root)
+    attacked(person, root, copy)
+
+
+def test_a_moved_repository_knows_without_a_question(person, widget):
+    there = person.folder / "elsewhere" / "renamed"
+    there.parent.mkdir()
+    shutil.move(widget, there)
+    first = person.start(there)
+    assert "workspace claim" not in first.message and person.knows(there)
+    assert "workspace claim" not in person.start(there, "s3").message
+
+
+def test_a_clone_of_one_s_own_knows_without_a_question(person, widget):
+    """What its own first session wrote before is there too; a clone that is ahead, or packed, is one as well."""
+    person.git(widget, "gc", "-q")
+    ahead = person.clone(widget, "ahead")
+    person.git(ahead, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "ahead")
+    assert person.knows(ahead)
+    later = person.repository("unrelated", URL)
+    assert not person.knows(later)
+    person.git(later, "fetch", "-q", str(widget))
+    assert person.knows(later)
+
+
+def test_what_was_written_before_the_proof_moves_along(person, widget):
+    other = person.lie("download/other")
+    person.start(other)
+    person.run(other, "learn", "the giraffe needs a ladder")
+    own = person.place(other).private
+    person.git(other, "fetch", "-q", str(widget))
+    person.run(other, "status")
+    assert "giraffe" in person.run(widget, "recall", "giraffe").stdout and not os.path.exists(own)
+
+
+def test_a_person_says_yes_once_and_a_session_cannot(person, widget):
+    lie = person.lie("download/other")
+    assert not person.knows(lie)
+    refused = command.process(person.world, str(lie))("workspace", "claim", CLAUDECODE="1")
+    assert refused.returncode and "only a person decides on whose memory this is" in refused.stderr
+    assert command.process(person.world, str(lie))("workspace", "claim").returncode
+    status, shown = command.on_terminal(["workspace", "claim"], person.world, str(lie), ["no"])
+    assert status == 0 and "nothing was decided" in shown and not person.knows(lie)
+    status, shown = command.on_terminal(["workspace", "claim"], person.world, str(lie), ["yes"])
+    assert status == 0 and person.place(widget).key in shown and person.knows(lie)
+    assert "already" in person.run(lie, "workspace", "claim").stdout
+
+
+@pytest.mark.parametrize("commits", [0, 1])
+def test_a_workspace_from_before_paths_were_noted_asks_nothing(person, widget, commits):
+    """Its checkpoints name a commit of the repository, or none at all."""
+    checkpoints = Path(person.place(widget).private, "checkpoints", "2026-11-20")
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    if commits:
+        head = person.git(widget, "rev-parse", "HEAD")
+        checkpoints.joinpath("100000-x-1234.md").write_text("---\nid: c-1\nkind: checkpoint\ncommit: %s\n---\nx\n" % head[:10])
+    os.unlink(person.place(widget).home + layout.PLACES)
+    if commits:
+        assert not person.knows(person.lie("download/evil"))
+    assert "workspace claim" not in person.start(widget).message and person.knows(widget)
+    assert not person.knows(person.lie("download/late"))
+
+
+def test_a_fresh_repository_without_commits_keeps_what_it_learns(person):
+    root = person.repository("fresh", commits=0)
+    assert not person.knows(root)
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    assert SECRET in person.start(root, "s9").context and person.knows(root)
+    assert not person.knows(person.lie("download/evil"))
+
+
+def test_a_directory_without_git_claims_nothing(person):
+    notes = person.folder / "notes"
+    notes.mkdir()
+    person.run(notes, "learn", SECRET, "--title", SECRET, "--source", "human")
+    assert person.knows(notes) and not os.path.exists(person.place(notes).home + layout.PLACES)
+
+
+def test_a_remote_that_comes_later_takes_the_notes_along(person):
+    root = person.repository("late", "")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    before = person.place(root).key
+    person.git(root, "remote", "add", "origin", URL)
+    assert SECRET in person.start(root).context and person.knows(root) and person.place(root).key != before
+
+
+def test_another_repository_at_the_same_path_has_a_memory_of_its_own(person, widget):
+    """The path was seen with the first one's remote, and says nothing about the second's."""
+    shutil.rmtree(widget)
+    person.repository("src/widget", "git@example.org:team/gadget.git")
+    assert not person.knows(widget)
+
+
+def test_a_submodule_and_a_separate_checkout_are_their_own(person, widget):
+    """A submodule's git directory lies in the repository around it."""
+    around = person.repository("around", "git@example.org:team/around.git")
+    person.git(around, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(widget), "part")
+    person.git(around / "part", "remote", "set-url", "origin", URL)
+    assert person.knows(around / "part") and not person.knows(around)
+
+
+def test_a_backup_says_nothing_about_paths(person, widget):
+    """Neither is the list of paths in one, nor does a restore take it from one."""
+    person.run(widget, "backup", str(person.folder / "own.tar.gz"))
+    names = subprocess.run(["tar", "tzf", str(person.folder / "own.tar.gz")], capture_output=True, text=True, check=True).stdout
+    assert "learnings" in names and "places" not in names
+    found = Backup("", "", [], [Kept("home/" + name, 1, 0o600, 0, "0" * 64) for name in ("places.jsonl", "spend.jsonl")], [])
+    steps = restoration.plan(found, restoration.Target(person.place(widget).home, ""))
+    assert [step.kept.name for step in steps] == ["home/spend.jsonl"]

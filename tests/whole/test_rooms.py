@@ -1,0 +1,126 @@
+"""The shape of memory/: rooms, their size and order, names, and the syntax that a system Python 3.9 must read."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted((ROOT / "memory").rglob("*.py"))
+ORDER = "core hook store session capture project index recall distill knowledge health terminal cli".split()  # data flows this way
+HOT = ("core", "hook")  # all that a hook may wait for stands here
+ROOMS, MODULES_A_ROOM, LINES, ALIASES = 13, 15, 400, 0
+LONG = {"core.files": "all that touches the disk without `os`; in two, every hook would load both"}
+PLAIN: set[str] = set()
+
+
+def imports(path: Path) -> list[tuple[str, int]]:
+    """Every room of ours that a file imports from, in functions too, with its line; what is imported for types alone is free."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    types = {id(node) for test in ast.walk(tree) if isinstance(test, ast.If) and ast.unparse(test.test) == "TYPE_CHECKING"
+             for node in ast.walk(test)}
+    return [((node.module or "").split(".")[1], node.lineno) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
+            and (node.module or "").startswith("memory.") and id(node) not in types]
+
+
+INNER = [p for p in MODULES if p.parent.name in ORDER and p.stem != "__init__"]
+
+
+def name_of(path: Path) -> str:
+    return path.parent.name + "." + path.stem
+
+
+def test_every_module_has_a_room():
+    assert {p.name for p in (ROOT / "memory").iterdir()} - {"__pycache__", "__init__.py", "__main__.py"} == set(ORDER)
+    assert len(ORDER) <= ROOMS
+
+
+def test_a_room_is_no_hall():
+    """It has few modules, and each of them few lines; what is larger says why, and leaves the list when it no longer is."""
+    full = {room: sum(p.parent.name == room for p in INNER) for room in ORDER}
+    assert {room: count for room, count in full.items() if count > MODULES_A_ROOM} == {}
+    long = {name_of(p) for p in INNER if len(p.read_text(encoding="utf-8").splitlines()) > LINES}
+    assert long == set(LONG)
+
+
+def test_modules_of_ours_have_one_name_each():
+    """`import x as y` means that a name is taken twice."""
+    found = [(name_of(path), alias.name, alias.asname) for path in MODULES for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory") for alias in node.names if alias.asname]
+    assert len(found) <= ALIASES, found
+
+
+def test_no_two_modules_have_one_stem():
+    """Who looks for links finds one module, not link, links and linking."""
+    stems: dict[str, list[str]] = {}
+    for path in INNER:
+        stems.setdefault(re.sub(r"(ing|ed|er|ion)$", "", re.sub(r"s$", "", path.stem)), []).append(name_of(path))
+    assert sorted(sorted(names) for names in stems.values() if len(names) > 1) == []
+
+
+def test_every_module_has_its_tests_where_its_name_says():
+    """`tests/<room>/test_<module>.py`; the list of those that have none only becomes shorter."""
+    bare = {name_of(p) for p in INNER if not (ROOT / "tests" / p.parent.name / ("test_%s.py" % p.stem)).exists()}
+    assert bare == PLAIN
+
+
+@pytest.mark.parametrize("path", INNER, ids=name_of)
+def test_a_module_imports_from_its_own_room_or_an_earlier_one(path):
+    mine = ORDER.index(path.parent.name)
+    assert not [(room, line) for room, line in imports(path) if ORDER.index(room) > mine]
+
+
+@pytest.mark.parametrize("path", [p for p in INNER if p.parent.name in HOT], ids=lambda p: p.stem)
+def test_what_a_hook_waits_for_loads_nothing_large(path):
+    """In core and hook no module loads re, os, json, typing or a package when it is imported."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        names = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        assert not {(n or "").split(".")[0] for n in names} & set("re os json typing dataclasses pathlib datetime subprocess yaml".split())
+
+
+def test_no_room_imports_in_a_circle():
+    """Imports at module level have no cycle."""
+    graph = {}
+    for path in INNER:
+        rows = graph.setdefault((path.parent.name, path.stem), [])
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory."):
+                parts = node.module.split(".")
+                rows += [(parts[1], parts[2])] if len(parts) > 2 else [(parts[1], a.name) for a in node.names]
+    done = set()
+
+    def visit(name, above):
+        assert name not in above, (above, name)
+        if name not in done:
+            for other in graph.get(name, ()):  # an error stands in the package itself
+                visit(other, (*above, name))
+            done.add(name)
+
+    for name in graph:
+        visit(name, ())
+
+
+def test_no_module_shadows_the_standard_library():
+    """`memory/` may stand first on sys.path by accident: its names must hide nothing."""
+    assert not set(ORDER) & set(sys.stdlib_module_names)
+
+
+@pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "hooks").glob("*.py"))], ids=lambda p: p.stem)
+def test_python_39_reads_every_file(path):
+    """The blocking path runs under a system's 3.9 where there is no runtime."""
+    ast.parse(path.read_text(encoding="utf-8"), filename=str(path), feature_version=(3, 9))
+
+
+def test_the_command_line_loads_no_engine_before_a_verb_needs_it():
+    """Every command pays for what `cli` loads: neither the search, the store nor what finds secrets is among it."""
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import memory.cli.main; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-I", "-c", code, str(ROOT)], capture_output=True, text=True, check=True).stdout.split()
+    heavy = set("""memory.recall.search memory.recall.rank memory.store.store memory.index.builder memory.store.redactor
+        memory.distill.providerchain memory.distill.digests memory.session.transcript memory.project.gitobjects
+        memory.health.bundle""".split())
+    assert not (heavy | {"numpy", "yaml", "rapidfuzz", "dataclasses", "sqlite3"}) & set(loaded)
