@@ -26,9 +26,21 @@ step() {
   if [ -t 1 ]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n%s\n' "$*"; fi
 }
 
+# Removes the scratch folder, for ten seconds at most: what a hook began in the background may still write there, and a
+# folder that fills while it is emptied is not removed.
+remove_scratch() {
+  tries=0
+  until [ -z "$scratch" ] || rm -rf "$scratch" 2>/dev/null; do
+    tries=$((tries + 1))
+    [ "$tries" -lt 100 ] || break
+    sleep 0.1
+  done
+  scratch=
+}
+
 clean() {
   status=$?
-  [ -z "$scratch" ] || rm -rf "$scratch"
+  remove_scratch
   exit "$status"
 }
 trap clean EXIT
@@ -290,8 +302,7 @@ NOTES
 
   step '6. dayleaf distill "what happened to add in calc.py?" --max-tokens 100  (the extract: no model, no network)'
   shown distill 'what happened to add in calc.py?' --max-tokens 100 --provider extract
-  rm -rf "$scratch"
-  scratch=
+  remove_scratch
 }
 
 install() {
@@ -337,7 +348,7 @@ test_folder() {
   scratch=$(mktemp -d /dev/shm/dayleaf-tests.XXXXXX 2>/dev/null) && printf '#!/bin/sh\n' >"$scratch/probe" &&
     chmod +x "$scratch/probe" && "$scratch/probe" 2>/dev/null &&
     [ "$(df -Pk "$scratch" | awk 'NR == 2 { print $4 }')" -gt 6000000 ] && return
-  rm -rf "$scratch"
+  remove_scratch
   scratch=$(mktemp -d "${TMPDIR:-/tmp}/dayleaf-tests.XXXXXX")
 }
 
