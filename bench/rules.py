@@ -26,7 +26,7 @@ import corpus
 
 import hooks
 from memory.core import approvals, fastjson, files, layout
-from memory.hook import contexttags, indexview
+from memory.hook import context, indexview
 from memory.index import builder
 
 NOW = 1795271452.0
@@ -67,7 +67,7 @@ def stores(folder: Path, args: argparse.Namespace, words: list[str]) -> tuple[di
         place = layout.locate(env, env["CLAUDE_PROJECT_DIR"])
         if name == "with" and words:
             add(env, args.rules, args.links, words)
-        contexttags.keep(place, dict.fromkeys(("python", "pytest-suite", "fastapi-app"), "pyproject.toml"))
+        context.keep(place, dict.fromkeys(("python", "pytest-suite", "fastapi-app"), "pyproject.toml"))
         builder.build(place, NOW)
         if name == "with" and not words:
             mark(env)

@@ -12,4 +12,4 @@ try:
 except BaseException:
     sys.exit(0)
 
-run("expansion", answer="memory.hook.at_expansion:on_expansion")
+run("expansion", answer="memory.hook.at_prompt:on_expansion")

@@ -90,11 +90,11 @@ def _index_status(call: Call) -> int:
 
 
 def _export(call: Call) -> int:
-    from memory.hook import loader
+    from memory.hook import strategies
     from memory.index import topics
 
     with call.spinner("reading the records"):
-        value = to_json(topics.export(call.place, call.now, loader.categories(call.settings["load.routes"])))
+        value = to_json(topics.export(call.place, call.now, strategies.categories(call.settings["load.routes"])))
     if not call.options.out:
         print(value)
         return 0
@@ -183,7 +183,7 @@ def checked(key: str, said: str) -> Any:
     if key == "load.routes" and any(not isinstance(route, str) or ":" not in route[1:] for route in value[key]):
         raise UsageError("load.routes wants a list like [\"payments: stripe invoice\"], not '%s'" % shown(said))
     if key == "context.tags":
-        from memory.hook.contexttags import weighted
+        from memory.hook.context import weighted
 
         weighted(",".join(map(str, value[key])))
     if key == "recall.without":

@@ -39,11 +39,11 @@ DEFAULTS: Values = {
     "load.top": 6,  # learnings a prompt may get
     "load.promptChars": 2500,  # UTF-16 units a prompt's block may hold
     "load.sessionChars": 9500,  # UTF-16 units the brief may hold; the host cuts above 10,000
-    "load.routes": [],  # "category: word word …": see loader.categories
+    "load.routes": [],  # "category: word word …": see strategies.categories
     "load.relevance": 1.2,  # what a learning must score for a prompt (see loader.py)
     "load.recent": 3,  # learnings for a first prompt that matches nothing
     "context.derive": True,  # context tags from the project's manifests and its branch
-    "context.tags": [],  # "name" or "name=weight": context tags that always count (contexttags.py)
+    "context.tags": [],  # "name" or "name=weight": context tags that always count (context.py)
     "recall.limit": 10,
     "recall.semantic": False,  # rank with vectors too, as `--semantic` does (semantic.py)
     "recall.minSimilarity": -1.0,  # cosine below which vectors find nothing; below 0: what is right for the model (semantic.py)

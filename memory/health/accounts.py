@@ -211,7 +211,7 @@ def _candidates(found: indexview.Index, prompt: str, choice: loader.Choice, sett
     best = max((pick.relevance for pick in choice.picks), default=0.0)
     out = []
     for id, (total, parts) in order:
-        outside = "" if loader.is_inside(choice.category, prompt, topics[id], settings["load.routes"]) else choice.category
+        outside = "" if strategies.is_inside(choice.category, prompt, topics[id], settings["load.routes"]) else choice.category
         against = "" if id in picked else loader.refusal(total, parts, floor, outside) or (
             "below %.2f, %.1f of the best" % (loader.NEARLY * best, loader.NEARLY) if total < loader.NEARLY * best else
             "load.top %d" % settings["load.top"])

@@ -12,7 +12,7 @@ from memory.core.plaintext import count
 from memory.core.records import Record
 from memory.health import accounts, figures, staged
 from memory.health.findings import FAIL, OK, WARN, Finding
-from memory.hook import contexttags, handoffs
+from memory.hook import context, handoffs
 from memory.knowledge import expiry, housekeeping
 from memory.store import activeplan, conversations, process
 from memory.store.store import Store
@@ -263,7 +263,7 @@ def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Findin
         found, _, remedy = problem.rpartition("; ")
         yield Finding(WARN, "config", found or problem, remedy if found else "mend it, or remove the line")
     try:
-        contexttags.weighted(",".join(map(str, settings["context.tags"])))
+        context.weighted(",".join(map(str, settings["context.tags"])))
     except UsageError as error:
         yield Finding(WARN, "config", "context.tags pins nothing: %s" % error,
                       "`dayleaf config set context.tags '[\"name=1.5\"]'`")

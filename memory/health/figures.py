@@ -12,7 +12,7 @@ from memory.core import IndexFault, attempts, clock, config, files, layout, toke
 from memory.core.records import Record
 from memory.distill import spend
 from memory.health import accounts, inspection
-from memory.hook import contexttags, indexview, receipts
+from memory.hook import context, indexview, receipts
 from memory.index import builder, vectors
 from memory.knowledge import housekeeping
 from memory.project.manifests import around
@@ -59,7 +59,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
         "off": accounts.switched_off(place, settings), "upkeep": housekeeping.due(housekeeping.plan(store, {}, read=read)),
-        "contextTags": contexttags.to_json(around(place, settings)),
+        "contextTags": context.to_json(around(place, settings)),
         "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
         "problems": list(settings.problems)}
 

@@ -18,7 +18,7 @@ from memory.core.layout import FOLDERS, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.core.tokeniser import utf16
 from memory.health.findings import FAIL, WARN, Finding
-from memory.hook import at_prompt
+from memory.hook import fence
 from memory.recall import relations
 from memory.store import activeplan, redactor
 from memory.store.reader import WHOLE_LIMIT
@@ -134,9 +134,9 @@ def size_rows(record: Record, data: bytes) -> list[Row]:
     if len(data) > READ_LIMIT:
         return [(data.count(b"\n", 0, READ_LIMIT) + 1, True, "only the first 1 MiB of %.1f is read" % (len(data) / READ_LIMIT),
                  "split the file")]
-    if record.kind == "rule" and utf16(record.body) > at_prompt.ITEM_UNITS:
+    if record.kind == "rule" and utf16(record.body) > fence.ITEM_UNITS:
         return [(first, False, "a prompt gets only about %d characters of a rule, this one has %d" % (
-            at_prompt.ITEM_UNITS, len(record.body)), "say it shorter, and link what explains it")]
+            fence.ITEM_UNITS, len(record.body)), "say it shorter, and link what explains it")]
     if record.kind in ("rule", "learning", "plan") and len(record.body) > BODY_MOST:
         return [(first, False, "a body of %d characters" % len(record.body), "split it; a resource may be long")]
     return []

@@ -178,9 +178,9 @@ def _transcript(todo: Job) -> str:
 def _mark_said(todo: Job) -> None:
     """Remember which failures, and which captures that were cut short, the user has heard of by now."""
     from memory.core import attempts
-    from memory.hook import at_start
+    from memory.hook import signs
 
-    said = todo.event.get(at_start.UNWRITTEN)
+    said = todo.event.get(signs.UNWRITTEN)
     try:
         attempts.say(todo.place, said if isinstance(said, list) else [], todo.now)
         size = files.posix.stat(todo.place.home + "/log/errors.jsonl").st_size
@@ -244,10 +244,10 @@ def _mark(todo: Job) -> None:
 
 def _mark_announced(todo: Job) -> None:
     """Remember which rules and scripts a repository brings, and whether the user has heard of them."""
-    from memory.hook import at_start
+    from memory.hook import signs
     from memory.knowledge import approvalstate
 
-    approvalstate.note(todo.place, todo.settings, todo.now, todo.event.get(at_start.ANNOUNCED) is True)
+    approvalstate.note(todo.place, todo.settings, todo.now, todo.event.get(signs.ANNOUNCED) is True)
 
 
 def _set_up(todo: Job) -> None:

@@ -1,16 +1,22 @@
-"""A prompt turned into the block that goes before the model, and what the brief shares with it.
+"""A prompt turned into the block that goes before the model, and what the other hooks share with it.
 
 This is the blocking path: it opens the index without a lock, re-reads every file it shows, and writes one receipt.
+
+UserPromptExpansion brings dayleaf's slash commands, answered by the command line in a child.  What is for the user alone
+(SHOWN) blocks the expansion: its text reaches the user, and no model is asked.  What the model is to work with (GIVEN) becomes
+context beside the command's own text.  The arguments go to the child's stdin as they were typed, through no shell.
 """
 
 from __future__ import annotations
+
+import sys
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
 from memory.hook import fence, indexview, loader, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
@@ -20,11 +26,12 @@ if TYPE_CHECKING:
     Chosen = List[List[Any]]
 
 FILES_READ = 50  # files ranked where there is no index
-ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
-MARK_UNITS = 120  # of why a record is stale
-LEAST_UNITS = 200  # less room than this shows nothing of use
-PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
 READ_CHARS = 8000  # characters of a prompt's start and of its end that choose: all of a pasted log cost 0.7 s a megabyte
+SHOWN = ("status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
+GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
+WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
+COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
+COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
 def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
@@ -147,16 +154,16 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
         recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in below]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
     picked = [(record, relevance, reason, found.mark(record)) for doc, relevance, reason in picks
-              for record in reread(found, [doc]) if record.accepted and record.kind == "learning"]
+              for record in fence.reread(found, [doc]) if record.accepted and record.kind == "learning"]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
     asked, of_place = _ruled(found, prompt, mode, settings, state, {row[0].id for row in picked})
-    add_rules(asked, budget, chosen, found.mark)
+    fence.add_rules(asked, budget, chosen, found.mark)
     for record, relevance, reason, mark in picked:
-        if budget.left < LEAST_UNITS:
+        if budget.left < fence.LEAST_UNITS:
             break
-        if budget.take(item(record, min(ITEM_UNITS, budget.left - 1), prompt, record.id in choice.misled, mark)):
+        if budget.take(fence.item(record, min(fence.ITEM_UNITS, budget.left - 1), prompt, record.id in choice.misled, mark)):
             chosen.append([record.id, round(relevance, 3), reason + (", stale" if mark else "")])
-    add_rules(of_place, budget, chosen)
+    fence.add_rules(of_place, budget, chosen)
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 
 
@@ -165,147 +172,11 @@ def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receip
     """Return (rules that a prompt or a shown record brings, those that the place brings), each with the reason."""
     if not settings["load.rules"] or not found.has_rules:
         return (), ()
-    from memory.hook import binding
+    from memory.hook import context
 
-    ruled = binding.with_prompt(found, prompt, mode, settings, state.shown, shown)
-    of_place = [pair for pair in ruled if binding.is_of_place(pair[1])]
+    ruled = context.with_prompt(found, prompt, mode, settings, state.shown, shown)
+    of_place = [pair for pair in ruled if context.is_of_place(pair[1])]
     return [pair for pair in ruled if pair not in of_place], of_place
-
-
-def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = "") -> str:
-    """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units.
-
-    prompt: what a body that does not fit is shown for; see `passage`.  misled: whether it did.  mark: why the
-    record is stale, "" where it is not.
-    """
-    origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
-    origin += ", reported as misleading" if misled else ""
-    id = fence.line(record.id, 64)
-    held = ", " + fence.versions(record.versions) if record.versions else ""
-    head = "## [%s] %s (%s, %s%s%s%s)" % (id, fence.line(record.title, 160), record.kind, clock.day(record.created), held,
-                                          origin, marked(mark))
-    room = units - tokeniser.utf16(head) - 1
-    content = passage(fence.clean(record.body).strip(), prompt, room)
-    if record.kind == "rule" and record.rationale:  # whoever knows the reason can tell where the rule ends
-        content = (content + "\nWhy: " + fence.line(record.rationale, ITEM_UNITS // 2)).lstrip("\n")
-    if record.kind == "checkpoint":  # its own headings stand below the line that names it
-        content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
-    body = fence.clip(content, room, " … (`dayleaf show %s` for the rest)" % id)
-    return head + ("\n" + body if body else "")
-
-
-def marked(mark: str) -> str:
-    """Write why a record is stale as one more part of what stands behind its title; "" for no mark."""
-    return ", STALE: " + fence.line(mark, MARK_UNITS) if mark else ""
-
-
-def passage(body: str, prompt: str, units: int) -> str:
-    """Return a body that is longer than `units` with its first line and then from where the prompt's rarest word stands.
-
-    The head of a pasted log says nothing of its line 411.  Whole words are no matter here, so this is a search of substrings.
-    """
-    low = body[:PASSAGE_CHARS].lower()
-    if len(body) <= units or len(low) != len(body[:PASSAGE_CHARS]):  # a letter whose small form has another length
-        return body
-    words = sorted({word.strip("\"'`.,:;!?()[]") for word in prompt.lower().split()}, key=lambda word: (-len(word), word))
-    found = [(low.count(word), -len(word), word) for word in words[:PASSAGE_WORDS] if len(word) > (3 if word.isascii() else 1)]
-    found = [row for row in found if row[0]]
-    at = low.find(min(found)[2]) if found else 0
-    if at < units * 2 // 3:
-        return body
-    return body[:min(body.find("\n") + 1 or 160, 160)].rstrip() + "\n…\n" + body[body.rfind("\n", 0, at) + 1 or at:]
-
-
-class Lean:
-    """What a block shows of a record whose file has not changed since it was indexed."""
-
-    __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "tier", "title", "versions")
-
-    def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str]):
-        self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
-        self.title, self.body, self.accepted = title, body, bool(doc.flags & 1 << 8)
-        self.checksum: str = doc.checksum.hex()
-        self.versions = versions
-
-
-def lean(doc: Any, data: bytes) -> Optional[Lean]:
-    """Read title and body of a simple file; None where only `records` can tell.
-
-    That reader (records, frontmatter) costs 0.1 of a bare start to load, and nothing it would say of an unchanged file
-    is new: the checksum has just been compared.
-    """
-    end = data.find(b"\n---\n", 3)
-    if data[:4] != b"---\n" or end < 0 or b"\r" in data:
-        return None
-    at = data.find(b"\ntitle: ", 3, end + 1)
-    if at < 0 or data.find(b"\ntitle:", at + 1, end) >= 0:
-        return None
-    line = data[at + 8:data.find(b"\n", at + 1)].strip()
-    if line[:1] == b'"':
-        line, quoted = line[1:-1] if line[-1:] == b'"' and len(line) > 1 else b"", True
-    else:
-        quoted = False
-    odd = b'"' in line or b"\\" in line or not (quoted or line[:1].isalnum()) or b" #" in line or b": " in line
-    try:
-        held = _versions(data[:end].decode("utf-8"))
-        return None if not line or odd or held is None else Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held)
-    except UnicodeDecodeError:
-        return None
-
-
-def _versions(head: str) -> Optional[Sequence[str]]:
-    """Read the versions of a head that has them as a list on one line; None where only `records` can tell."""
-    at = head.find("\nversions:")
-    if at < 0:
-        return ()
-    line = head[at + 10:].partition("\n")[0].strip()
-    inner = [word.strip() for word in line[1:-1].split(",")]
-    bare = [word[1:-1] if word[:1] == word[-1:] == '"' else word for word in inner]
-    simple = line[:1] == "[" and line[-1:] == "]" and head.find("\nversions:", at + 1) < 0
-    return bare if simple and all(word.replace(".", "").replace("-", "").isalnum() for word in bare) else None
-
-
-def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
-    """Re-read the files of documents, since the index may be behind them; a file that is gone is left out.
-
-    whole: all that a record says (plans, rules); else the lean reading where it is enough.
-    """
-    for doc in docs:
-        try:
-            fd = found.place.open(doc.name)
-        except OSError:
-            found.stale = True
-            continue
-        try:
-            stat = files.posix.fstat(fd)
-            data = files.read_fd(fd, min(stat.st_size, 1 << 20))
-            mtime = stat.st_mtime
-        finally:
-            files.posix.close(fd)
-        same = files.sha256(data)[:16] == doc.checksum.hex()
-        found.stale = found.stale or not same
-        record = lean(doc, data) if same and not whole else None
-        if record is None:
-            from memory.core import records
-
-            yield records.skim(doc.name, data, mtime)
-        else:
-            yield record
-
-
-def add_rules(ruled: Iterable[Tuple[Any, str]], budget: fence.Budget, chosen: Chosen,
-              mark: Callable[[Any], str] = lambda record: "") -> None:
-    """Add rules that are in context, with the reason that `binding.in_context` gave; a linked one leaves room for its record.
-
-    mark: says why one is stale.
-    """
-    for record, reason in ruled:
-        room = budget.left - (LEAST_UNITS if reason.startswith("rule: linked") else 1)
-        said = item(record, ITEM_UNITS, mark=mark(record))
-        if tokeniser.utf16(said) > room:
-            said = item(record, room, mark=mark(record)) if room >= LEAST_UNITS else ""
-        if said and budget.take(said, rule=True):
-            chosen.append([record.id, 1.0, reason])
 
 
 def opened_session(event: Event, env: Dict[str, str]) -> Tuple[Place, Config, str, receipts.Session]:
@@ -340,3 +211,73 @@ def tag_of(block: str) -> str:
 
 def elapsed_ms(now: float) -> int:
     return max(0, int((clock.now() - now) * 1000))
+
+
+# ---- slash commands
+
+def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event | None, bool]:
+    """Answer one of dayleaf's slash commands; any other expansion gets nothing."""
+    name = event.get("command_name")
+    verb = name[len("dayleaf:"):] if isinstance(name, str) and name.startswith("dayleaf:") else ""
+    if verb not in SHOWN + GIVEN or env.get(boundary.NESTED):
+        return None, False
+    raw = event.get("command_args")
+    said, failed = _run(verb, raw if isinstance(raw, str) else "", event, env)
+    if verb in SHOWN:
+        return {"decision": "block", "reason": fence.clip(failed or said or "nothing to show", COMMAND_UNITS)}, False
+    if failed:
+        said = fence.block(verb, ["It failed, nothing was done: " + fence.clip(fence.clean(failed), COMMAND_UNITS - 400)])
+    return output("UserPromptExpansion", fence.clip(said, COMMAND_UNITS), ""), False
+
+
+def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, str]:
+    """Run the command line and return (what it printed, "" or one line that says what failed)."""
+    import subprocess
+
+    _extend()
+    argv = ["-I", __file__.replace("\\", "/").rsplit("/", 2)[0], verb, "--args-from-stdin", *_options(verb, event)]
+    folder = boundary.project_dir(event, env)
+    running = layout.safe_id(event.get("session_id"))
+    session = {"CLAUDE_CODE_SESSION_ID": running} if running else {}
+    session[boundary.TYPED] = str(files.posix.getpid())  # authority.py: a person's words, as this child alone may say
+    for python in _pythons(layout.home(env)):
+        try:
+            done = subprocess.run([python, *argv], input=raw.encode("utf-8", "replace"), capture_output=True, cwd=folder,
+                                  env={**env, "NO_COLOR": "1", **session}, timeout=COMMAND_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            return "", "dayleaf: %s took longer than %d s and was stopped; try it in a terminal" % (verb, COMMAND_TIMEOUT)
+        except OSError as error:
+            failed = "dayleaf: %s could not be started (%s); run `dayleaf doctor` in a terminal" % (verb, error.strerror)
+            continue
+        told = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        if done.returncode:
+            return "", told or "dayleaf: %s failed (%d); run `dayleaf doctor` in a terminal" % (verb, done.returncode)
+        return done.stdout.decode("utf-8", "replace").strip("\n"), ""
+    return "", failed
+
+
+def _pythons(home: str) -> list[str]:
+    """Return the interpreters to try: the runtime's, then the one that runs this hook."""
+    runtime = home + "/runtime/bin/python"
+    return ([runtime] if files.exists(runtime) else []) + [sys.executable]
+
+
+def _options(verb: str, event: Event) -> list[str]:
+    session = layout.safe_id(event.get("session_id"))
+    options = ["--hook"] if verb in GIVEN else []
+    options += ["--session", session] if session and verb in WITH_SESSION else []
+    if verb in ("learn", "handoff", "plan"):
+        options += ["--source", "human"]  # the user typed it, although the client's environment says agent
+    transcript = event.get("transcript_path")
+    if verb in ("checkpoint", "handoff") and isinstance(transcript, str) and transcript:
+        options.append("--transcript=" + transcript)
+    return options
+
+
+def _extend() -> None:
+    """Replace the hook's short deadline by one that lets a model answer."""
+    try:
+        from _signal import alarm  # type: ignore[import-not-found]
+    except ImportError:
+        return
+    alarm(COMMAND_TIMEOUT + 8)

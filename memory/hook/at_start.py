@@ -1,13 +1,13 @@
-"""The brief: what a session's start puts before the model, and what the user must hear once."""
+"""The brief: what a session's start puts before the model."""
 
 from __future__ import annotations
 
-from memory.core import boundary, clock, fastjson, files, layout, tokeniser
-from memory.hook import at_prompt, fence, handoffs, loader, strategies
+from memory.core import boundary, clock, files, tokeniser
+from memory.hook import at_prompt, fence, handoffs, loader, signs, strategies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
+    from typing import Any, Dict, List, Optional, Sequence, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 PLAN_UNITS, CHECKPOINT_UNITS, HANDOFF_UNITS = 1200, 1800, 1800
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
-ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
-UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
-MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
 MOST_HANDOFFS = 8  # checkpoints that are read for the newest one which is no handoff
 STALE_DAYS = 14  # days without a change after which a plan is asked about
@@ -39,7 +36,7 @@ def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Opt
     except Exception as error:
         block = ""
         boundary.note(env, "session_start", error)
-    return at_prompt.output("SessionStart", block, notices(place, settings, event, now)), True
+    return at_prompt.output("SessionStart", block, signs.notices(place, settings, event, now)), True
 
 
 def _answer(event: Event, env: Dict[str, str], now: float, place: Place, settings: Config, path: str,
@@ -81,8 +78,8 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     strategy = strategies.suited(found.learnings, found.learning_tokens, settings)
     budget.take(_headline(found))
     about, rules = _rules(found, settings, note, learnings if strategy.whole else ())
-    shown = sum(tokeniser.utf16(at_prompt.item(rule, at_prompt.ITEM_UNITS)) + 1 for rule in rules)
-    held = min(RULES_UNITS, shown + at_prompt.LEAST_UNITS)
+    shown = sum(tokeniser.utf16(fence.item(rule, fence.ITEM_UNITS)) + 1 for rule in rules)
+    held = min(RULES_UNITS, shown + fence.LEAST_UNITS)
     held = held if rules else 0
     budget.left -= held
     counted = _handoff(found, note, budget, chosen)
@@ -93,9 +90,9 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
     _overview(found, strategy, learnings, budget)
     budget.left += held
     if rules:
-        from memory.hook import binding
+        from memory.hook import context
 
-        at_prompt.add_rules(binding.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark)
+        fence.add_rules(context.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark)
     if len(budget.lines) < 2:
         return "", []
     return fence.block("brief", [*budget.lines, MORE], budget.rules, (counted, asked)), chosen
@@ -106,12 +103,12 @@ def _rules(found: Index, settings: Config, note: Any, learnings: Sequence[Any]) 
     handoff or to what may be shown of the lists and `learnings`; (None, []) where there are none."""
     if not settings["load.rules"] or not found.has_rules:
         return None, []
-    from memory.hook import binding
+    from memory.hook import context
 
-    about = binding.context_of(found.place, "", "", settings)
+    about = context.context_of(found.place, "", "", settings)
     likely = {doc.id for doc in (*learnings, *found.listed("plans"), *found.listed("checkpoints"))}
     likely |= {note.id} if note else set()
-    return about, binding.approved_rules(found, binding.near_rules(found, about, likely))
+    return about, context.approved_rules(found, context.near_rules(found, about, likely))
 
 
 def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> str:
@@ -121,17 +118,17 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
         return ""
     before = handoffs.starts(found.place, note.id)
     counted = "Handoff of %s (%s)" % (clock.day(note.created), "shown at %s before; `dayleaf handoff` replaces it" % (
-        _many(before, "start")) if before else "new")
+        signs.many(before, "start")) if before else "new")
     budget.take(counted)
     budget.left -= COUNT_UNITS - tokeniser.utf16(counted)
-    budget.take(at_prompt.item(note, min(HANDOFF_UNITS, room - 1), mark=found.mark(note)))
+    budget.take(fence.item(note, min(HANDOFF_UNITS, room - 1), mark=found.mark(note)))
     chosen.append([note.id, 1.0, handoffs.REASON])
     return counted
 
 
 def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str:
     """Add the active plan and return the line that asks about one untouched for long, "" where there is none."""
-    for record in at_prompt.reread(found, found.listed("plans")[:4], whole=True):
+    for record in fence.reread(found, found.listed("plans")[:4], whole=True):
         if record.kind != "plan" or not record.active:
             continue
         days = int((now - _touched(found.place, record)) // clock.DAY)
@@ -155,29 +152,30 @@ def _plan_item(record: Record, units: int, mark: str) -> str:
     """Write a plan in at most `units` UTF-16 units; where that is too little, its open steps stand first.  mark: see `item`."""
     from memory.core import records
 
-    whole, steps = at_prompt.item(record, 1 << 30, mark=mark), records.steps(record.body)
+    whole, steps = fence.item(record, 1 << 30, mark=mark), records.steps(record.body)
     todo = {line: "- [ ] " + said for line, ticked, said in steps if not ticked}
     if tokeniser.utf16(whole) <= units or not todo:
-        return at_prompt.item(record, units, mark=mark)
+        return fence.item(record, units, mark=mark)
     first = "%d of %d steps done, open:\n%s" % (len(steps) - len(todo), len(steps), "\n".join(todo.values()))
     rest = [line for number, line in enumerate(record.body.split("\n")) if number not in todo]
-    return at_prompt.item(record.replaced(body=first + "\n\n" + "\n".join(rest)), units, mark=mark)
+    return fence.item(record.replaced(body=first + "\n\n" + "\n".join(rest)), units, mark=mark)
 
 
 def _work(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> None:
     """Add the newest checkpoint, but none that the handoff shown was made of, and no other handoff."""
     told = note.derived_from if note else ()
     others = [doc for doc in found.listed("checkpoints") if doc.name != handoffs.NAME]
-    for record in at_prompt.reread(found, others[:MOST_HANDOFFS], whole=True):
+    for record in fence.reread(found, others[:MOST_HANDOFFS], whole=True):
         if record.id in told:
             break
-        if not handoffs.is_handoff(record) and budget.take(at_prompt.item(record, CHECKPOINT_UNITS, mark=found.mark(record))):
+        if not handoffs.is_handoff(record) and budget.take(fence.item(record, CHECKPOINT_UNITS, mark=found.mark(record))):
             chosen.append([record.id, 1.0, "newest checkpoint"])
             break
 
 
 def _headline(found: Index) -> str:
-    return "Memory of %s: %s in %s." % (found.place.key, _many(found.learnings, "learning"), _many(found.records, "record"))
+    counts = signs.many(found.learnings, "learning"), signs.many(found.records, "record")
+    return "Memory of %s: %s in %s." % (found.place.key, *counts)
 
 
 def _all(found: Index, strategy: Strategy, learnings: Sequence[Any], misled: frozenset[str], budget: fence.Budget,
@@ -185,7 +183,7 @@ def _all(found: Index, strategy: Strategy, learnings: Sequence[Any], misled: fro
     """Add the learnings in full, then the titles of those that did not fit."""
     left_out = []
     for record, mark in _fresh_first(found, learnings):
-        if record.accepted and budget.take(at_prompt.item(record, 1 << 30, "", record.id in misled, mark=mark)):
+        if record.accepted and budget.take(fence.item(record, 1 << 30, "", record.id in misled, mark=mark)):
             chosen.append([record.id, 1.0, strategy.name])
         elif record.accepted:
             left_out.append(record)
@@ -195,7 +193,7 @@ def _all(found: Index, strategy: Strategy, learnings: Sequence[Any], misled: fro
 
 def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
     """Re-read documents; return each record with why it is stale, those that are below the others."""
-    return sorted([(record, found.mark(record)) for record in at_prompt.reread(found, docs)], key=lambda row: bool(row[1]))
+    return sorted([(record, found.mark(record)) for record in fence.reread(found, docs)], key=lambda row: bool(row[1]))
 
 
 def _overview(found: Index, strategy: Strategy, learnings: Sequence[Any], budget: fence.Budget) -> None:
@@ -204,141 +202,7 @@ def _overview(found: Index, strategy: Strategy, learnings: Sequence[Any], budget
     topics = ["%s (%d)" % (fence.line(str(row[0]), 64), row[1]) for row in rows if row[1]]
     if topics:
         budget.take("Topics: " + ", ".join(topics))
-    recent = ["- [%s] %s (%s%s)" % (fence.line(r.id, 64), fence.line(r.title, 120), clock.day(r.created), at_prompt.marked(mark))
+    recent = ["- [%s] %s (%s%s)" % (fence.line(r.id, 64), fence.line(r.title, 120), clock.day(r.created), fence.marked(mark))
               for r, mark in _fresh_first(found, learnings[:strategy.newest])]
     if recent:
         budget.take("\n".join(["", "Newest of %d learnings:" % found.learnings, *recent]))
-
-
-def notices(place: Place, settings: Config, event: Event, now: float) -> str:
-    """Return what the user must hear once at a session's start: failures since the last, settings that are off, records and
-    rules by others."""
-    lines = list(settings.problems[:3])
-    if place.claimed and files.exists(place.cache + layout.UNPROVED):
-        lines.append("this directory says it is %s, which was never seen here: nothing private of it is shown; "
-                     "if it is yours, `dayleaf workspace claim` in a terminal" % place.claimed)
-    try:
-        lines += announcement(place, event)
-    except (OSError, ValueError):
-        pass
-    lines += unwritten(place, event, now)
-    failures = unsaid(place.home)
-    if failures:
-        last = failures[-1]
-        lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` tells more" % (
-            _many(len(failures), "failure"), last.get("where"), last.get("error"),
-            last.get("detail") or last.get("at") or ""))
-    if not files.exists(place.home + "/runtime/bin/python") and settings["runtime.auto"]:
-        lines.append("setting up the runtime in the background (recall and distill need it); capture and load work meanwhile")
-    return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
-
-
-def unsaid(home: str) -> List[Dict[str, Any]]:
-    """Return the failures that no session start has said yet; the worker after it moves the mark."""
-    try:
-        mark = int(files.read(home + "/log/said", 32) or b"0")
-    except (OSError, ValueError):
-        mark = 0
-    try:
-        data = files.read(home + "/log/errors.jsonl", 1 << 20)
-    except OSError:
-        return []
-    return fastjson.rows(data[mark if mark <= len(data) else 0:])[-50:]
-
-
-def unwritten(place: Place, event: Event, now: float) -> List[str]:
-    """Return the line about captures that were cut short and that the user has not heard of; the worker marks them as said.
-
-    attempts.py describes the log; where every capture came to its end, its lines are only counted.
-    """
-    try:
-        data = files.read(place.home + "/log/captures/" + place.key + ".jsonl", 1 << 20)
-    except OSError:
-        return []
-    if data.count(b'"do":"asked"') <= data.count(b'"do":"done"') + data.count(b'"do":"said"'):
-        return []
-    from memory.core import attempts
-
-    cut = [row for row in attempts.unfinished(place, now) if not row["said"]]
-    if not cut:
-        return []
-    event[UNWRITTEN] = [row["run"] for row in cut]
-    at = clock.parse(str(cut[-1].get("t"))) or now
-    said = clock.iso(at + clock.local_offset(at))
-    when = said[11:16] if said[:10] == clock.day(now + clock.local_offset(now)) else said[:16].replace("T", " ")
-    others = " and %s before it" % _many(len(cut) - 1, "other") if len(cut) > 1 else ""
-    return ["the session of %s%s left no checkpoint; it is captured again, `dayleaf doctor` tells more" % (when, others)]
-
-
-def announcement(place: Place, event: Event) -> List[str]:
-    """Return the line that announces the shared tier, none where the user has heard it; the worker marks it as said.
-
-    knowledge/approvalstate.py describes the mark.
-    """
-    if not files.is_folder(place.shared) or event.get("agent_id"):
-        return []
-    try:
-        words = files.read(place.cache + "/" + place.scope + ".review", 96).split()[:5]
-    except OSError:
-        words = []
-    if len(words) == 5 and words[0] == b"2" and b"".join(words).isdigit():
-        said, records, rules, scripts = (int(word) for word in words[1:])
-    else:
-        said, (records, rules, scripts) = 0, _counted(place)
-    if said or not records:
-        return []
-    event[ANNOUNCED] = True
-    line = _many(records, "record") + " by others"
-    waiting = " and ".join(_many(count, what) for count, what in ((rules, "rule"), (scripts, "script")) if count)
-    if not waiting:
-        return [line + ": notes to check, none of them waits for review"]
-    return ["%s; %s %s for review: `dayleaf review`" % (line, waiting, "waits" if rules + scripts == 1 else "wait")]
-
-
-def _many(count: int, what: str) -> str:
-    return "%d %s%s" % (count, what, "" if count == 1 else "s")
-
-
-def _counted(place: Place) -> Tuple[int, int, int]:
-    """Count (records, rules, scripts without a decision) of a shared tier that no worker has read yet, file by file."""
-    from memory.core import approvals
-    from memory.core.layout import FOLDERS
-    from memory.core.walk import is_record
-
-    decisions = approvals.decisions(place.home)
-    decided = {key[2] for key in decisions if key[0] == place.key}
-    named = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
-    records = rules = scripts = seen = 0
-    folders = [place.shared + "/" + folder for folder in FOLDERS.values()]
-    while folders and seen < MOST_ENTRIES:
-        folder = folders.pop()
-        inside = files.is_folder(folder) and files.inside(folder, place.root)
-        for entry in _entries(folder) if inside else ():
-            seen += 1
-            try:
-                if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
-                    folders.append(entry.path)
-                elif is_record(entry.name) and entry.is_file(follow_symlinks=False):
-                    kind = entry.path[len(place.shared) + 1:].partition("/")[0]
-                    head = files.read(entry.path, RULE_BYTES, follow=False) if kind in ("rules", "resources") else b""
-                    records += 1
-                    rules += kind == "rules" and files.sha256(head) not in decided
-                    scripts += kind == "resources" and _is_new_script(head, named)
-            except OSError:  # a rule or a script that cannot be read waits for nobody
-                continue
-    return records, rules, scripts
-
-
-def _entries(folder: str) -> Iterable[Any]:
-    try:
-        return list(files.posix.scandir(folder))
-    except OSError:
-        return ()
-
-
-def _is_new_script(data: bytes, decided: Set[str]) -> bool:
-    """Tell whether a record's file is of a script, and of one whose id is not among those that were decided on."""
-    from memory.core import records
-
-    record = records.skim("s/resources/x.md", data, 0.0)
-    return record.end == "script" and record.id not in decided

@@ -50,21 +50,6 @@ CAP = 12000  # postings one query may score; 1-2 ms.  At 100,000 records the exa
 WORTH = 512  # postings of a list that is read without asking whether it can still matter
 REFINED = 400  # candidates that the long lists are searched for, where no more are asked for
 
-# Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its words is among them.
-# `load.routes` adds to them, or puts others in their place.
-CATEGORIES: Dict[str, FrozenSet[str]] = {
-    "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
-    "build": frozenset("build compil bundl docker ci pipelin releas packag depend instal version deploi lint".split()),
-    "auth": frozenset("auth authent login token jwt oauth session permiss secur password cooki".split()),
-    "data": frozenset("databas db sql postgr sqlite migrat schema queri index orm cach redi".split()),
-    "interface": frozenset("ui css react view compon layout render button form style frontend page".split()),
-    "network": frozenset("http api request endpoint socket proxi timeout retri rest grpc webhook server".split()),
-    "performance": frozenset("slow fast perform memori leak latenc profil benchmark optim".split()),
-    "design": frozenset("design architectur plan decid choic structur refactor interfac modul".split()),
-}
-MODES = {"plan": "design"}  # a permission mode that speaks for a category
-
-
 class Pick:
     """A learning chosen for a prompt: its document's number, relevance and the reason in words that hold no prompt text."""
 
@@ -93,9 +78,9 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     """
     strategy = strategies.suited(index.learnings, index.learning_tokens, config)
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
-    table = categories(config["load.routes"])
-    category = category_of(stems, mode, table) if strategy.routed else ""
-    member = _Membership(category, table.get(category, frozenset()) | stems)
+    table = strategies.categories(config["load.routes"])
+    category = strategies.category_of(stems, mode, table) if strategy.routed else ""
+    member = strategies.Membership(category, table.get(category, frozenset()) | stems)
     best: Dict[str, Pick] = {}
     candidates = 0
     for piece in pieces(prompt):
@@ -139,7 +124,7 @@ def pieces(prompt: str) -> List[str]:
     return list(dict.fromkeys((first, last, whole)))
 
 
-def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, member: _Membership,
+def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, member: strategies.Membership,
               shown: Set[str]) -> Tuple[List[Pick], int]:
     """Return (learnings that match terms, how many documents were scored)."""
     norm, wanted = log(1.0 + index.documents), CANDIDATES + len(shown)
@@ -153,7 +138,7 @@ def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, 
 
 
 def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tuple[str, float]], config: Config,
-            member: _Membership, shown: Set[str]) -> Tuple[List[Pick], int]:
+            member: strategies.Membership, shown: Set[str]) -> Tuple[List[Pick], int]:
     """Return (picks among candidates that are given strongest first, how many records that were not shown were looked at)."""
     floor, norm, worth = config["load.relevance"], log(1.0 + index.documents), worths(index, terms)
     picks: List[Pick] = []
@@ -216,50 +201,10 @@ def is_exact(term: str) -> bool:
     return "_" in term or "/" in term or "." in term
 
 
-def is_inside(category: str, prompt: str, topics: Sequence[str], routes: Sequence[str]) -> bool:
-    """Tell whether one of a learning's topics belongs to a category or is named by the prompt.  routes: see `categories`."""
-    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
-    return any(map(_Membership(category, categories(routes).get(category, frozenset()) | stems).__getitem__, topics))
-
-
-def categories(routes: Sequence[str]) -> Dict[str, FrozenSet[str]]:
-    """Return the routing table: CATEGORIES, and what `load.routes` says.
-
-    routes: `category: word word …`, which takes the place of a category's words, or drops it where no word follows.
-    """
-    if not routes:
-        return CATEGORIES
-    found = dict(CATEGORIES)
-    for route in routes:
-        name, _, words = str(route).partition(":")
-        found[name.strip().lower()] = frozenset(term for term, _ in tokeniser.terms(words))
-    return {name: words for name, words in found.items() if name and words}
-
-
 def damped(terms: Sequence[Tuple[str, float]]) -> List[Tuple[str, float]]:
     """Lower the weight of the words that every prompt holds, and of small numbers: `4` is a part of `utf4` as of `ipv4`."""
     return [(term, weight * DAMPING if term in tokeniser.COMMON or (len(term) < 3 and term.isdigit()) else weight)
             for term, weight in terms]
-
-
-def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str]]) -> str:
-    """Return the category of a prompt: the one whose words it holds most of, else that of the permission mode, else ""."""
-    counts = sorted((-len(stems & words), name) for name, words in table.items())
-    if not counts or counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
-        return MODES.get(mode, "")
-    return counts[0][1]
-
-
-class _Membership(dict[str, bool]):
-    """Topic -> whether it belongs to a category or is named by the prompt; only candidates' topics are ever asked."""
-
-    def __init__(self, category: str, words: FrozenSet[str]):
-        super().__init__()
-        self.category, self.words = category, words
-
-    def __missing__(self, topic: str) -> bool:
-        self[topic] = found = topic == self.category or any(t in self.words for t, _ in tokeniser.terms(topic))
-        return found
 
 
 # ---- the search

@@ -1,4 +1,4 @@
-"""The strategies: what reaches the model unasked, by how many learnings there are.
+"""The strategies: what reaches the model unasked, by how many learnings there are; and the category of a prompt.
 
     learnings in scope                strategy       at session start        at each prompt
     <= 10 and < 5,000 tokens          load_all       all that fits           nothing more of what was shown
@@ -12,9 +12,11 @@ A new strategy is one more row.  The loader, both hooks and `load` know no strat
 
 from __future__ import annotations
 
+from memory.core import tokeniser
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable
+    from typing import Callable, Dict, FrozenSet, Sequence
 
     from memory.core.config import Config
 
@@ -68,3 +70,60 @@ def suited(learnings: int, tokens: int, config: Config) -> Strategy:
 def named(name: str) -> Strategy:
     """Return the strategy of a name, as receipts and `load` give it; raises KeyError where there is none."""
     return {strategy.name: strategy for strategy in STRATEGIES}[name]
+
+
+# ---- categories of prompts
+
+# Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its words is among them.
+# `load.routes` adds to them, or puts others in their place.
+CATEGORIES: Dict[str, FrozenSet[str]] = {
+    "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
+    "build": frozenset("build compil bundl docker ci pipelin releas packag depend instal version deploi lint".split()),
+    "auth": frozenset("auth authent login token jwt oauth session permiss secur password cooki".split()),
+    "data": frozenset("databas db sql postgr sqlite migrat schema queri index orm cach redi".split()),
+    "interface": frozenset("ui css react view compon layout render button form style frontend page".split()),
+    "network": frozenset("http api request endpoint socket proxi timeout retri rest grpc webhook server".split()),
+    "performance": frozenset("slow fast perform memori leak latenc profil benchmark optim".split()),
+    "design": frozenset("design architectur plan decid choic structur refactor interfac modul".split()),
+}
+MODES = {"plan": "design"}  # a permission mode that speaks for a category
+
+
+def is_inside(category: str, prompt: str, topics: Sequence[str], routes: Sequence[str]) -> bool:
+    """Tell whether one of a learning's topics belongs to a category or is named by the prompt.  routes: see `categories`."""
+    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
+    return any(map(Membership(category, categories(routes).get(category, frozenset()) | stems).__getitem__, topics))
+
+
+def categories(routes: Sequence[str]) -> Dict[str, FrozenSet[str]]:
+    """Return the routing table: CATEGORIES, and what `load.routes` says.
+
+    routes: `category: word word …`, which takes the place of a category's words, or drops it where no word follows.
+    """
+    if not routes:
+        return CATEGORIES
+    found = dict(CATEGORIES)
+    for route in routes:
+        name, _, words = str(route).partition(":")
+        found[name.strip().lower()] = frozenset(term for term, _ in tokeniser.terms(words))
+    return {name: words for name, words in found.items() if name and words}
+
+
+def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str]]) -> str:
+    """Return the category of a prompt: the one whose words it holds most of, else that of the permission mode, else ""."""
+    counts = sorted((-len(stems & words), name) for name, words in table.items())
+    if not counts or counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
+        return MODES.get(mode, "")
+    return counts[0][1]
+
+
+class Membership(dict[str, bool]):
+    """Topic -> whether it belongs to a category or is named by the prompt; only candidates' topics are ever asked."""
+
+    def __init__(self, category: str, words: FrozenSet[str]):
+        super().__init__()
+        self.category, self.words = category, words
+
+    def __missing__(self, topic: str) -> bool:
+        self[topic] = found = topic == self.category or any(t in self.words for t, _ in tokeniser.terms(topic))
+        return found

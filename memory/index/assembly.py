@@ -21,7 +21,7 @@ from zlib import crc32
 from memory.core import fastjson, files, frontmatter, records, tokeniser
 from memory.core.layout import Place, is_allowed
 from memory.core.walk import walk
-from memory.hook import contexttags, documents, indexview, segment
+from memory.hook import context, documents, indexview, segment
 from memory.index.postings import Inverted, Inverter, Loop, Vectorised, little
 
 TYPE_CHECKING = False
@@ -292,12 +292,12 @@ def _ruled(rows: Sequence[Row], rules: set[int]) -> Dict[str, Any]:
     links: Dict[str, List[int]] = {}
     for row in rows:
         for tag in row.tags if row.number in rules else ():
-            needed = contexttags.needs(tag)
+            needed = context.needs(tag)
             if len(needed) == 1:
                 words.setdefault(needed[0], []).append(row.number)
             elif needed:
                 phrases.setdefault(needed, []).append(row.number)
-            labels.setdefault(contexttags.label(tag), []).append(row.number)
+            labels.setdefault(context.label(tag), []).append(row.number)
         for target in row.targets if row.number in rules else ():
             links.setdefault(target, []).append(row.number)
     return {"words": words, "phrases": [[terms, numbers] for terms, numbers in phrases.items()], "labels": labels, "links": links}

@@ -19,8 +19,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Tuple
 from memory.core import files
 from memory.core.config import Config
 from memory.core.layout import Place
-from memory.hook import contexttags
-from memory.hook.contexttags import Tag
+from memory.hook import context
+from memory.hook.context import Tag
 
 MOST, LIMIT = 64, 1 << 18  # manifests read, bytes of each
 MOST_FOLDERS, MOST_ENTRIES = 256, 10_000  # folders listed, entries looked at in each
@@ -66,12 +66,12 @@ _STARTS = tuple((name[:-1], tag) for name, tag in _DEPENDENCIES.items() if name.
 
 def around(place: Place, settings: Config) -> Tuple[Tag, ...]:
     """Return the context tags of a place as its manifests and its branch are now."""
-    return contexttags.around(place, settings, derived(place.root) if settings["context.derive"] else {})
+    return context.around(place, settings, derived(place.root) if settings["context.derive"] else {})
 
 
 def remember(place: Place, settings: Config) -> None:
     """Keep for the hooks what a place's manifests say now; raises OSError."""
-    contexttags.keep(place, derived(place.root) if settings["context.derive"] else {})
+    context.keep(place, derived(place.root) if settings["context.derive"] else {})
 
 
 def derived(root: str) -> Dict[str, str]:

@@ -9,12 +9,12 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from memory.core import approvals, clock, layout, plaintext
 from memory.core.records import Record
-from memory.hook import contexttags, documents
+from memory.hook import context, documents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.layout import Place
-    from memory.hook.contexttags import Tag
+    from memory.hook.context import Tag
     from memory.project.claims import Claim
 
 Parts = Tuple[Tuple[str, float], ...]
@@ -239,7 +239,7 @@ def found_json(found: Found, words: str) -> Dict[str, Any]:
     return {"query": words, "hits": [to_json(hit) for hit in found.hits], "linked": [to_json(hit) for hit in found.linked],
             "backend": found.backend, "stale": found.stale, "leftOut": found.left_out, "notes": list(found.notes),
             "gaps": list(found.known_gaps), "weak": found.weak,
-            "plan": about_json(found.plan) if found.plan else None, "contextTags": contexttags.to_json(found.context)}
+            "plan": about_json(found.plan) if found.plan else None, "contextTags": context.to_json(found.context)}
 
 
 def claim_json(claim: Claim) -> Dict[str, Any]:

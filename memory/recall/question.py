@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Seq
 from memory.core import UsageError, clock, records, tokeniser
 from memory.core.layout import FOLDERS
 from memory.core.records import Record
-from memory.hook import contexttags, documents, loader
+from memory.hook import context, documents, loader
 from memory.project import mentions
 from memory.recall import fuzzy, look, rank, timewords
 from memory.recall.shelf import Shelf
@@ -265,7 +265,7 @@ def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[
         changes.setdefault("kinds", ("resource",))
     if "context-tags" in values:
         said = ",".join(_several("context-tags", values["context-tags"]))
-        changes["context_tags"], changes["context_alone"] = contexttags.weighted(said), contexttags.is_alone(said)
+        changes["context_tags"], changes["context_alone"] = context.weighted(said), context.is_alone(said)
     if "limit" in values:
         changes["limit"] = int(_number("limit", values["limit"], 1, MOST_LIMIT))
     if "min-score" in values:

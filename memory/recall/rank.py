@@ -33,7 +33,7 @@ from memory.core import tokeniser
 from memory.core.clock import DAY
 from memory.core.layout import DATED
 from memory.core.records import Record
-from memory.hook import contexttags, documents
+from memory.hook import context, documents
 from memory.recall.hit import Hit, Parts
 from memory.recall.look import Candidate, Look, Question
 
@@ -206,8 +206,8 @@ def _version(said: str) -> str:
 
 def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> float:
     """Return 1 + sum of weight * 0.1 over the context tags that are a tag or topic of a record."""
-    held = set(map(contexttags.label, (*record.tags, *record.topics)))
-    return 1.0 + sum(weight * 0.1 for tag, weight in context_tags if contexttags.label(tag) in held)
+    held = set(map(context.label, (*record.tags, *record.topics)))
+    return 1.0 + sum(weight * 0.1 for tag, weight in context_tags if context.label(tag) in held)
 
 
 def outcome_factor(successes: int, failures: int) -> float:

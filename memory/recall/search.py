@@ -13,8 +13,8 @@ from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple
 from memory.core import IndexFault, UsageError, approvals, tokeniser
 from memory.core.config import Config
 from memory.core.layout import DATED, FOLDERS, GLOBAL, Place
-from memory.hook import contexttags, loader, segment
-from memory.hook.contexttags import Tag
+from memory.hook import context, loader, segment
+from memory.hook.context import Tag
 from memory.project import manifests
 from memory.recall import alongside, hit, look, rank, timewords
 from memory.recall.hit import Found, Hit
@@ -90,7 +90,7 @@ class Searcher:
         """Return the context tags that count for a query: those given with it, then those of the place, each label once."""
         if self._around is None:
             self._around = manifests.around(self.place, self.settings)
-        return contexttags.joined(query.context_tags, () if query.context_alone else self._around)
+        return context.joined(query.context_tags, () if query.context_alone else self._around)
 
     def shown(self, hits: Sequence[Hit], now: float) -> Tuple[Hit, ...]:
         """Add what hits that are about to be shown need: age, group, claims."""

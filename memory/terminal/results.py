@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from memory.core import clock, layout, tokeniser
 from memory.core.plaintext import age, clip, count, one_line, width
-from memory.hook import contexttags, fence
+from memory.hook import context, fence
 from memory.terminal import screen
 from memory.terminal.screen import Style, pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.hook.contexttags import Tag
+    from memory.hook.context import Tag
     from memory.recall.hit import Found, Hit
 
 GROUPS = (("rule", "Rules (follow these)"), ("pending", "Rules (wait for review)"),
@@ -128,8 +128,8 @@ def _gone(hit: Hit) -> list[str]:
 
 def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
     """Write why a hit is there: its reason, the parts of its score in their order, and which context tags it carries."""
-    held = set(map(contexttags.label, hit.labels))
-    met = [one_line(tag.name) for tag in tags if contexttags.label(tag.name) in held]
+    held = set(map(context.label, hit.labels))
+    met = [one_line(tag.name) for tag in tags if context.label(tag.name) in held]
     parts = ["%s %.3f%s" % (name, value, " (%s)" % ", ".join(met) if name == "tags" and met else "") for name, value in hit.parts]
     return [line for line in (one_line(hit.why), "  ".join(parts)) if line]
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from memory.core import attempts, files
-from memory.hook import at_start
+from memory.hook import signs
 
 
 def log(place):
@@ -19,7 +19,7 @@ def test_a_capture_that_is_still_running_is_not_lost(place, now):
     attempts.begin(place, "s", "stop", now)
     assert attempts.unfinished(place, now + 60) == [] and len(attempts.unfinished(place, now + 7200)) == 1
     event = {}
-    assert at_start.unwritten(place, event, now + 60) == [] and event == {}
+    assert signs.unwritten(place, event, now + 60) == [] and event == {}
 
 
 def test_the_log_of_captures_stays_small(place, now, monkeypatch):
@@ -42,4 +42,4 @@ def test_what_is_no_line_of_the_log_harms_no_start(place, now):
     path.parent.mkdir(parents=True)
     path.write_text('{"do":"asked"}\n{"v":1,"do":"asked","run":5,"t":[]}\n[]\n{"v":1,"do":"asked","run":"x","t":[]}\n"do":"asked" torn')
     event = {}
-    assert len(at_start.unwritten(place, event, now)) == 1 and event == {at_start.UNWRITTEN: ["x"]}
+    assert len(signs.unwritten(place, event, now)) == 1 and event == {signs.UNWRITTEN: ["x"]}

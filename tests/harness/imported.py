@@ -27,8 +27,7 @@ memory.core.walk
 memory.hook
 memory.hook.at_prompt
 memory.hook.at_start
-memory.hook.binding
-memory.hook.contexttags
+memory.hook.context
 memory.hook.delta
 memory.hook.documents
 memory.hook.fence
@@ -38,6 +37,7 @@ memory.hook.loader
 memory.hook.markup
 memory.hook.receipts
 memory.hook.segment
+memory.hook.signs
 memory.hook.strategies
 memory.index
 memory.index.postings

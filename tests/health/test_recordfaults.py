@@ -13,7 +13,7 @@ from harness import timing, vault
 from harness.hook import ROOT
 
 from memory.health import recordfaults
-from memory.hook import at_prompt
+from memory.hook import fence
 from memory.store.store import Store
 
 KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
@@ -79,7 +79,7 @@ def test_good_records_have_no_fault(look, run, place):
     ("learnings__a", "a\n\nkey " + KEY + "\n", (3, True, "a secret (")),
     ("learnings__a", "a\n<private>b</private>\n", (2, True, "a <private> part")),
     ("learnings__a", "a " * 9000, (1, False, "a body of 1")),
-    ("rules__a", "---\nrationale: y\n---\n\n" + "a " * at_prompt.ITEM_UNITS, (5, False, "a prompt gets only about")),
+    ("rules__a", "---\nrationale: y\n---\n\n" + "a " * fence.ITEM_UNITS, (5, False, "a prompt gets only about")),
     ("learnings__a", "a\n" * (600 << 10), (524289, True, "only the first 1 MiB")),
 ])
 def test_what_is_wrong_is_named_at_its_line(look, name, text, expected):

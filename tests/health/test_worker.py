@@ -8,7 +8,7 @@ import pytest
 from harness.session import Session
 
 from memory.health import worker
-from memory.hook import at_start
+from memory.hook import signs
 
 EVENTS = {"session_end": worker.AFTER_WORK, "session_start": worker.AFTER_START, "prompt": worker.AFTER_PROMPT}
 STEPS = [(event, name) for event, steps in EVENTS.items() for name, _ in steps]
@@ -39,14 +39,14 @@ def test_a_step_that_fails_is_noted_by_its_name_and_the_others_run(event, failin
 
     worker.run(event, tuple(watched(*row) for row in EVENTS[event]), todo)
     assert done == [name for name, _ in EVENTS[event] if name != failing]
-    assert [(row["where"], row["error"]) for row in at_start.unsaid(todo.place.home)] == [(event + " " + failing, "OSError")]
+    assert [(row["where"], row["error"]) for row in signs.unsaid(todo.place.home)] == [(event + " " + failing, "OSError")]
 
 
 def test_a_session_without_a_checkpoint_is_still_indexed_and_counted(todo, monkeypatch):
     """The capture fails, and what the steps after it would do with no checkpoint is done without a second failure."""
     monkeypatch.setattr("memory.capture.stretches.capture", broken)
     worker.work(todo.event, todo.env, todo.now)
-    assert [row["where"] for row in at_start.unsaid(todo.place.home)] == ["session_end capture"] and todo.written == []
+    assert [row["where"] for row in signs.unsaid(todo.place.home)] == ["session_end capture"] and todo.written == []
 
 
 def test_the_steps_of_an_event_are_named_once():

@@ -342,12 +342,12 @@ def test_a_long_learning_is_shown_from_where_the_prompt_s_words_stand():
     lines = ["2026-11-20 14:%02d:%02d INFO worker processed job %d" % (i // 60, i % 60, i) for i in range(600)]
     lines[411] = "2026-11-20 14:06:51 FATAL worker got OOMKilled"
     body = "CI run 8812 failed:\n" + "\n".join(lines)
-    shown = at_prompt.passage(body, "the worker was OOMKilled, why?", 1000)
+    shown = fence.passage(body, "the worker was OOMKilled, why?", 1000)
     assert shown.startswith("CI run 8812 failed:\n…\n2026-11-20 14:06:51 FATAL worker got OOMKilled\n")
-    assert at_prompt.passage(body, "CI run 8812", 1000) == body
-    assert at_prompt.passage(body, "nothing of the kind", 1000) == body
-    assert at_prompt.passage("short", "short", 1000) == "short"
-    assert at_prompt.passage("İ" * 2000 + " oomkilled", "oomkilled", 1000).startswith("İİ")
+    assert fence.passage(body, "CI run 8812", 1000) == body
+    assert fence.passage(body, "nothing of the kind", 1000) == body
+    assert fence.passage("short", "short", 1000) == "short"
+    assert fence.passage("İ" * 2000 + " oomkilled", "oomkilled", 1000).startswith("İİ")
 
 
 def test_a_file_that_goes_while_its_folder_is_listed_is_no_failure(session, place, now, home):

@@ -17,7 +17,7 @@ from harness.hook import ROOT, fire, harmless, payload
 from memory.capture import stretches
 from memory.core import StoreError, attempts, boundary, clock, fastjson, files
 from memory.health import accounts, worker
-from memory.hook import at_prompt, at_start, receipts
+from memory.hook import at_prompt, at_start, receipts, signs
 from memory.index import builder
 from memory.session import arrival
 from memory.store import store
@@ -106,7 +106,7 @@ def test_a_capture_that_ended_or_failed_is_none_of_them(env, project, place, tra
 
     monkeypatch.setattr(stretches, "capture", fail)
     worker.work(event, env, now)
-    assert [(row["where"], row["detail"]) for row in at_start.unsaid(place.home)] == [("session_end capture", "No space left on device")]
+    assert [(row["where"], row["detail"]) for row in signs.unsaid(place.home)] == [("session_end capture", "No space left on device")]
     assert [row["do"] for row in log(place)][2:] == ["asked", "done"] and attempts.unfinished(place, now) == []
     assert attempts.timings(place)[0][1] == "session_end"
 

@@ -12,7 +12,7 @@ from harness.manifested import PYPROJECT, put
 
 from memory.core import UsageError, approvals, config
 from memory.health import worker
-from memory.hook import at_prompt, binding, contexttags
+from memory.hook import at_prompt, context
 from memory.index import builder
 from memory.project import manifests
 from memory.recall import search
@@ -24,19 +24,19 @@ from memory.recall import search
     ("a=3,c", (("a", 3.0), ("c", 3.0))), ("a, b", (("a", 1.5), ("b", 1.5))), ("", ()), ("none", ()), ("none, a = 2", (("a", 2.0),))])
 def test_context_tags_take_the_mean_of_the_given_weights(said, tags):
     """A tag without a weight takes the mean of the given ones, or 1.5."""
-    assert contexttags.weighted(said) == tags and contexttags.is_alone(said) is ("none" in said)
+    assert context.weighted(said) == tags and context.is_alone(said) is ("none" in said)
 
 
 @pytest.mark.parametrize("said", ["a=x", "a=nan", "a=-1", "a=1e9", "a="])
 def test_a_weight_that_is_no_number_is_refused(said):
     """One line that names the tag."""
     with pytest.raises(UsageError, match="a="):
-        contexttags.weighted(said)
+        context.weighted(said)
 
 
 def test_go_on_is_not_about_go():
     """The language's name is a word of every second prompt."""
-    assert contexttags.needs("Go") == ("golang",) and contexttags.needs("go-redis") == ("go", "redi")
+    assert context.needs("Go") == ("golang",) and context.needs("go-redis") == ("go", "redi")
 
 
 @pytest.mark.parametrize(("one", "other"), [
@@ -44,7 +44,7 @@ def test_go_on_is_not_about_go():
     ("#python", "Python"), ("K8s", "kubernetes"), ("버튼", "버튼")])
 def test_a_tag_has_one_label_however_it_is_written(one, other):
     """Case, blanks and short names do not keep a rule from its project."""
-    assert contexttags.label(one) == contexttags.label(other)
+    assert context.label(one) == context.label(other)
 
 
 # ---- what a branch says
@@ -55,7 +55,7 @@ def test_a_tag_has_one_label_however_it_is_written(one, other):
     ("JIRA-12", "jira-12"), ("", ""), ("x/" + "-".join("word%d" % i for i in range(20)), " ".join("word%d" % i for i in range(8)))])
 def test_a_branch_says_its_subject(branch, words):
     """Its ticket and its words, none of what every branch is called."""
-    assert " ".join(contexttags.branch_words(branch)) == words
+    assert " ".join(context.branch_words(branch)) == words
 
 
 # ---- what is kept for the hooks
@@ -65,31 +65,31 @@ def test_the_worker_keeps_what_the_manifests_say(place, env, project, now):
     put(project, pyproject_dot_toml=PYPROJECT)
     event, quiet = {"session_id": "s1", "cwd": project}, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}
     worker.after_start(event, quiet, now)
-    assert contexttags.kept(place)["django"] == "pyproject.toml"
-    before = os.stat(contexttags.path_of(place))
+    assert context.kept(place)["django"] == "pyproject.toml"
+    before = os.stat(context.path_of(place))
     worker.after_start(event, quiet, now)
-    assert os.stat(contexttags.path_of(place)).st_ino == before.st_ino and before.st_mode & 0o777 == 0o600
+    assert os.stat(context.path_of(place)).st_ino == before.st_ino and before.st_mode & 0o777 == 0o600
     put(project, pyproject_dot_toml="[project]\ndependencies = ['flask']\n")
     worker.after_start(event, quiet, now)
-    assert "flask" in contexttags.kept(place) and "django" not in contexttags.kept(place)
+    assert "flask" in context.kept(place) and "django" not in context.kept(place)
     worker.after_start(event, {**quiet, "DAYLEAF_CONTEXT_DERIVE": "0"}, now)
-    assert contexttags.kept(place) == {}
+    assert context.kept(place) == {}
 
 
 def test_a_kept_file_that_is_damaged_counts_as_none(place):
     """Every cut and every flipped byte of it; the next write mends it."""
-    contexttags.keep(place, {"python": "pyproject.toml", "버튼": "a b/c"})
-    path = Path(contexttags.path_of(place))
+    context.keep(place, {"python": "pyproject.toml", "버튼": "a b/c"})
+    path = Path(context.path_of(place))
     whole = path.read_bytes()
-    assert contexttags.kept(place) == {"python": "pyproject.toml", "버튼": "a b/c"}
+    assert context.kept(place) == {"python": "pyproject.toml", "버튼": "a b/c"}
     for at in range(len(whole)):
         for data in (whole[:at], whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1:]):
             path.write_bytes(data)
-            assert contexttags.kept(place) == {}
-    contexttags.keep(place, {"go": "go.mod"})
-    assert contexttags.kept(place) == {"go": "go.mod"}
+            assert context.kept(place) == {}
+    context.keep(place, {"go": "go.mod"})
+    assert context.kept(place) == {"go": "go.mod"}
     path.unlink()
-    assert contexttags.kept(place) == {}
+    assert context.kept(place) == {}
 
 
 # ---- rules
@@ -239,7 +239,7 @@ def test_a_tag_that_no_candidate_carries_changes_nothing(place, notes, now):
 
 def test_load_says_which_tag_brings_a_rule(python, ok):
     """With where it comes from, as the start of a new session would show it."""
-    Path(contexttags.path_of(python)).unlink()
+    Path(context.path_of(python)).unlink()
     said = ok("load", "why does it fail?")
     assert "rule: tag Python (project), at the start" in said
 
@@ -280,5 +280,5 @@ def test_context_is_read_once_from_one_small_file(place, now, monkeypatch):
     opened = []
     real = at_prompt.files.read
     monkeypatch.setattr(at_prompt.files, "read", lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more))
-    assert binding.context_of(place, "zebra", "", vault.settings()).labels["django"] == "project"
-    assert opened == [contexttags.path_of(place), place.git + "/HEAD"]
+    assert context.context_of(place, "zebra", "", vault.settings()).labels["django"] == "project"
+    assert opened == [context.path_of(place), place.git + "/HEAD"]

@@ -34,7 +34,8 @@ def book(place) -> ledger.Ledger:
 
 
 def lines(book: ledger.Ledger) -> list[dict]:
-    return [json.loads(line) for line in Path(book.path).read_text().splitlines()]
+    """Return the rows of a ledger; a blank line stands where one writer met another in the middle of its line."""
+    return [json.loads(line) for line in Path(book.path).read_text().splitlines() if line]
 
 
 def put(book: ledger.Ledger, count: int, now: float, start: int = 0) -> None:

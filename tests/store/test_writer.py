@@ -29,7 +29,7 @@ OTHERS = {
     "distill.spend": "what models cost", "health.agefile": "a backup, encrypted or opened", "health.bundle": "a backup", "health.erasure": "what is derived",
     "health.examination": "leftovers, caches, the ends of torn logs", "health.inspection": "the last audit, derived",
     "health.measurements": "runs of golden queries, derived",
-    "health.worker": "marks of the worker", "core.attempts": "the worker's log", "hook.contexttags": "a project's tags, derived",
+    "health.worker": "marks of the worker", "core.attempts": "the worker's log", "hook.context": "a project's tags, derived",
     "hook.handoffs": "a count, derived",
     "hook.receipts": "receipts", "index.builder": "the index", "index.pastqueries": "the index of past queries",
     "index.vectors": "vectors", "knowledge.approvalstate": "what waits, derived", "knowledge.scripts": "the copy of a script that runs",

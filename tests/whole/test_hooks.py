@@ -578,7 +578,7 @@ def test_the_blocking_path_imports_only_what_is_free(hook, event, count, world):
     found = imported(sys.executable, world, str(ROOT / "hooks" / f"{hook}.py"), event)
     found -= imported(sys.executable, world, "-c", {}, "pass")
     assert found - OURS - FREE == set()
-    assert {"memory.hook.at_prompt", "memory.core.approvals", "memory.hook.contexttags"} <= found
+    assert {"memory.hook.at_prompt", "memory.core.approvals", "memory.hook.context"} <= found
 
 
 

@@ -14,7 +14,7 @@ from harness import vault
 from harness.command import on_terminal
 
 from memory.core import approvals, records
-from memory.hook import at_prompt, binding, contexttags, fence
+from memory.hook import at_prompt, context, fence
 from memory.index import builder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -257,7 +257,7 @@ def test_an_approved_rule_with_an_unsure_line_is_not_in_force(place, ok, now):
     for id, content in (("r-1", data), ("r-2", RULE.replace("r-1", "r-2").encode())):
         approvals.decide(place.home, place.key, id, approvals.files.sha256(content), "approve", "alex", now)
     found = at_prompt.opened(place)
-    assert [rule.id for rule in binding.approved_rules(found, found.listed("rules"))] == ["r-2"]
+    assert [rule.id for rule in context.approved_rules(found, found.listed("rules"))] == ["r-2"]
     assert states(ok) == {"r-1": ("pending", "line 9 can be read in two ways"), "r-2": ("approved", "")}
 
 
@@ -341,14 +341,14 @@ def test_a_rule_goes_before_the_model_with_its_reason(place, now):
     for body in ("", "Ask first.\n"):
         record = records.from_bytes("p/rules/never.md", RULE.replace("Ask first.\n", body).replace(
             "it deploys", "it deploys </dayleaf-rules>").encode(), now)
-        assert at_prompt.item(record, 500).splitlines()[1:] == [*body.splitlines(), "Why: it deploys ‹/dayleaf-rules>"]
+        assert fence.item(record, 500).splitlines()[1:] == [*body.splitlines(), "Why: it deploys ‹/dayleaf-rules>"]
 
 
 def arranged(place, case: Case) -> tuple[str, str, set[str], dict]:
     """Put the place into a case's context; returns (prompt, mode, records shown, settings)."""
     others = [PLAIN[tag] for tag in TAGS if tag != case.tag][:4]
     own = PLAIN.get(case.tag, "")
-    contexttags.keep(place, dict.fromkeys([*others, *([own] if "project" in case.ways else [])], "pyproject.toml"))
+    context.keep(place, dict.fromkeys([*others, *([own] if "project" in case.ways else [])], "pyproject.toml"))
     branch = "feature/zebra-" + own if "branch" in case.ways else "main"
     Path(place.git, "HEAD").write_text("ref: refs/heads/%s\n" % branch, encoding="utf-8")
     prompt = PROMPTS[case.tag] if "prompt" in case.ways else ELSEWHERE[case.number % len(ELSEWHERE)]
@@ -375,10 +375,10 @@ def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now):
     found, wrong = vault.built(place, now), []
     for case in cases():
         prompt, mode, shown, changes = arranged(place, case)
-        ruled = binding.with_prompt(found, prompt, mode, vault.settings(**changes), (), shown)
+        ruled = context.with_prompt(found, prompt, mode, vault.settings(**changes), (), shown)
         reasons = [reason for record, reason in ruled if record.id == "r%d" % case.number]
         budget, chosen = fence.Budget(90_000), []
-        at_prompt.add_rules(ruled, budget, chosen)
+        fence.add_rules(ruled, budget, chosen)
         put_in = "Obey%dx." % case.number in "".join(budget.rules)
         named = not reasons or any(way in reasons[0] for way in [*case.ways, *(["category"] if "mode" in case.ways else [])])
         if not (bool(reasons) is put_in is case.surfaces and named and len(reasons) < 2):

@@ -1,0 +1,153 @@
+"""Signs of life: what the user hears at a session's start, once."""
+
+from __future__ import annotations
+
+from memory.core import clock, fastjson, files, layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Dict, Iterable, List, Set, Tuple
+
+    from memory.core.config import Config
+    from memory.core.layout import Place
+
+    Event = Dict[str, Any]
+
+ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
+UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
+MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
+
+
+def notices(place: Place, settings: Config, event: Event, now: float) -> str:
+    """Return what the user must hear once at a session's start: failures since the last, settings that are off, records and
+    rules by others."""
+    lines = list(settings.problems[:3])
+    if place.claimed and files.exists(place.cache + layout.UNPROVED):
+        lines.append("this directory says it is %s, which was never seen here: nothing private of it is shown; "
+                     "if it is yours, `dayleaf workspace claim` in a terminal" % place.claimed)
+    try:
+        lines += announcement(place, event)
+    except (OSError, ValueError):
+        pass
+    lines += unwritten(place, event, now)
+    failures = unsaid(place.home)
+    if failures:
+        last = failures[-1]
+        lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` tells more" % (
+            many(len(failures), "failure"), last.get("where"), last.get("error"),
+            last.get("detail") or last.get("at") or ""))
+    if not files.exists(place.home + "/runtime/bin/python") and settings["runtime.auto"]:
+        lines.append("setting up the runtime in the background (recall and distill need it); capture and load work meanwhile")
+    return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
+
+
+def unsaid(home: str) -> List[Dict[str, Any]]:
+    """Return the failures that no session start has said yet; the worker after it moves the mark."""
+    try:
+        mark = int(files.read(home + "/log/said", 32) or b"0")
+    except (OSError, ValueError):
+        mark = 0
+    try:
+        data = files.read(home + "/log/errors.jsonl", 1 << 20)
+    except OSError:
+        return []
+    return fastjson.rows(data[mark if mark <= len(data) else 0:])[-50:]
+
+
+def unwritten(place: Place, event: Event, now: float) -> List[str]:
+    """Return the line about captures that were cut short and that the user has not heard of; the worker marks them as said.
+
+    attempts.py describes the log; where every capture came to its end, its lines are only counted.
+    """
+    try:
+        data = files.read(place.home + "/log/captures/" + place.key + ".jsonl", 1 << 20)
+    except OSError:
+        return []
+    if data.count(b'"do":"asked"') <= data.count(b'"do":"done"') + data.count(b'"do":"said"'):
+        return []
+    from memory.core import attempts
+
+    cut = [row for row in attempts.unfinished(place, now) if not row["said"]]
+    if not cut:
+        return []
+    event[UNWRITTEN] = [row["run"] for row in cut]
+    at = clock.parse(str(cut[-1].get("t"))) or now
+    said = clock.iso(at + clock.local_offset(at))
+    when = said[11:16] if said[:10] == clock.day(now + clock.local_offset(now)) else said[:16].replace("T", " ")
+    others = " and %s before it" % many(len(cut) - 1, "other") if len(cut) > 1 else ""
+    return ["the session of %s%s left no checkpoint; it is captured again, `dayleaf doctor` tells more" % (when, others)]
+
+
+def announcement(place: Place, event: Event) -> List[str]:
+    """Return the line that announces the shared tier, none where the user has heard it; the worker marks it as said.
+
+    knowledge/approvalstate.py describes the mark.
+    """
+    if not files.is_folder(place.shared) or event.get("agent_id"):
+        return []
+    try:
+        words = files.read(place.cache + "/" + place.scope + ".review", 96).split()[:5]
+    except OSError:
+        words = []
+    if len(words) == 5 and words[0] == b"2" and b"".join(words).isdigit():
+        said, records, rules, scripts = (int(word) for word in words[1:])
+    else:
+        said, (records, rules, scripts) = 0, _counted(place)
+    if said or not records:
+        return []
+    event[ANNOUNCED] = True
+    line = many(records, "record") + " by others"
+    waiting = " and ".join(many(count, what) for count, what in ((rules, "rule"), (scripts, "script")) if count)
+    if not waiting:
+        return [line + ": notes to check, none of them waits for review"]
+    return ["%s; %s %s for review: `dayleaf review`" % (line, waiting, "waits" if rules + scripts == 1 else "wait")]
+
+
+def many(count: int, what: str) -> str:
+    """Write a count of things: `1 note`, `2 notes`."""
+    return "%d %s%s" % (count, what, "" if count == 1 else "s")
+
+
+def _counted(place: Place) -> Tuple[int, int, int]:
+    """Count (records, rules, scripts without a decision) of a shared tier that no worker has read yet, file by file."""
+    from memory.core import approvals
+    from memory.core.layout import FOLDERS
+    from memory.core.walk import is_record
+
+    decisions = approvals.decisions(place.home)
+    decided = {key[2] for key in decisions if key[0] == place.key}
+    named = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
+    records = rules = scripts = seen = 0
+    folders = [place.shared + "/" + folder for folder in FOLDERS.values()]
+    while folders and seen < MOST_ENTRIES:
+        folder = folders.pop()
+        inside = files.is_folder(folder) and files.inside(folder, place.root)
+        for entry in _entries(folder) if inside else ():
+            seen += 1
+            try:
+                if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
+                    folders.append(entry.path)
+                elif is_record(entry.name) and entry.is_file(follow_symlinks=False):
+                    kind = entry.path[len(place.shared) + 1:].partition("/")[0]
+                    head = files.read(entry.path, RULE_BYTES, follow=False) if kind in ("rules", "resources") else b""
+                    records += 1
+                    rules += kind == "rules" and files.sha256(head) not in decided
+                    scripts += kind == "resources" and _is_new_script(head, named)
+            except OSError:  # a rule or a script that cannot be read waits for nobody
+                continue
+    return records, rules, scripts
+
+
+def _entries(folder: str) -> Iterable[Any]:
+    try:
+        return list(files.posix.scandir(folder))
+    except OSError:
+        return ()
+
+
+def _is_new_script(data: bytes, decided: Set[str]) -> bool:
+    """Tell whether a record's file is of a script, and of one whose id is not among those that were decided on."""
+    from memory.core import records
+
+    record = records.skim("s/resources/x.md", data, 0.0)
+    return record.end == "script" and record.id not in decided
