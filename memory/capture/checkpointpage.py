@@ -25,7 +25,6 @@ from memory.session import commandline, shell, tellingline
 BODY, LAST = 6000, 600  # characters: of a page, of the last outcome
 _SUBSTANCE = 120  # characters of an answer that is worth a file
 _LEAST, _FIXED, _COMMANDS, _COMMITS, _FILES, _REPORTS, _OPEN = 110, 4, 6, 12, 14, 2, 4
-_TEST = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$")
 _SILENCED = re.compile(r"^\+.*(?:nolint|noqa|type: ignore|eslint-disable|@ts-ignore|#\[allow|pylint: disable)", re.M)
 _LANGUAGES = {
     "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript", "rs": "rust",
@@ -36,8 +35,6 @@ _LANGUAGES = {
 _TOOLS = frozenset(
     "pytest npm pnpm yarn cargo docker kubectl terraform make pip uv poetry jest vitest mypy ruff eslint alembic psql "
     "redis-cli helm gradle mvn dotnet bazel tox unittest webpack vite".split())
-
-
 
 
 def paths_of(facts: Facts) -> tuple[list[str], list[str]]:
@@ -233,7 +230,7 @@ def _fix(fix: Fix, facts: Facts) -> str:
     by = ", ".join(code(p) for p in fix.files[:4]) or " and ".join(quoted(c) for c in fix.commands)
     cause = _cause(fix, facts)
     other = "" if fix.success.command == fix.failure.command else " (%s)" % quoted(fix.success.command, 100)
-    tests = [path for path in fix.files if _TEST.search(path)]
+    tests = [path for path in fix.files if commandline.TEST_FILE.search(path)]
     how = "editing" if fix.files else "running"
     if any(_SILENCED.search(edit.hunk) for edit in fix.edits):
         by += " (the check was silenced)"

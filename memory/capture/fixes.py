@@ -53,9 +53,6 @@ _SETTINGS = tuple((re.compile(program), re.compile(file)) for program, file in (
     (r"bundle|rspec|rake|rails|ruby", r"Gemfile|Rakefile|\.rspec|(?:spec|rails)_helper\.rb"),
     (r"terraform|kubectl|helm", r".*\.tf|.*\.tfvars|.*\.ya?ml")))
 _STARTERS = frozenset("make just task tox nox pre-commit".split())
-_INSTALLS = re.compile(
-    r"(?:pip3?|uv(?: pip)?|poetry|pdm|npm|pnpm|yarn|bun|cargo|go|gem|bundle|apt|apt-get|apk|dnf|brew|conda|composer|rustup|nvm|"
-    r"mise|asdf|playwright|dotnet) (?:install|i|add|sync|get|mod|update|upgrade|ci|lock|restore|target|component)\b")
 _CHANGES = re.compile(
     r"(?:^|[\s:/_-])(?:generate|gen|codegen|proto|protoc|migrate|migration|migrations|makemigrations|upgrade|seed|setup|init|"
     r"bootstrap|"
@@ -344,7 +341,7 @@ def mends(run: Run, failure: Run) -> bool:
     if run.key.startswith("gh ") or run.is_test:
         return False
     words = {w.lower() for w in re.findall(r"[A-Za-z0-9]{3,}", failure.detail)}
-    if _INSTALLS.match(run.key) or _INSTALLS.search(run.command):
+    if commandline.INSTALLS.match(run.key) or commandline.INSTALLS.search(run.command):
         rest = [w.lower() for w in re.findall(r"[A-Za-z0-9]{3,}", run.command) if w.lower() not in run.key]
         return any(w in words for w in rest) or (bool(_MISSING.search(failure.detail)) and (
             not rest or bool(_BARE.match(run.command + " ")) or "requirements" in rest))

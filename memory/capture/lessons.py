@@ -26,7 +26,7 @@ from memory.capture import checkpointpage, fixes
 from memory.capture.facts import Facts
 from memory.capture.fixes import Fix
 from memory.core.plaintext import one_line, short
-from memory.session import shell
+from memory.session import commandline, shell
 
 MOST = 3  # lessons of a session
 TITLE = 80  # characters
@@ -43,7 +43,6 @@ _NETWORK = re.compile(
     r"\b(?:429|502|503|504)\b.{0,20}(?:too many|gateway|unavailable|timeout)|rate limit|temporary failure|remote end closed|"
     r"(?:cannot|failed to|error) connect")
 _HERE = re.compile(r"(?i)localhost|127\.0\.0\.1|::1|0\.0\.0\.0|\.sock\b")
-_TEST = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$")
 _PLACE = re.compile(r"^(?:E\s+|error:\s+|Error:\s+|\S+[:(]\d+[\d:,]*\)?:\s*)+", re.I)
 
 
@@ -111,8 +110,8 @@ def _own_doing(fix: Fix, facts: Facts) -> str:
     code = [path for path in fix.files if not fixes.is_setting(path, fix.failure)]
     if not fix.failure.is_test or not code or fix.ran:
         return ""
-    tests = [path for path in touched if _TEST.search(path) and fixes.names(path, fix.failure)]
-    return "a test first" if tests else "a test bent" if all(map(_TEST.search, code)) else ""
+    tests = [path for path in touched if commandline.TEST_FILE.search(path) and fixes.names(path, fix.failure)]
+    return "a test first" if tests else "a test bent" if all(map(commandline.TEST_FILE.search, code)) else ""
 
 
 # --- what is told

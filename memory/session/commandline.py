@@ -87,7 +87,10 @@ _VALUED = (r"^(?:-(?:p|package|timeout|count|o|n|C|c|j|w|bench|parallel|cpu|cove
                      r"manifest-path)$")
 _BARE_WORD = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"])+"""
 _CASES = r"[|()]| and (?:not \w+)?| or "
-_TEST_FILE = r"_test\.\w+$|(?:^|/)test_[^/]*$|\.(?:test|spec)\.\w+$|(?:^|/)tests?/"
+TEST_FILE = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$")
+INSTALLS = re.compile(
+    r"(?:pip3?|uv(?: pip)?|poetry|pdm|npm|pnpm|yarn|bun|cargo|go|gem|bundle|apt|apt-get|apk|dnf|brew|conda|composer|rustup|nvm|"
+    r"mise|asdf|playwright|dotnet) (?:install|i|add|sync|get|mod|update|upgrade|ci|lock|restore|target|component)\b")
 
 
 def steps(command: str) -> list[tuple[str, str]]:
@@ -215,7 +218,7 @@ def _task(part: str, key: str, folder: str) -> Task:
     script = re.match(_SCRIPT, key)
     name = script[1].removeprefix("run ") if script else ""
     kind = kind_of(key)
-    if script and re.search(_WHOLE, name) and kind != TEST:
+    if script and re.search(_WHOLE, name) and kind != TEST and not INSTALLS.match(key):
         kind = ALL
     targets, filters, scopes = _words(part, key)
     scopes += re.findall(_SCOPES, name) if name else []
@@ -290,7 +293,7 @@ def covers(task: Task, other: Task) -> bool:
 
 def _apart(task: Task, other: Task) -> bool:
     """Tell whether two tasks have nothing to do with one another: only its like covers an image or an installation."""
-    if other.family == "docker" or re.search(r"\b(?:install|add|sync|ci)$", other.key):
+    if other.family == "docker" or INSTALLS.match(other.key) or other.key.endswith("install"):
         return task.key != other.key
     return bool(task.family and other.family and task.family != other.family)
 
@@ -305,7 +308,7 @@ def closes(task: Task, failure: Run) -> bool:
     if _apart(task, other):
         return False
     if failure.kind == BUILD or "(typecheck)" in failure.detail:
-        tests = [name for name in failure.names if re.search(_TEST_FILE, name)]
+        tests = [name for name in failure.names if TEST_FILE.search(name)]
         if task.kind in (BUILD, LINT, TEST, ALL) and not (tests and task.kind == BUILD) and _reaches(task, failure, other):
             return True
     same = task.kind == other.kind or task.kind == ALL or (other.kind == ALL and task.kind == failure.kind) or (

@@ -206,7 +206,8 @@ def test_another_script_of_a_task_runner_proves_nothing(session):
 
 @pytest.mark.parametrize(("failing", "passing"), [
     ("docker build -t x .", "npm run build"), ("pip install foo", "npm run build"), ("npm install", "make build"),
-    ("go test ./cart", "npm test"), ("(cd web && npm test)", "(cd api && npm test)"), ("npm --prefix web test", "npm --prefix api test")])
+    ("go test ./cart", "npm test"), ("(cd web && npm test)", "(cd api && npm test)"), ("npm --prefix web test", "npm --prefix api test"),
+    ("npm test", "npm ci"), ("npm ci", "npm test")])
 def test_what_has_nothing_to_do_with_it_closes_no_failure(failing, passing):
     """Another image, another package manager, another folder."""
     runs = _runs((failing, "Error: it does not work", 1), (passing, "all is well"))

@@ -98,7 +98,8 @@ def test_a_task_has_a_kind_targets_filters_and_scopes(command, kind, targets, fi
     ("pytest tests", "pytest tests/test_a.py::test_b", True), ("pytest tests/test_a.py", "pytest tests", False),
     ("npm test", "npx vitest run src/a.test.ts", True), ("npx vitest run", "go test ./...", False), ("cargo test", "cargo test -p store", True),
     ("cargo test -p store", "cargo test", True), ("cd web && npm test", "cd api && npm test", False), ("make lint", "ruff check src", True),
-    ("make lint", "go test ./...", False), ("make check", "mise run lint", True), ("go build ./...", "go build ./cmd/app", True)])
+    ("make lint", "go test ./...", False), ("make check", "mise run lint", True), ("go build ./...", "go build ./cmd/app", True),
+    ("mise run test", "mise run test:ci", True), ("npm ci", "npm test", False), ("npm run ci", "npm test", True)])
 def test_one_command_covers_another_where_it_tries_all_of_it(wide, narrow, covered):
     """The same target, a superset, the whole; a script covers any language."""
     assert commandline.covers(_task(wide), _task(narrow)) is covered
