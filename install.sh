@@ -4,6 +4,7 @@
 #   ./install.sh               runtime, command, plugin; then one run of the main job in a scratch project
 #   ./install.sh --runtime     the runtime alone (what the hooks run in the background where it is missing)
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
+#   ./install.sh --statusline  dayleaf's line in Claude Code's status line, where there is none yet
 #   ./install.sh --test        what the tests need, then all of them
 #   ./install.sh --uninstall   removes what was set up; memories stay
 #
@@ -221,6 +222,55 @@ register() {
   say "  plugin dayleaf@dayleaf, read from $root"
 }
 
+# status_line WORD: what stands in the client's settings: `ours`, `theirs` or `none`; with `set` ours is put where none is, with
+# `unset` it goes.  The file keeps all else, its mode, and the place that a link leads to.
+status_line() {
+  python=$(find_python '') || die "no Python of at least 3.10 found; install one, then run this again"
+  "$python" -I -c '
+import json, os, sys
+path, command, word = os.path.realpath(sys.argv[1]), sys.argv[2], sys.argv[3]
+try:
+    with open(path, encoding="utf-8") as file:
+        settings = json.load(file)
+except FileNotFoundError:
+    settings = {}
+except ValueError as error:
+    sys.exit("%s is no JSON (%s); mend it, then run this again" % (path, error))
+if not isinstance(settings, dict):
+    sys.exit("%s holds no settings; mend it, then run this again" % path)
+found = settings.get("statusLine")
+ours = isinstance(found, dict) and found.get("command") == command
+changed = word == "set" and not found or word == "unset" and ours
+if changed and word == "set":
+    settings["statusLine"] = {"type": "command", "command": command}
+elif changed:
+    del settings["statusLine"]
+if changed:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path + ".dayleaf", "w", encoding="utf-8") as file:
+        json.dump(settings, file, indent=2, ensure_ascii=False)
+        file.write("\n")
+    os.chmod(path + ".dayleaf", os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o600)
+    os.replace(path + ".dayleaf", path)
+print("ours" if ours or changed and word == "set" else "theirs" if found else "none")' \
+    "${CLAUDE_CONFIG_DIR:-${HOME:-}/.claude}/settings.json" "\"$root/hooks/run\" statusline" "$1"
+}
+
+offer_status_line() {
+  case $(status_line show 2>/dev/null) in
+    none) say "  status line: ./install.sh --statusline shows how many notes there are, and what a session was given" ;;
+    theirs) say "  status line: yours stays; '$root/hooks/run' statusline prints dayleaf's, for you to call" ;;
+  esac
+}
+
+set_status_line() {
+  answer=$(status_line set 2>&1) || die "$answer"
+  case $answer in
+    theirs) die "there is a status line already, and it stays; '$root/hooks/run' statusline prints dayleaf's, for yours to call" ;;
+  esac
+  say "done: Claude Code's status line is dayleaf's; ./install.sh --uninstall takes it away"
+}
+
 # A scratch HOME with a store, a project and a transcript: the user's own are not touched.
 demo_setup() {
   scratch=$(mktemp -d "${TMPDIR:-/tmp}/dayleaf-demo.XXXXXX")
@@ -312,6 +362,7 @@ install() {
   link_command
   step 'dayleaf: plugin'
   register
+  offer_status_line
   step 'What it does, once, in a scratch project'
   demo
   step 'Done.'
@@ -329,6 +380,7 @@ uninstall() {
       say "the plugin is still registered; run: claude $words"
     fi
   done
+  answer=$(status_line unset 2>&1) || say "the status line was left as it is: $answer"
   link="${HOME:-}/.local/bin/dayleaf"
   if [ -h "$link" ] && [ "$(readlink "$link")" = "$root/bin/dayleaf" ]; then
     rm -f "$link"
@@ -383,18 +435,19 @@ run_tests() {
 case "${1:-}" in
   --test) ;;
   --help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  '' | --runtime | --embeddings | --uninstall)
+  '' | --runtime | --embeddings | --statusline | --uninstall)
     [ -n "${DAYLEAF_HOME:-}${HOME:-}" ] || die "HOME is not set; run HOME=/your/home ./install.sh"
     home="${DAYLEAF_HOME:-$HOME/.dayleaf}"
     case $home in /*) ;; *) die "DAYLEAF_HOME must be an absolute path, not '$home'" 2 ;; esac
     ;;
-  *) die "unknown option '$1'; valid: --runtime, --embeddings, --test, --uninstall, --help" 2 ;;
+  *) die "unknown option '$1'; valid: --runtime, --embeddings, --statusline, --test, --uninstall, --help" 2 ;;
 esac
 [ $# -le 1 ] || die "one option at a time, not '$*'" 2
 case "${1:-}" in
   --test) run_tests ;;
   --runtime) runtime ;;
   --embeddings) embeddings ;;
+  --statusline) set_status_line ;;
   --uninstall) uninstall ;;
   *) install ;;
 esac

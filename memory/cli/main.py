@@ -44,7 +44,7 @@ FORM = 20  # columns of a verb with its words that the list of all verbs has roo
 GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
           ("Find", "show expand fix how blame friction standup load why graph"),
           ("Know", "rule review resource link new edit harvest feedback import"),
-          ("Look after it", "status stats audit eval check upkeep undo forget restore backup redact"),
+          ("Look after it", "status statusline stats audit eval check upkeep undo forget restore backup redact"),
           ("The machine", "doctor config index on off workspace"))  # and whatever stands nowhere else
 # The machine's doing, not a fault of ours.
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO,
@@ -239,6 +239,7 @@ VERBS: dict[str, Verb] = {
     "on": Verb("learn", "", "push again", (SESSION, flag("--project", help="for everyone in this project"))),
     "off": Verb("learn", "", "push nothing more", (SESSION, flag("--project", help="for everyone in this project"))),
     "status": Verb("audit", "", "show paths, counts, freshness, settings"),
+    "statusline": Verb("tell", "", "print one line for the client's status line, which gives its JSON on stdin"),
     "doctor": Verb("audit", "", "check everything, one verdict a line", (
         flag("--fix", help="mend what is safe: permissions, leftovers, the index; no record"),)),
     "check": Verb("audit", "[FILE…]", "say what is wrong in record files", (

@@ -1,13 +1,13 @@
-"""The verbs that tell others: handoff the next session, standup the people you work with."""
+"""The verbs that tell others: handoff the next session, standup the people you work with, statusline the client."""
 
 from __future__ import annotations
 
 import sys
 
 from memory.cli.learn import capture_now, transcript_of
-from memory.core import StoreError, UsageError, clock, plaintext
+from memory.core import StoreError, UsageError, boundary, clock, plaintext
 from memory.core.records import Record, derived_links
-from memory.hook import handoffs
+from memory.hook import handoffs, signs
 from memory.recall.hit import record_json
 from memory.terminal import screen
 from memory.terminal.call import Call, author, first_clause, session_of, shown, written
@@ -128,3 +128,10 @@ def standup(call: Call) -> int:
     style = call.style()
     columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
     return call.answer(worklog.to_json(told), workdays.lines(told, screen.Style(columns, style.colour)))
+
+
+def statusline(call: Call) -> int:
+    """Print one line for the client's status line; `bin/dayleaf` goes a shorter way."""
+    event = {} if sys.stdin.isatty() else boundary.read_event()
+    said, _ = signs.on_statusline(event, call.env, call.now)
+    return call.answer({"line": said}, [said])

@@ -1,7 +1,7 @@
 """The hook protocol: stdin to a handler to one JSON object, exit 0 whatever happens; then detached work, if any.
 
 A hook script names its handlers as text (`module:function`), so that even a failing import is inside the guard.
-`answer(event, env, now)` returns (object to print or None, whether the detached work is wanted); `after(event, env, now)`
+`answer(event, env, now)` returns (object or line to print or None, whether the detached work is wanted); `after(event, env, now)`
 is that work, run in a child with its own session and no standard streams, once the host has its answer.
 """
 
@@ -67,7 +67,8 @@ def _answered(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool
     try:
         output, wanted = resolve(answer)(event, env, clock.now())
         if output:
-            files._write_all(1, (fastjson.dump(output) + "\n").encode("ascii"))
+            said = output if isinstance(output, str) else fastjson.dump(output)
+            files._write_all(1, (said + "\n").encode("utf-8", "replace"))
         return bool(wanted)
     except BaseException as error:
         note(env, name, error)

@@ -1,8 +1,9 @@
-"""Signs of life: what the user hears at a session's start, once."""
+"""Signs of life: what the user hears at a session's start, once, and the host's status line."""
 
 from __future__ import annotations
 
-from memory.core import clock, fastjson, files, layout
+from memory.core import IndexFault, boundary, clock, fastjson, files, layout
+from memory.hook import indexview, receipts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,3 +152,26 @@ def _is_new_script(data: bytes, decided: Set[str]) -> bool:
 
     record = records.skim("s/resources/x.md", data, 0.0)
     return record.end == "script" and record.id not in decided
+
+
+# ---- the status line
+
+def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, bool]:
+    """Answer the host's status line with one line: the notes, what this session was given, what waits, what is stale.
+
+    event: the host's JSON (`session_id`, `workspace.project_dir`, `cwd`).
+    """
+    workspace = event.get("workspace")
+    folder = workspace.get("project_dir") if isinstance(workspace, dict) else ""
+    place = layout.locate(env, folder if isinstance(folder, str) and folder[:1] == "/" else boundary.project_dir(event, env))
+    try:
+        found = indexview.open_index(place, watch=False)
+    except IndexFault:
+        return "dayleaf: no notes yet", False
+    found.close()
+    session = layout.safe_id(event.get("session_id"))
+    given = len(receipts.session(place.receipts(session)).shown) if session else 0
+    stale = len(indexview.marks(place))
+    parts = [many(found.records, "note")]
+    parts += ["%d %s" % (count, what) for count, what in ((given, "given"), (stale, "stale")) if count]
+    return "dayleaf: " + ", ".join(parts), False

@@ -67,6 +67,7 @@ VERBS: dict[str, Row] = {
     "on": Row(SESSION, "--session", person="--project"),
     "off": Row(SESSION, "--session", person="--project"),
     "status": Row(SESSION),
+    "statusline": Row(SESSION),
     "doctor": Row(SESSION, person="--fix"),
     "check": Row(SESSION, "--staged", inside="WORDS"),
     "stats": Row(SESSION, "--since --workspace --ascii --spend"),

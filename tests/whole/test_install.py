@@ -222,8 +222,40 @@ def test_a_shim_gives_way_to_a_real_python(spaced, tmp_path, reachable):
     assert f"{path}/python3.11 -> " in done.stdout
 
 
+
+def test_the_status_line_is_set_where_there_is_none_and_taken_away_again(spaced):
+    """All else in the client's settings stays as it is."""
+    settings = spaced / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"model": "größer"}')
+    for _ in range(2):
+        done = install(spaced, "--statusline")
+        assert (done.returncode, done.stderr) == (0, "") and "status line is dayleaf's" in done.stdout
+    held = json.loads(settings.read_text(encoding="utf-8"))
+    assert held == {"model": "größer", "statusLine": {"type": "command", "command": '"%s/hooks/run" statusline' % ROOT}}
+    shown = subprocess.run(held["statusLine"]["command"], shell=True, env={"HOME": str(spaced), "PATH": BARE}, input="{}", text=True,
+                           capture_output=True, cwd="/", timeout=60, check=True)
+    assert shown.stdout == "dayleaf: no notes yet\n"
+    assert install(spaced, "--uninstall").returncode == 0
+    assert json.loads(settings.read_text(encoding="utf-8")) == {"model": "größer"}
+
+
+@pytest.mark.parametrize(("held", "said"), [
+    ('{"statusLine": {"type": "command", "command": "mine"}}', "there is a status line already, and it stays"),
+    ("{broken", "is no JSON"), ("[]", "holds no settings")])
+def test_a_status_line_that_is_there_stays(spaced, held, said):
+    """So do settings that cannot be read; both are said in one line."""
+    settings = spaced / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(held)
+    for word in ("--statusline", "--uninstall"):
+        done = install(spaced, word)
+        assert (done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1) or word == "--uninstall"
+        assert settings.read_text() == held
+
+
 @pytest.mark.parametrize(("words", "env", "status", "message"), [
-    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --test, --uninstall, --help"),
+    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --statusline, --test, --uninstall, --help"),
     (("--runtime", "--test"), {}, 2, "one option at a time, not '--runtime --test'"),
     ((), {"HOME": ""}, 1, "HOME is not set; run HOME=/your/home ./install.sh"),
     (("--runtime",), {"DAYLEAF_HOME": "here"}, 2, "DAYLEAF_HOME must be an absolute path, not 'here'"),
