@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,9 +20,15 @@ LONG = {"core.files": "all that touches the disk without `os`; in two, every hoo
 PLAIN: set[str] = set()
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Return a file's syntax, as a Python 3.9 reads it."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path), feature_version=(3, 9))
+
+
 def imports(path: Path) -> list[tuple[str, int]]:
     """Every room of ours that a file imports from, in functions too, with its line; what is imported for types alone is free."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     types = {id(node) for test in ast.walk(tree) if isinstance(test, ast.If) and ast.unparse(test.test) == "TYPE_CHECKING"
              for node in ast.walk(test)}
     return [((node.module or "").split(".")[1], node.lineno) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)
@@ -50,7 +57,7 @@ def test_a_room_is_no_hall():
 
 def test_modules_of_ours_have_one_name_each():
     """`import x as y` means that a name is taken twice."""
-    found = [(name_of(path), alias.name, alias.asname) for path in MODULES for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    found = [(name_of(path), alias.name, alias.asname) for path in MODULES for node in ast.walk(tree_of(path))
              if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory") for alias in node.names if alias.asname]
     assert len(found) <= ALIASES, found
 
@@ -78,7 +85,7 @@ def test_a_module_imports_from_its_own_room_or_an_earlier_one(path):
 @pytest.mark.parametrize("path", [p for p in INNER if p.parent.name in HOT], ids=lambda p: p.stem)
 def test_what_a_hook_waits_for_loads_nothing_large(path):
     """In core and hook no module loads re, os, json, typing or a package when it is imported."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in tree_of(path).body:
         names = [node.module] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names] if isinstance(node, ast.Import) else []
         assert not {(n or "").split(".")[0] for n in names} & set("re os json typing dataclasses pathlib datetime subprocess yaml".split())
 
@@ -88,7 +95,7 @@ def test_no_room_imports_in_a_circle():
     graph = {}
     for path in INNER:
         rows = graph.setdefault((path.parent.name, path.stem), [])
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree_of(path).body:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memory."):
                 parts = node.module.split(".")
                 rows += [(parts[1], parts[2])] if len(parts) > 2 else [(parts[1], a.name) for a in node.names]
@@ -113,7 +120,7 @@ def test_no_module_shadows_the_standard_library():
 @pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "hooks").glob("*.py"))], ids=lambda p: p.stem)
 def test_python_39_reads_every_file(path):
     """The blocking path runs under a system's 3.9 where there is no runtime."""
-    ast.parse(path.read_text(encoding="utf-8"), filename=str(path), feature_version=(3, 9))
+    assert tree_of(path).body
 
 
 def test_the_command_line_loads_no_engine_before_a_verb_needs_it():
