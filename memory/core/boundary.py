@@ -23,6 +23,7 @@ AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE
 STDIN_LIMIT = 8 << 20
 DEADLINE = 10  # seconds, then the process ends itself; the launcher still exits 0
 LAST = 2  # seconds for saying so
+_event: Event | None = None  # this process's own, once it was read
 
 
 class Overdue(BaseException):
@@ -47,14 +48,22 @@ def run(name: str, answer: str = "", after: str = "") -> None:
         env = files.environ()
         if env.get(NESTED):
             files.posix._exit(0)
-        _arm()
-        event = read_event()
+        event = begin()
         wanted = _answered(name, answer, event, env) if answer else True
         if after and wanted:
             detach(name, after, event, env)
     except BaseException as error:
         note(env, name, error)
     files.posix._exit(0)
+
+
+def begin() -> Event:
+    """Set the deadline and read the payload, once: a hook that an older client starts without its word reads it to find that."""
+    global _event
+    if _event is None:
+        _arm()
+        _event = read_event()
+    return _event
 
 
 def is_agent(env: Dict[str, str]) -> bool:

@@ -56,13 +56,13 @@ def fire(hook: str, event: dict[str, Any] | bytes, env: dict[str, str], *, plugi
          prefix: tuple[str, ...] = (), settle: float = 30.0, **popen: Any) -> Answer:
     """Run one hook process.
 
-    event: the payload, or raw bytes for stdin.  env: the whole environment.  prefix: words before the command, such as
+    hook: its word, "" for none: a client below 2.1.139 drops it.  event: the payload, or raw bytes for stdin.  env: the whole environment.  prefix: words before the command, such as
     setpriv's.  settle: seconds to wait for the detached work: it holds a pipe of ours, whose end tells that it is over.
     """
     data = event if isinstance(event, bytes) else json.dumps(event).encode()
     read, write = os.pipe()
     start = time.monotonic()
-    process = subprocess.Popen([*prefix, str(plugin / "hooks" / "run"), hook], env=env, cwd=cwd, stdin=subprocess.PIPE,
+    process = subprocess.Popen([*prefix, str(plugin / "hooks" / "run"), *filter(None, [hook])], env=env, cwd=cwd, stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=(write,), **popen)
     os.close(write)
     try:

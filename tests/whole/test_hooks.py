@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import random
@@ -98,11 +99,33 @@ def test_a_real_payload_is_served(hook, name, world):
     assert failures(world) == []
 
 
-def test_every_event_of_the_manifest_has_its_hook():
-    """hooks.json names the events of this file's table, with scripts that exist."""
-    manifest = json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"]
-    named = {event: entry["hooks"][0]["args"][0] for event, (entry,) in manifest.items()}
+@pytest.mark.parametrize("event", HOOKS)
+def test_a_hook_without_its_word_is_served_by_its_payload(event, world):
+    """A client below 2.1.139 drops the words of a hook: the payload says which it is, and the answer is the same."""
+    place = fill(world)
+    hook, name = next(pair for pair in PAIRS if pair[1].startswith(event + "."))
+    given = payload(event, "" if name.count(".") == 1 else name.split(".")[1])
+    worded = harmless(fire(hook, given, world))
+    shutil.rmtree(place.receipts_folder, ignore_errors=True)
+    assert harmless(fire("", given, world)).json == worded.json
+    assert failures(world) == []
+
+
+@pytest.mark.parametrize("event", [b"", b"[]", b"{}", b'{"hook_event_name":"Tomorrow"}', b'{"hook_event_name":["Stop"]}', b'{"hook_event_name":"../x"}'])
+def test_a_hook_that_nothing_names_is_silent(event, world):
+    """Without a word and without an event that is ours nothing is printed, noted or written."""
+    answer = harmless(fire("", event, world))
+    assert (answer.out, answer.settled, failures(world)) == (b"", True, [])
+    assert not Path(world["HOME"], ".dayleaf", "log").exists()
+
+
+def test_every_event_of_the_manifests_has_its_hook():
+    """hooks.json and young.json name the events of this file's table, with scripts that exist; so does the table of event.py."""
+    files = [json.loads((ROOT / "hooks" / name).read_text())["hooks"] for name in ("hooks.json", "young.json")]
+    named = {event: entry["hooks"][0]["args"][0] for file in files for event, (entry,) in file.items()}
     assert named == HOOKS
+    table = (ROOT / "hooks" / "event.py").read_text().partition("SCRIPTS = ")[2].partition("}")[0] + "}"
+    assert ast.literal_eval(table) == HOOKS
     assert all((ROOT / "hooks" / f"{hook}.py").is_file() for hook in named.values())
     assert os.access(ROOT / "hooks" / "run", os.X_OK)
 
@@ -199,7 +222,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("hook", HOOKS.values())
+@pytest.mark.parametrize("hook", [*HOOKS.values(), ""])
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_stdin_is_harmless(hook, case, world):
     """Whatever stands on stdin, the hook ends well."""

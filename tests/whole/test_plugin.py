@@ -42,16 +42,20 @@ def test_the_repository_is_its_own_marketplace():
     assert (entry["name"], entry["source"]) == (manifest("plugin.json")["name"], "./")
 
 
-def test_hooks_name_old_events_only():
-    """One event name that an older client does not know switches off every hook of the plugin there."""
-    events = json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"]
-    assert set(events) <= {"SessionStart", "SessionEnd", "UserPromptSubmit", "UserPromptExpansion", "PreCompact", "Stop"}
+def events(name: str) -> dict:
+    return json.loads((ROOT / "hooks" / name).read_text(encoding="utf-8"))["hooks"]
+
+
+def test_young_events_stand_in_a_file_of_their_own():
+    """One event name that an older client does not know voids the file it stands in, and no other."""
+    assert set(events("hooks.json")) <= {"SessionStart", "SessionEnd", "UserPromptSubmit", "PreCompact", "Stop"}
+    assert manifest("plugin.json")["hooks"] == "./hooks/young.json"
+    assert not set(events("young.json")) & set(events("hooks.json"))
 
 
 def test_hooks_start_without_a_shell():
-    """The exec form: a path with spaces or quotes is one word, whatever the shell."""
-    events = json.loads((ROOT / "hooks" / "hooks.json").read_text())["hooks"]
-    for (entry,) in events.values():
+    """The exec form: a path with spaces or quotes is one word, whatever the shell; without its `args` it is a command too."""
+    for (entry,) in [*events("hooks.json").values(), *events("young.json").values()]:
         for hook in entry["hooks"]:
             assert hook["command"] == "${CLAUDE_PLUGIN_ROOT}/hooks/run"
             assert len(hook["args"]) == 1 and hook["timeout"] <= 120
