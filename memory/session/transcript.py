@@ -375,4 +375,9 @@ def agents(path: str, env: dict[str, str]) -> list[str]:
         names = sorted(n for n in os.listdir(folder) if n.startswith("agent-") and n.endswith(".jsonl"))
     except OSError:
         return []
-    return [found for found in (_trusted(folder + "/" + name, below) for name in names) if found]
+    return [found for found in (_trusted(folder + "/" + name, below) for name in names) if found and not _warms_up(found)]
+
+
+def _warms_up(path: str) -> bool:
+    """Tell whether the client itself asked this subagent, to fill its cache: 2.1.3 does so at each start."""
+    return b'"content":"Warmup"' in files.read(path, 4 << 10, follow=False).partition(b"\n")[0]

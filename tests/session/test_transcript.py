@@ -342,6 +342,17 @@ def test_subagents_are_found_beside_their_session(projects, env):
     assert [Path(p).name for p in found] == ["agent-a.jsonl", "agent-b.jsonl"]
 
 
+def test_an_agent_that_only_fills_the_clients_cache_is_none(projects, env):
+    """At each start 2.1.3 asks its agents "Warmup": what they say to that is no report."""
+    folder = projects / "s" / "subagents"
+    folder.mkdir(parents=True)
+    asked = {"agent-a": "Warmup", "agent-b": 'Look for "content":"Warmup"'}
+    for name, words in asked.items():
+        line = json.dumps({"isSidechain": True, "type": "user", "message": {"role": "user", "content": words}}, separators=(",", ":"))
+        (folder / (name + ".jsonl")).write_text(line + "\n")
+    assert [Path(p).name for p in transcript.agents(str(projects / "s.jsonl"), env)] == ["agent-b.jsonl"]
+
+
 def _queue(operation, content=None, **more):
     given = {} if content is None else {"content": content}
     return json.dumps({"type": "queue-operation", "operation": operation, "timestamp": "2026-01-05T10:00:00.000Z", **given, **more},
