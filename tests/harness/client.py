@@ -1,4 +1,8 @@
-"""The real clients for tests: installed once from npm into a cache, or named by the environment."""
+"""The real clients for tests: installed once from npm into a cache, or named by the environment.
+
+Of Claude Code three versions: NEWEST, and two older ones (plain JavaScript): the last before its young events, and the oldest that
+the plugin works on.  The oldest is tried only where DAYLEAF_TEST_CLIENTS is `all`.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +14,34 @@ from pathlib import Path
 
 import pytest
 
-CLAUDE = ("claude", "@anthropic-ai/claude-code@2.1.329", "DAYLEAF_TEST_CLAUDE")
+NEWEST, OLD, OLDEST = "2.1.329", "2.1.112", "2.1.3"
+CLAUDE = ("claude", "@anthropic-ai/claude-code@" + NEWEST, "DAYLEAF_TEST_CLAUDE")
 GEMINI = ("gemini", "@google/gemini-cli@0.61.0", "DAYLEAF_TEST_GEMINI")
 # Read at import, before a test points HOME elsewhere: the cache outlives the run.
 CACHE = Path(os.environ.get("DAYLEAF_TEST_CACHE") or Path(
     os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "dayleaf-tests"))
 ENV = {key: value for key, value in os.environ.items() if not key.startswith(("DAYLEAF_", "CLAUDE"))}
 GIVEN = {variable: os.environ.get(variable, "") for _, _, variable in (CLAUDE, GEMINI)}
+ALL = os.environ.get("DAYLEAF_TEST_CLIENTS") == "all"
 
 
 @pytest.fixture(scope="session")
 def claude_bin() -> str:
     """Path of Claude Code; the test is skipped where it can be had from nowhere."""
     return _found(*CLAUDE)
+
+
+@pytest.fixture(scope="session", params=[
+    NEWEST, OLD, pytest.param(OLDEST, marks=pytest.mark.skipif(not ALL, reason="DAYLEAF_TEST_CLIENTS=all asks for it"))])
+def claude_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """(version, path) of each of the three versions of Claude Code."""
+    if request.param == NEWEST:
+        return NEWEST, _found(*CLAUDE)
+    script = _found("claude", "@anthropic-ai/claude-code@" + request.param, "")
+    program = tmp_path_factory.mktemp("client") / "claude"
+    program.write_text('#!/bin/sh\nexec "%s" "%s" "$@"\n' % (shutil.which("node"), script))  # a client's own PATH may lack it
+    program.chmod(0o755)
+    return request.param, str(program)
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +51,7 @@ def gemini_bin() -> str:
 
 
 def _found(name: str, package: str, variable: str) -> str:
-    if GIVEN[variable]:
+    if GIVEN.get(variable):
         return os.path.realpath(GIVEN[variable])
     program = CACHE / package.rpartition("/")[2].replace("@", "-") / "node_modules" / ".bin" / name
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -44,10 +63,11 @@ def _found(name: str, package: str, variable: str) -> str:
 
 
 def _install(name: str, package: str, variable: str, program: Path) -> None:
+    instead = f"; set {variable} to its path" if variable else ""
     if not shutil.which("npm"):
-        pytest.skip(f"no npm to install {name} with; set {variable} to its path")
+        pytest.skip(f"no npm to install {package} with{instead}")
     done = subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--prefix", str(program.parents[2]), package],
                           env=ENV, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode or not program.exists():
         lines = done.stderr.strip().splitlines() or ["it said nothing"]
-        pytest.skip(f"npm could not install {name} ({lines[-1]}); set {variable} to its path")
+        pytest.skip(f"npm could not install {package} ({lines[-1]}){instead}")

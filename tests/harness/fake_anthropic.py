@@ -63,6 +63,16 @@ def block_text(block: Any) -> str:
     return ""
 
 
+def sent(body: dict[str, Any]) -> str:
+    """All text of the messages of a request, as the model reads it."""
+    return "\n".join(block_text(message["content"]) for message in body["messages"])
+
+
+def tool(name: str, **given: Any) -> dict[str, Any]:
+    """A scripted turn of the model that uses one tool."""
+    return {"tool_use": [{"name": name, "input": given}]}
+
+
 class Script:
     """Decides the reply to a request.  Thread-safe; state is the number of uses of each entry."""
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from harness.client import claude_bin, gemini_bin  # noqa: F401  (fixtures)
 from harness.command import on_terminal
-from harness.fake_anthropic import block_text
+from harness.fake_anthropic import sent, tool
 from harness.fake_gemini import FakeGemini, text_of
 from harness.git_http import GitHttp, bare_clone
 from harness.lab import PLUGIN, Lab, Tui, commit, until
@@ -35,11 +35,6 @@ def lab(tmp_path, claude_bin):  # noqa: F811
         yield made
 
 
-def tool(name: str, **given: object) -> dict:
-    """A scripted turn of the model that uses one tool."""
-    return {"tool_use": [{"name": name, "input": given}]}
-
-
 def fix(lab: Lab) -> list:
     """The model's turns of a session that finds and fixes the bug, commits, and keeps a learning."""
     calc = str(lab.repo / "calc.py")
@@ -53,11 +48,6 @@ def fix(lab: Lab) -> list:
         tool("Bash", command=f'dayleaf learn --tag calc -- "{LEARNING}"'),
         "The sign was wrong; add() is fixed and committed. Next: the same check for sub().",
     ]
-
-
-def sent(body: dict) -> str:
-    """All text of the messages of a request, as the model reads it."""
-    return "\n".join(block_text(message["content"]) for message in body["messages"])
 
 
 def main_requests(lab: Lab) -> list[str]:
