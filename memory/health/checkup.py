@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,6 +16,8 @@ from memory.health import accounts, figures, staged
 from memory.health.findings import FAIL, OK, WARN, Finding
 from memory.hook import context, handoffs
 from memory.knowledge import expiry, housekeeping
+from memory.project import backfill
+from memory.session import transcript
 from memory.store import activeplan, conversations, process
 from memory.store.store import Store
 
@@ -26,6 +30,11 @@ PACKAGES = (("yaml", "PyYAML", GUESSED), ("frontmatter", "python-frontmatter", G
             ("rapidfuzz", "RapidFuzz", "misspelt words are not looked for"),
             ("numpy", "NumPy", "large indexes build slower"))
 TIMEOUT = 10.0  # seconds for a child
+TAIL = 256 << 10  # bytes of a transcript's end
+NO_SHELL = (2, 1, 139)  # the first client that starts a hook as a program with its words
+SINCE = (((2, 1, 3), "older than any that was tried (2.1.3)"),  # what a client older than each does not give
+         ((2, 1, 91), "Bash finds `dayleaf` only through the link that install.sh makes"),
+         ((2, 1, 116), "slash commands cost a model's request"))
 
 
 def home(place: layout.Place) -> Iterator[Finding]:
@@ -300,6 +309,34 @@ def hooks(env: dict[str, str]) -> Iterator[Finding]:
         yield Finding(WARN, "hooks", "%s does not name dayleaf among its enabledPlugins" % path, "run install.sh")
 
 
+def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
+    """Say what the client that ran last in this directory does not give; nothing where no transcript tells its version."""
+    version = _client_of(place, env)
+    if not version:
+        return
+    number, own = tuple(map(int, version.split("."))), _own()
+    if number < NO_SHELL and shlex.quote(own) != own:
+        said = "Claude Code %s starts hooks through a shell, which stops in the path %s: from there they do nothing"
+        yield Finding(WARN, "client", said % (version, own), "`claude update`, or move the folder and run install.sh there")
+    lacks = [lack for since, lack in SINCE if number < since]
+    yield Finding(WARN if lacks else OK, "client", "Claude Code %s%s" % (version, ": " + "; ".join(lacks) if lacks else ""),
+                  "`claude update`; docs/clients.md has the table" if lacks else "")
+
+
+def _client_of(place: layout.Place, env: dict[str, str]) -> str:
+    """Return the version that stands last in the newest transcript of a directory or its checkout, "" where none does."""
+    root = backfill.host(env) + "/projects/"
+    folders = [root + re.sub("[^A-Za-z0-9]", "-", path) + "/" for path in (place.project, place.root)]
+    found = [transcript.own(folder + name) for folder in folders for name in accounts.listed(folder) if name.endswith(".jsonl")]
+    newest = max(filter(None, found), key=os.path.getmtime, default="")
+    if not newest:
+        return ""
+    with open(newest, "rb") as file:
+        file.seek(max(0, os.path.getsize(newest) - TAIL))
+        said = [str(row["version"]) for row in fastjson.rows(file.read()) if row.get("sessionId") and row.get("version")]
+    return said[-1] if said and re.fullmatch(r"\d{1,6}(\.\d{1,6}){2}", said[-1], re.A) else ""
+
+
 def models(env: dict[str, str]) -> Iterator[Finding]:
     for name, otherwise in (("claude", "distill asks gemini, or quotes the records"), ("gemini", "distill does without it")):
         path = process.which(name, env)
@@ -308,7 +345,7 @@ def models(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def command(env: dict[str, str]) -> Iterator[Finding]:
-    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + "/bin/dayleaf"
+    own = _own() + "/bin/dayleaf"
     path = process.which("dayleaf", env)
     if not path:
         yield Finding(WARN, "command", "dayleaf is not on PATH", "run install.sh, or link '%s' into a directory of PATH" % own)
@@ -316,6 +353,11 @@ def command(env: dict[str, str]) -> Iterator[Finding]:
         yield Finding(WARN, "command", "%s is not of this copy (%s)" % (path, own), "run install.sh")
     else:
         yield Finding(OK, "command", path)
+
+
+def _own() -> str:
+    """Return the folder of the plugin that this module belongs to."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:

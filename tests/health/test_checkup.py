@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -132,6 +134,43 @@ def test_registration_with_the_client(examine, tmp_path, content, verdict, said)
         (tmp_path / "settings.json").write_text(content)
     ((found, text, _),) = examine("hooks", CLAUDE_CONFIG_DIR=str(tmp_path))
     assert found == verdict and said in text
+
+
+def written(project, tmp_path, versions):
+    """Transcripts of a directory, oldest first, as clients of these versions write them; the folder of the client."""
+    folder = tmp_path / "host" / "projects" / re.sub("[^A-Za-z0-9]", "-", project)
+    folder.mkdir(parents=True)
+    for i, version in enumerate(versions):
+        rows = [{"type": "user", "sessionId": "s", "version": "2.0.1"}, {"type": "user", "sessionId": "s", "version": version},
+                {"type": "summary", "version": "9.9.9"}]
+        (folder / f"s{i}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        os.utime(folder / f"s{i}.jsonl", (i, i))
+    return str(tmp_path / "host")
+
+
+@pytest.mark.parametrize(("version", "said"), [
+    ("2.1.329", ["Claude Code 2.1.329"]), ("2.1.116", ["Claude Code 2.1.116"]),
+    ("2.1.112", ["Claude Code 2.1.112: slash commands cost"]), ("2.1.3", ["Claude Code 2.1.3: Bash finds `dayleaf` only", "; slash"]),
+    ("2.0.9", ["older than any that was tried"])])
+def test_what_the_last_client_does_not_give(examine, project, tmp_path, version, said):
+    """The newest transcript of this directory tells the version; what its events cannot do is said, with the remedy."""
+    ((found, text, remedy),) = examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, ["2.1.5", version]))
+    assert all(part in text for part in said) and (found, bool(remedy)) == ((WARN, True) if ":" in text else (OK, False))
+
+
+@pytest.mark.parametrize("versions", [[], ["latest"], ["2.1"]])
+def test_a_client_of_no_known_version_is_passed_over(examine, project, tmp_path, versions):
+    """No transcript yet, or one that tells no version."""
+    assert examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, versions)) == []
+
+
+@pytest.mark.parametrize(("version", "stops"), [("2.1.138", True), ("2.1.139", False)])
+def test_a_path_with_a_blank_stops_the_hooks_of_an_older_client(examine, project, tmp_path, monkeypatch, version, stops):
+    """It starts them through a shell, with the path unquoted."""
+    monkeypatch.setattr(checkup, "__file__", "/opt/my plugin/memory/health/checkup.py")
+    found = examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, [version]))
+    assert [verdict for verdict, text, _ in found if "/opt/my plugin" in text] == [WARN] * stops
+    assert found[-1][:2] == (OK, "Claude Code " + version)
 
 
 def test_programs_on_the_path(examine, tmp_path):
