@@ -224,10 +224,16 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
     raw = event.get("command_args")
     said, failed = _run(verb, raw if isinstance(raw, str) else "", event, env)
     if verb in SHOWN:
-        return {"decision": "block", "reason": fence.clip(failed or said or "nothing to show", COMMAND_UNITS)}, False
+        return _shown(failed or "dayleaf %s, answered in place of the model:\n%s" % (verb, said or "nothing to show")), False
     if failed:
         said = fence.block(verb, ["It failed, nothing was done: " + fence.clip(fence.clean(failed), COMMAND_UNITS - 400)])
     return output("UserPromptExpansion", fence.clip(said, COMMAND_UNITS), ""), False
+
+
+def _shown(text: str) -> Event:
+    """Return what the user alone sees, below the client's line on a hook that blocks; the command is not repeated."""
+    shown = {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
+    return {"decision": "block", "reason": fence.clip(text, COMMAND_UNITS), "hookSpecificOutput": shown}
 
 
 def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, str]:

@@ -32,13 +32,21 @@ def context(answer):
 
 def reason(answer):
     """Return what the user is shown without a model request."""
-    assert answer["decision"] == "block" and set(answer) == {"decision", "reason"}
+    assert answer["decision"] == "block" and set(answer) == {"decision", "reason", "hookSpecificOutput"}
+    assert answer["hookSpecificOutput"] == {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
     return answer["reason"]
 
 
 def learnings(place):
     """Return the texts of the learnings there are."""
     return [path.read_text(encoding="utf-8") for path in sorted(Path(place.folder("p", "learning")).glob("*.md"))]
+
+
+def test_what_the_user_sees_says_that_no_model_did(expand):
+    """The client heads it with its line on a hook that blocks: the answer's first line says what that is, a failure says itself."""
+    said = reason(expand("status"))
+    assert said.startswith("dayleaf status, answered in place of the model:\nworkspace ")
+    assert reason(expand("feedback", "l-12345678 up")).startswith("dayleaf: no record 'l-12345678'")
 
 
 def test_a_query_with_quotes_and_substitutions_is_text(expand, project):
@@ -168,7 +176,7 @@ def test_quotes_hold_a_value_together(expand, place):
     assert path.read_text(encoding="utf-8").endswith("\n- [ ] queue worker\n")
     reason(expand("plan", "drop"))
     said = reason(expand("plan", "Find what's wrong --step 'one thing' --step \"the user's\""))
-    assert "Find what's wrong" in said and (said.count("\n") == 1), said
+    assert "Find what's wrong" in said and (said.count("\n") == 2), said
     assert "[ ] one thing" in reason(expand("plan", "list")) and "[ ] the user's" in reason(expand("plan", "list"))
     assert "Recall of `what's \"wrong`" in context(expand("recall", 'what\'s "wrong'))
 
