@@ -53,8 +53,8 @@ def errors(lab: Lab) -> str:
     return log.read_text() if log.exists() else ""
 
 
-def test_a_session_is_captured_and_the_next_one_knows(lab):
-    """The checkpoint is written, the next start brings it, and a prompt the learning that matters to it."""
+def test_a_session_is_captured_and_the_next_one_knows(lab, version):
+    """The checkpoint is written, the next start brings it, a prompt the learning that matters to it; doctor knows the client."""
     calc = str(lab.repo / "calc.py")
     answer, _ = ask(lab, "fix the add function in calc.py", tool("Read", file_path=calc),
                     tool("Edit", file_path=calc, old_string="return a - b", new_string="return a + b"),
@@ -69,6 +69,7 @@ def test_a_session_is_captured_and_the_next_one_knows(lab):
     brief, _, pushed = request.partition('<dayleaf-memory part="prompt"')
     assert '<dayleaf-memory part="brief"' in brief and "The sign was wrong." in brief
     assert "Strip the BOM before the parser reads" in pushed
+    assert f"Claude Code {version}" in lab.dayleaf("doctor").stdout
     assert errors(lab) == ""
 
 
