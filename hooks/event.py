@@ -1,4 +1,4 @@
-"""Any event, for a client that drops the words of a hook's command: what the payload names is served by its own script."""
+"""Any event, for a client that drops the words of a hook's command: the payload names it."""
 
 import gc
 import sys
@@ -7,20 +7,9 @@ gc.disable()
 
 sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
 
-SCRIPTS = {
-    "SessionStart": "session_start",
-    "UserPromptSubmit": "prompt",
-    "UserPromptExpansion": "expansion",
-    "PreCompact": "pre_compact",
-    "Stop": "stop",
-    "SessionEnd": "session_end",
-}
-
 try:
-    from memory.core import files
-    from memory.core.boundary import begin
-
-    script = "%s%s.py" % (__file__[:-len("event.py")], SCRIPTS[begin()["hook_event_name"]])
-    exec(compile(files.read(script), script, "exec"), {"__file__": script})
+    from memory.core.boundary import run
 except BaseException:
     sys.exit(0)
+
+run()

@@ -8,8 +8,8 @@ gc.disable()
 sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
 
 try:
-    from memory.core.boundary import run
+    from memory.core.boundary import HOOKS, run
 except BaseException:
     sys.exit(0)
 
-run("session_end", after="memory.health.worker:work")
+run(*HOOKS["SessionEnd"])

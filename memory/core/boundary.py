@@ -1,6 +1,6 @@
 """The hook protocol: stdin to a handler to one JSON object, exit 0 whatever happens; then detached work, if any.
 
-A hook script names its handlers as text (`module:function`), so that even a failing import is inside the guard.
+HOOKS names the handlers as text (`module:function`), so that even a failing import is inside the guard.
 `answer(event, env, now)` returns (object or line to print or None, whether the detached work is wanted); `after(event, env, now)`
 is that work, run in a child with its own session and no standard streams, once the host has its answer.
 """
@@ -23,7 +23,14 @@ AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE
 STDIN_LIMIT = 8 << 20
 DEADLINE = 10  # seconds, then the process ends itself; the launcher still exits 0
 LAST = 2  # seconds for saying so
-_event: Event | None = None  # this process's own, once it was read
+HOOKS = {  # event of the host: the hook's word, what answers it, what is left for the detached child
+    "SessionStart": ("session_start", "memory.hook.at_start:on_session_start", "memory.health.worker:after_start"),
+    "UserPromptSubmit": ("prompt", "memory.hook.at_prompt:on_prompt", "memory.health.worker:after_prompt"),
+    "UserPromptExpansion": ("expansion", "memory.hook.at_prompt:on_expansion", ""),
+    "PreCompact": ("pre_compact", "", "memory.health.worker:work"),
+    "Stop": ("stop", "", "memory.health.worker:work"),
+    "SessionEnd": ("session_end", "", "memory.health.worker:work"),
+}
 
 
 class Overdue(BaseException):
@@ -38,32 +45,27 @@ class Unwelcome(Exception):
     strerror = "the client took no notice of a block; its notes may come again"
 
 
-def run(name: str, answer: str = "", after: str = "") -> None:
+def run(name: str = "", answer: str = "", after: str = "") -> None:
     """Serve one hook event and end the process with status 0.
 
-    name: the event's word in logs.  answer, after: `module:function`, or "" for none.
+    name: the hook's word in logs; without one all three are those of the event that the payload names.  answer, after:
+    `module:function`, or "" for none.
     """
     env: Dict[str, str] = {}
     try:
         env = files.environ()
         if env.get(NESTED):
             files.posix._exit(0)
-        event = begin()
+        _arm()
+        event = read_event()
+        if not name:
+            name, answer, after = HOOKS.get(str(event.get("hook_event_name")), ("", "", ""))
         wanted = _answered(name, answer, event, env) if answer else True
         if after and wanted:
             detach(name, after, event, env)
     except BaseException as error:
         note(env, name, error)
     files.posix._exit(0)
-
-
-def begin() -> Event:
-    """Set the deadline and read the payload, once: a hook that an older client starts without its word reads it to find that."""
-    global _event
-    if _event is None:
-        _arm()
-        _event = read_event()
-    return _event
 
 
 def is_agent(env: Dict[str, str]) -> bool:
