@@ -37,9 +37,11 @@ def claude_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     """(version, path) of each of the three versions of Claude Code."""
     if request.param == NEWEST:
         return NEWEST, _found(*CLAUDE)
-    script = _found("claude", "@anthropic-ai/claude-code@" + request.param, "")
+    node, script = shutil.which("node"), _found("claude", "@anthropic-ai/claude-code@" + request.param, "")
+    if not node:
+        pytest.skip(f"no node to run Claude Code {request.param} with")
     program = tmp_path_factory.mktemp("client") / "claude"
-    program.write_text('#!/bin/sh\nexec "%s" "%s" "$@"\n' % (shutil.which("node"), script))  # a client's own PATH may lack it
+    program.write_text('#!/bin/sh\nexec "%s" "%s" "$@"\n' % (node, script))  # a client's own PATH may lack it
     program.chmod(0o755)
     return request.param, str(program)
 
