@@ -39,6 +39,8 @@ DEFAULTS: Values = {
     "load.top": 6,  # learnings a prompt may get
     "load.promptChars": 2500,  # UTF-16 units a prompt's block may hold
     "load.sessionChars": 9500,  # UTF-16 units the brief may hold; the host cuts above 10,000
+    "load.briefTokens": 1000,  # of the brief, learnings in full apart; a handoff, a plan and rules stand whatever they take
+    "load.greeting": True,  # one line for the user at a start: where the work stands
     "load.routes": [],  # "category: word word …": see strategies.categories
     "load.relevance": 1.2,  # what a learning must score for a prompt (see loader.py)
     "load.recent": 3,  # learnings for a first prompt that matches nothing
@@ -72,7 +74,8 @@ DEFAULTS: Values = {
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
     "capture.enabled", "capture.conversations", "capture.lessons", "load.enabled", "load.session", "load.prompt", "load.rules",
-    "load.resume", "load.top", "load.promptChars", "load.sessionChars", "load.recent", "context.derive", "recall.limit",
+    "load.resume", "load.top", "load.promptChars", "load.sessionChars", "load.briefTokens", "load.greeting", "load.recent",
+    "context.derive", "recall.limit",
     "distill.maxTokens",
 )
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.

@@ -2,54 +2,69 @@
 
 from __future__ import annotations
 
-from memory.core import boundary, clock, files, tokeniser
-from memory.hook import at_prompt, fence, handoffs, loader, signs, strategies
+from memory.core import boundary, clock, files, layout, tokeniser
+from memory.hook import at_prompt, fence, handoffs, loader, receipts, segment, signs, strategies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
     from memory.core.records import Record
-    from memory.hook import receipts
     from memory.hook.indexview import Index
     from memory.hook.strategies import Strategy
 
     Event = Dict[str, Any]
     Chosen = List[List[Any]]
 
-PLAN_UNITS, CHECKPOINT_UNITS, HANDOFF_UNITS = 1200, 1800, 1800
+PLAN_UNITS, HANDOFF_UNITS = 1200, 1800
+GREETED = ("startup", "clear", "resume")  # sources of a start that the user is greeted at
+FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole before anything else
+REST = ("Turns", "Fixed", "Commands", "Done")
+AHEAD, LOST = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")  # after a compaction: whole, and as room allows
+LEAST_BYTES = 1400  # for the work of before, however long handoff, plan and rules are
+OWN_BYTES = 1600  # of a compacted session's own work
+SHORT_BYTES, CUT_BYTES, FEW_BYTES = 60, 160, 60  # of a line where room is short, of a turn worth cutting, of a farewell
+LOOKED, OTHERS = 16, 5  # checkpoints that are read for the newest one, other sessions that are named
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
-MOST_HANDOFFS = 8  # checkpoints that are read for the newest one which is no handoff
 STALE_DAYS = 14  # days without a change after which a plan is asked about
 LEAST_UNITS = 400  # less room than this holds no title of any length
 MORE = "More: `dayleaf recall \"words\"` finds, `dayleaf show ID` prints one whole."
 
 
 def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
-    """Answer SessionStart with the brief, and with one line for the user about what failed since the last start."""
+    """Answer SessionStart with the brief, and with lines for the user: where the work stands, what failed since the last."""
     place, settings, path, state = at_prompt.opened_session(event, env)
     try:
-        block = _answer(event, env, now, place, settings, path, state)
+        block, greeting = _answer(event, env, now, place, settings, path, state)
     except Exception as error:
-        block = ""
+        block = greeting = ""
         boundary.note(env, "session_start", error)
-    return at_prompt.output("SessionStart", block, signs.notices(place, settings, event, now)), True
+    said = [line for line in (greeting, signs.notices(place, settings, event, now)) if line]
+    return at_prompt.output("SessionStart", block, "\n".join(said)), True
 
 
 def _answer(event: Event, env: Dict[str, str], now: float, place: Place, settings: Config, path: str,
-            state: receipts.Session) -> str:
-    """Return the brief, or "" where the host has it or does not want it, and write its receipt."""
-    source = event.get("source") if isinstance(event.get("source"), str) else "startup"
+            state: receipts.Session) -> Tuple[str, str]:
+    """Return (the brief, or "" where the host has it or does not want it; the greeting, or "") and write the receipt."""
+    said_source = event.get("source")
+    source: str = said_source if isinstance(said_source, str) else "startup"
     wanted = settings["load.enabled"] and settings["load.session"] and not state.off
     shown: Chosen = []
-    block, name, candidates, saved = "", "", 0, 0
+    block, greeting, name, candidates, saved = "", "", "", 0, 0
     if wanted and (source != "resume" or settings["load.resume"]):
         note = None if event.get("agent_id") else handoffs.current(place)
-        found, (block, shown) = at_prompt.consult(place, event, env, "session_start index",
-                                                lambda found: brief(found, settings, note, now))
+        greeted = settings["load.greeting"] and source in GREETED and not event.get("agent_id")
+        session = layout.safe_id(event.get("session_id"))
+
+        def said(found: Index) -> Tuple[str, Chosen, str]:
+            work = worked(found, source, session)
+            greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
+            return (*brief(found, settings, note, now, work), greeting)
+
+        found, (block, shown, greeting) = at_prompt.consult(place, event, env, "session_start index", said)
         name = strategies.suited(found.learnings, found.learning_tokens, settings).name
         candidates, saved = found.learnings, max(0, found.learning_tokens - tokeniser.count_tokens(block))
     tag = at_prompt.tag_of(block)
@@ -62,32 +77,38 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
             "transcript": transcript if isinstance(transcript, str) else "", "brief": tag, "strategy": name,
             "candidates": candidates, "chosen": shown, "chars": tokeniser.utf16(block), "tokens": tokeniser.count_tokens(block),
             "ms": at_prompt.elapsed_ms(now), "saved": saved})
-    return block
+    return block, greeting
 
 
-def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) -> Tuple[str, Chosen]:
+def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
+          work: Optional[Work] = None) -> Tuple[str, Chosen]:
     """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where there is nothing.
 
-    note: the handoff to show first, or None.  now: seconds since the epoch; 0 asks about no plan, however old.
+    note: the handoff to show first, or None.  now: seconds since the epoch; 0 asks about no plan and names no age.  work: what
+    `worked` found, None for a new session.
     """
-    units = settings["load.sessionChars"]
-    budget = fence.Budget(units - fence.overhead("brief") - tokeniser.utf16(MORE) - 1)
+    work = worked(found, "startup", "") if work is None else work
+    aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
+    budget = fence.Budget(settings["load.sessionChars"] - aside)
     chosen: Chosen = []
     misled = loader.misled(found.place)
     learnings = sorted(found.listed("learnings"), key=lambda doc: doc.id in misled)
     strategy = strategies.suited(found.learnings, found.learning_tokens, settings)
-    budget.take(_headline(found))
+    headline = _headline(found)
+    budget.take(headline)
     about, rules = _rules(found, settings, note, learnings if strategy.whole else ())
-    shown = sum(tokeniser.utf16(fence.item(rule, fence.ITEM_UNITS)) + 1 for rule in rules)
-    held = min(RULES_UNITS, shown + fence.LEAST_UNITS)
-    held = held if rules else 0
+    items = [fence.item(rule, fence.ITEM_UNITS) for rule in rules]
+    held = min(RULES_UNITS, sum(tokeniser.utf16(item) + 1 for item in items) + fence.LEAST_UNITS) if rules else 0
     budget.left -= held
     counted = _handoff(found, note, budget, chosen)
     asked = _plan(found, now, budget, chosen)
-    _work(found, note if counted else None, budget, chosen)
+    spent = sum(map(fence.size, (*budget.lines, *items))) + aside
+    budget.bytes = max(LEAST_BYTES, 4 * settings["load.briefTokens"] - spent)
+    aged = _work(found, work, note.derived_from if note and counted else (), now, budget, chosen,
+                 lambda: _overview(found, strategy, learnings, budget))
+    budget.bytes = fence.ANY
     if strategy.whole:
         _all(found, strategy, learnings, misled, budget, chosen)
-    _overview(found, strategy, learnings, budget)
     budget.left += held
     if rules:
         from memory.hook import context
@@ -95,7 +116,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0) ->
         fence.add_rules(context.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark)
     if len(budget.lines) < 2:
         return "", []
-    return fence.block("brief", [*budget.lines, MORE], budget.rules, (counted, asked)), chosen
+    return fence.block("brief", [*budget.lines, MORE], budget.rules, (headline, counted, asked, aged)), chosen
 
 
 def _rules(found: Index, settings: Config, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List[Any]]:
@@ -161,16 +182,180 @@ def _plan_item(record: Record, units: int, mark: str) -> str:
     return fence.item(record.replaced(body=first + "\n\n" + "\n".join(rest)), units, mark=mark)
 
 
-def _work(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> None:
-    """Add the newest checkpoint, but none that the handoff shown was made of, and no other handoff."""
-    told = note.derived_from if note else ()
-    others = [doc for doc in found.listed("checkpoints") if doc.name != handoffs.NAME]
-    for record in fence.reread(found, others[:MOST_HANDOFFS], whole=True):
-        if record.id in told:
+# ---- the work of before
+
+class Work:
+    """What a start tells of the work before it.
+
+    branch: the one that is checked out, or "".  record: the checkpoint that stands first, None where there is none.  others:
+    the newest one of each other session.  last: the newest of the branch, or of any, the running session's too.  own: whether
+    the running session's client has just dropped its context, so that its own checkpoint alone counts.
+    """
+
+    __slots__ = ("branch", "last", "others", "own", "record")
+
+    def __init__(self, branch: str, own: bool):
+        self.branch, self.own = branch, own
+        self.record: Any = None
+        self.last: Any = None
+        self.others: List[Any] = []
+
+
+def worked(found: Index, source: str, session: str) -> Work:
+    """Find the newest checkpoint of this branch, else of any, and of each other session that worked last.
+
+    source: the event's.  session: its id, or "".  The newest checkpoint of a session stands for it.  What a resumed session
+    did itself its client still knows, what a compacted one did is all that counts.
+    """
+    work = Work(layout.branch_of(found.place.git), source == "compact")
+    if work.own:
+        own = _telling(found, found.newest(segment.session_term(session), LOOKED)) if session else iter(())
+        work.record = work.last = next((record for record in own if _session(record) == session), None)
+        return work
+    known = {session} if source == "resume" else set()
+    if work.branch:
+        for record in _telling(found, found.newest(segment.branch_term(work.branch), LOOKED)):
+            if record.meta.get("branch") != work.branch:
+                continue
+            work.last = work.last or record
+            if _session(record) not in known:
+                work.record = record
+                break
+    known.add(_session(work.record) if work.record else session)
+    for record in _telling(found, found.listed("checkpoints")[:LOOKED]):
+        work.last = work.last or record
+        if _session(record) in known:
+            continue
+        known.add(_session(record))
+        if work.record is None:
+            work.record = record
+        else:
+            work.others.append(record)
+        if len(work.others) == OTHERS:
             break
-        if not handoffs.is_handoff(record) and budget.take(fence.item(record, CHECKPOINT_UNITS, mark=found.mark(record))):
-            chosen.append([record.id, 1.0, "newest checkpoint"])
+    return work
+
+
+def _telling(found: Index, docs: Sequence[Any]) -> Iterator[Any]:
+    """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than a word of farewell."""
+    for record in fence.reread(found, [doc for doc in docs if doc.name != handoffs.NAME]):
+        if record.kind == "checkpoint" and not handoffs.is_handoff(record) and not _is_trivial(_sections(record.body)):
+            yield record
+
+
+def _session(record: Any) -> str:
+    """Return the session that a checkpoint is of; one by hand stands for itself."""
+    session = record.meta.get("session")
+    return session if isinstance(session, str) and session else record.name
+
+
+def _sections(body: str) -> Dict[str, List[str]]:
+    """Return the lines of a checkpoint by their heading, "" for what stands before the first; blank ones are left out."""
+    found: Dict[str, List[str]] = {}
+    name = ""
+    for line in body.split("\n"):
+        if line.startswith("## "):
+            name = line[3:].strip()
+        elif line.strip():
+            found.setdefault(name, []).append(line)
+    return found
+
+
+def _is_trivial(sections: Dict[str, List[str]]) -> bool:
+    """Tell whether a checkpoint says no more than that its session ended."""
+    return not sections or (list(sections) in (["Outcome"], ["Outcome", "Turns"]) and sum(
+        map(fence.size, sections["Outcome"])) < FEW_BYTES and len(sections.get("Turns", ())) < 2)
+
+
+def _work(found: Index, work: Work, told: Sequence[str], now: float, budget: fence.Budget, chosen: Chosen,
+          overview: Callable[[], None]) -> str:
+    """Add the work of before and return the line that says its age: first what the next session needs of it, then a line for
+    each other session and what `overview` adds, then as much more of it as fits.
+
+    told: ids of what the handoff shown was made of.
+    """
+    record, at, aged, room = work.record, len(budget.lines) + 1, "", 0
+    parts: Dict[str, List[str]] = {}
+    if record is not None and record.id not in told:
+        parts = _sections(fence.clean(record.body))
+    first = [name for name in ("", *(AHEAD if work.own else FIRST)) if name in parts]
+    rest = [name for name in (LOST if work.own else (*REST, *parts)) if name in parts and name not in first]
+    if first or rest:
+        aged = _aged(work, now)
+        head = fence.heading(record, mark=found.mark(record))
+        room = min(OWN_BYTES if work.own else fence.ANY, budget.bytes - fence.size(aged) - 1)
+        lines = [head, *_evened(parts, first, room - fence.size(head) - 1)]
+        if not budget.take(aged) or not budget.take("\n".join(lines)):
+            return ""
+        chosen.append([record.id, 1.0, "newest checkpoint" + ("" if work.own or _is_own_branch(work) else " of another branch")])
+        room -= sum(fence.size(line) + 1 for line in lines)
+    others = ["- [%s] %s (%s)" % (fence.line(r.id, 64), fence.line(r.title, 120), ", ".join(filter(None, (
+        fence.line(str(r.meta.get("branch") or ""), 80), clock.day(r.created))))) for r in work.others]
+    if others and budget.take("Other sessions before this one:"):
+        chosen += [[r.id, 1.0, receipts.TITLE] for r, line in zip(work.others, others) if budget.take(line)]
+    overview()
+    if rest and at < len(budget.lines):
+        more = _more({name: parts[name] for name in rest}, min(room if work.own else fence.ANY, budget.bytes, budget.left) - 1)
+        budget.lines[at] = "\n".join((budget.lines[at], *more))
+        budget.left -= sum(tokeniser.utf16(line) + 1 for line in more)
+        budget.bytes -= sum(fence.size(line) + 1 for line in more)
+    return aged
+
+
+def _is_own_branch(work: Work) -> bool:
+    return not work.branch or work.record.meta.get("branch") == work.branch
+
+
+def _aged(work: Work, now: float) -> str:
+    """Say of which branch the checkpoint shown is, and how many days old."""
+    days = int(now // clock.DAY - work.record.created // clock.DAY) if now else -1
+    when = "" if days < 0 else ", today" if not days else ", yesterday" if days == 1 else ", %d days ago" % days
+    if work.own:
+        return "This session before its compaction, what a summary may lack:"
+    of = fence.line(str(work.record.meta.get("branch") or ""), 80)
+    of = " of branch " + of if of else ""
+    if _is_own_branch(work):
+        return "The newest work%s%s:" % (of, when)
+    return "The newest work is%s%s; none of %s yet:" % (of or " of no branch", when, fence.line(work.branch, 80))
+
+
+def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> List[str]:
+    """Return sections as lines in at most `room` bytes: where that is too little, every long line is cut at a word."""
+    lines: List[str] = []
+    for name in names:
+        lines += (["### " + name] if name else []) + parts.get(name, [])
+    lines = lines[:max(1, room // SHORT_BYTES)]
+    left, share = room - len(lines), fence.ANY
+    for at, size in enumerate(sorted(map(fence.size, lines))):
+        share = left // (len(lines) - at)
+        if size > share:
             break
+        left -= size
+        share = fence.ANY
+    return [fence.cut(line, share) for line in lines]
+
+
+def _more(parts: Dict[str, List[str]], room: int) -> List[str]:
+    """Return sections as lines, as many as fit in `room` bytes: of the turns the newest, of others the first."""
+    found: List[str] = []
+    for name, lines in parts.items():
+        latest = name == "Turns"
+        title = "### %s (the newest of %d)" % (name, len(lines)) if latest else "### " + name
+        left, kept = room - fence.size(title) - 1, []
+        for line in reversed(lines) if latest else lines:
+            line = fence.cut(line, left - 1) if latest and left > CUT_BYTES else line
+            size = fence.size(line) + 1
+            if size > left:
+                if latest:
+                    break
+                continue
+            kept.append(line)
+            left -= size
+        if kept:
+            title = title if len(kept) < len(lines) else "### " + name
+            found += [title, *(reversed(kept) if latest else kept)]
+            room = left
+    return found
 
 
 def _headline(found: Index) -> str:

@@ -211,17 +211,15 @@ def link_terms(keys: Iterable[str]) -> List[str]:
     return ["\x02%x" % crc32(key.encode("utf-8", "replace")) for key in keys]
 
 
-def session_term(session: str) -> str:
-    """Return the term of the index under which the checkpoints and the conversation of a session stand."""
-    return "\x04%x" % crc32(session.encode("utf-8", "replace"))
-
-
 def keys(record: Record) -> List[str]:
-    """Return the terms of a record beside those of its text: what it is called, what it links to, whose session it tells of."""
+    """Return the terms of a record beside those of its text: what it is called, what it links to, of whose session and branch
+    it tells."""
     found = name_terms(called(record.id, record.name, record.title))
-    session = record.meta.get("session")
+    session, branch = record.meta.get("session"), record.meta.get("branch")
     if record.kind in DATED and isinstance(session, str) and session:
-        found.append(session_term(session))
+        found.append(segment.session_term(session))
+    if record.kind == "checkpoint" and isinstance(branch, str) and branch:
+        found.append(segment.branch_term(branch))
     if record.links:
         found += link_terms(dict.fromkeys(key for link in record.links[:MOST_LINKS] for key in aimed(link[1])))
     return found

@@ -28,6 +28,7 @@ MOST_VERSIONS = 3  # of a record that are named
 ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
 MARK_UNITS = 120  # of why a record is stale
 LEAST_UNITS = 200  # less room than this shows nothing of use
+ANY = 1 << 30  # a limit that limits nothing
 PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
 
 _CONTROL = {13: "\n", **dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))}
@@ -78,6 +79,12 @@ def clip(text: str, units: int, more: str = " …") -> str:
     return cut.rstrip() + more
 
 
+def cut(text: str, bytes: int) -> str:
+    """Cut text to at most `bytes` of UTF-8, as `clip` does."""
+    weight = size(text)
+    return text if weight <= bytes else clip(text, bytes * utf16(text) // weight - 2)
+
+
 def block(part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: Sequence[str] = ()) -> str:
     """Fence lines that are clean already: `<dayleaf-memory part="brief" tag="1a2b3c4d">` … `</dayleaf-memory>`.
 
@@ -96,22 +103,28 @@ def overhead(part: str) -> int:
     return utf16(block(part, (), ("",))) + 1
 
 
+def size(text: str) -> int:
+    """Return the bytes of a text in UTF-8, of which four are a token."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
 class Budget:
-    """Room in UTF-16 units for the `lines` and approved `rules` of a block: `take` adds a text where it fits and says
-    whether it did."""
+    """Room for the `lines` and approved `rules` of a block, `left` in UTF-16 units and `bytes`: `take` adds a text where it
+    fits and says whether it did."""
 
-    __slots__ = ("left", "lines", "rules")
+    __slots__ = ("bytes", "left", "lines", "rules")
 
-    def __init__(self, units: int):
-        self.left = units
+    def __init__(self, units: int, bytes: int = ANY):
+        self.left, self.bytes = units, bytes
         self.lines: List[str] = []
         self.rules: List[str] = []
 
     def take(self, text: str, rule: bool = False) -> bool:
-        size = utf16(text) + 1
-        if size > self.left:
+        units, weight = utf16(text) + 1, size(text) + 1
+        if units > self.left or weight > self.bytes:
             return False
-        self.left -= size
+        self.left -= units
+        self.bytes -= weight
         (self.rules if rule else self.lines).append(text)
         return True
 
@@ -121,15 +134,9 @@ class Budget:
 def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: str = "") -> str:
     """Write one record for the model: a line that names it, then its body, in at most `units` UTF-16 units.
 
-    prompt: what a body that does not fit is shown for; see `passage`.  misled: whether it did.  mark: why the
-    record is stale, "" where it is not.
+    prompt: what a body that does not fit is shown for; see `passage`.  misled, mark: see `heading`.
     """
-    origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
-    origin += ", reported as misleading" if misled else ""
-    id = line(record.id, 64)
-    held = ", " + versions(record.versions) if record.versions else ""
-    head = "## [%s] %s (%s, %s%s%s%s)" % (id, line(record.title, 160), record.kind, clock.day(record.created), held,
-                                          origin, marked(mark))
+    head, id = heading(record, misled, mark), line(record.id, 64)
     room = units - utf16(head) - 1
     content = passage(clean(record.body).strip(), prompt, room)
     if record.kind == "rule" and record.rationale:  # whoever knows the reason can tell where the rule ends
@@ -138,6 +145,15 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: 
         content = ("\n" + content).replace("\n## ", "\n### ").lstrip("\n")
     body = clip(content, room, " … (`dayleaf show %s` for the rest)" % id)
     return head + ("\n" + body if body else "")
+
+
+def heading(record: Any, misled: bool = False, mark: str = "") -> str:
+    """Write the line that names a record.  misled: whether it did.  mark: why it is stale, "" where it is not."""
+    origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
+    origin += ", reported as misleading" if misled else ""
+    held = ", " + versions(record.versions) if record.versions else ""
+    return "## [%s] %s (%s, %s%s%s%s)" % (line(record.id, 64), line(record.title, 160), record.kind, clock.day(record.created),
+                                          held, origin, marked(mark))
 
 
 def marked(mark: str) -> str:
@@ -162,13 +178,31 @@ def passage(body: str, prompt: str, units: int) -> str:
     return body[:min(body.find("\n") + 1 or 160, 160)].rstrip() + "\n…\n" + body[body.rfind("\n", 0, at) + 1 or at:]
 
 
+class Head:
+    """The keys of a simple head whose values are texts on one line, each read when it is asked for."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def get(self, key: str, default: str = "") -> str:
+        """Return a key's text without its quotes."""
+        at = self.text.find("\n%s: " % key)
+        if at < 0:
+            return default
+        value = self.text[at + len(key) + 3:].partition("\n")[0].strip()
+        return value[1:-1] if value[:1] == value[-1:] == '"' and len(value) > 1 else value
+
+
 class Lean:
     """What a block shows of a record whose file has not changed since it was indexed."""
 
-    __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "tier", "title", "versions")
+    __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "meta", "name", "tier", "title", "versions")
 
-    def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str]):
+    def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str], head: str):
         self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
+        self.name, self.meta = doc.name, Head(head)
         self.title, self.body, self.accepted = title, body, bool(doc.flags & 1 << 8)
         self.checksum: str = doc.checksum.hex()
         self.versions = versions
@@ -193,8 +227,11 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
         quoted = False
     odd = b'"' in line or b"\\" in line or not (quoted or line[:1].isalnum()) or b" #" in line or b": " in line
     try:
-        held = _versions(data[:end].decode("utf-8"))
-        return None if not line or odd or held is None else Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held)
+        head = data[:end].decode("utf-8")
+        held = _versions(head)
+        if not line or odd or held is None:
+            return None
+        return Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held, head)
     except UnicodeDecodeError:
         return None
 

@@ -174,6 +174,18 @@ class Index:
         base = self.segment.docs if self.segment else 0
         return found + [base + place for place, _ in self.delta.search(term)]
 
+    def newest(self, term: str, most: int) -> List[segment.Doc]:
+        """Return the newest of the dated records that hold a term: at most `most` of the segment's, and those of the delta.
+
+        Their names begin with their day, so those of the greatest numbers are the newest.
+        """
+        base = self.segment.docs if self.segment else 0
+        numbers = self.holding(term)
+        old = [n for n in numbers if n < base][-most:]
+        found = [self.doc(n) for n in (*old, *(n for n in numbers if n >= base))]
+        found.sort(key=lambda d: (-d.created, d.name))
+        return found
+
     def listed(self, which: str) -> List[segment.Doc]:
         """Return the documents of a list of the brief (`learnings`, `checkpoints`, `plans`, `rules`), newest first.
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 LIMIT = 4 << 20
 RESETS = ("clear", "compact", "fork")
+TITLE = "title of another session"  # reason of a record whose title alone was shown
 
 
 class Session:
@@ -65,12 +66,13 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
         if row.get("source") in RESETS:
             state.shown.clear()
             state.prompts = 0
-        state.brief = str(row.get("brief") or state.brief)
+        if row.get("source") != "compact":  # what comes then is of the session itself: a resume compares with the brief before
+            state.brief = str(row.get("brief") or state.brief)
     elif event == "prompt":
         state.prompts += 1
     elif event in ("off", "on"):
         state.off = event == "off"
-    ids = [item[0] for item in chosen(row) if isinstance(item[0], str)]
+    ids = [item[0] for item in chosen(row) if isinstance(item[0], str) and item[2:] != [TITLE]]
     if event == "lost":
         state.shown.difference_update(ids)
         state.brief = "" if row.get("tag") == state.brief else state.brief

@@ -1,6 +1,6 @@
 """The index on disk, part one: an immutable segment, read by position and never loaded whole.
 
-Format `DLSEG004`, little-endian:
+Format `DLSEG005`, little-endian:
 
     header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is left out of every checksum
     buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket crc32(term) mod nbuckets
@@ -21,8 +21,10 @@ are ordered by (not pushable, name, section), so that those a prompt may get (ac
 list.  An impact is BM25's term frequency part, quantised: 115 * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / mean)), with
 k1 = 1.2 and b = 0.75 and tf weighted by field; the inverse document frequency is applied at query time.  The record's id
 stands in the directory too, as the term "\\x01" + id; so do, of a record's first document, what it is called by and what it
-links to, as "\\x03" and "\\x02" + the CRC-32 in hex of the name in the form of documents.link_key: whoever looks one up reads the
-file and compares, since two names may share a CRC.
+links to, as "\\x03" and "\\x02" + the CRC-32 in hex of the name in the form of documents.link_key, and of a checkpoint its
+session and its branch, as "\\x04" and "\\x05" + the CRC-32 of the name: whoever looks one up reads the file and compares, since
+two names may share a CRC.  Of such a term at most 1,024 documents are kept: of a session or branch the last by name, which
+are the newest, of others the first.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Tuple
 
-MAGIC = b"DLSEG004"
+MAGIC = b"DLSEG005"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings, learning tokens, all tokens,
 # mean length, built, crc32 of the rest of the header, offsets of buckets, directory, ids, impacts, rows, strings, lists
 HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ")
@@ -56,6 +58,16 @@ KINDS = ("rule", "learning", "plan", "resource", "checkpoint", "conversation")
 TIERS = ("p", "s", "g")
 SOURCES = ("human", "agent", "auto")
 ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
+
+
+def session_term(session: str) -> str:
+    """Return the term of the index under which the checkpoints and the conversation of a session stand."""
+    return "\x04%x" % crc32(session.encode("utf-8", "replace"))
+
+
+def branch_term(branch: str) -> str:
+    """Return the term of the index under which the checkpoints of a branch stand."""
+    return "\x05%x" % crc32(branch.encode("utf-8", "replace"))
 
 
 def flags_of(kind: str, tier: str, source: str, accepted: bool, pinned: bool, active: bool) -> int:

@@ -3,20 +3,74 @@
 from __future__ import annotations
 
 from memory.core import IndexFault, boundary, clock, fastjson, files, layout
-from memory.hook import indexview, receipts
+from memory.hook import fence, indexview, receipts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Set, Tuple
+    from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
+    from memory.hook.indexview import Index
 
     Event = Dict[str, Any]
 
 ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
 UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
 MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
+
+
+def greeting(found: Index, last: Any, branch: str, now: float) -> str:
+    """Return the line that tells the user where the work stands and what waits for them; "" where there is nothing to tell.
+
+    last: the newest checkpoint of the branch, else of any, or None.  branch: the one that is checked out, or "".
+    """
+    said, waits = [], waiting(found)
+    if last is not None:
+        of, title = fence.line(str(last.meta.get("branch") or ""), 80), fence.line(last.title, 100)
+        if not branch or of == branch:
+            said.append("back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title))
+        else:
+            said.append("nothing of %s yet; the newest work, %s%s: %s" % (
+                fence.line(branch, 80), ("of %s, " % of) * bool(of), ago(now - last.created), title))
+    if waits:
+        said.append("%s %s for review" % (many(waits, "note"), "waits" if waits == 1 else "wait"))
+    return "dayleaf: " + "; ".join(said) if said else ""
+
+
+def ago(seconds: float) -> str:
+    """Write how long ago something was: `5 min ago`, `2 h ago`, `3 days ago`."""
+    for size, unit in ((2 * clock.DAY, "days"), (3600.0, "h"), (60.0, "min")):
+        if seconds >= size:
+            return "%d %s ago" % (seconds // min(size, clock.DAY), unit)
+    return "just now"
+
+
+def waiting(found: Index) -> int:
+    """Count what waits for a person: candidates and rules, as the index knows them, and the scripts that others bring."""
+    from memory.hook import segment
+
+    count = len([n for n in found.lists("brief").get("candidates", ()) if n not in found.delta.gone])
+    count += sum(doc.ordinal == 0 and doc.kind == "learning" and not doc.flags & segment.ACCEPTED for doc in found.delta.docs)
+    rules = found.listed("rules")
+    if rules:
+        from memory.core import approvals
+
+        decided = {(space, id, digest[:16]) for space, id, digest in approvals.decisions(found.place.home)}
+        key = found.place.key
+        count += sum((approvals.workspace_of(doc.name, key), doc.id, doc.checksum.hex()) not in decided for doc in rules)
+    marked = _marked(found.place)
+    return count + (marked[3] if marked else 0)
+
+
+def _marked(place: Place) -> Optional[Tuple[int, ...]]:
+    """Return (1 where the user has heard it, records, rules, scripts that wait) as the mark of the shared tier says, which
+    knowledge/approvalstate.py describes; None where there is none."""
+    try:
+        words = files.read(place.cache + "/" + place.scope + ".review", 96).split()[:5]
+    except OSError:
+        return None
+    return tuple(map(int, words[1:])) if len(words) == 5 and words[0] == b"2" and b"".join(words).isdigit() else None
 
 
 def notices(place: Place, settings: Config, event: Event, now: float) -> str:
@@ -80,20 +134,10 @@ def unwritten(place: Place, event: Event, now: float) -> List[str]:
 
 
 def announcement(place: Place, event: Event) -> List[str]:
-    """Return the line that announces the shared tier, none where the user has heard it; the worker marks it as said.
-
-    knowledge/approvalstate.py describes the mark.
-    """
+    """Return the line that announces the shared tier, none where the user has heard it; the worker marks it as said."""
     if not files.is_folder(place.shared) or event.get("agent_id"):
         return []
-    try:
-        words = files.read(place.cache + "/" + place.scope + ".review", 96).split()[:5]
-    except OSError:
-        words = []
-    if len(words) == 5 and words[0] == b"2" and b"".join(words).isdigit():
-        said, records, rules, scripts = (int(word) for word in words[1:])
-    else:
-        said, (records, rules, scripts) = 0, _counted(place)
+    said, records, rules, scripts = _marked(place) or (0, *_counted(place))
     if said or not records:
         return []
     event[ANNOUNCED] = True

@@ -7,7 +7,8 @@ Lists in the segment, as JSON, so that the blocking path need not scan rows:
            HOT ones edited last;
            rules: document numbers, newest first, the shared tier's last; ruled: by what a context must hold for these,
            {words: {term: numbers}, phrases: [[terms, numbers]], labels: {label of a tag: numbers}, links: {target: numbers}}
-    brief  learnings, checkpoints, plans: document numbers, newest first; topics [[name, learnings, records]]
+    brief  learnings, checkpoints, plans: document numbers, newest first; candidates: numbers of learnings that nobody
+           accepted; topics [[name, learnings, records]]
 
 Documents get their numbers as they are read: first, by name, those that a prompt may get, then, by name, all others.
 """
@@ -33,6 +34,7 @@ VECTORISED_FROM = 2000  # files, or VECTORISED_BYTES of them; below, importing N
 VECTORISED_BYTES = 4 << 20
 ALL_WATCHED, HOT, FOLDERS_WATCHED = 256, 64, 64
 MOST_RULES = 1024  # that a hook may choose from
+MOST_CANDIDATES = 999  # that a start counts
 _PER_BUCKET = 8  # terms of a directory's bucket, at the most on average
 Progress = Optional[Callable[[int, int], None]]
 
@@ -235,6 +237,8 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
         if len(numbers) == 1:
             entries.append(pack(numbers[0], 1, 1, numbers[0] < reading.pushable, 1))
             continue
+        if id_[:1] in (b"\x04", b"\x05"):  # dated ones are numbered by their day: the newest are the last
+            del numbers[:-segment.CHAMPIONS]
         del numbers[segment.CHAMPIONS:]
         place = len(inverted.impacts) + len(extra)
         extra.extend(numbers)
@@ -273,7 +277,12 @@ def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[s
 
 def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
     return {"learnings": _newest(rows, "learning", 64, segment.ACCEPTED), "checkpoints": _newest(rows, "checkpoint", 16),
-            "plans": _newest(rows, "plan", 4, segment.ACTIVE), "topics": _topics(rows, pushable)}
+            "plans": _newest(rows, "plan", 4, segment.ACTIVE), "candidates": _candidates(rows), "topics": _topics(rows, pushable)}
+
+
+def _candidates(rows: Sequence[Row]) -> List[int]:
+    number = segment.KINDS.index("learning")
+    return [row.number for row in rows if row.flags & 7 == number and not row.flags & segment.ACCEPTED][:MOST_CANDIDATES]
 
 
 def _newest(rows: Sequence[Row], kind: str, most: int, flag: int = 0) -> List[int]:

@@ -216,7 +216,7 @@ class Shelf:
 
     def checkpoints(self, session: str) -> List[Record]:
         """Read the checkpoints of a session, by when they end."""
-        names = dict.fromkeys(self.index.doc(n).name for n in self.index.holding(documents.session_term(session)))
+        names = dict.fromkeys(self.index.doc(n).name for n in self.index.holding(segment.session_term(session)))
         found = [record for record in map(self.record, names) if record and record.kind == "checkpoint"
                  and record.meta.get("session") == session]
         return sorted(found, key=lambda record: (str(record.meta.get("until") or ""), record.created, record.id))
