@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from memory.core import boundary, clock, files, layout, tokeniser
-from memory.hook import at_prompt, fence, handoffs, loader, receipts, segment, signs, strategies
+from memory.hook import at_prompt, fence, handoffs, loader, receipts, signs, strategies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
@@ -24,9 +24,8 @@ FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole be
 REST = ("Turns", "Fixed", "Commands", "Done")
 AHEAD, LOST = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")  # after a compaction: whole, and as room allows
 LEAST_BYTES = 1400  # for the work of before, however long handoff, plan and rules are
-OWN_BYTES = 1600  # of a compacted session's own work
-SHORT_BYTES, CUT_BYTES, FEW_BYTES = 60, 160, 60  # of a line where room is short, of a turn worth cutting, of a farewell
-LOOKED, OTHERS = 16, 5  # checkpoints that are read for the newest one, other sessions that are named
+OWN_BYTES, BESIDE_BYTES = 1600, 1200  # of a compacted session's own work; of another branch's beyond what stands first
+SHORT_BYTES, CUT_BYTES = 60, 160  # of a line where room is short, of a turn worth cutting
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
 STALE_DAYS = 14  # days without a change after which a plan is asked about
@@ -60,7 +59,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
         session = layout.safe_id(event.get("session_id"))
 
         def said(found: Index) -> Tuple[str, Chosen, str]:
-            work = worked(found, source, session)
+            work = handoffs.worked(found, source, session)
             greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
             return (*brief(found, settings, note, now, work), greeting)
 
@@ -81,13 +80,13 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
 
 
 def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
-          work: Optional[Work] = None) -> Tuple[str, Chosen]:
+          work: Optional[handoffs.Work] = None) -> Tuple[str, Chosen]:
     """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where there is nothing.
 
     note: the handoff to show first, or None.  now: seconds since the epoch; 0 asks about no plan and names no age.  work: what
     `worked` found, None for a new session.
     """
-    work = worked(found, "startup", "") if work is None else work
+    work = handoffs.worked(found, "startup", "") if work is None else work
     aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
     budget = fence.Budget(settings["load.sessionChars"] - aside)
     chosen: Chosen = []
@@ -184,129 +183,65 @@ def _plan_item(record: Record, units: int, mark: str) -> str:
 
 # ---- the work of before
 
-class Work:
-    """What a start tells of the work before it.
-
-    branch: the one that is checked out, or "".  record: the checkpoint that stands first, None where there is none.  others:
-    the newest one of each other session.  last: the newest of the branch, or of any, the running session's too.  own: whether
-    the running session's client has just dropped its context, so that its own checkpoint alone counts.
-    """
-
-    __slots__ = ("branch", "last", "others", "own", "record")
-
-    def __init__(self, branch: str, own: bool):
-        self.branch, self.own = branch, own
-        self.record: Any = None
-        self.last: Any = None
-        self.others: List[Any] = []
-
-
-def worked(found: Index, source: str, session: str) -> Work:
-    """Find the newest checkpoint of this branch, else of any, and of each other session that worked last.
-
-    source: the event's.  session: its id, or "".  The newest checkpoint of a session stands for it.  What a resumed session
-    did itself its client still knows, what a compacted one did is all that counts.
-    """
-    work = Work(layout.branch_of(found.place.git), source == "compact")
-    if work.own:
-        own = _telling(found, found.newest(segment.session_term(session), LOOKED)) if session else iter(())
-        work.record = work.last = next((record for record in own if _session(record) == session), None)
-        return work
-    known = {session} if source == "resume" else set()
-    if work.branch:
-        for record in _telling(found, found.newest(segment.branch_term(work.branch), LOOKED)):
-            if record.meta.get("branch") != work.branch:
-                continue
-            work.last = work.last or record
-            if _session(record) not in known:
-                work.record = record
-                break
-    known.add(_session(work.record) if work.record else session)
-    for record in _telling(found, found.listed("checkpoints")[:LOOKED]):
-        work.last = work.last or record
-        if _session(record) in known:
-            continue
-        known.add(_session(record))
-        if work.record is None:
-            work.record = record
-        else:
-            work.others.append(record)
-        if len(work.others) == OTHERS:
-            break
-    return work
-
-
-def _telling(found: Index, docs: Sequence[Any]) -> Iterator[Any]:
-    """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than a word of farewell."""
-    for record in fence.reread(found, [doc for doc in docs if doc.name != handoffs.NAME]):
-        if record.kind == "checkpoint" and not handoffs.is_handoff(record) and not _is_trivial(_sections(record.body)):
-            yield record
-
-
-def _session(record: Any) -> str:
-    """Return the session that a checkpoint is of; one by hand stands for itself."""
-    session = record.meta.get("session")
-    return session if isinstance(session, str) and session else record.name
-
-
-def _sections(body: str) -> Dict[str, List[str]]:
-    """Return the lines of a checkpoint by their heading, "" for what stands before the first; blank ones are left out."""
-    found: Dict[str, List[str]] = {}
-    name = ""
-    for line in body.split("\n"):
-        if line.startswith("## "):
-            name = line[3:].strip()
-        elif line.strip():
-            found.setdefault(name, []).append(line)
-    return found
-
-
-def _is_trivial(sections: Dict[str, List[str]]) -> bool:
-    """Tell whether a checkpoint says no more than that its session ended."""
-    return not sections or (list(sections) in (["Outcome"], ["Outcome", "Turns"]) and sum(
-        map(fence.size, sections["Outcome"])) < FEW_BYTES and len(sections.get("Turns", ())) < 2)
-
-
-def _work(found: Index, work: Work, told: Sequence[str], now: float, budget: fence.Budget, chosen: Chosen,
+def _work(found: Index, work: handoffs.Work, told: Sequence[str], now: float, budget: fence.Budget, chosen: Chosen,
           overview: Callable[[], None]) -> str:
     """Add the work of before and return the line that says its age: first what the next session needs of it, then a line for
     each other session and what `overview` adds, then as much more of it as fits.
 
     told: ids of what the handoff shown was made of.
     """
-    record, at, aged, room = work.record, len(budget.lines) + 1, "", 0
-    parts: Dict[str, List[str]] = {}
-    if record is not None and record.id not in told:
-        parts = _sections(fence.clean(record.body))
-    first = [name for name in ("", *(AHEAD if work.own else FIRST)) if name in parts]
-    rest = [name for name in (LOST if work.own else (*REST, *parts)) if name in parts and name not in first]
-    if first or rest:
-        aged = _aged(work, now)
-        head = fence.heading(record, mark=found.mark(record))
-        room = min(OWN_BYTES if work.own else fence.ANY, budget.bytes - fence.size(aged) - 1)
-        lines = [head, *_evened(parts, first, room - fence.size(head) - 1)]
-        if not budget.take(aged) or not budget.take("\n".join(lines)):
-            return ""
-        chosen.append([record.id, 1.0, "newest checkpoint" + ("" if work.own or _is_own_branch(work) else " of another branch")])
-        room -= sum(fence.size(line) + 1 for line in lines)
+    at = len(budget.lines) + 1
+    aged, parts, room = _first(found, work, told, now, budget, chosen)
     others = ["- [%s] %s (%s)" % (fence.line(r.id, 64), fence.line(r.title, 120), ", ".join(filter(None, (
         fence.line(str(r.meta.get("branch") or ""), 80), clock.day(r.created))))) for r in work.others]
     if others and budget.take("Other sessions before this one:"):
         chosen += [[r.id, 1.0, receipts.TITLE] for r, line in zip(work.others, others) if budget.take(line)]
     overview()
-    if rest and at < len(budget.lines):
-        more = _more({name: parts[name] for name in rest}, min(room if work.own else fence.ANY, budget.bytes, budget.left) - 1)
+    if aged:
+        more = _more(parts, min(room, budget.bytes, budget.left) - 1)
         budget.lines[at] = "\n".join((budget.lines[at], *more))
         budget.left -= sum(tokeniser.utf16(line) + 1 for line in more)
         budget.bytes -= sum(fence.size(line) + 1 for line in more)
     return aged
 
 
-def _is_own_branch(work: Work) -> bool:
+def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, budget: fence.Budget,
+           chosen: Chosen) -> Tuple[str, Dict[str, List[str]], int]:
+    """Add what stands first of a checkpoint, below a line with its age; return (that line, its other sections, the bytes that
+    these may take), ("", {}, 0) where there is nothing to add."""
+    record = work.record
+    room = min(OWN_BYTES if work.own else fence.ANY, budget.bytes, budget.left)
+    if record is None or record.id in told or room < LEAST_UNITS:
+        return "", {}, 0
+    parts, later = handoffs.sections(fence.clean(record.body)), _later(work.later)
+    if later:
+        parts["Outcome"] = parts.get("Outcome", []) + later
+    first = [name for name in ("", *(AHEAD if work.own else FIRST)) if name in parts]
+    rest = {name: parts[name] for name in (LOST if work.own else (*REST, *parts)) if name in parts and name not in first}
+    if not first and not rest:
+        return "", {}, 0
+    aged, head = _aged(work, now), fence.heading(record, mark=found.mark(record))
+    room -= fence.size(aged) + fence.size(head) + 2
+    lines = _evened(parts, first, room)
+    budget.take(aged)
+    budget.take("\n".join((head, *lines)))
+    chosen.append([record.id, 1.0, "newest checkpoint" + ("" if work.own or _is_own_branch(work) else " of another branch")])
+    left = room - sum(fence.size(line) + 1 for line in lines)
+    return aged, rest, left if work.own or _is_own_branch(work) else min(left, BESIDE_BYTES)
+
+
+def _later(record: Any) -> List[str]:
+    """Say what a session came to on another branch, in a line; none where it did not."""
+    came = handoffs.sections(fence.clean(record.body)).get("Outcome", [])[:1] if record is not None else ()
+    return ["- later in that session, on branch %s [%s]: %s" % (
+        fence.line(str(record.meta.get("branch") or "none"), 80), fence.line(record.id, 64), line[2:]) for line in came]
+
+
+def _is_own_branch(work: handoffs.Work) -> bool:
     return not work.branch or work.record.meta.get("branch") == work.branch
 
 
-def _aged(work: Work, now: float) -> str:
+def _aged(work: handoffs.Work, now: float) -> str:
     """Say of which branch the checkpoint shown is, and how many days old."""
     days = int(now // clock.DAY - work.record.created // clock.DAY) if now else -1
     when = "" if days < 0 else ", today" if not days else ", yesterday" if days == 1 else ", %d days ago" % days

@@ -1,6 +1,6 @@
-"""The handoff: the one checkpoint that the next session gets first, and at how many starts it was shown.
+"""What one session hands on to the next: the handoff, which it gets first, and the newest checkpoints.
 
-It is the record `p/checkpoints/handoff.md`, an ordinary file with `trigger: handoff`, to be edited or deleted by hand.
+The handoff is the record `p/checkpoints/handoff.md`, an ordinary file with `trigger: handoff`, to be edited or deleted by hand.
 Replaced or cleared it takes the name that any checkpoint has.
 
 Schema, version 1, of `<cache>/handoff.json`, written by the worker behind a session's start; deleted, the count starts anew:
@@ -10,19 +10,22 @@ Schema, version 1, of `<cache>/handoff.json`, written by the worker behind a ses
 
 from __future__ import annotations
 
-from memory.core import fastjson, files
-from memory.hook import receipts
+from memory.core import fastjson, files, layout
+from memory.hook import fence, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional
+    from typing import Any, Dict, Iterator, List, Optional, Sequence
 
     from memory.core.layout import Place
     from memory.core.records import Record
+    from memory.hook.indexview import Index
     from memory.store.store import Store
 
 NAME = "p/checkpoints/handoff.md"
 TRIGGER = REASON = "handoff"  # in the record's frontmatter, in the receipt
+LOOKED, OTHERS = 16, 5  # checkpoints that are read for the newest one, other sessions that are named
+FEW_BYTES = 60  # of an outcome that says no more than farewell
 _READ = 1 << 20  # bytes of the file
 
 
@@ -115,3 +118,99 @@ def _counted(place: Place) -> Dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return row if isinstance(row, dict) and row.get("v") == 1 else {}
+
+
+# ---- the work of before
+
+class Work:
+    """What a start tells of the work before it.
+
+    branch: the one that is checked out, or "".  record: the checkpoint that stands first, None where there is none.  later: what
+    its session came to on another branch, or None.  others: the newest one of each other session.  last: the newest of the
+    branch, or of any, the running session's too.  own: whether the running session's client has just dropped its context, so
+    that its own checkpoint alone counts.
+    """
+
+    __slots__ = ("branch", "last", "later", "others", "own", "record")
+
+    def __init__(self, branch: str, own: bool):
+        self.branch, self.own = branch, own
+        self.record: Any = None
+        self.later: Any = None
+        self.last: Any = None
+        self.others: List[Any] = []
+
+
+def worked(found: Index, source: str, session: str) -> Work:
+    """Find the newest checkpoint of this branch, else of any, and of each other session that worked last.
+
+    source: the event's.  session: its id, or "".  The newest checkpoint of a session stands for it.  What a resumed session
+    did itself its client still knows, what a compacted one did is all that counts.
+    """
+    work, session = Work(layout.branch_of(found.place.git), source == "compact"), segment.session_key(session)
+    if work.own:
+        work.record = work.last = _came_to(found, session)
+        return work
+    known = {session} if source == "resume" else set()
+    if work.branch:
+        for record in _telling(found, found.newest(segment.branch_term(work.branch), LOOKED)):
+            if record.meta.get("branch") != work.branch:
+                continue
+            work.last = work.last or record
+            if _session(record) not in known:
+                work.record = record
+                break
+    if work.record is not None:
+        session = _session(work.record)
+        later = _came_to(found, session)
+        work.later = later if later is not None and later.created > work.record.created else None
+    known.add(session)
+    for record in _telling(found, found.listed("checkpoints")[:LOOKED]):
+        work.last = work.last or record
+        if _session(record) in known:
+            continue
+        known.add(_session(record))
+        if work.record is None:
+            work.record = record
+        else:
+            work.others.append(record)
+        if len(work.others) == OTHERS:
+            break
+    return work
+
+
+def _telling(found: Index, docs: Sequence[Any]) -> Iterator[Any]:
+    """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than a word of farewell."""
+    for record in fence.reread(found, [doc for doc in docs if doc.name != NAME]):
+        if record.kind == "checkpoint" and not is_handoff(record) and not _is_trivial(sections(record.body)):
+            yield record
+
+
+def _came_to(found: Index, session: str) -> Any:
+    """Return the newest checkpoint of a session, None where there is none."""
+    own = _telling(found, found.newest(segment.session_term(session), LOOKED) if session else ())
+    return next((record for record in own if _session(record) == session), None)
+
+
+def _session(record: Any) -> str:
+    """Return the session that a checkpoint is of; one by hand stands for itself."""
+    session = record.meta.get("session")
+    return segment.session_key(session) if isinstance(session, str) and session else str(record.name)
+
+
+def sections(body: str) -> Dict[str, List[str]]:
+    """Return the lines of a checkpoint by their heading, "" for what stands before the first; blank ones are left out."""
+    found: Dict[str, List[str]] = {}
+    name = ""
+    for line in body.split("\n"):
+        if line.startswith("## "):
+            name = line[3:].strip()
+        elif line.strip():
+            found.setdefault(name, []).append(line)
+    return found
+
+
+def _is_trivial(sections: Dict[str, List[str]]) -> bool:
+    """Tell whether a checkpoint says no more than that its session ended."""
+    return not sections or (list(sections) in (["Outcome"], ["Outcome", "Turns"]) and sum(
+        map(fence.size, sections["Outcome"])) < FEW_BYTES and len(sections.get("Turns", ())) < 2)

@@ -247,7 +247,8 @@ def changed_frames(found: Index) -> List[bytes]:
     from memory.hook import documents
 
     found.stale = True
-    return [documents.frame(found, name) for name in names[:MOST_INLINE]]
+    # By name downwards: rules, plans and learnings, then the newest checkpoints.
+    return [documents.frame(found, name) for name in sorted(names, reverse=True)[:MOST_INLINE]]
 
 
 def watched_changes(found: Index, most: int = 0) -> List[str]:

@@ -60,9 +60,14 @@ SOURCES = ("human", "agent", "auto")
 ACCEPTED, PINNED, ACTIVE = 1 << 8, 1 << 9, 1 << 10
 
 
+def session_key(session: str) -> str:
+    """Return what a session is known by: the client's id of 36 characters, without the day that tools put before it."""
+    return session[-36:]
+
+
 def session_term(session: str) -> str:
     """Return the term of the index under which the checkpoints and the conversation of a session stand."""
-    return "\x04%x" % crc32(session.encode("utf-8", "replace"))
+    return "\x04%x" % crc32(session_key(session).encode("utf-8", "replace"))
 
 
 def branch_term(branch: str) -> str:

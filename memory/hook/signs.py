@@ -31,8 +31,8 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
         if not branch or of == branch:
             said.append("back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title))
         else:
-            said.append("nothing of %s yet; the newest work, %s%s: %s" % (
-                fence.line(branch, 80), ("of %s, " % of) * bool(of), ago(now - last.created), title))
+            said.append("nothing of %s yet, newest: %s (%s%s)" % (
+                fence.line(branch, 80), title, (of + ", ") * bool(of), ago(now - last.created)))
     if waits:
         said.append("%s %s for review" % (many(waits, "note"), "waits" if waits == 1 else "wait"))
     return "dayleaf: " + "; ".join(said) if said else ""
