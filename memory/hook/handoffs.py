@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 NAME = "p/checkpoints/handoff.md"
 TRIGGER = REASON = "handoff"  # in the record's frontmatter, in the receipt
 LOOKED, OTHERS = 16, 5  # checkpoints that are read for the newest one, other sessions that are named
-FEW_BYTES = 60  # of an outcome that says no more than farewell
+TRIVIAL_CHARS, FEW_BYTES = 400, 40  # of a checkpoint that may be trivial, of its outcome that says no more than farewell
+NEAR = 8  # checkpoints of a branch or session that are looked at
 _READ = 1 << 20  # bytes of the file
 
 
@@ -153,7 +154,7 @@ def worked(found: Index, source: str, session: str) -> Work:
         return work
     known = {session} if source == "resume" else set()
     if work.branch:
-        for record in _telling(found, found.newest(segment.branch_term(work.branch), LOOKED)):
+        for record in _telling(found, found.newest(segment.branch_term(work.branch), NEAR)):
             if record.meta.get("branch") != work.branch:
                 continue
             work.last = work.last or record
@@ -182,13 +183,13 @@ def worked(found: Index, source: str, session: str) -> Work:
 def _telling(found: Index, docs: Sequence[Any]) -> Iterator[Any]:
     """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than a word of farewell."""
     for record in fence.reread(found, [doc for doc in docs if doc.name != NAME]):
-        if record.kind == "checkpoint" and not is_handoff(record) and not _is_trivial(sections(record.body)):
+        if record.kind == "checkpoint" and not is_handoff(record) and not _is_trivial(record.body):
             yield record
 
 
 def _came_to(found: Index, session: str) -> Any:
     """Return the newest checkpoint of a session, None where there is none."""
-    own = _telling(found, found.newest(segment.session_term(session), LOOKED) if session else ())
+    own = _telling(found, found.newest(segment.session_term(session), NEAR) if session else ())
     return next((record for record in own if _session(record) == session), None)
 
 
@@ -210,7 +211,10 @@ def sections(body: str) -> Dict[str, List[str]]:
     return found
 
 
-def _is_trivial(sections: Dict[str, List[str]]) -> bool:
+def _is_trivial(body: str) -> bool:
     """Tell whether a checkpoint says no more than that its session ended."""
-    return not sections or (list(sections) in (["Outcome"], ["Outcome", "Turns"]) and sum(
-        map(fence.size, sections["Outcome"])) < FEW_BYTES and len(sections.get("Turns", ())) < 2)
+    if len(body) > TRIVIAL_CHARS:
+        return False
+    found = sections(body)
+    return not found or (list(found) in (["Outcome"], ["Outcome", "Turns"]) and len(found.get("Turns", ())) < 2
+                         and sum(map(fence.size, found["Outcome"])) < FEW_BYTES)

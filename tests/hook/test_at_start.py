@@ -1,5 +1,5 @@
-"""What went wrong behind the user's back is said once: captures that were cut short, blocks that did not arrive, saves that do
-not read back."""
+"""A session's start: the work of before, this branch's first; and what went wrong behind the user's back, said once: captures
+that were cut short, blocks that did not arrive, saves that do not read back."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from harness import talks, vault
+from harness import talks, vault, worked
 from harness.hook import ROOT, fire, harmless, payload
 
 from memory.capture import stretches
-from memory.core import StoreError, attempts, boundary, clock, fastjson, files
+from memory.core import StoreError, attempts, boundary, clock, fastjson, files, tokeniser
 from memory.health import accounts, worker
 from memory.hook import at_prompt, at_start, receipts, signs
 from memory.index import builder
@@ -32,6 +32,183 @@ capture.capture = lambda *rest: os.kill(os.getpid(), 9)
 worker.work({"hook_event_name": "SessionEnd", "session_id": "%s", "transcript_path": sys.argv[2], "cwd": sys.argv[3]},
             files.environ(), float(sys.argv[4]))
 """ % SESSION
+
+
+FEATURE = "feature/retries"
+
+
+@pytest.fixture
+def start(world):
+    """Start a session through the real hook: start(source, session) -> what reaches the model."""
+    def call(source="startup", session="new-1", **keys):
+        return harmless(fire("session_start", payload("SessionStart", source, session_id=session, **keys), world)).context
+    return call
+
+
+# ---- the work of before
+
+def test_the_newest_checkpoint_of_this_branch_stands_first(place, project, now, start):
+    """Younger work of another branch is a line below it."""
+    worked.checkpoint(place, "mine", "2026-11-18T10:15", FEATURE, Outcome="Half of the retries are moved.", Next="Move the rest.")
+    worked.checkpoint(place, "other", "2026-11-20T10:15", "main", title="Release the gateway", Outcome="Released.", Done="commit 1")
+    worked.checkout(project, FEATURE)
+    builder.build(place, now)
+    block = start()
+    assert "The newest work of branch feature/retries, " in block and "Half of the retries are moved." in block
+    assert block.index("Move the rest.") < block.index("- [101500-other] Release the gateway (main, 2026-11-20)")
+    assert "Released." not in block
+
+
+def test_work_of_another_branch_is_named_as_that(place, project, now, start):
+    """Where this one has none; where no branch is checked out it is nobody's concern."""
+    worked.checkpoint(place, "other", "2026-11-20T10:15", "main", Outcome="The gateway is released.", Done="commit 1")
+    builder.build(place, now)
+    worked.checkout(project, FEATURE)
+    assert "The newest work is of branch main, " in start() and "; none of feature/retries yet:" in start(session="new-2")
+    worked.checkout(project, "")
+    block = start(session="new-3")
+    assert "The newest work of branch main, " in block and "none of" not in block and "The gateway is released." in block
+
+
+def test_a_checkpoint_that_the_index_has_not_read_yet_is_found_by_its_branch(place, project, now, start):
+    """And one whose branch was changed by hand is of that branch, one that was deleted of none."""
+    worked.checkpoint(place, "old", "2026-11-10T10:15", FEATURE, Outcome="The first attempt.", Done="commit 1")
+    builder.build(place, now)
+    worked.checkout(project, FEATURE)
+    path = Path(worked.checkpoint(place, "young", "2026-11-20T10:15", FEATURE, Outcome="The second attempt.", Done="commit 2"))
+    assert "The second attempt." in start()
+    path.write_text(path.read_text().replace("branch: " + FEATURE, "branch: main"))
+    assert "The first attempt." in start(session="new-2")
+    path.unlink()
+    assert "The second attempt." not in start(session="new-3")
+
+
+@pytest.mark.parametrize("words", ["Retries need jitter and a limit. ", "재시도에는 지터와 한도가 필요합니다. "])
+def test_what_stands_first_is_whole_and_the_newest_turns_fill_the_rest(place, project, now, start, words):
+    """Outcome, Next, Open and Decisions; the turns in their order; at most a thousand tokens, whatever the script."""
+    first = {name: "%s first. %s" % (name, words * 2) for name in ("Outcome", "Next", "Open")}
+    turns = ["%02d:00 request %d → %s" % (n, n, words * 6) for n in range(20)]
+    worked.checkpoint(place, "mine", "2026-11-20T10:15", Turns=turns, **first, Decisions=["Decided %d. %s" % (n, words) for n in range(4)])
+    for n in range(9):
+        worked.checkpoint(place, "other%d" % n, "2026-11-1%dT10:15" % n)
+    worked.checkout(project, "main")
+    builder.build(place, now)
+    block = start()
+    assert tokeniser.count_tokens(block) <= 1000
+    assert all(text.strip() in block for text in first.values()) and all("Decided %d. %s" % (n, words.strip()) in block for n in range(4))
+    assert "19:00 request 19 " in block and "00:00 request 0 " not in block and "### Turns (the newest of 20)" in block
+    assert block.index("18:00 request") < block.index("19:00 request") and block.count("\n- [") == 5
+
+
+def test_an_opening_that_is_too_long_is_cut_within_its_lines(place, project, now, start):
+    """No section is lost, and the block stays below a thousand tokens."""
+    long = {name: ["%s %d. " % (name, n) + "words of length " * 60 for n in range(3)] for name in ("Outcome", "Next", "Open", "Decisions")}
+    worked.checkpoint(place, "mine", "2026-11-20T10:15", **long)
+    builder.build(place, now)
+    block = start()
+    assert all("- %s %d. words" % (name, n) in block for name in long for n in range(3))
+    assert 800 < tokeniser.count_tokens(block) <= 1000
+
+
+def test_a_session_that_only_said_stop_hides_nothing(place, project, now, start):
+    """Nor does a handoff of before, nor an empty page."""
+    worked.checkpoint(place, "real", "2026-11-18T10:15", Outcome="Half of the retries are moved.", Next="Move the rest.")
+    worked.checkpoint(place, "stop", "2026-11-19T10:15", Outcome="Stopped here.", Turns="10:14 stop here → see Outcome")
+    vault.put(place, "p/checkpoints/2026-11-20/101500-empty.md", "Empty")
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    block = start()
+    assert "Half of the retries are moved." in block and "Stopped here." not in block and "Work of stop" not in block
+
+
+def test_several_checkpoints_of_a_session_are_one(place, project, now, start):
+    """The newest stands for it, and where it went on elsewhere, that is told in a line."""
+    worked.checkpoint(place, "early", "2026-11-18T10:15", FEATURE, "long-1", Outcome="The first half, on the feature branch itself.")
+    worked.checkpoint(place, "late", "2026-11-18T12:15", FEATURE, "long-1", Outcome="The second half, on the feature branch itself.")
+    worked.checkpoint(place, "moved", "2026-11-18T14:15", "fix", "long-1", Outcome="The hot fix came out of it in the end.")
+    worked.checkout(project, FEATURE)
+    builder.build(place, now)
+    block = start()
+    assert "The second half" in block and "The first half" not in block and "Other sessions" not in block
+    assert "- later in that session, on branch fix [141500-moved]: The hot fix" in block
+    worked.checkout(project, "main")
+    block = start(session="new-2")
+    assert "The hot fix came out" in block and "half" not in block
+
+
+def test_a_page_by_hand_is_shown_as_it_is(place, project, now, start):
+    """Without the sections that capture writes, or with others."""
+    vault.put(place, "p/checkpoints/2026-11-20/101500-hand.md", "By hand", "The queue is drained.\n\n## Numbers\n\n12 of 14.")
+    builder.build(place, now)
+    block = start()
+    assert "The queue is drained." in block and "### Numbers\n12 of 14." in block and "### \n" not in block
+
+
+def test_after_a_compaction_comes_what_a_summary_lacks(place, project, now, start):
+    """Of the session's own newest checkpoint: Next and Open, then commands, fixes and decisions; no turns, no other sessions."""
+    worked.checkpoint(place, "other", "2026-11-20T10:15", title="Release the gateway")
+    worked.checkpoint(place, "own", "2026-11-21T10:15", "main", "run-1", Outcome="Told by the summary.", Next="Move the rest.",
+                      Open="`make check` still fails", Turns=["10:00 go on → " + "turned " * 90] * 9,
+                      Decisions=["Decided %d, for a reason. " % n + "because " * 30 for n in range(9)],
+                      Commands="✗ `make tset` → exit 2; then ✓ `make test`")
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    block = start("compact", "run-1")
+    assert all(text in block for text in ("Move the rest.", "`make check` still fails", "then ✓ `make test`", "Decided 0"))
+    assert not any(text in block for text in ("Told by the summary.", "turned", "Release the gateway", "Decided 8"))
+    assert tokeniser.count_tokens(block) <= 500
+
+
+def test_after_a_compaction_that_nobody_captured_no_other_work_is_told(place, now, start):
+    """The checkpoint is written beside the client's summary; where it is not there yet, the start does not wait."""
+    worked.checkpoint(place, "other", "2026-11-20T10:15", Outcome="The gateway is released.", Done="commit 1")
+    builder.build(place, now)
+    assert "gateway" not in start("compact", "run-1")
+
+
+def test_a_resumed_session_hears_nothing_of_its_own_work(place, project, now, start):
+    """Its checkpoints are no news, before a compaction and after; another session's are."""
+    worked.checkpoint(place, "before", "2026-11-18T10:15", Outcome="Half of the retries are moved.", Next="Move the rest.")
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    assert start("startup", "run-1")
+    worked.checkpoint(place, "own", "2026-11-19T10:15", "main", "run-1", Outcome="All of the retries are moved.", Next="Commit.")
+    assert start("resume", "run-1") == ""
+    assert "Commit." in start("compact", "run-1") and start("resume", "run-1") == ""
+    worked.checkpoint(place, "other", "2026-11-20T10:15", Outcome="The gateway is released.", Next="Announce it.")
+    assert "Announce it." in start("resume", "run-1")
+
+
+def test_the_title_of_another_session_is_not_its_record(place, project, now, start):
+    """What stands there may still come with a prompt."""
+    worked.checkpoint(place, "mine", "2026-11-20T10:15")
+    worked.checkpoint(place, "other", "2026-11-19T10:15")
+    builder.build(place, now)
+    assert "Work of other" in start(session="run-1")
+    assert receipts.session(place.receipts("run-1")).shown == {"101500-mine"}
+
+
+def test_handoff_and_plan_leave_room_for_what_stands_first(place, project, now, start):
+    """They stand before it, whatever they take."""
+    vault.put(place, "p/checkpoints/handoff.md", "Note", "Look at the retries first. " * 90, trigger="handoff")
+    vault.put(place, "p/plans/ship.md", "Ship the importer", "Step two is open. " * 90, status="active")
+    worked.checkpoint(place, "mine", "2026-11-20T10:15", Outcome="Half of the retries are moved.", Turns=["10:00 go → " + "turn " * 80] * 9)
+    builder.build(place, now)
+    block = start()
+    assert block.index("Look at the retries first.") < block.index("Step two is open.") < block.index("Half of the retries")
+    assert tokeniser.count_tokens(block) <= 1300
+
+
+def test_the_brief_keeps_to_the_tokens_that_the_user_set(place, project, now, start, world):
+    """`load.briefTokens`; learnings in full do not count."""
+    worked.checkpoint(place, "mine", "2026-11-20T10:15", Outcome="Half of the retries are moved.", Turns=["10:00 go → " + "turn " * 40] * 30)
+    for n in range(9):
+        vault.put(place, "p/learnings/l%d.md" % n, "Learning %d" % n, "jitter " * 90)
+    builder.build(place, now)
+    world["DAYLEAF_LOAD_BRIEFTOKENS"] = "500"
+    block = start()
+    assert "Half of the retries are moved." in block and all("[l%d] Learning %d" % (n, n) in block for n in range(9))
+    assert tokeniser.count_tokens(block[:block.index("## [l")]) <= 500
 
 
 @pytest.fixture

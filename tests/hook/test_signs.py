@@ -6,11 +6,12 @@ import json
 import subprocess
 
 import pytest
-from harness import vault
-from harness.hook import ROOT
+from harness import vault, worked
+from harness.hook import ROOT, fire, harmless, payload
 
-from memory.core import boundary, config
+from memory.core import boundary, clock, config
 from memory.hook import receipts, signs
+from memory.index import builder
 
 QUIET = {"DAYLEAF_RUNTIME_AUTO": "0"}
 
@@ -40,6 +41,57 @@ def test_a_repository_that_brings_records_is_announced(place, env, now):
     event = {}
     assert heard(place, env, now, event) == ["dayleaf: 1 record by others: notes to check, none of them waits for review"]
     assert event == {signs.ANNOUNCED: True}
+
+
+# ---- where the work stands
+
+def greeted(world, source="startup", **keys):
+    """Return what the user sees at a start."""
+    return harmless(fire("session_start", payload("SessionStart", source, session_id="new-1", **keys), world)).message
+
+
+def test_the_user_hears_where_the_work_stands(place, project, world, now):
+    """In one line, with the hours, of this branch; after a compaction not again."""
+    at = clock.iso(clock.now() - 2.5 * 3600)[:16]
+    worked.checkpoint(place, "mine", at, "feature/x", title="Retries half moved")
+    builder.build(place, now)
+    worked.checkout(project, "feature/x")
+    assert greeted(world) == "dayleaf: back on feature/x, 2 h ago: Retries half moved"
+    assert [greeted(world, source) for source in ("clear", "resume", "compact")] == [
+        "dayleaf: back on feature/x, 2 h ago: Retries half moved"] * 2 + [""]
+    worked.checkout(project, "fix")
+    assert greeted(world) == "dayleaf: nothing of fix yet, newest: Retries half moved (feature/x, 2 h ago)"
+
+
+def test_a_resumed_session_is_greeted_with_its_own_work(place, project, world, now):
+    worked.checkpoint(place, "mine", clock.iso(clock.now() - 3 * 86400)[:16], "main", "new-1", title="Retries half moved")
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    assert greeted(world, "resume") == "dayleaf: back on main, 3 days ago: Retries half moved"
+
+
+def test_what_waits_for_review_is_counted(place, project, world, now):
+    """Candidates and rules, those too that the index has not read yet; not what was accepted."""
+    vault.put(place, "p/learnings/a.md", "A candidate", "x", source="auto")
+    vault.put(place, "p/learnings/b.md", "A learning", "x")
+    builder.build(place, now)
+    assert greeted(world) == "dayleaf: 1 note waits for review"
+    vault.put(place, "p/learnings/c.md", "Another candidate", "x", source="auto")
+    vault.put(place, "p/rules/r.md", "A rule", "Prefer plain functions.", rationale="they read well")
+    assert greeted(world) == "dayleaf: 3 notes wait for review"
+
+
+def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, project, world, now):
+    """An empty store, `load.greeting`, a subagent's start; failures are said all the same, on a line of their own."""
+    assert greeted(world) == ""
+    worked.checkpoint(place, "mine", "2026-11-20T10:15", title="Retries\u202e half \x1b[31mmoved")
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    (line,) = greeted(world).splitlines()
+    assert line.startswith("dayleaf: back on main, ") and line.endswith(" ago: Retries half [31mmoved")
+    assert greeted(world, agent_id="a1") == "" and greeted({**world, "DAYLEAF_LOAD_GREETING": "0"}) == ""
+    boundary.note(world, "stop", OSError(28, "No space left on device"))
+    assert [line.split()[1] for line in greeted(world).splitlines()] == ["back", "1"]
 
 
 # ---- the status line

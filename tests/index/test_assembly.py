@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import vault
+from harness import vault, worked
 from harness.vault import found
 
-from memory.hook import indexview
+from memory.hook import indexview, segment
 from memory.index import assembly, builder
 
 ROOT = str(Path(__file__).resolve().parents[2])
@@ -76,6 +76,29 @@ def test_a_plan_that_is_done_is_no_active_plan(place, now):
     for i in (1, 2):
         vault.put(place, "p/plans/n%d.md" % i, "Plan %d" % i, "steps", kind="plan", status="done", created="2026-11-0%d" % (i + 1))
     assert [d.name for d in indexview.open_index(place).listed("plans")] == ["p/plans/n0.md"]
+
+
+def test_the_newest_checkpoints_of_a_branch_and_of_a_session_are_found(place, now):
+    """However many there are, those too that the index has not read yet; a session by its id, whatever day stands before it."""
+    id = "0cf3db51-1c73-43bb-8d05-dc02739514a5"
+    for n in range(segment.CHAMPIONS + 9):
+        worked.checkpoint(place, "c%04d" % n, "2026-%02d-%02dT10:15" % (1 + n // 100, 1 + n // 4 % 25), "main", "day-" + id)
+    builder.build(place, now)
+    worked.checkpoint(place, "young", "2026-12-30T10:15", "main", id)
+    vault.put(place, "p/learnings/l.md", "A learning", "x", branch="main", session=id)
+    opened = indexview.open_index(place)
+    for term in (segment.branch_term("main"), segment.session_term(id)):
+        assert [doc.id for doc in opened.newest(term, 2)] == ["101500-young", "101500-c1032", "101500-c1031"]
+    assert opened.newest(segment.branch_term("fix"), 2) == []
+
+
+def test_candidates_are_listed_apart(place, now):
+    """Learnings that nobody accepted."""
+    vault.put(place, "p/learnings/a.md", "A", "x", source="auto")
+    vault.put(place, "p/learnings/b.md", "B", "x")
+    builder.build(place, now)
+    opened = indexview.open_index(place)
+    assert [opened.doc(n).name for n in opened.lists("brief")["candidates"]] == ["p/learnings/a.md"]
 
 
 def test_an_index_has_the_same_bytes_without_yaml(place, now):

@@ -317,7 +317,8 @@ def test_compaction_keeps_what_was_done(lab):
     write_notes(lab, 3)
     summarising = {"when": {"text": "detailed summary of"}, "times": 1, "reply": {
         "text": "<analysis>a</analysis><summary>A SHORT SUMMARY</summary>", "delay": 2}}
-    lab.api.set_script({"rules": [summarising], "turns": [*fix(lab)[:4], "The sign was wrong.", "After the summary."]})
+    ended = "The sign was wrong. Next: the same check for sub()."
+    lab.api.set_script({"rules": [summarising], "turns": [*fix(lab)[:4], ended, "After the summary."]})
     with Tui(lab, "--plugin-dir", PLUGIN, "--permission-mode", "acceptEdits", "--allowedTools", "Bash") as tui:
         tui.wait("accept edits")
         time.sleep(1)
@@ -335,7 +336,10 @@ def test_compaction_keeps_what_was_done(lab):
     last = main_requests(lab)[-1]
     assert "A SHORT SUMMARY" in last
     assert last.count('<dayleaf-memory part="brief"') == 1
-    assert "fix the add function in calc.py" in part(last, "brief")
+    told = part(last, "brief")
+    assert "This session before its compaction" in told and "fix the add function in calc.py" in told
+    assert "the same check for sub()" in told.partition("### Next\n")[2].partition("###")[0]
+    assert "Outcome" not in told and "Turns" not in told
     assert errors(lab) == ""
 
 
