@@ -212,10 +212,9 @@ def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, b
         found = indexview.open_index(place, watch=False)
     except IndexFault:
         return "dayleaf: no notes yet", False
-    found.close()
     session = layout.safe_id(event.get("session_id"))
     given = len(receipts.session(place.receipts(session)).shown) if session else 0
-    stale = len(indexview.marks(place))
-    parts = [many(found.records, "note")]
-    parts += ["%d %s" % (count, what) for count, what in ((given, "given"), (stale, "stale")) if count]
+    counts = (given, "given"), (waiting(found), "waiting"), (len(indexview.marks(place)), "stale")
+    found.close()
+    parts = [many(found.records, "note"), *("%d %s" % row for row in counts if row[0])]
     return "dayleaf: " + ", ".join(parts), False

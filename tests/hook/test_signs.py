@@ -112,7 +112,9 @@ def test_the_status_line_counts_the_notes_and_what_the_session_was_given(place, 
     assert line(env, host) == "dayleaf: 3 notes\n"
     receipts.write(place.receipts("s1"), {"v": 1, "event": "prompt", "chosen": [["l-1", 1.0, "x"], ["l-2", 1.0, "x"]]})
     assert line(env, host) == "dayleaf: 3 notes, 2 given\n"
-    assert line(env, {**host, "session_id": "another"}) == "dayleaf: 3 notes\n"
+    vault.put(place, "p/learnings/new.md", "A candidate", "It waits.", accepted="false")
+    vault.built(place, now).close()
+    assert line(env, {**host, "session_id": "another"}) == "dayleaf: 4 notes, 1 waiting\n"
 
 
 @pytest.mark.parametrize("given", ["", "{}", "[]", "\0", '{"workspace": 3, "cwd": 4, "session_id": []}', "{" * 5000])
