@@ -15,7 +15,7 @@ from memory.core.records import Record
 from memory.health import accounts, figures, staged
 from memory.health.findings import FAIL, OK, WARN, Finding
 from memory.hook import context, handoffs
-from memory.knowledge import expiry, housekeeping
+from memory.knowledge import housekeeping
 from memory.project import backfill
 from memory.session import transcript
 from memory.store import activeplan, conversations, process
@@ -202,7 +202,7 @@ def disk(place: layout.Place) -> Iterator[Finding]:
 
 def clock_of(found: Sequence[Record], now: float) -> Iterator[Finding]:
     """Check that the clock agrees with the dates of the records; while it does not, nothing expires."""
-    doubt = expiry.doubt(found, now)
+    doubt = housekeeping.doubt_of(found, now)
     yield Finding(WARN if doubt else OK, "clock", doubt or "agrees with the records",
                   "set the clock; nothing expires until then" if doubt else "")
 

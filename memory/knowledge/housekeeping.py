@@ -10,19 +10,24 @@ record that stands for them (`ledger.followed`), so that taking a merge back nee
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory.core import DayleafError, StoreError, clock, files, frontmatter, layout, plaintext, records
+from memory.core.layout import SHARED
 from memory.core.records import Link, Record
-from memory.knowledge import duplicates, expiry
-from memory.store import archive, conversations, journal, redactor
+from memory.hook import handoffs
+from memory.knowledge import duplicates
+from memory.store import activeplan, archive, conversations, journal, redactor
 from memory.store.journal import Step
 from memory.store.store import Store
 
 WAYS = ("expiry", "duplicates")
 WORTH = 10  # changes from which a run is suggested
 LOOK = "`dayleaf upkeep` shows it"
+GAP = 400 * clock.DAY  # a clock that is further ahead of the records than this has jumped, or nobody worked for a year
+AHEAD = clock.DAY  # records this far in the future: the clock went back
+FEW, SHARE = 10, 20  # records, or one in so many, that may be dated wrongly without hiding a jump
 Told = Callable[[int, int], None]
 
 
@@ -79,7 +84,7 @@ def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_ri
     stay = set(store.duplicates).union(*(archive.brought_back(root) for root in store.roots.values()))
     successors = store.successors()
     changes: list[Change] = []
-    doubt = "" if clock_is_right or only == "duplicates" else expiry.doubt(found, store.now)
+    doubt = "" if clock_is_right or only == "duplicates" else doubt_of(found, store.now)
     if only != "duplicates" and not doubt:
         changes += [Change(record, _age(record, store.now)) for record in _expired(store, found, successors, stay)]
     if only != "expiry":
@@ -95,22 +100,22 @@ def _expired(store: Store, found: Sequence[Record], successors: Mapping[str, str
     that a second run finds nothing more."""
     days = {"checkpoint": float(store.config["upkeep.expireDays"]),
             "conversation": float(store.config["upkeep.conversationDays"]) or float("inf")}
-    old = expiry.old(found, store.now, days)
+    old = aged(found, store.now, days)
     if not old:
         return []
-    linked = expiry.targets([*found, *(record for kind in days for record in store.archived(kind))], successors)
-    return expiry.expired(old, found, linked, stay.union(record.id for record in conversations.edited(store, old)))
+    linked = targets([*found, *(record for kind in days for record in store.archived(kind))], successors)
+    return unheld(old, found, linked, stay.union(record.id for record in conversations.edited(store, old)))
 
 
 def _age(record: Record, now: float) -> str:
-    return "automatic, %d days old" % ((now - expiry.changed(record)) / clock.DAY)
+    return "automatic, %d days old" % ((now - changed(record)) / clock.DAY)
 
 
 def _bound(found: Sequence[Record], successors: Mapping[str, str]) -> set[str]:
     """Return the ids that a merge would cut off: linked from a rule, or linked by another word than the id."""
-    ruled = expiry.targets([record for record in found if record.kind == "rule"], successors)
-    named = expiry.targets(found, successors)
-    return {r.id for r in found if r.id.lower() in ruled or any(n in named for n in expiry.names(r) - {r.id.lower()})}
+    ruled = targets([record for record in found if record.kind == "rule"], successors)
+    named = targets(found, successors)
+    return {r.id for r in found if r.id.lower() in ruled or any(n in named for n in names_of(r) - {r.id.lower()})}
 
 
 def taken(kept: Record, other: Record) -> dict[str, Any]:
@@ -283,3 +288,73 @@ def sums(records: int, merged: int, archived: int) -> str:
     """Write `150 → 108 records (30 merged, 12 to the archive)`."""
     parts = [*(["%d merged" % merged] if merged else []), *(["%d to the archive" % archived] if archived else [])]
     return "%d → %d records (%s)" % (records, records - merged - archived, ", ".join(parts) or "nothing to do")
+
+
+# --- what expires
+
+def targets(found: Iterable[Record], successors: Mapping[str, str]) -> set[str]:
+    """Return the targets of links, in lower case: ids, names, files, titles; of a merged record the one that it went to.
+
+    successors: id of a merged record -> id of the one that was kept.
+    """
+    linked = {link.target for record in found for link in record.links}
+    return {word.lower() for target in linked for word in (target, successors.get(target, target))}
+
+
+def names_of(record: Record) -> set[str]:
+    """Return the names by which a link may point at a record, in lower case."""
+    file = record.name.rpartition("/")[2]
+    return {word.lower() for word in (record.id, record.name, file, file[:-3], record.title)}
+
+
+def aged(found: Sequence[Record], now: float, days: Mapping[str, float]) -> list[Record]:
+    """Return the automatic records that are older than some days, by name, whether anything holds them or not.
+
+    now: seconds since the epoch.  days: by kind, those that grow old at all.  What stands in the shared tier was put there on
+    purpose and stays.
+    """
+    return sorted((r for r in found if r.kind in days and r.source == "auto" and r.tier != SHARED
+                   and now - changed(r) > days[r.kind] * clock.DAY), key=lambda r: r.name)
+
+
+def changed(record: Record) -> float:
+    """Return when a checkpoint was written, changed or brought in by an import, as its frontmatter says: seconds since the epoch.
+
+    The time counts from then: a person has had what came by an import no longer than that.
+    """
+    said = record.meta.get("imported")
+    imported = clock.parse(said) if isinstance(said, str) else None
+    return max(record.created, record.updated if record.meta.get("updated") else 0.0, imported or 0.0)
+
+
+def unheld(old: Iterable[Record], found: Sequence[Record], linked: Container[str], kept: Container[str]) -> list[Record]:
+    """Return the old records that nothing links to.
+
+    old: what `aged` returned.  found: all there are.  linked: what `targets` returned.  kept: ids that must stay.  A pinned
+    one stays, a linked one, the handoff, and what tells of the sessions that worked on the active plan.
+    """
+    active = {plan.id for plan in activeplan.active(found)}
+    serving = {_session(r) for r in found if r.kind == "checkpoint" and r.meta.get("plan") in active} - {""}
+    return [r for r in old if not (r.pinned or r.name == handoffs.NAME or r.id in kept or r.meta.get("plan") in active
+                                     or _session(r) in serving or any(name in linked for name in names_of(r)))]
+
+
+def _session(record: Record) -> str:
+    said = record.meta.get("session")
+    return said if isinstance(said, str) else ""
+
+
+def doubt_of(found: Iterable[Record], now: float) -> str:
+    """Say why the clock is not to be believed, "" where it may be right.
+
+    The newest records but a few decide, so that what was written while the clock was wrong hides nothing.
+    """
+    ordered = sorted(found, key=lambda record: record.created)
+    if not ordered:
+        return ""
+    newest = ordered[-min(max(FEW, len(ordered) // SHARE), (len(ordered) + 1) // 2)].created
+    if newest - now > AHEAD:
+        return "the clock says %s, but many records are of %s and later" % (clock.day(now), clock.day(newest))
+    if now - newest > GAP:
+        return "the clock says %s, but nearly all records are of %s and before" % (clock.day(now), clock.day(newest))
+    return ""
