@@ -17,6 +17,7 @@ from memory.core import IndexFault, StoreError, clock, files, tokeniser, walk
 from memory.core.config import Config
 from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place
 from memory.core.plaintext import at_word, one_line
+from memory.core.records import Record
 from memory.hook import handoffs, indexview, loader
 from memory.project.mentions import listed_files
 from memory.recall import lookup
@@ -110,7 +111,7 @@ def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: s
     names = _names(place, wanted, notes)
     for name in sorted(names, key=lambda name: FOLDERS["conversation"] not in name):  # a session's checkpoints come after it
         try:
-            record = store.read(name) if _begun(place, name) not in told else None
+            record = store.read(name) if begun(place, name) not in told else None
         except StoreError:
             continue
         if record is None:
@@ -125,17 +126,21 @@ def _of_place(place: Place, settings: Config, wanted: Wanted, now: float, key: s
             continue
         if not wanted.holds(record.body.lower()):
             continue
-        record = without_private(record)
-        day = clock.day(record.created)
-        body = record.body if record.kind == "conversation" else "## %s %s\n\n%s" % (
-            clock.iso(record.created)[11:16], one_line(record.title), conversationpage.lowered(record.body))
-        branch = record.meta.get("branch")
-        found.append(Past(record.id, record.kind, session, one_line(record.title), branch if isinstance(branch, str) else "",
-                          record.created, key, tuple(listed_files(record)), conversationpage.parse(body, day)))
+        found.append(past_of(without_private(record), key))
     return found
 
 
-def _begun(place: Place, name: str) -> str:
+def past_of(record: Record, workspace: str = "") -> Past:
+    """Take a checkpoint or a conversation apart.  workspace: "" for the present one."""
+    day, said, branch = clock.day(record.created), record.meta.get("session"), record.meta.get("branch")
+    body = record.body if record.kind == "conversation" else "## %s %s\n\n%s" % (
+        clock.iso(record.created)[11:16], one_line(record.title), conversationpage.lowered(record.body))
+    return Past(record.id, record.kind, said if isinstance(said, str) and said else record.id, one_line(record.title),
+                branch if isinstance(branch, str) else "", record.created, workspace, tuple(listed_files(record)),
+                conversationpage.parse(body, day))
+
+
+def begun(place: Place, name: str) -> str:
     """Return the session that a checkpoint names in its first lines, "" where it must be read for that; most are of a session
     whose conversation tells it all."""
     if FOLDERS["checkpoint"] not in name:
@@ -159,17 +164,17 @@ def _until(said: object, created: float) -> float:
 
 def _names(place: Place, wanted: Wanted, notes: list[str]) -> list[str]:
     """Return the names of the records to be read: all, else those that the index finds, else the newest."""
-    newest = _newest(place, MOST + 1)
-    if len(newest) <= MOST:
-        return newest
+    every = newest(place, MOST + 1)
+    if len(every) <= MOST:
+        return every
     if wanted.text:
         with suppress(IndexFault), closing(indexview.open_index(place)) as index:
             return _indexed(index, wanted)
     notes.append("%s: only the newest %d checkpoints and conversations were read" % (place.key, MOST))
-    return newest[:MOST]
+    return every[:MOST]
 
 
-def _newest(place: Place, most: int) -> list[str]:
+def newest(place: Place, most: int) -> list[str]:
     """Return names of conversations and checkpoints, newest days first: whole days until there are `most`."""
     days: dict[str, list[tuple[str, str]]] = {}
     found: list[str] = []

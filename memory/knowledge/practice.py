@@ -41,7 +41,7 @@ MOST_BYTES = 1 << 19  # of a file of instructions
 LEARNT = 400  # characters of a text for a learning
 _ABSENT = re.compile(r"(?i)does not exist|no such file|not found|cannot find")
 # What the client says of its own rules carries its remedy and tells nothing of a project.
-_PROTOCOL = re.compile(
+PROTOCOL = re.compile(
     r"(?i)string to replace not found|has not been read yet|modified since read|matches of the string to replace|"
     r"no changes to make|exceeds maximum allowed|inputvalidationerror|parallel tool call|sibling tool call|doesn't want to|"
     r"tool permission|no such tool|file is empty|illegal operation on a directory|EISDIR|old_string|request was aborted|"
@@ -206,7 +206,7 @@ def _key(piece: Piece, folders: set[str]) -> str:
     """Return by what failures of different sessions are known to be one; "" where the line tells nothing."""
     key = re.sub(r"`[^`]*`", "`#`", key_of(piece.telling))  # a rule's report names another function each time
     said = PLACE.sub("", piece.telling)
-    if _PROTOCOL.search(said) or tellingline.is_trailer(said) or said.startswith(("FAIL", "--- FAIL: ")):
+    if PROTOCOL.search(said) or tellingline.is_trailer(said) or said.startswith(("FAIL", "--- FAIL: ")):
         return ""
     if not piece.name:
         return key if len([word for word in words_of(key) if len(word) > 2]) >= 2 else ""
@@ -265,6 +265,12 @@ def _instead(path: str, known: Iterable[str]) -> str:
 
 def _named(place: Place, said: str) -> str:
     """Return `CLAUDE.md:41 names …` where the project's instructions name a path or a command, else ""."""
+    found = line_of(place, said)
+    return "%s:%d names %s" % (*found, one_line(said, 120)) if found else ""
+
+
+def line_of(place: Place, said: str) -> tuple[str, int] | None:
+    """Return (file, line) of the project's instructions that name a path or a command, None where they do not."""
     wanted = re.compile(r"(?<![\w./-])%s(?![\w-]|[./]\w)" % re.escape(said.strip()))
     for name in INSTRUCTIONS:
         path = place.root + "/" + name
@@ -274,8 +280,8 @@ def _named(place: Place, said: str) -> str:
             continue
         for number, line in enumerate(text.split("\n"), 1):
             if wanted.search(line):
-                return "%s:%d names %s" % (name, number, one_line(said, 120))
-    return ""
+                return name, number
+    return None
 
 
 def to_json(wall: Wall, proposed: Proposal, place: Place) -> dict[str, Any]:
