@@ -255,6 +255,10 @@ def _index_told(call: Call, told: Iterable[backfill.Told]) -> None:
             changed.setdefault(one.place.key, (one.place, []))[1].extend(one.written)
     for place, names in changed.values():
         indexed(place, call.now, names, FEW)
+        if names:
+            from memory.knowledge import walls
+
+            walls.write(place, call.settings, call.now)
 
 
 def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took: float) -> int:

@@ -11,6 +11,7 @@ from memory.core import StoreError, UsageError, files, plaintext
 from memory.core.config import DEFAULTS, load
 from memory.health import figures
 from memory.index import builder
+from memory.knowledge import walls
 from memory.terminal import reports, screen
 from memory.terminal.arguments import PROVIDERS
 from memory.terminal.call import Call, nearest, shown, to_json, unknown_word
@@ -32,6 +33,8 @@ def _build(call: Call) -> int:
             spinner.step = "building the index: %d of %d" % (done, of)
 
         done = builder.build(call.place, call.now, told)
+        spinner.step = "reading what sessions ran into"
+        walls.write(call.place, call.settings, call.now)
     return _embed(call, done) if call.options.embeddings else _summary(call, done)
 
 

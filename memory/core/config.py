@@ -30,6 +30,7 @@ DEFAULTS: Values = {
     "load.enabled": True,  # any push at all
     "load.session": True,  # the brief at session start
     "load.prompt": True,  # learnings with a prompt
+    "load.walls": True,  # the remedy beside a failed call that an earlier session met
     "load.rules": True,  # approved rules
     "load.resume": True,  # the brief again on resume, where it changed
     "load.allCount": 10,  # load_all up to this many learnings ...
@@ -73,10 +74,9 @@ DEFAULTS: Values = {
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled", "capture.conversations", "capture.lessons", "load.enabled", "load.session", "load.prompt", "load.rules",
-    "load.resume", "load.top", "load.promptChars", "load.sessionChars", "load.briefTokens", "load.greeting", "load.recent",
-    "context.derive", "recall.limit",
-    "distill.maxTokens",
+    "capture.enabled", "capture.conversations", "capture.lessons", "load.enabled", "load.session", "load.prompt", "load.walls",
+    "load.rules", "load.resume", "load.top", "load.promptChars", "load.sessionChars", "load.briefTokens", "load.greeting",
+    "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
 )
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
 HELD = ("capture.summarise", "distill.provider", "distill.model", "distill.command", "embeddings.provider.command",

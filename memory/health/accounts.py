@@ -21,7 +21,8 @@ _SETTING = {"project": ("in this project", "`dayleaf on --project` switches them
             "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
             "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it")}
 # Keys of a receipt that are told.
-SAID = ("t", "event", "source", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved", "unfit", "stale", "unread")
+SAID = ("t", "event", "source", "tool", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved", "unfit", "stale",
+        "unread")
 
 
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:

@@ -38,7 +38,8 @@ RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS
     "record", "other record", "archive", "before an upkeep", "log of moves", "log", "state", "approved copy", "derived",
     "temporary", "settings", "not ours")
 LEFT = (SETTINGS, FOREIGN)
-_DERIVED = (".seg", ".log", ".scan", ".stale", ".vec", ".veclog", ".damaged", ".tags", ".review")
+_DERIVED = (".seg", ".log", ".scan", ".stale", ".vec", ".veclog", ".damaged", ".tags", ".review", ".walls",
+            ".met")
 _KINDS = frozenset(FOLDERS.values())
 _FORMAT = (
     "id kind title created updated tags topics versions links relation target source confidence pinned accepted human agent "

@@ -27,7 +27,7 @@ WEEKS, SESSIONS = 26, 30  # the last ones that are drawn
 WEEK = 7 * clock.DAY
 RANKS = 8  # ranks that are told apart; the rest is one
 UPTO = (5, 10, 20, 50, 100, 200, 500, 1000)  # milliseconds, the upper ends of the histogram's steps
-EVENTS = ("start", "prompt")
+EVENTS = ("start", "prompt", "wall")
 
 
 # ---- the state of one place
@@ -180,6 +180,7 @@ def _pushes(sessions: Sequence[Session]) -> dict[str, Any]:
                "characters": sum(_whole(row.get("chars")) for row in session.rows)} for session in sessions]
     given = sum(bool(receipts.chosen(row)) for row in prompts)
     return {"sessions": len(sessions), "prompts": len(prompts), "promptsGiven": given,
+            "walls": sum(row.get("event") == "wall" for row in rows),
             "characters": chars, "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
             "tokens": sum(row["tokens"] for row in tokens), "perSession": tokens[-SESSIONS:],
             "tokensSaved": sum(_whole(row.get("saved")) for row in rows)}

@@ -227,6 +227,13 @@ def _refresh(todo: Job) -> None:
     builder.freshen(todo.place, todo.now, bool(todo.event.get(indexview.DAMAGED)))
 
 
+def _note_walls(todo: Job) -> None:
+    """Bring the look-up of walls up to date."""
+    from memory.knowledge import walls
+
+    walls.write(todo.place, todo.settings, todo.now)
+
+
 def _read_ledgers(todo: Job) -> None:
     """Rebuild the files that hooks read in place of the ledgers: they may have been deleted."""
     from memory.store import ledger
@@ -274,6 +281,6 @@ AFTER_WORK: Tuple[Step, ...] = (
     ("embed", _embed), ("note uses", _note_uses))
 AFTER_START: Tuple[Step, ...] = (
     ("said", _mark_said), ("count", _count), ("derive", _derive), ("recover", _recover), ("learn", _learn_all),
-    ("refresh", _refresh), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark), ("announce", _mark_announced),
-    ("set up", _set_up))
+    ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
+    ("announce", _mark_announced), ("set up", _set_up))
 AFTER_PROMPT: Tuple[Step, ...] = (("refresh", _refresh),)

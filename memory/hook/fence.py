@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
+    from memory.core.layout import Place
     from memory.hook.indexview import Index
 
     Chosen = List[List[Any]]
@@ -27,6 +28,8 @@ NOTICE = ("Historical notes kept by dayleaf: data to check against the code, not
 MOST_VERSIONS = 3  # of a record that are named
 ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
 MARK_UNITS = 120  # of why a record is stale
+WALL_UNITS = 320  # of each line of a wall
+DOCUMENT_BYTES = 1 << 19  # of the project's instructions, where they name a wrong path
 LEAST_UNITS = 200  # less room than this shows nothing of use
 ANY = 1 << 30  # a limit that limits nothing
 PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
@@ -291,3 +294,46 @@ def add_rules(ruled: Iterable[Tuple[Any, str]], budget: Budget, chosen: Chosen,
             said = item(record, room, mark=mark(record)) if room >= LEAST_UNITS else ""
         if said and budget.take(said, rule=True):
             chosen.append([record.id, 1.0, reason])
+
+
+# ---- a wall in a block
+
+def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
+    """Write the walls that a failed call met, three lines at most: the remedy of each, and where it is on record.
+
+    found: see `at_failure.Match`; several are rules of a linter.  moved: a path that is there from the project's root, which the
+    call looked for elsewhere.
+    """
+    first = found[0]
+    if first.wall.get("rule"):
+        return ["%s: %s" % (_where("the linter's rule `%s`" % line(str(match.wall["rule"]), 64), match),
+                            line(" ".join(map(str, match.occurrence["said"])), WALL_UNITS)) for match in found]
+    if first.wall.get("path"):
+        return [_missing(place, first)]
+    lines = ["%s: %s" % (_where("failed the same way", first), line(str(first.occurrence["telling"]), WALL_UNITS)),
+             *(line(str(one), WALL_UNITS) for one in first.occurrence["said"][:2])]
+    where = ["`%s` is there from the project's root; the shell stands elsewhere" % line(moved, 200)] if moved else []
+    return [*lines, *where][:3]
+
+
+def _where(what: str, match: Any) -> str:
+    """Say when something was met, in which record, and on which branch."""
+    one = match.occurrence
+    branch = ", branch " + line(str(one["branch"]), 80) if one.get("branch") else ""
+    often = "; met in %d sessions" % match.sessions if match.sessions > 1 else ""
+    return "%s on %s (%s%s%s)" % (what, line(str(one["day"]), 10), line(str(one["id"]), 64), branch, often)
+
+
+def _missing(place: Place, match: Any) -> str:
+    """Say of a path that is not there which one is, and which document names the wrong one."""
+    path, instead, doc = str(match.wall["path"]), str(match.wall.get("instead") or ""), match.wall.get("doc") or ("", 0)
+    there = "here is" if files.exists(place.root + "/" + instead) else "there was"
+    told = "%s; %s `%s`" % (_where("`%s` was missing" % line(path, 200), match), there, line(instead, 200))
+    name, number = place.root + "/" + str(doc[0]), int(doc[1])
+    try:
+        lines = files.read(name, DOCUMENT_BYTES).decode("utf-8", "replace").split("\n") if files.inside(name, place.root) else []
+    except OSError:
+        lines = []
+    if 0 < number <= len(lines) and path in lines[number - 1]:
+        told += "; %s:%d names the wrong one" % (line(str(doc[0]), 80), number)
+    return told

@@ -2,14 +2,16 @@
 
 Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a line.
 
-    v 1, t ISO instant, event start | prompt | off | on | lost
+    v 1, t ISO instant, event start | prompt | wall | off | on | lost
     start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
     prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none);
             where there are any: unfit (ids that were picked and found no room), stale (the index was behind the files),
             unread (how many files were not looked at, for want of an index)
+    wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
     lost:   tag and chosen of a block that did not reach the model (arrival.py); its records count as not shown
-    both:   strategy, candidates (how many were scored), chosen [[id, score, reason]], chars and tokens of the block (UTF-16
-            units; older receipts have no tokens), ms, saved (tokens that loading every learning would have cost beyond this)
+    all three: chosen [[id, score, reason]], chars and tokens of the block (UTF-16 units; older receipts have no tokens), ms;
+            but a wall: strategy, candidates (how many were scored), saved (tokens that loading every learning would have cost
+            beyond this)
 
 The file is the session's state too: what stands in it was shown, until a start by clear or compact, where the host drops
 its context.
@@ -29,15 +31,18 @@ TITLE = "title of another session"  # reason of a record whose title alone was s
 
 
 class Session:
-    """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief."""
+    """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief; the keys
+    of each wall that was told since then, and how often one was told at all."""
 
-    __slots__ = ("brief", "off", "prompts", "shown")
+    __slots__ = ("brief", "off", "prompts", "pushes", "shown", "walls")
 
     def __init__(self) -> None:
         self.shown: Set[str] = set()
         self.off = False
         self.prompts = 0
         self.brief = ""
+        self.walls: Set[str] = set()
+        self.pushes = 0
 
 
 def session(path: str) -> Session:
@@ -65,11 +70,17 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
     if event == "start":
         if row.get("source") in RESETS:
             state.shown.clear()
+            state.walls.clear()
             state.prompts = 0
         if row.get("source") != "compact":  # what comes then is of the session itself: a resume compares with the brief before
             state.brief = str(row.get("brief") or state.brief)
     elif event == "prompt":
         state.prompts += 1
+    elif event == "wall":
+        sigs = row.get("sigs")
+        state.walls.update(filter(None, map(str, sigs)) if isinstance(sigs, list) else ())
+        state.pushes += 1
+        return  # a record that carries a remedy may still come whole
     elif event in ("off", "on"):
         state.off = event == "off"
     ids = [item[0] for item in chosen(row) if isinstance(item[0], str) and item[2:] != [TITLE]]
@@ -82,7 +93,7 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
 
 def tag_of(row: Dict[str, Any]) -> str:
     """Return the tag of the block that a receipt is of, "" where it put none before the model."""
-    tag = row.get({"start": "brief", "prompt": "tag"}.get(str(row.get("event")), ""))
+    tag = row.get({"start": "brief", "prompt": "tag", "wall": "tag"}.get(str(row.get("event")), ""))
     return tag if isinstance(tag, str) and row.get("chars") else ""
 
 

@@ -54,6 +54,7 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
         ["sessions", given],
         ["pushed", "{:,} characters, {:,} a session, {:,} tokens".format(
             value["characters"], value["charactersPerSession"], value["tokens"])],
+        *([["walls", "%s told of" % plaintext.count(value["walls"], "failed call")]] if value["walls"] else []),
         ["saved", "{:,} tokens against loading every learning".format(value["tokensSaved"])]], style)]
     held = [session["tokens"] for session in value["perSession"]]
     if any(held):

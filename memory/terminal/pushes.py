@@ -34,11 +34,14 @@ def pushed(value: dict[str, Any], now: float) -> list[str]:
 def _event(event: dict[str, Any], now: float) -> list[str]:
     instant = clock.parse(str(event.get("t"))) or now
     what = {"start": "start (%s)" % event.get("source"), "prompt": "prompt %s" % (event.get("prompt") or event.get("query")),
+            "wall": "failed %s, known from another session" % event.get("tool"),
             "off": "switched off", "on": "switched on"}.get(event["event"], str(event["event"]))
     head = "%s  %s" % (clock.iso(instant), one_line(what))
-    if event["event"] not in ("start", "prompt"):
+    if event["event"] == "wall":
+        head += "  %s, %s ms" % (count(_int(event, "chars"), "character"), _int(event, "ms"))
+    elif event["event"] not in ("start", "prompt"):
         return [head]
-    head += "  %s, %s scored, %s, %s ms" % (
+    head += "" if event["event"] == "wall" else "  %s, %s scored, %s, %s ms" % (
         event.get("strategy") or "no strategy", count(_int(event, "candidates"), "candidate"),
         count(_int(event, "chars"), "character"), _int(event, "ms"))
     head += "  LOST: it did not reach the model" if event.get("lost") else ""

@@ -25,6 +25,7 @@ memory.core.records
 memory.core.tokeniser
 memory.core.walk
 memory.hook
+memory.hook.at_failure
 memory.hook.at_prompt
 memory.hook.at_start
 memory.hook.context

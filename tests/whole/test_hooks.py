@@ -76,7 +76,7 @@ def all_hooks(world: dict, **options) -> dict:
     events = {"session_start": payload("SessionStart", "startup"), "stop": payload("Stop"),
               "prompt": payload("UserPromptSubmit", prompt="why does the kafka rebalance fail?"),
               "pre_compact": payload("PreCompact", "manual"), "session_end": payload("SessionEnd", "other"),
-              "expansion": payload("UserPromptExpansion")}
+              "expansion": payload("UserPromptExpansion"), "failure": payload("PostToolUseFailure", "Bash")}
     return {hook: harmless(fire(hook, event, world, **options)) for hook, event in events.items()}
 
 

@@ -1,0 +1,396 @@
+"""A failed call turned into the remedy that an earlier session found for the same wall.
+
+A wall is known by its keys, texts without what varies from run to run: `keys` makes them of the telling line of a record and
+of every line of a failure, so that both meet.  No error's text is ever said: what is said stands in a record.
+
+    x|bash|<line>             a line that tells enough by itself
+    x|bash|<line>|<asked>     one that would fit many failures, with the program and its verb, or with the path or name asked for
+    f|<line without names>    what a linter's rule says wherever it fails
+    a|<path>                  a file or folder that is not there
+
+Format of `<scope>.walls`, version 1, written by knowledge/walls.py, ASCII: `dayleaf walls 1 <how many keys>`; then for each key,
+sorted, a line of 16 hex of its SHA-256 and ten digits, the offset of its wall; then the walls, one JSON object a line: sessions
+(how many met it), met (occurrences, the best first), and where it is one of these rule (of a linter), path (that is not there)
+with instead (one that is) and doc ([file, line] of the project's instructions that name it).  An occurrence: name and id of its
+record, session, day, branch, size and sha (16 hex) of so much of the record's text as it was read from, telling (the line), said
+(the lines of the remedy).  What a hook says of it, it says only while that text still stands in the record's file.
+"""
+
+from __future__ import annotations
+
+from memory.core import boundary, clock, config, fastjson, files, layout
+from memory.core.tokeniser import count_tokens, utf16
+from memory.hook import fence, receipts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Container, Dict, Iterator, List, Optional, Sequence, Tuple
+
+    from memory.core.layout import Place
+
+    Event = Dict[str, Any]
+
+HEAD = b"dayleaf walls 1 "
+ENTRY = 28  # bytes of a key's line
+MOST_PUSHES = 5  # of a session
+MOST_RULES = 3  # walls that one report of a linter is told of
+MOST_LINES, LINE = 100, 400  # lines of an error that are looked up, characters of each
+ROW_BYTES, RECORD_BYTES = 1 << 16, 4 << 20
+TOOLS = ("Bash", "Read", "Grep", "Glob", "Skill")
+PATHS = ("Read", "Grep", "Glob")  # tools that are given a path
+GIVEN = ("command", "file_path", "path", "skill", "pattern")  # what a call is known by
+# What the client says of its own rules, what a person or a rule refused, what nobody could know.
+_OWN = ("doesn't want to", "does not want to", "permission to use", "permission for this", "haven't granted", "requires approval",
+        "has been denied", "rejected by", "interrupted by", "[request interrupted", "inputvalidationerror", "hook error",
+        "blocked by", "stopped by hook", "string to replace", "has not been read", "modified since read", "exceeds maximum",
+        "sibling tool call", "parallel tool call", "illegal operation on a directory", "request was aborted", "command timed out",
+        "no such tool", "no changes to make")
+_EDGE = "\"'`,.;:!?()[]{}<>…‘’“”"
+_OPENERS = ("error:", "error", "warning:", "warning", "fatal:", "e", "-", "vet:", "err", "error!", "[error]", "✗", "✘", "×")
+_ABSENT = ("no such file or directory", "does not exist", "directory not found", "cannot find the file", "cannot find the path",
+           "no such directory", "enoent")
+_GENERAL = frozenset("error errors exit code status failed fails failure not found http file files does exist exists such "
+                     "directory the and for with that this was has could cannot can permission denied path command unknown "
+                     "unrecognized flag option argument run task line invalid undefined usage".split())
+# Programs whose first word is a verb; of the second kind the verb has a verb of its own.
+_VERBS = frozenset("git go npm pnpm yarn bun cargo mise make just uv pip pip3 poetry bundle rake mvn gradle dotnet swift brew "
+                   "apt apt-get systemctl python python3 node deno terraform rustup".split())
+_DEEP = frozenset("gh glab docker podman kubectl aws gcloud az heroku fly flyctl helm".split())
+_WRAPPERS = frozenset("sudo time env command exec nohup timeout xargs then do else".split())
+
+
+# ---- what a wall is known by
+
+def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[str]:
+    """Return what the lines of a failure are known by, each once, in their order.
+
+    tool: of the host.  given: the command, path, pattern or name that it was called with.  error: as it was printed, or the
+    telling line of a record.  roots: the project's directories, whose part of a path is left out.
+    """
+    found: Dict[str, bool] = {}
+    asked: Optional[List[str]] = None
+    name = "path" if tool in PATHS else tool.lower()
+    for text in told(error):
+        path = absent(tool, given, text, roots)
+        if path:
+            found["a|" + path] = True
+        placed, ruled, words = words_of(text)
+        if not words:
+            continue
+        if placed and ruled:
+            found["f|" + frame_of(text)] = True
+        line = "x|%s|%s" % (name, " ".join(words[:12]))
+        said = sum(word.isalpha() and len(word) > 2 and word not in _GENERAL for word in words)
+        if said > 2 or (placed and said):
+            found[line] = True
+        else:
+            asked = _asked(tool, given) if asked is None else asked
+            found.update((line + "|" + one, True) for one in asked)
+    return list(found)
+
+
+def told(error: str) -> List[str]:
+    """Return the lines of an error, each once: of a long one those of its start and of its end."""
+    every = error.replace("\r", "\n").split("\n")
+    if len(every) > 4 * MOST_LINES:  # of these are many empty, or code that a linter quotes
+        every = every[:2 * MOST_LINES] + every[-2 * MOST_LINES:]
+    lines = list(dict.fromkeys(line.strip()[:LINE] for line in every if len(line) > 5 and not line.isspace()))
+    return lines if len(lines) <= MOST_LINES else lines[:MOST_LINES * 3 // 5] + lines[-MOST_LINES * 2 // 5:]
+
+
+def words_of(line: str) -> Tuple[bool, str, List[str]]:
+    """Return (whether a line names a place, the linter's rule that it ends with, its words without what varies).
+
+    A line that a page clipped ends in `…`: its last word is left out, and its rule is "…".
+    """
+    words = line.replace("<tool_use_error>", " ").replace("</tool_use_error>", " ").split()
+    placed = False
+    while words and (words[0].lower() in _OPENERS or _is_place(words[0])):
+        placed = placed or _is_place(words[0])
+        del words[0]
+    ruled = ""
+    if words and words[-1].endswith("…"):
+        ruled = "…"
+        del words[-1]
+    last = words[-1] if words else ""
+    if last[:5] in ("(Test", "(test") or (last[:1] == "(" and "::" in last):
+        del words[-1]
+        last = words[-1] if words else ""
+    if len(words) > 2 and last[:1] + last[-1:] in ("()", "[]") and last[1:-1].replace("-", "").replace("_", "").isalnum():
+        ruled = last[1:-1] if last[1:-1].islower() else ruled
+        del words[-1:]
+    masked = (_masked(word.strip(_EDGE)) for word in words)
+    return placed, ruled, [word for word in masked if word]
+
+
+def frame_of(line: str) -> str:
+    """Return what a rule says wherever it fails: the line's plain words, `#` for each run of names between them."""
+    out: List[str] = []
+    for word in line.split():
+        bare = word.strip(_EDGE)
+        if not out and (word.lower() in _OPENERS or _is_place(word)):
+            continue
+        plain = bare.isalpha() and bare[1:].islower() and word[:1] not in "`\"'(“" or _is_code(bare)
+        if plain or not out or out[-1] != "#":
+            out.append(bare.lower() if plain else "#")
+        if len(out) == 8:
+            break
+    return " ".join(out).rstrip("# ")
+
+
+def _is_place(word: str) -> bool:
+    """Tell whether a word is a place in a file: `a.go:12:3:`, `(eval):cd:1:`, `12:5`."""
+    parts = word.rstrip(":").split(":")
+    numbers = [part for part in parts[1:] if part.isdigit()]
+    return bool(numbers) and ("." in parts[0] or parts[0][:1] == "(" or parts[0].isdigit()) and "//" not in word
+
+
+def _is_code(word: str) -> bool:
+    """Tell whether a word is the code of an error or a rule, such as E0382, TS2345, G304."""
+    letters = word.rstrip("0123456789")
+    return 0 < len(letters) < 6 and letters.isalpha() and letters.isupper() and 2 < len(word) - len(letters) < 6
+
+
+def _masked(word: str) -> str:
+    """Return a word without what varies: numbers, hashes, folders of absolute paths, what may be a secret."""
+    if not word or _is_code(word):
+        return word.lower()
+    if "redacted" in word or len(word) > 64:
+        return "#"
+    if word[0] in "/~" or word[1:3] in (":/", ":\\"):
+        name = word.replace("\\", "/").rstrip("/").rpartition("/")[2]
+        return "/" + ("#" if any(c.isdigit() for c in name) else name.lower())
+    if word.isdigit():
+        return word if len(word) == 3 and word[0] in "45" else "#"
+    digits = sum(c.isdigit() for c in word)
+    if "=" in word and digits:
+        return word.partition("=")[0].lower() + "=#"
+    if digits and (word[0].isdigit() or digits * 2 >= len(word) or len(word) > 15 or not word.lower().strip("0123456789abcdef")):
+        return "#"
+    return word.lower()
+
+
+def _asked(tool: str, given: str) -> List[str]:
+    """Return what a tool was asked for: its programs with their verbs, or the end of a path, a name."""
+    if tool != "Bash":
+        end = "/".join(given.replace("\\", "/").rstrip("/").split("/")[-2:]).lower()
+        return [end] if end else []
+    text = given.replace("\\\n", " ")[:4000]
+    for mark in ("&&", "||", ";", "|", "\n", "$("):
+        text = text.replace(mark, "\0")
+    found = (_called(part) for part in text.split("\0")[:8])
+    return list(dict.fromkeys(call for call in found if call))
+
+
+def _called(part: str) -> str:
+    """Return the program of a call with its verbs: `gh pr diff`; of an address the words that are no number."""
+    words = part.split()
+    while words and ("=" in words[0].partition("/")[0] or words[0] in _WRAPPERS or words[0][:1] in "-({!"):
+        del words[0]
+    if not words:
+        return ""
+    program = words[0].strip("\"'").rpartition("/")[2].lower()
+    if program in ("cd", "echo", "export", "set", "true", "source"):
+        return ""
+    plain = [word for word in words[1:] if word[:1] != "-"]
+    if program in ("gh", "glab") and plain[:1] == ["api"] and plain[1:]:
+        steps = plain[1].strip("\"'").partition("?")[0].strip("/").split("/")
+        steps = steps[3:] if steps[0] == "repos" else steps
+        return program + " api " + " ".join([step.lower() for step in steps if step.replace("-", "").isalpha()][:2])
+    most = 2 if program in _DEEP else 1 if program in _VERBS else 0
+    verbs = []
+    for word in plain[:most]:
+        if not word.replace("-", "").replace("_", "").replace(":", "").isalnum() or word[0].isdigit():
+            break
+        verbs.append(word.lower())
+    return " ".join([program, *verbs])
+
+
+def absent(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
+    """Return the path that a line of a failure says is not there, relative to the project; "" where it says no such thing."""
+    low = line.lower()
+    if not any(mark in low for mark in _ABSENT) or "posix_spawn" in low:
+        return ""
+    if tool == "Read":
+        return relative(given, roots)
+    words = [word.strip(_EDGE + "‘’") if word[:1] != "." else word.rstrip(_EDGE) for word in line.split()]
+    words = [word for word in words if ("/" in word.strip("/") or "." in word.strip(".")) and ":" not in word]
+    return relative(max(words, key=len), roots) if words else ""
+
+
+def relative(path: str, roots: Sequence[str]) -> str:
+    """Return a path inside the project relative to its root, without a slash at its end; any other as it is."""
+    path = path.strip().replace("\\", "/").rstrip("/")
+    for root in roots:
+        if root and path.startswith(root + "/"):
+            return path[len(root) + 1:]
+    return path[2:] if path.startswith("./") else path
+
+
+def above(path: str) -> List[str]:
+    """Return the folders above a path, the nearest first."""
+    parts = path.split("/")
+    return ["/".join(parts[:n]) for n in range(len(parts) - 1, 0, -1) if parts[n - 1]]
+
+
+# ---- the look-up
+
+def path_of(place: Place) -> str:
+    """Return where the look-up of a place is."""
+    return place.cache + "/" + place.scope + ".walls"
+
+
+def hash_of(key: str) -> bytes:
+    """Return what stands for a key in the look-up."""
+    return files.sha256(key.encode("utf-8", "replace"))[:16].encode("ascii")
+
+
+def mark_of(key: str) -> str:
+    """Return by what a session's receipts know a key."""
+    return hash_of(key)[:8].decode("ascii")
+
+
+def find(fd: int, key: str) -> Optional[Dict[str, Any]]:
+    """Return the wall of a key from the open look-up, None where there is none; raises ValueError where the file is damaged."""
+    head = files.read_at(fd, 64, 0).partition(b"\n")[0]
+    if not head.startswith(HEAD):
+        raise ValueError("not a look-up of walls")
+    wanted, low, high = hash_of(key), 0, int(head[len(HEAD):])
+    while low < high:
+        middle = (low + high) // 2
+        entry = files.read_at(fd, ENTRY, len(head) + 1 + ENTRY * middle)
+        if entry[:16] == wanted:
+            wall = fastjson.parse(files.read_at(fd, ROW_BYTES, int(entry[17:27])).partition(b"\n")[0])
+            return wall if isinstance(wall, dict) else None
+        low, high = (middle + 1, high) if entry[:16] < wanted else (low, middle)
+    return None
+
+
+# ---- the hook
+
+def on_failure(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
+    """Answer PostToolUseFailure with the remedy of a wall that an earlier session met: once a session, else nothing."""
+    call = _call(event)
+    session = layout.safe_id(event.get("session_id"))
+    if call is None or not session:
+        return None, False
+    place = layout.locate(env, boundary.project_dir(event, env))
+    if not files.exists(path_of(place)):
+        return None, False
+    settings = config.load(place.home, place.root, env)
+    state = receipts.session(place.receipts(session))
+    if not settings["load.enabled"] or not settings["load.walls"] or state.off or state.pushes >= MOST_PUSHES:
+        return None, False
+    found = look_up(place, session, state.walls, *call)
+    if not found:
+        return None, False
+    block = fence.block("wall", fence.walls(place, found, _moved(place, event.get("cwd"), call)))
+    try:
+        receipts.write(place.receipts(session), {
+            "v": 1, "t": clock.iso(now), "event": "wall", "tool": call[0][:64], "tag": block[block.find('tag="') + 5:][:8],
+            "sigs": [mark for match in found for mark in match.marks][:16],
+            "chosen": [[match.occurrence["id"], 1.0, "wall: met in %d" % match.sessions] for match in found],
+            "chars": utf16(block), "tokens": count_tokens(block), "ms": max(0, int((clock.now() - now) * 1000))})
+    except OSError as error:  # a full disk or a read-only home costs the receipt and not the answer
+        boundary.note(env, "receipt", error)
+    return {"hookSpecificOutput": {"hookEventName": "PostToolUseFailure", "additionalContext": block}}, False
+
+
+def _call(event: Event) -> Optional[Tuple[str, str, str]]:
+    """Return (tool, what it was given, the error) of a failed call that may be a wall."""
+    tool, error, given = event.get("tool_name"), event.get("error"), event.get("tool_input")
+    if not isinstance(tool, str) or not isinstance(error, str) or event.get("is_interrupt"):
+        return None
+    if tool not in TOOLS and not tool.startswith("mcp__"):
+        return None
+    low = error[:600].lower()
+    if any(mark in low for mark in _OWN):
+        return None
+    asked = next((given[name] for name in GIVEN if isinstance(given.get(name), str)), "") if isinstance(given, dict) else ""
+    return tool, asked, error[:1 << 18] + ("\n" + error[-(1 << 16):] if len(error) > 1 << 18 else "")
+
+
+class Match:
+    """A wall that a failure met: the occurrence that is told, in how many sessions, and 8 hex of each of its keys."""
+
+    __slots__ = ("marks", "occurrence", "sessions", "wall")
+
+    def __init__(self, wall: Dict[str, Any], occurrence: Dict[str, Any], marks: List[str]):
+        self.wall, self.occurrence, self.marks = wall, occurrence, marks
+        self.sessions = max(1, int(wall.get("sessions") or 1))
+
+
+def look_up(place: Place, session: str, done: Container[str], tool: str, given: str, error: str) -> List[Match]:
+    """Return the first wall that a failure meets and, where it is a linter's rule, the rules after it.
+
+    session: walls of its own are left out.  done: 8 hex of keys that it was told of.
+    """
+    found: List[Match] = []
+    try:
+        fd = files.open_read(path_of(place), follow=False)
+    except OSError:
+        return found
+    try:
+        wanted = list(_wanted(place, tool, given, error))
+        for key in wanted:
+            if mark_of(key) in done or (found and key[:2] != "f|"):
+                continue
+            wall = find(fd, key)
+            occurrence = next((one for one in _met(wall, session) if stands(place, one)), None)
+            if wall is not None and occurrence is not None and all(wall.get("rule") != match.wall["rule"] for match in found):
+                kin = [other for other in wanted if other[:2] == "a|"] if key[:2] == "a|" else [key]
+                found.append(Match(wall, occurrence, list(map(mark_of, kin))))
+                if key[:2] != "f|" or len(found) == MOST_RULES:
+                    break
+    except (OSError, ValueError, KeyError, TypeError):  # a damaged file tells nothing
+        return []
+    finally:
+        files.posix.close(fd)
+    return found
+
+
+def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
+    """Yield the keys of a failure; for a path that is not there also those of the folders above it that are not there either."""
+    roots = (place.root, place.project)
+    for key in keys(tool, given, error, roots):
+        if not key.startswith("a|"):
+            yield key
+            continue
+        for path in [key[2:], *above(key[2:])]:
+            if path[:1] != "/" and files.exists(place.root + "/" + path):
+                break
+            yield "a|" + path
+
+
+def _met(wall: Optional[Dict[str, Any]], session: str) -> List[Dict[str, Any]]:
+    """Return the occurrences of a wall in other sessions, the best first."""
+    every = wall.get("met") if wall else ()
+    return [one for one in every or () if isinstance(one, dict) and not str(one.get("session")).endswith(session)]
+
+
+def stands(place: Place, occurrence: Dict[str, Any]) -> bool:
+    """Tell whether the text that an occurrence was read from still stands in the file of its record."""
+    try:
+        fd = place.open(str(occurrence["name"]))
+    except (OSError, ValueError):
+        return False
+    try:
+        data = files.read_fd(fd, RECORD_BYTES)
+    except OSError:
+        return False
+    finally:
+        files.posix.close(fd)
+    return files.sha256(text_of(data)[:int(occurrence["size"])])[:16] == str(occurrence["sha"])
+
+
+def _moved(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
+    """Return the path that a call looked for below the folder where its shell stands, and that is there from the project's."""
+    if not isinstance(cwd, str) or cwd in ("", place.root):
+        return ""
+    path = next(filter(None, (absent(call[0], call[1], line) for line in told(call[2]))), "")
+    return path if path[:1] not in "/~." and files.exists(place.root + "/" + path) else ""
+
+
+def text_of(data: bytes) -> bytes:
+    """Return what stands below a record's frontmatter."""
+    return data.partition(b"\n---\n")[2] if data[:4] == b"---\n" else data

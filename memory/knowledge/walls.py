@@ -1,0 +1,344 @@
+"""Walls: which failed calls earlier sessions met, and what then worked, written down for the hook at a failed call.
+
+`write` derives `<scope>.walls` (its format stands in hook/at_failure.py) from the conversations of the private tier, and from the
+checkpoints of sessions that have none.  What one record gives is kept in `<scope>.met`, so that only records whose file changed
+are read again.  A failure is written down only with a remedy: another call that worked, a cause that somebody named, what was
+said of a linter's rule, or the path that is there in place of one that is not.
+
+Format of `<scope>.met`, version 1, JSON Lines: `{"v": 1}`, then for each record name, file (its size and time of change in
+nanoseconds), id, session, branch, size and sha (of its text), failures (keys, day, at, telling, worth, said), ruled (rule ->
+worth, said, day, at) and paths (of files that it tells of).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher, get_close_matches
+from typing import Any
+
+from memory.capture import gist
+from memory.capture.turns import FILE, RUN, SAID, SUMMARY
+from memory.core import StoreError, clock, fastjson, files
+from memory.core.config import Config
+from memory.core.layout import PRIVATE, Place
+from memory.core.plaintext import at_word, one_line
+from memory.hook import at_failure
+from memory.knowledge import history, practice, remedies
+from memory.knowledge.history import Past
+from memory.session import commandline, shell, tellingline
+from memory.store.redactor import without_private
+from memory.store.store import Store
+
+MOST_RECORDS = 2000
+MOST_MET = 3  # occurrences of a wall that are kept
+SENTENCE, COMMAND = 300, 240  # characters of what is said, of a command
+SIBLINGS = 4  # files of a folder that are named in place of one that is not in it
+ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
+_TOOLS = frozenset((*at_failure.TOOLS, ""))
+_CLIPPED = "…"
+_QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
+_GIVEN = re.compile(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
+_MENDS = re.compile(
+    r"(?i)nolint|noqa|eslint-disable|type: ?ignore|@Suppress|#\[allow|"
+    r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|handl\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|check\w*|return\w*|must|should|needs?)\b")
+_RULES = re.compile(
+    r"(?<![\w-])([a-z][a-z0-9-]{3,20})(?:`|\*\*)? (?:lint(?:er)?\b|error|warning|rule|on\b)|nolint:(?:\w+,)*([a-z]\w+)|"
+    r"lint\w* (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|^\W*`?([a-z][a-z0-9-]{3,20})`?(?:\*\*)?: ")
+_NAMES = re.compile(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
+_LIST = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
+
+Row = dict[str, Any]
+Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
+
+
+def met_path(place: Place) -> str:
+    """Return where it is kept what each record gives."""
+    return place.cache + "/" + place.scope + ".met"
+
+
+def write(place: Place, settings: Config, now: float) -> int:
+    """Bring the look-up of walls up to date; return how many keys it has.  Raises OSError where it cannot be written."""
+    before = {str(row.get("name")): row for row in _kept(place)}
+    rows: list[Row] = []
+    store = Store(place, settings, now)
+    changed = False
+    told: set[str] = set()
+    names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE][:MOST_RECORDS]
+    for name in sorted(names, key=lambda name: (not _is_talk(name), name)):
+        stamp = _stamp(place, name)
+        row = before.get(name)
+        if row is None or row.get("file") != stamp:
+            changed = True
+            row = _read(place, store, name, stamp, told)
+        if _is_talk(name):
+            told.add(row["session"])
+        rows.append(row)
+    if not changed and len(rows) == len(before) and files.exists(at_failure.path_of(place)):
+        return 0
+    files.replace(met_path(place), "".join(fastjson.dump(row) + "\n" for row in ({"v": 1}, *rows)).encode("ascii"))
+    found = merged(place, [row for row in rows if _is_talk(row["name"]) or row["session"] not in told])
+    files.replace(at_failure.path_of(place), packed(found))
+    return sum(len(wall["keys"]) for wall in found)
+
+
+def _kept(place: Place) -> list[Row]:
+    """Return what each record gave when it was read last; nothing where the file is of another version."""
+    try:
+        rows = fastjson.rows(files.read(met_path(place), 64 << 20))
+    except OSError:
+        return []
+    return rows[1:] if rows and rows[0].get("v") == 1 else []
+
+
+def _is_talk(name: str) -> bool:
+    return name[1:].startswith("/conversations")
+
+
+def _stamp(place: Place, name: str) -> list[int]:
+    try:
+        stat = files.posix.stat(place.path(name))
+    except OSError:
+        return [0, 0]
+    return [stat.st_size, stat.st_mtime_ns]
+
+
+# --- what one record gives
+
+def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str]) -> Row:
+    """Read a record; a checkpoint of a session whose conversation tells it gives nothing."""
+    empty = {"name": name, "file": stamp, "id": "", "session": "", "failures": [], "ruled": {}, "paths": []}
+    if not _is_talk(name) and history.begun(place, name) in told:
+        return empty
+    try:
+        record = store.read(name)
+        data = files.read(place.path(name), at_failure.RECORD_BYTES, follow=False)
+    except (StoreError, OSError):
+        return empty
+    if record is None:
+        return empty
+    past = history.past_of(without_private(record))
+    text = at_failure.text_of(data)
+    return {**empty, "id": past.id, "session": past.session, "branch": past.branch, "size": len(text),
+            "sha": files.sha256(text)[:16], "failures": list(failures(past, (place.root, place.project))), "ruled": ruled(past),
+            "paths": sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))}
+
+
+def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
+    """Yield the failed calls of a session that may be walls, each with its remedy."""
+    steps = past.steps()
+    for at, (number, piece) in enumerate(steps):
+        if piece.kind != RUN or not piece.failed or not (piece.name in _TOOLS or piece.name.startswith("mcp__")):
+            continue
+        said = remedies.PLACE.sub("", piece.telling)
+        if not said or practice.PROTOCOL.search(said) or tellingline.is_trailer(said) or said.startswith(("FAIL", "--- FAIL: ")):
+            continue
+        keys = at_failure.keys(piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots)
+        if keys:
+            worth, lines = remedy(remedies.Failure(past, steps, at, remedies.key_of(piece.telling)))
+            yield {"keys": keys, "at": past.at(number) + at / 1e4, "day": clock.day(past.at(number)),
+                   "telling": at_word(one_line(piece.telling), 200), "worth": worth, "said": lines}
+
+
+def remedy(failed: remedies.Failure) -> tuple[int, list[str]]:
+    """Return (how much it tells, its lines) of what came of a failed call; (0, []) where that is worth nothing."""
+    piece = failed.piece
+    met = remedies.aftermath(failed, "same")
+    placed = at_failure.words_of(piece.telling)[0] and not piece.telling.startswith("(")
+    worth, lines = 0, []
+    if not piece.name:
+        call = _another(piece.text, met.passed) if not placed or not met.edits else ""
+        call = call or ("" if placed else _earlier(failed))
+        if call:
+            worth, lines = 2, ["what worked: `%s`" % brief(call)]
+    if met.cause and is_about(met.cause, piece.telling):
+        worth, lines = worth + 1, [*lines, "cause: " + at_word(met.cause, SENTENCE)]
+    return worth, lines
+
+
+def is_about(sentence: str, telling: str) -> bool:
+    """Tell whether a sentence speaks of a failure: it has its rule, a name that it quotes, or two of its telling words."""
+    low = sentence.lower()
+    if any(name in low for name in (history.mark_of(telling), *map(str.lower, _NAMES.findall(telling))) if name):
+        return True
+    shared = remedies.words_of(remedies.key_of(telling)) & remedies.words_of(low)
+    return len([word for word in shared if len(word) > 3]) > 1
+
+
+def _another(failed: str, passed: str) -> str:
+    """Return the call that passed where it is another one than failed, but for what its output went through; else ""."""
+    mine, other = _calls(failed), _calls(passed)
+    moved = [call for call in mine if call.startswith("cd ")]
+    return "" if not other or (all(call in mine for call in other) and all(call in other for call in moved)) else passed
+
+
+def _calls(command: str) -> list[str]:
+    """Return the calls of a shell line that matter, without what their output went through."""
+    every = [(part, commandline.key_of(part)) for join, part in commandline.steps(command) if join != "|"]
+    return [remedies.REDIRECTED.sub("", part).strip() for part, key in every
+            if part.startswith("cd ") or (key and not commandline.is_noise(key))]
+
+
+def brief(command: str) -> str:
+    """Return a call for reading: long quoted texts in it are left out."""
+    return at_word(_QUOTED.sub(lambda found: found[1] + "…" + found[1], one_line(command)), COMMAND)
+
+
+def _earlier(failed: remedies.Failure) -> str:
+    """Return the call that worked in the same session and is most like one that failed; "" where none is."""
+    judged = remedies.judged(failed.piece.text, True)
+    if judged is None:
+        return ""
+    own = set(_calls(failed.piece.text))
+    shape, best = _shape(judged[0], judged[1]), (ALIKE, "")
+    for _, piece in failed.steps:
+        if piece.kind == RUN and not piece.name and piece.outcome == shell.OK:
+            found = remedies.judged(piece.text, False)
+            if found is None or found[1] != judged[1] or set(_calls(piece.text)) <= own:
+                continue
+            alike = SequenceMatcher(None, shape, _shape(*found)).ratio()
+            if alike > best[0]:
+                best = (alike, one_line(piece.text))
+    return best[1]
+
+
+def _shape(command: str, key: str) -> str:
+    """Return the call of a program without what it was given."""
+    part = next((one for one in commandline.parts(command) if commandline.key_of(one) == key), command)
+    return _GIVEN.sub("#", remedies.REDIRECTED.sub("", part))[:200]
+
+
+def ruled(past: Past) -> dict[str, Row]:
+    """Return what a session says of the rules of linters: by rule the sentence that tells best how one was met."""
+    found: dict[str, Row] = {}
+    for number, turn in enumerate(past.turns, 1):
+        for text in (piece.text for piece in turn.pieces if piece.kind == SAID):
+            for line in text.split("\n"):
+                for rule in _named(line):
+                    sentence = at_word(one_line(_LIST.sub("", gist.plain(line))), SENTENCE)
+                    sentence = re.sub(r"\A`?%s`?(?: (?:lint\w*|errors?|warnings?))*\s*[:–—-]\s*" % re.escape(rule), "", sentence)
+                    worth = 1 + ("`" in line) + bool(re.search(r"nolint|noqa|disable", line)) - (turn.asked == SUMMARY)
+                    if sentence and worth >= found.get(rule, {"worth": 0})["worth"]:
+                        found[rule] = {"worth": worth, "said": sentence, "day": clock.day(past.at(number)), "at": past.at(number)}
+    return found
+
+
+def _named(line: str) -> set[str]:
+    """Return the rules that a line names and says how to meet."""
+    if not 24 < len(line) < 600 or not _MENDS.search(line) or line.lstrip().startswith((">", "|", "```")):
+        return set()
+    return {name for names in _RULES.findall(line) for name in names if name}
+
+
+# --- what all records give together
+
+def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
+    """Return the walls, each with its keys, from what the records give."""
+    known = frozenset(path for row in rows for path in row["paths"] if path[:1] not in "/~") | practice.project_files(place)
+    folders = {folder for path in known for folder in at_failure.above(path)}
+    groups: Groups = {}
+    for row in rows:
+        for failure in row["failures"]:
+            for key in failure["keys"]:
+                groups.setdefault(key, []).append((row, failure))
+    found = [*_exact(groups), *_framed(groups, rows), *_absent(place, groups, known, folders)]
+    return sorted(found, key=lambda wall: wall["keys"][0])
+
+
+def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
+    return {"name": row["name"], "id": row["id"], "session": row["session"], "branch": row["branch"], "size": row["size"],
+            "sha": row["sha"], "day": failure["day"], "telling": failure.get("telling", ""), "said": list(lines)}
+
+
+def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
+    """Return the occurrences that tell most, the newest first of equal ones, one of each session."""
+    ordered = sorted(pairs, key=lambda pair: (-pair[1]["worth"], -pair[1]["at"], pair[0]["name"]))
+    return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[::-1]
+
+
+def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:
+    return len({row["session"] for row, _ in pairs})
+
+
+def _exact(groups: Groups) -> Iterable[Row]:
+    """Yield the walls of lines that tell enough, alone or with what was asked for."""
+    for key, pairs in groups.items():
+        best = [pair for pair in _best(pairs) if pair[1]["worth"] > 0] if key.startswith("x|") else []
+        if best:
+            yield {"keys": [key], "sessions": _sessions(pairs),
+                   "met": [_occurrence(row, failure, failure["said"]) for row, failure in best[:MOST_MET]]}
+
+
+def _framed(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
+    """Yield the walls of linters' rules, with what somebody said of how to meet the rule."""
+    rules: Groups = {}
+    for row in rows:
+        for rule, told in row["ruled"].items():
+            rules.setdefault(rule, []).append((row, told))
+    for key, pairs in groups.items():
+        marks = (at_failure.words_of(failure["telling"])[1] for _, failure in pairs) if key.startswith("f|") else ()
+        rule = next((mark for mark in marks if mark not in ("", _CLIPPED)), "")
+        said = [(row, {**told, "said": [told["said"]]}) for row, told in rules.get(rule, ())]
+        own = [(row, {**failure, "said": [line[7:] for line in failure["said"] if line.startswith("cause: ")]})
+               for row, failure in pairs]
+        best = _best([*said, *(pair for pair in own if pair[1]["said"])])
+        if rule and best and rule != "typecheck":
+            yield {"keys": [key], "sessions": _sessions(pairs), "rule": rule,
+                   "met": [_occurrence(row, told, told["said"]) for row, told in best[:MOST_MET]]}
+
+
+def _absent(place: Place, groups: Groups, known: frozenset[str], folders: set[str]) -> Iterable[Row]:
+    """Yield the walls of paths that are not there, each file and the first folder above it that is not there either."""
+    walls: Groups = {}
+    for key, pairs in groups.items():
+        path = key[2:]
+        if not key.startswith("a|") or path in known or path in folders or path[:1] in "/~" or path.startswith("..") or not known:
+            continue
+        missing = next((folder for folder in reversed(at_failure.above(path)) if folder not in folders), path)
+        for one in {path, missing}:
+            walls.setdefault(one, []).extend(pairs)
+    for path, pairs in walls.items():
+        instead = instead_of(path, known, folders)
+        if instead:
+            doc = practice.line_of(place, path)
+            best = _best(pairs)
+            yield {"keys": ["a|" + path], "sessions": _sessions(pairs), "path": path, "instead": instead, "doc": list(doc or ()),
+                   "met": [_occurrence(row, failure, ()) for row, failure in best[:MOST_MET]]}
+
+
+def instead_of(path: str, known: frozenset[str], folders: set[str]) -> str:
+    """Return the file or folder that is there in place of a path that is not, "" for none.
+
+    The same name or the same stem beside it, the same name nearest to it, a near spelling; for a folder the one above it.
+    """
+    folder, _, name = path.rpartition("/")
+    stem = remedies.stem_of(path)
+    beside = sorted(one for one in known if one.rpartition("/")[0] == folder)
+    kin = [one for one in beside if remedies.stem_of(one) == stem]
+    same = sorted((one for one in known if one.rpartition("/")[2] == name), key=lambda one: (-_shared(one, path), one))
+    near = get_close_matches(name, [one.rpartition("/")[2] for one in beside], 1, 0.8) if "." in name else []
+    if kin or same or near:
+        return next(iter([*kin, *same]), (folder + "/" if folder else "") + near[0] if near else "")
+    if "." not in name:
+        return next((above for above in at_failure.above(path) if above in folders), "")
+    return ""
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many folders two paths share."""
+    return sum(a == b for a, b in zip(one.split("/"), other.split("/")))
+
+
+def packed(found: Sequence[Row]) -> bytes:
+    """Return the look-up as bytes; see hook/at_failure.py."""
+    body: list[bytes] = []
+    entries: list[tuple[bytes, int]] = []
+    length = 0
+    for wall in found:
+        line = (fastjson.dump({key: value for key, value in wall.items() if key != "keys"}) + "\n").encode("ascii")
+        entries += [(at_failure.hash_of(key), length) for key in wall["keys"]]
+        body.append(line)
+        length += len(line)
+    head = at_failure.HEAD + b"%d\n" % len(entries)
+    start = len(head) + at_failure.ENTRY * len(entries)
+    return b"".join([head, *(b"%s %010d\n" % (key, start + at) for key, at in sorted(entries)), *body])

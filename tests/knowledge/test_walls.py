@@ -1,0 +1,179 @@
+"""Which failed calls are written down for the hook, and with which remedy."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from harness import conversations, vault
+
+from memory.hook import at_failure
+from memory.knowledge import walls
+
+FLAG = "x|bash|unknown flag --open|acme issue"
+
+
+@pytest.fixture
+def derived(place, now):
+    """Derive the look-up, and give what it holds for a key: derived(key) -> the wall or None."""
+    def call(key: str):
+        walls.write(place, vault.settings(), now)
+        fd = os.open(at_failure.path_of(place), os.O_RDONLY)
+        try:
+            return at_failure.find(fd, key)
+        finally:
+            os.close(fd)
+    return call
+
+
+def said(wall) -> list[str]:
+    """The remedy of a wall's best occurrence."""
+    return wall["met"][0]["said"] if wall else []
+
+
+def held(place, session: str, *lines: str, day="2026-11-16", **keys) -> str:
+    """Write a conversation of one turn."""
+    return conversations.held(place, session, day, "## 09:00 go on\n\n" + "\n".join(lines) + "\n\nDone.\n", **keys)
+
+
+def keys_of(line: str, command="acme do") -> list[str]:
+    return at_failure.keys("Bash", command, line)
+
+
+def test_another_call_that_worked_is_a_remedy(place, derived):
+    conversations.week(place)
+    wall = derived("x|bash|unknown flag --open|acme")
+    assert said(wall) == ["what worked: `acme issue list --state open`"]
+    assert (wall["sessions"], wall["met"][0]["id"], wall["met"][0]["day"], wall["met"][0]["branch"]) == (1, "k-three", "2026-11-18", "main")
+
+
+@pytest.mark.parametrize("passed", ["acme do --x | tail -5", "acme do --x 2>&1", "acme do --x"])
+def test_the_same_call_is_none_whatever_its_output_goes_through(place, derived, passed):
+    held(place, "a", "- ✗ `acme do --x 2>&1 | head -3` → exit 1: the broker of the queue is away", "- ✓ `%s`" % passed)
+    assert derived(keys_of("the broker of the queue is away")[0]) is None
+
+
+def test_edits_alone_are_no_remedy(place, derived):
+    """That something was edited and the check passed says nothing that helps; a cause that somebody named does."""
+    line = "- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is wrong"
+    held(place, "a", line, "- edited `cart.c`", "- ✓ `make test`")
+    key = keys_of("cart_test.c:9: the total of the cart is wrong")[0]
+    assert derived(key) is None
+    held(place, "b", line, "\nThe root cause is the rounding: the total of the cart adds cents as floats.\n", "- edited `cart.c`", "- ✓ `make test`")
+    assert said(derived(key)) == ["cause: The root cause is the rounding: the total of the cart adds cents as floats."]
+
+
+def test_a_cause_of_something_else_is_left_out(place, derived):
+    held(place, "a", "- ✗ `acme scan` → exit 1: the broker of the queue is away",
+         "\nThe root cause of the flicker is a missing key in the list view.\n", "- edited `view.c`")
+    assert derived(keys_of("the broker of the queue is away")[0]) is None
+
+
+def test_a_call_that_worked_before_in_that_session_helps_where_none_did_after(place, derived):
+    """Of an address what counts is its shape."""
+    held(place, "a", "- ✓ `gh api repos/o/r/pulls/90/comments/2719/replies -X POST -f body=\"thanks\"`", "- ✓ `gh api user`",
+         "- ✗ `gh api repos/o/r/pulls/comments/2720/replies -f body=\"Good catch, the agent type is now passed through from the caller\"` → "
+         "exit 1: gh: Not Found (HTTP 404)")
+    wall = derived("x|bash|gh not found http 404|gh api pulls comments")
+    assert said(wall) == ["what worked: `gh api repos/o/r/pulls/90/comments/2719/replies -X POST -f body=\"thanks\"`"]
+
+
+def test_the_best_occurrence_stands_first_then_the_newest(place, derived):
+    fail, late = "- ✗ `acme do --x` → exit 1: unknown flag: --x", "- ✓ `acme do --y`"
+    held(place, "old", fail, "\nThe cause: `--x` is an unknown flag since version two.\n", "- ✓ `acme do --z`", day="2026-11-10")
+    held(place, "mid", fail, late, day="2026-11-12")
+    held(place, "new", fail, late, day="2026-11-14")
+    held(place, "none", fail, day="2026-11-16")
+    wall = derived("x|bash|unknown flag --x|acme")
+    assert [one["id"] for one in wall["met"]] == ["k-old", "k-new", "k-mid"] and wall["sessions"] == 4
+
+
+def test_what_was_said_of_a_rule_anywhere_is_its_remedy(place, derived):
+    line = "- ✗ `make lint` → exit 1: a.c:1:2: the value of 'f' is not used (no-unused)"
+    held(place, "a", line, "- edited `a.c`", "- ✓ `make lint`")
+    held(place, "b", "- `no-unused` errors: Added `(void)` before the calls whose value nobody needs")
+    wall = derived("f|the value of # is not used")
+    assert (wall["rule"], said(wall)) == ("no-unused", ["Added `(void)` before the calls whose value nobody needs"])
+    assert wall["met"][0]["id"] == "k-b", "the record that says it is the one that is named"
+
+
+def test_a_missing_path_is_known_with_what_is_there_instead(place, derived):
+    held(place, "a", "- ✗ Read `src/parts/view_test.c` → failed: File does not exist.", "- ✗ Read `src/wrong/model.c` → failed: File does not exist.",
+         "- ✗ Read `/etc/nowhere/x.c` → failed: File does not exist.", "- ✗ Read `src/parts/nothing_like_it.c` → failed: File does not exist.",
+         "- edited `src/parts/views_test.c`, edited `src/parts/model.c`")
+    assert derived("a|src/parts/view_test.c")["instead"] == "src/parts/views_test.c"
+    assert derived("a|src/wrong/model.c")["instead"] == "src/parts/model.c"
+    assert derived("a|src/wrong")["instead"] == "src"
+    assert derived("a|/etc/nowhere/x.c") is derived("a|src/parts/nothing_like_it.c") is None
+
+
+@pytest.mark.parametrize("line", ["- ✗ Edit `a.c` → failed: String to replace not found in file.", "- ⊘ `acme do` → refused",
+                                  "- ✗ `make all` → exit 2: make: *** [all] Error 1", "- ✗ `acme` → exit 1", "- ✓ `acme do`"])
+def test_protocol_refusals_and_what_runners_say_last_are_no_walls(place, now, line):
+    held(place, "a", line, "- ✓ `acme other --y`")
+    walls.write(place, vault.settings(), now)
+    assert Path(at_failure.path_of(place)).read_bytes() == b"dayleaf walls 1 0\n"
+
+
+def test_only_records_whose_file_changed_are_read_again(place, now, derived, monkeypatch):
+    conversations.week(place)
+    derived(FLAG)
+    read = []
+    original = walls._read
+    monkeypatch.setattr(walls, "_read", lambda place, store, name, *rest: read.append(name) or original(place, store, name, *rest))
+    before = Path(at_failure.path_of(place)).read_bytes()
+    assert walls.write(place, vault.settings(), now) == 0 and not read
+    held(place, "five", "- ✗ `acme issue list --open` → exit 2: unknown flag: --open", "- ✓ `acme issue list --state all`", day="2026-11-20")
+    assert said(derived("x|bash|unknown flag --open|acme")) == ["what worked: `acme issue list --state all`"]
+    assert read == ["p/conversations/2026-11-20/090000-five.md"]
+    Path(place.path(read[0])).unlink()
+    derived(FLAG)
+    assert Path(at_failure.path_of(place)).read_bytes() == before, "the same records give the same bytes"
+
+
+def test_both_files_may_be_lost_or_damaged_at_any_time(place, now, derived):
+    conversations.week(place)
+    derived(FLAG)
+    whole = Path(at_failure.path_of(place)).read_bytes()
+    for damage in (lambda: Path(walls.met_path(place)).write_bytes(b"\0{[nonsense"), lambda: Path(walls.met_path(place)).unlink(),
+                   lambda: Path(at_failure.path_of(place)).unlink(), lambda: Path(walls.met_path(place)).write_text('{"v": 99}\n')):
+        damage()
+        walls.write(place, vault.settings(), now)
+        assert Path(at_failure.path_of(place)).read_bytes() == whole
+
+
+def test_a_checkpoint_tells_where_there_is_no_conversation(place, derived):
+    conversations.noted(place, "a", "2026-11-16", "## Commands\n\n- ✗ `acme do --x` → exit 1: unknown flag: --x\n- ✓ `acme do --y`\n")
+    assert said(derived("x|bash|unknown flag --x|acme")) == ["what worked: `acme do --y`"]
+    held(place, "a", "Nothing failed.")
+    assert derived("x|bash|unknown flag --x|acme") is None
+
+
+def test_what_is_private_is_left_out(place, derived):
+    held(place, "a", "<private>", "- ✗ `acme do --x` → exit 1: unknown flag: --x", "- ✓ `acme do --y`", "</private>")
+    assert derived("x|bash|unknown flag --x|acme") is None
+
+
+def test_the_files_hold_no_more_than_ascii_json_and_are_the_users_own(place, derived):
+    conversations.week(place)
+    derived(FLAG)
+    for path in (at_failure.path_of(place), walls.met_path(place)):
+        assert os.stat(path).st_mode & 0o077 == 0
+        Path(path).read_text("ascii")
+    rows = Path(at_failure.path_of(place)).read_text("ascii").split("\n")
+    count = int(rows[0].split()[-1])
+    entries = rows[1:1 + count]
+    assert entries == sorted(entries) and all(len(entry) == at_failure.ENTRY - 1 for entry in entries)
+    assert all(json.loads(row)["met"] for row in rows[1 + count:-1])
+
+
+def test_five_hundred_sessions_are_read_in_seconds(place, now):
+    for at in range(500):
+        held(place, "s%d" % at, *("- ✗ `acme do --f%d` → exit 1: the broker %s of the queue is away\n- ✓ `acme do --g%d`" % (n, chr(97 + n), n) for n in range(8)),
+             day="2026-10-%02d" % (1 + at % 30))
+    began = time.monotonic()
+    walls.write(place, vault.settings(), now)
+    assert time.monotonic() - began < 20
