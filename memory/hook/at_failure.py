@@ -6,6 +6,7 @@ of every line of a failure, so that both meet.  No error's text is ever said: wh
     x|bash|<line>             a line that tells enough by itself
     x|bash|<line>|<asked>     one that would fit many failures, with the program and its verb, or with the path or name asked for
     f|<line without names>    what a linter's rule says wherever it fails
+    r|<rule>                  a linter's rule by its name
     a|<path>                  a file or folder that is not there
 
 Format of `<scope>.walls`, version 1, written by knowledge/walls.py, ASCII: `dayleaf walls 1 <how many keys>`; then for each key,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 HEAD = b"dayleaf walls 1 "
 ENTRY = 28  # bytes of a key's line
 MOST_PUSHES = 5  # of a session
+RULES = ("f|", "r|")  # how keys of linters' rules begin
 MOST_RULES = 3  # walls that one report of a linter is told of
 MOST_LINES, LINE = 100, 400  # lines of an error that are looked up, characters of each
 ROW_BYTES, RECORD_BYTES = 1 << 16, 4 << 20
@@ -79,6 +81,7 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
             continue
         if placed and ruled:
             found["f|" + frame_of(text)] = True
+            found["r|" + ruled] = True
         line = "x|%s|%s" % (name, " ".join(words[:12]))
         said = sum(word.isalpha() and len(word) > 2 and word not in _GENERAL for word in words)
         if said > 2 or (placed and said):
@@ -91,7 +94,7 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
 
 def told(error: str) -> List[str]:
     """Return the lines of an error, each once: of a long one those of its start and of its end."""
-    every = error.replace("\r", "\n").split("\n")
+    every = error.replace("<tool_use_error>", "").replace("</tool_use_error>", "").replace("\r", "\n").split("\n")
     if len(every) > 4 * MOST_LINES:  # of these are many empty, or code that a linter quotes
         every = every[:2 * MOST_LINES] + every[-2 * MOST_LINES:]
     lines = list(dict.fromkeys(line.strip()[:LINE] for line in every if len(line) > 5 and not line.isspace()))
@@ -103,7 +106,7 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
 
     A line that a page clipped ends in `…`: its last word is left out, and its rule is "…".
     """
-    words = line.replace("<tool_use_error>", " ").replace("</tool_use_error>", " ").split()
+    words = line.split()
     placed = False
     while words and (words[0].lower() in _OPENERS or _is_place(words[0])):
         placed = placed or _is_place(words[0])
@@ -303,8 +306,7 @@ def _call(event: Event) -> Optional[Tuple[str, str, str]]:
         return None
     if tool not in TOOLS and not tool.startswith("mcp__"):
         return None
-    low = error[:600].lower()
-    if any(mark in low for mark in _OWN):
+    if any(mark in error[:600].lower() for mark in _OWN):
         return None
     asked = next((given[name] for name in GIVEN if isinstance(given.get(name), str)), "") if isinstance(given, dict) else ""
     return tool, asked, error[:1 << 18] + ("\n" + error[-(1 << 16):] if len(error) > 1 << 18 else "")
@@ -333,14 +335,17 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
     try:
         wanted = list(_wanted(place, tool, given, error))
         for key in wanted:
-            if mark_of(key) in done or (found and key[:2] != "f|"):
+            if mark_of(key) in done or (found and key[:2] not in RULES):
                 continue
-            wall = find(fd, key)
+            wall = find(fd, key) or {}
             occurrence = next((one for one in _met(wall, session) if stands(place, one)), None)
-            if wall is not None and occurrence is not None and all(wall.get("rule") != match.wall["rule"] for match in found):
-                kin = [other for other in wanted if other[:2] == "a|"] if key[:2] == "a|" else [key]
-                found.append(Match(wall, occurrence, list(map(mark_of, kin))))
-                if key[:2] != "f|" or len(found) == MOST_RULES:
+            if occurrence is None:
+                continue
+            kin = [one for one in wanted if one[:2] == key[:2]] if key[:2] == "a|" else [key, "r|" + str(wall.get("rule") or key)]
+            marks = list(map(mark_of, kin))
+            if not any(mark in done or any(mark in match.marks for match in found) for mark in marks):
+                found.append(Match(wall, occurrence, marks))
+                if key[:2] not in RULES or len(found) == MOST_RULES:
                     break
     except (OSError, ValueError, KeyError, TypeError):  # a damaged file tells nothing
         return []
@@ -362,10 +367,9 @@ def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
             yield "a|" + path
 
 
-def _met(wall: Optional[Dict[str, Any]], session: str) -> List[Dict[str, Any]]:
+def _met(wall: Dict[str, Any], session: str) -> List[Dict[str, Any]]:
     """Return the occurrences of a wall in other sessions, the best first."""
-    every = wall.get("met") if wall else ()
-    return [one for one in every or () if isinstance(one, dict) and not str(one.get("session")).endswith(session)]
+    return [one for one in wall.get("met") or () if isinstance(one, dict) and not str(one.get("session")).endswith(session)]
 
 
 def stands(place: Place, occurrence: Dict[str, Any]) -> bool:

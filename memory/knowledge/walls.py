@@ -33,7 +33,9 @@ from memory.store.store import Store
 MOST_RECORDS = 2000
 MOST_MET = 3  # occurrences of a wall that are kept
 SENTENCE, COMMAND = 300, 240  # characters of what is said, of a command
-SIBLINGS = 4  # files of a folder that are named in place of one that is not in it
+MOST_KIN = 3  # files that are named in place of one that is not there
+# Linters whose name stands behind many a rule.
+_SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
 ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
 _TOOLS = frozenset((*at_failure.TOOLS, ""))
 _CLIPPED = "…"
@@ -42,9 +44,11 @@ _GIVEN = re.compile(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""",
 _MENDS = re.compile(
     r"(?i)nolint|noqa|eslint-disable|type: ?ignore|@Suppress|#\[allow|"
     r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|handl\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|check\w*|return\w*|must|should|needs?)\b")
-_RULES = re.compile(
-    r"(?<![\w-])([a-z][a-z0-9-]{3,20})(?:`|\*\*)? (?:lint(?:er)?\b|error|warning|rule|on\b)|nolint:(?:\w+,)*([a-z]\w+)|"
-    r"lint\w* (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|^\W*`?([a-z][a-z0-9-]{3,20})`?(?:\*\*)?: ")
+_RULES = re.compile(  # the name of a rule where a line says that it is one
+    r"(?:`|\*\*)([a-z][a-z0-9-]{3,20})(?:`|\*\*)? (?:lint(?:er)?\b|errors?\b|warnings?\b|rules?\b)|"
+    r"(?<![\w-])([a-z][a-z0-9-]{3,20}) lint(?:er)?\b|(?:nolint|noqa|disable):\s?(?:\w+,)*([a-z][\w-]+)|"
+    r"lint\w* (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|"
+    r"^\W*`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
 _NAMES = re.compile(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
 _LIST = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
 
@@ -213,8 +217,10 @@ def ruled(past: Past) -> dict[str, Row]:
     found: dict[str, Row] = {}
     for number, turn in enumerate(past.turns, 1):
         for text in (piece.text for piece in turn.pieces if piece.kind == SAID):
-            for line in text.split("\n"):
+            lines = [line for line in text.split("\n") if line.strip()]
+            for line, after in zip(lines, [*lines[1:], ""]):
                 for rule in _named(line):
+                    line += " " + _LIST.sub("", after).strip() if line.rstrip(" *").endswith(":") else ""
                     sentence = at_word(one_line(_LIST.sub("", gist.plain(line))), SENTENCE)
                     sentence = re.sub(r"\A`?%s`?(?: (?:lint\w*|errors?|warnings?))*\s*[:–—-]\s*" % re.escape(rule), "", sentence)
                     worth = 1 + ("`" in line) + bool(re.search(r"nolint|noqa|disable", line)) - (turn.asked == SUMMARY)
@@ -275,10 +281,14 @@ def _framed(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
     for row in rows:
         for rule, told in row["ruled"].items():
             rules.setdefault(rule, []).append((row, told))
+    for rule in sorted(set(rules) - _SUITES):
+        yield {"keys": ["r|" + rule], "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]), "rule": rule,
+               "met": [_occurrence(row, told, [told["said"]]) for row, told in _best(rules[rule])[:MOST_MET]]}
     for key, pairs in groups.items():
         marks = (at_failure.words_of(failure["telling"])[1] for _, failure in pairs) if key.startswith("f|") else ()
         rule = next((mark for mark in marks if mark not in ("", _CLIPPED)), "")
-        said = [(row, {**told, "said": [told["said"]]}) for row, told in rules.get(rule, ())]
+        said = [(row, {**told, "said": [told["said"]]}) for row, told in rules.get(rule, ())
+                if rule not in _SUITES or any(is_about(told["said"], one["telling"].replace(rule, "")) for _, one in pairs)]
         own = [(row, {**failure, "said": [line[7:] for line in failure["said"] if line.startswith("cause: ")]})
                for row, failure in pairs]
         best = _best([*said, *(pair for pair in own if pair[1]["said"])])
@@ -309,7 +319,8 @@ def _absent(place: Place, groups: Groups, known: frozenset[str], folders: set[st
 def instead_of(path: str, known: frozenset[str], folders: set[str]) -> str:
     """Return the file or folder that is there in place of a path that is not, "" for none.
 
-    The same name or the same stem beside it, the same name nearest to it, a near spelling; for a folder the one above it.
+    The same stem beside it, the same name nearest to it, a near spelling, those beside it whose names begin alike; for a folder
+    the one above it.
     """
     folder, _, name = path.rpartition("/")
     stem = remedies.stem_of(path)
@@ -317,11 +328,20 @@ def instead_of(path: str, known: frozenset[str], folders: set[str]) -> str:
     kin = [one for one in beside if remedies.stem_of(one) == stem]
     same = sorted((one for one in known if one.rpartition("/")[2] == name), key=lambda one: (-_shared(one, path), one))
     near = get_close_matches(name, [one.rpartition("/")[2] for one in beside], 1, 0.8) if "." in name else []
+    bare = _letters(stem) if len(_letters(stem)) > 4 else ""
+    split = [one for one in beside if bare and one not in kin and _letters(remedies.stem_of(one)).startswith(bare)]
+    if "." not in name and (kin or split):
+        return "`, `".join([*kin, *split][:MOST_KIN])
     if kin or same or near:
         return next(iter([*kin, *same]), (folder + "/" if folder else "") + near[0] if near else "")
-    if "." not in name:
-        return next((above for above in at_failure.above(path) if above in folders), "")
-    return ""
+    if split:
+        return "`, `".join(split[:MOST_KIN])
+    return next((above for above in at_failure.above(path) if above in folders), "") if "." not in name else ""
+
+
+def _letters(name: str) -> str:
+    """Return the letters and digits of a name, in small letters."""
+    return "".join(c for c in name.lower() if c.isalnum())
 
 
 def _shared(one: str, other: str) -> int:

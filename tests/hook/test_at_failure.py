@@ -291,3 +291,10 @@ def test_names_codes_and_states_do_count(one, other):
 ])
 def test_a_call_is_known_by_its_program_and_verb(command, call):
     assert "x|bash|unknown|" + call in at_failure.keys("Bash", command, "unknown")
+
+
+def test_two_walls_of_a_session_are_told_each(fails, place, now):
+    conversations.held(place, "push", "2026-11-15", "## 09:00 push\n\n- ✗ `acme push` → exit 1: the broker of the queue is away\n"
+                       "- ✓ `acme push --as bot`\n\nDone.\n")
+    walls.write(place, vault.settings(), now)
+    assert fails() and "--as bot" in fails("the broker of the queue is away", "acme push") and not fails()
