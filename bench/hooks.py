@@ -4,7 +4,8 @@
     bench/hooks.py [--runs 60] [--python /usr/bin/python3] [N ...]      N: records in the store (1000 10000 100000)
 
 Each round runs the bare interpreter (`-I -S -c pass`) and each hook once, the launcher included; the figure is the median of
-the rounds' ratios.  `prompt` gets 40 prompts in turn.  The stores are written by corpus.py and kept in --dir.
+the rounds' ratios.  `prompt` gets 40 prompts in turn, `failure` a linter's report of 60 findings whose last one another session
+met: it is told each time, since its session is new each time.  The stores are written by corpus.py and kept in --dir.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import corpus
 
-from memory.core import layout
+from memory.core import config, layout
 from memory.index import builder
+from memory.knowledge import walls
 
 ROOT = Path(__file__).resolve().parent.parent
-EVENTS = ("prompt", "session_start", "stop")
+EVENTS = ("prompt", "session_start", "stop", "failure")
+SESSIONS, FAILURES = 200, 10  # that ran into something, and how often each of them did
 
 
 # A process inherits the peak of the one that started it in its resource usage; the kernel's own mark of its memory is its own.
@@ -68,11 +71,37 @@ def store(folder: Path, count: int, python: str) -> dict[str, str]:
         corpus.write(count, str(home), str(project))
     # An index of another version is answered from the files until it is built anew, which is not what is measured.
     builder.build(layout.locate({"HOME": str(home)}, str(project)), 1795271452.0)
+    _meet(home, project)
     binary = home / ".dayleaf" / "runtime" / "bin" / "python"
     binary.parent.mkdir(parents=True, exist_ok=True)
     binary.unlink(missing_ok=True)
     binary.symlink_to(python)
     return {"HOME": str(home), "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": str(project), "DAYLEAF_RUNTIME_AUTO": "0"}
+
+
+def _meet(home: Path, project: Path) -> None:
+    """Write conversations of sessions that ran into something, and derive the look-up."""
+    place = layout.locate({"HOME": str(home)}, str(project))
+    folder = Path(place.private, "conversations", "2026-11-01")
+    folder.mkdir(parents=True, exist_ok=True)
+    for at in range(SESSIONS):
+        rows = "".join(f"- ✗ `tool{at} do --a{n}x` → exit 1: the queue of broker {'abcdefghij'[n]} in region r{at}x is away\n"
+                       f"- ✓ `tool{at} do --b{n}x`\n" for n in range(FAILURES))
+        (folder / f"100000-s{at}.md").write_text(
+            f'---\nid: c-{at}\nkind: conversation\ntitle: Session {at}\ncreated: "2026-11-01T10:00:00Z"\nsession: s{at}\n---\n\n'
+            f"## 10:00 go on\n\n{rows}\nDone.\n", encoding="utf-8")
+    walls.write(place, config.load(place.home, "", {}), 1795271452.0)
+
+
+def failure(env: dict[str, str], turn: int) -> str:
+    """Write a failed call of a new session and return the path of its event."""
+    path = Path(env["HOME"]) / "failure.json"
+    report = "".join(f"src/file{n}.c:{n}:3: the value of 'name{n}' is computed and never used (rule-{n})\n" for n in range(59))
+    path.write_text(json.dumps({
+        "session_id": f"bench-{turn}", "cwd": env["CLAUDE_PROJECT_DIR"], "hook_event_name": "PostToolUseFailure",
+        "tool_name": "Bash", "tool_input": {"command": "tool7 do --a3x"}, "is_interrupt": False,
+        "error": "Exit code 1\n" + report + "the queue of broker d in region r7x is away\n"}))
+    return str(path)
 
 
 def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[float, float, float, float]]:
@@ -87,7 +116,7 @@ def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[floa
         names = list(variants)
         shift = turn % len(names)
         for name in names[shift:] + names[:shift]:
-            stdin = prompts[turn % len(prompts)] if name == "prompt" else other
+            stdin = prompts[turn % len(prompts)] if name == "prompt" else failure(env, turn) if name == "failure" else other
             result = run(variants[name], str(stdin), env)
             if turn >= 0:
                 samples[name].append(result)
@@ -95,7 +124,7 @@ def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[floa
     for name, rows in samples.items():
         ratios = sorted(a / b for a, b in zip(rows, samples["bare"]))
         script = "" if name == "bare" else str(ROOT / f"hooks/{name}.py")
-        stdin = prompts[0] if name == "prompt" else other
+        stdin = prompts[0] if name == "prompt" else Path(failure(env, -9)) if name == "failure" else other
         extra = peak(python, script, stdin, env) - peak(python, "", other, env)
         table[name] = (1000 * statistics.median(rows), statistics.median(ratios), ratios[int(len(ratios) * 0.95)],
                        extra / 1024)
