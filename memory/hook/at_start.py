@@ -223,8 +223,11 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
     aged, head = _aged(work, now), fence.heading(record, mark=found.mark(record))
     room -= fence.size(aged) + fence.size(head) + 2
     lines = _evened(parts, first, room)
+    text = "\n".join((head, *lines))
+    if tokeniser.utf16(aged + text) + 2 > budget.left or fence.size(aged + text) + 2 > budget.bytes:
+        return "", {}, 0
     budget.take(aged)
-    budget.take("\n".join((head, *lines)))
+    budget.take(text)
     chosen.append([record.id, 1.0, "newest checkpoint" + ("" if work.own or _is_own_branch(work) else " of another branch")])
     left = room - sum(fence.size(line) + 1 for line in lines)
     return aged, rest, left if work.own or _is_own_branch(work) else min(left, BESIDE_BYTES)

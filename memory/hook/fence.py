@@ -86,8 +86,11 @@ def clip(text: str, units: int, more: str = " …") -> str:
 
 def cut(text: str, bytes: int) -> str:
     """Cut text to at most `bytes` of UTF-8, as `clip` does."""
-    weight = size(text)
-    return text if weight <= bytes else clip(text, bytes * utf16(text) // weight - 2)
+    found, units = text, utf16(text)
+    while found and size(found) > bytes:
+        units = min(units - 1, bytes * utf16(found) // size(found))
+        found = clip(text, units)
+    return found
 
 
 def block(part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: Sequence[str] = ()) -> str:

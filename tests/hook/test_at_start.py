@@ -83,7 +83,7 @@ def test_a_checkpoint_that_the_index_has_not_read_yet_is_found_by_its_branch(pla
     assert "The second attempt." not in start(session="new-3")
 
 
-@pytest.mark.parametrize("words", ["Retries need jitter and a limit. ", "재시도에는 지터와 한도가 필요합니다. "])
+@pytest.mark.parametrize("words", ["Retries need jitter and a limit. ", "재시도에는 지터와 한도가 필요합니다. ", "재시도에는 a limit. "])
 def test_what_stands_first_is_whole_and_the_newest_turns_fill_the_rest(place, project, now, start, words):
     """Outcome, Next, Open and Decisions; the turns in their order; at most a thousand tokens, whatever the script."""
     first = {name: "%s first. %s" % (name, words * 2) for name in ("Outcome", "Next", "Open")}

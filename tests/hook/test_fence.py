@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from memory.hook import fence
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -18,3 +22,13 @@ def test_plain_text_is_cleaned_without_what_reads_tags_and_scripts():
                       ("a \u2192 b\u2026\x07", "'a \\u2192 b\\u2026' False")):
         done = subprocess.run([sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(ROOT), text], capture_output=True, text=True, check=True)
         assert done.stdout == out + "\n"
+
+
+@pytest.mark.parametrize("text", ["word " * 90, "재시도에는 " * 60, "재시도에는" * 30 + "word " * 90, "word " * 30 + "재시도에는" * 60, "🙂" * 99])
+def test_a_text_is_cut_to_bytes_in_any_script(text):
+    """Never more than asked for, of that most of it, and nothing where there is no room."""
+    for most in (400, 161, 60, 9):
+        said = fence.cut(text, most)
+        assert fence.size(said) <= most and (said.endswith(" …") or not said or said == text)
+    assert fence.size(fence.cut(text, 300)) >= 100 and fence.cut(text, 1 << 20) == text
+    assert fence.cut(text, 0) == fence.cut(text, -9) == ""
