@@ -112,10 +112,10 @@ def world(env, project) -> dict:
 
 @pytest.fixture
 def handled(env, project, now):
-    """Give an event to its handler as a hook does: handled("start" or "prompt", **keys) -> (payload, answer)."""
+    """Give an event to its handler as a hook does: handled("start", "prompt" or "agent", **keys) -> (payload, answer)."""
     def call(event, **keys):
         payload = {"session_id": "s1", "cwd": project, "transcript_path": "/nowhere/s1.jsonl", "prompt_id": "p1", **keys}
-        handler = at_start.on_session_start if event == "start" else at_prompt.on_prompt
+        handler = {"start": at_start.on_session_start, "prompt": at_prompt.on_prompt, "agent": at_prompt.on_agent}[event]
         answer, _ = handler(payload, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
         return payload, answer or {}
     return call

@@ -93,11 +93,11 @@ def _index_status(call: Call) -> int:
 
 
 def _export(call: Call) -> int:
-    from memory.hook import strategies
+    from memory.hook import categories
     from memory.index import topics
 
     with call.spinner("reading the records"):
-        value = to_json(topics.export(call.place, call.now, strategies.categories(call.settings["load.routes"])))
+        value = to_json(topics.export(call.place, call.now, categories(call.settings["load.routes"])))
     if not call.options.out:
         print(value)
         return 0

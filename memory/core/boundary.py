@@ -27,6 +27,7 @@ HOOKS = {  # event of the host: the hook's word, what answers it, what is left f
     "SessionStart": ("session_start", "memory.hook.at_start:on_session_start", "memory.health.worker:after_start"),
     "UserPromptSubmit": ("prompt", "memory.hook.at_prompt:on_prompt", "memory.health.worker:after_prompt"),
     "UserPromptExpansion": ("expansion", "memory.hook.at_prompt:on_expansion", ""),
+    "PreToolUse": ("agent", "memory.hook.at_prompt:on_agent", "memory.health.worker:after_prompt"),
     "PostToolUseFailure": ("failure", "memory.hook.at_failure:on_failure", ""),
     "PreCompact": ("pre_compact", "", "memory.health.worker:work"),
     "Stop": ("stop", "", "memory.health.worker:work"),

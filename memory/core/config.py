@@ -29,8 +29,10 @@ DEFAULTS: Values = {
     "capture.summarise": False,  # let a model reword a checkpoint; off: no hook ever calls a model
     "load.enabled": True,  # any push at all
     "load.session": True,  # the brief at session start
-    "load.prompt": True,  # learnings with a prompt
+    "load.prompt": True,  # learnings and passages with a prompt
+    "load.passages": True,  # passages of checkpoints and conversations with a prompt
     "load.walls": True,  # the remedy beside a failed call that an earlier session met
+    "load.subagents": True,  # what a subagent's prompt is given
     "load.rules": True,  # approved rules
     "load.resume": True,  # the brief again on resume, where it changed
     "load.allCount": 10,  # load_all up to this many learnings ...
@@ -42,9 +44,10 @@ DEFAULTS: Values = {
     "load.sessionChars": 9500,  # UTF-16 units the brief may hold; the host cuts above 10,000
     "load.briefTokens": 1000,  # of the brief, learnings in full apart; a handoff, a plan and rules stand whatever they take
     "load.greeting": True,  # one line for the user at a start: where the work stands
-    "load.routes": [],  # "category: word word …": see strategies.categories
+    "load.routes": [],  # "category: word word …": see hook.categories
     "load.relevance": 1.2,  # what a learning must score for a prompt (see loader.py)
-    "load.recent": 3,  # learnings for a first prompt that matches nothing
+    "load.passageRelevance": 0.55,  # what a passage must score for a prompt (see passages.py)
+    "load.recent": 0,  # learnings for a first prompt that matches nothing
     "context.derive": True,  # context tags from the project's manifests and its branch
     "context.tags": [],  # "name" or "name=weight": context tags that always count (context.py)
     "recall.limit": 10,
@@ -74,9 +77,9 @@ DEFAULTS: Values = {
 
 # What a project's file may say; each only narrows what the user allowed.
 PROJECT_KEYS = (
-    "capture.enabled", "capture.conversations", "capture.lessons", "load.enabled", "load.session", "load.prompt", "load.walls",
-    "load.rules", "load.resume", "load.top", "load.promptChars", "load.sessionChars", "load.briefTokens", "load.greeting",
-    "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
+    "capture.enabled", "capture.conversations", "capture.lessons", "load.enabled", "load.session", "load.prompt", "load.passages",
+    "load.walls", "load.subagents", "load.rules", "load.resume", "load.top", "load.promptChars", "load.sessionChars",
+    "load.briefTokens", "load.greeting", "load.recent", "context.derive", "recall.limit", "distill.maxTokens",
 )
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
 HELD = ("capture.summarise", "distill.provider", "distill.model", "distill.command", "embeddings.provider.command",

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
-from memory.hook import at_prompt, at_start, handoffs, indexview, loader, receipts, strategies
+from memory.hook import at_prompt, at_start, handoffs, indexview, is_inside, loader, receipts, suited
 
 FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
@@ -166,7 +166,7 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
         state, start = receipts.Session(), ""
         shown_before: list[list[Any]] = []
         whole, begun = at_start.brief(found, settings, handoffs.current(place))
-        if strategies.suited(found.learnings, found.learning_tokens, settings).whole:
+        if suited(found.learnings, found.learning_tokens, settings).whole:
             start, shown_before = whole, begun
         else:
             shown_before = [[*item[:2], item[2] + ", at the start"] for item in begun if item[2].startswith("rule: ")]
@@ -212,7 +212,7 @@ def _candidates(found: indexview.Index, prompt: str, choice: loader.Choice, sett
     best = max((pick.relevance for pick in choice.picks), default=0.0)
     out = []
     for id, (total, parts) in order:
-        outside = "" if strategies.is_inside(choice.category, prompt, topics[id], settings["load.routes"]) else choice.category
+        outside = "" if is_inside(choice.category, prompt, topics[id], settings["load.routes"]) else choice.category
         against = "" if id in picked else loader.refusal(total, parts, floor, outside) or (
             "below %.2f, %.1f of the best" % (loader.NEARLY * best, loader.NEARLY) if total < loader.NEARLY * best else
             "load.top %d" % settings["load.top"])

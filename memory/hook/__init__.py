@@ -1,1 +1,154 @@
-"""What a hook waits for: what reaches the model unasked, and the index as it is read; the same rule as core."""
+"""What a hook waits for: what reaches the model unasked, and the index as it is read; the same rule as core.
+
+Here stand the strategies: what reaches the model unasked, by how many learnings there are; and the category of a prompt.
+
+    learnings in scope                strategy       at session start        at each prompt
+    <= 10 and < 5,000 tokens          load_all       all that fits           nothing more of what was shown
+    11-30, or 5,000-15,000 tokens     index_filter   brief                   the best by the index
+    >= 31, or > 15,000 tokens         topic_filter   brief with topic map    category -> its topics -> the best in them,
+                                                                            and exact hits outside them
+
+The stricter of count and tokens wins: STRATEGIES is asked from the strictest row on, and the last one suits whatever is left.
+A new strategy is one more row.  The loader, both hooks and `load` know no strategy but by its row.
+"""
+
+from __future__ import annotations
+
+from memory.core import tokeniser
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, Dict, FrozenSet, Sequence
+
+    from memory.core.config import Config
+
+    Suits = Callable[[int, int, Config], bool]
+
+
+class Strategy:
+    """One row of the table.
+
+    suits: tells from (learnings in scope, their tokens, settings) whether the row is the one.
+    At a session's start: `whole` gives the learnings in full, as many as fit; `topics` names so many topics; `newest` lists
+    the titles of so many learnings.
+    At a prompt: `routed` prefers what belongs to the prompt's category.
+    """
+
+    __slots__ = ("name", "newest", "routed", "suits", "topics", "whole")
+
+    def __init__(self, name: str, suits: Suits, whole: bool = False, topics: int = 0, newest: int = 0, routed: bool = False):
+        self.name, self.suits = name, suits
+        self.whole, self.topics, self.newest, self.routed = whole, topics, newest, routed
+
+    def said(self, given: int, learnings: int) -> str:
+        """Say for `load` what the session's start gives of the learnings in full; "" where it gives none.
+
+        given: how many of them fit.
+        """
+        if not self.whole or not learnings:
+            return ""
+        return "every learning is given at the session's start; a prompt gets none again" if given == learnings else (
+            "%d of them fit into the session's start; a prompt gets what it needs of the others" % given)
+
+
+STRATEGIES = (
+    Strategy("topic_filter", lambda learnings, tokens, config: (
+        learnings > config["load.indexCount"] or tokens > config["load.indexTokens"]),
+             topics=24, newest=7, routed=True),
+    Strategy("index_filter", lambda learnings, tokens, config: (
+        learnings > config["load.allCount"] or tokens >= config["load.allTokens"]), newest=7),
+    Strategy("load_all", lambda learnings, tokens, config: True, whole=True),
+)
+
+
+def suited(learnings: int, tokens: int, config: Config) -> Strategy:
+    """Return the strategy for a number of learnings in scope and their tokens."""
+    return next(strategy for strategy in STRATEGIES if strategy.suits(learnings, tokens, config))
+
+
+def named(name: str) -> Strategy:
+    """Return the strategy of a name, as receipts and `load` give it; raises KeyError where there is none."""
+    return {strategy.name: strategy for strategy in STRATEGIES}[name]
+
+
+# ---- prompts that ask the memory
+
+# What people say who were told before, whatever the subject; lower case.  A verb of _SAYING counts with "again" after it.
+_ASKING = tuple("remind me|what was the |what were the |what did we |did we not|didn't we|did we already|have we already|"
+                "haven't we|why did we|how did we|where did we|when did we|last time|do you remember|have we seen|"
+                "we had this before|"
+                "erinner mich|erinnere mich|wie hieß|wie war das|beim letzten mal|letztes mal|haben wir nicht|hatten wir nicht|"
+                "warum haben wir|wieso haben wir|was war der grund|was hatten wir|wie hatten wir|"
+                "다시 알려|다시 설명|다시 말해|기억나|뭐였지|뭐였더라|무엇이었|지난번|저번에|전에 왜|왜 그렇게 했|이미 하지 않았|"
+                "もう一度教え|もう一度説明|思い出|だっけ|でしたっけ|前回|この前|以前に|なぜ変えた|"
+                "再告诉我|再解释|再说一遍|提醒我|来着|上次|之前为什么|以前为什么|我们不是已经|是不是已经".split("|"))
+_SAYING = ("tell", "explain", "understand", "show me how", "sag", "erklär")
+_AGAIN = (" again", " once more", " nochmal", " noch mal", " noch einmal", " wieder")
+_ASKED_CHARS = 300  # of a prompt's start, where people ask
+
+
+def is_asking(prompt: str) -> bool:
+    """Tell whether a prompt asks for what was said or done before."""
+    start = " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
+    if any(said in start for said in _ASKING):
+        return True
+    asked = start.partition("?")[0].partition(". ")[0]
+    at = min((asked.find(verb) for verb in _SAYING if verb in asked), default=-1)
+    return at >= 0 and any(word in asked[at:at + 40] for word in _AGAIN)
+
+
+# ---- categories of prompts
+
+# Category of a prompt -> stems that speak for it; a topic belongs to a category where one of its words is among them.
+# `load.routes` adds to them, or puts others in their place.
+CATEGORIES: Dict[str, FrozenSet[str]] = {
+    "testing": frozenset("test pytest fixtur mock assert coverag flaki spec e2e snapshot".split()),
+    "build": frozenset("build compil bundl docker ci pipelin releas packag depend instal version deploi lint".split()),
+    "auth": frozenset("auth authent login token jwt oauth session permiss secur password cooki".split()),
+    "data": frozenset("databas db sql postgr sqlite migrat schema queri index orm cach redi".split()),
+    "interface": frozenset("ui css react view compon layout render button form style frontend page".split()),
+    "network": frozenset("http api request endpoint socket proxi timeout retri rest grpc webhook server".split()),
+    "performance": frozenset("slow fast perform memori leak latenc profil benchmark optim".split()),
+    "design": frozenset("design architectur plan decid choic structur refactor interfac modul".split()),
+}
+MODES = {"plan": "design"}  # a permission mode that speaks for a category
+
+
+def is_inside(category: str, prompt: str, topics: Sequence[str], routes: Sequence[str]) -> bool:
+    """Tell whether one of a learning's topics belongs to a category or is named by the prompt.  routes: see `categories`."""
+    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
+    return any(map(Membership(category, categories(routes).get(category, frozenset()) | stems).__getitem__, topics))
+
+
+def categories(routes: Sequence[str]) -> Dict[str, FrozenSet[str]]:
+    """Return the routing table: CATEGORIES, and what `load.routes` says.
+
+    routes: `category: word word …`, which takes the place of a category's words, or drops it where no word follows.
+    """
+    if not routes:
+        return CATEGORIES
+    found = dict(CATEGORIES)
+    for route in routes:
+        name, _, words = str(route).partition(":")
+        found[name.strip().lower()] = frozenset(term for term, _ in tokeniser.terms(words))
+    return {name: words for name, words in found.items() if name and words}
+
+
+def category_of(stems: FrozenSet[str], mode: str, table: Dict[str, FrozenSet[str]]) -> str:
+    """Return the category of a prompt: the one whose words it holds most of, else that of the permission mode, else ""."""
+    counts = sorted((-len(stems & words), name) for name, words in table.items())
+    if not counts or counts[0][0] == 0 or (len(counts) > 1 and counts[0][0] == counts[1][0]):
+        return MODES.get(mode, "")
+    return counts[0][1]
+
+
+class Membership(dict[str, bool]):
+    """Topic -> whether it belongs to a category or is named by the prompt; only candidates' topics are ever asked."""
+
+    def __init__(self, category: str, words: FrozenSet[str]):
+        super().__init__()
+        self.category, self.words = category, words
+
+    def __missing__(self, topic: str) -> bool:
+        self[topic] = found = topic == self.category or any(t in self.words for t, _ in tokeniser.terms(topic))
+        return found

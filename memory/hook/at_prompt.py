@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
-from memory.hook import fence, indexview, loader, receipts, segment
+from memory.hook import fence, indexview, is_asking, loader, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ SHOWN = ("status", "why", "standup", "harvest", "plan", "feedback", "on", "off")
 GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
 WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
 COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
+AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
+ASKED_CHARS = 1000  # of a prompt that asks the memory
 COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
@@ -42,31 +44,78 @@ def on_prompt(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[E
     place, settings, path, state = opened_session(event, env)
     if not settings["load.enabled"] or not settings["load.prompt"] or state.off:
         return None, False
-    said = ends(prompt)
-    found, (choice, block, shown, unfit) = consult(place, event, env, "prompt index",
-                                            lambda found: _chosen(found, event, said, settings, state), said)
-    tokens = tokeniser.count_tokens(block)
-    saved = max(0, found.learning_tokens - tokens) if block else 0
-    if path:
-        identity = event.get("prompt_id")
-        write_receipt(env, path, {
-            "v": 1, "t": clock.iso(now), "event": "prompt", "prompt": layout.safe_id(identity),
-            "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy.name,
-            "tag": tag_of(block), "candidates": choice.candidates, "chosen": shown,
-             "chars": tokeniser.utf16(block), "tokens": tokens,
-            "ms": elapsed_ms(now), "saved": saved, **({"unfit": unfit} if unfit else {}),
-            **({"stale": True} if found.stale else {}), **({"unread": found.unread} if found.unread else {})})
+    found, block = _answered(event, env, now, "prompt", prompt, (place, settings, path, state))
     return output("UserPromptSubmit", block, ""), found.stale or scan_due(place, now)
 
 
-def _chosen(found: Index, event: Event, prompt: str, settings: Config,
-            state: receipts.Session) -> Tuple[loader.Choice, str, Chosen, List[str]]:
-    """Choose for a prompt: (what was picked, the block, what it shows, ids that found no room)."""
-    mode = event.get("permission_mode")
-    choice = loader.choose(found, prompt, mode if isinstance(mode, str) else "", settings, state.shown)
-    block, shown = with_prompt(found, choice, prompt, settings, state, mode if isinstance(mode, str) else "")
-    fitted = {item[0] for item in shown}
-    return choice, block, shown, [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted]
+def on_agent(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
+    """Answer PreToolUse of the tool that starts a subagent: its prompt, with what a person's of those words would get.
+
+    The answer decides no permission.  A subagent has seen nothing yet, and its prompt holds what its session knows.
+    """
+    given = event.get("tool_input")
+    prompt = given.get("prompt") if isinstance(given, dict) else None
+    if not isinstance(given, dict) or not isinstance(prompt, str) or env.get(boundary.NESTED) or is_machine(prompt):
+        return None, False
+    place, settings, path, state = opened_session(event, env)
+    if not settings["load.enabled"] or not settings["load.subagents"] or state.off:
+        return None, False
+    state.shown.clear()
+    state.forgot = False
+    found, block = _answered(event, env, now, "agent", prompt, (place, settings, path, state))
+    if not block:
+        return None, found.stale
+    changed = {**given, "prompt": prompt + "\n\n" + block}
+    return {"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": changed}}, found.stale
+
+
+def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: str,
+              session: Tuple[Place, Config, str, receipts.Session]) -> Tuple[Index, str]:
+    """Return (the index, the block for a prompt) and write the receipt of it.
+
+    name: `prompt` or `agent`.  session: what `opened_session` returned.
+    """
+    place, settings, path, state = session
+    said = loader.heard(ends(prompt))
+    mode, own = event.get("permission_mode"), layout.safe_id(event.get("session_id"))
+    mode = mode if isinstance(mode, str) else ""
+
+    def work(found: Index) -> Tuple[loader.Choice, str, Chosen, List[str]]:
+        choice = choose(found, said, mode, settings, state, own)
+        units = settings["load.promptChars"] if name == "prompt" else min(AGENT_UNITS, settings["load.promptChars"])
+        block, shown = with_prompt(found, choice, said, settings, state, mode, units)
+        fitted = {item[0] for item in shown}
+        return choice, block, shown, [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted]
+
+    found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said)
+    tokens = tokeniser.count_tokens(block)
+    if path:
+        write_receipt(env, path, {
+            "v": 1, "t": clock.iso(now), "event": name, "prompt": layout.safe_id(event.get("prompt_id")),
+            "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy.name,
+            "tag": tag_of(block), "candidates": choice.candidates, "chosen": shown,
+            "chars": tokeniser.utf16(block), "tokens": tokens,
+            "ms": elapsed_ms(now), "saved": max(0, found.learning_tokens - tokens) if block else 0,
+            **({"below": choice.below} if choice.below else {}), **({"unfit": unfit} if unfit else {}),
+            **({"stale": True} if found.stale else {}), **({"unread": found.unread} if found.unread else {})})
+    return found, block
+
+
+def choose(found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session, own: str = "") -> loader.Choice:
+    """Choose the learnings and the passages for a prompt.
+
+    prompt: what `loader.heard` returned.  mode: the host's permission mode.  own: the session's id.
+    """
+    choice = loader.choose(found, prompt, mode, settings, state.shown)
+    asks = is_asking(prompt)
+    if settings["load.passages"] and (asks or loader.may_name(prompt)):
+        from memory.hook import passages  # most prompts name nothing, and each would pay for it
+
+        parts = loader.windows(prompt[:ASKED_CHARS] if asks else prompt)
+        choice.passages, below = passages.choose(found, parts, settings["load.passageRelevance"], asks, state.shown,
+                                                 "" if state.forgot else own)
+        choice.below = [[below.doc.id, round(below.score, 3)]] if below else []
+    return choice
 
 
 def scan_due(place: Place, now: float) -> bool:
@@ -141,15 +190,15 @@ def _is_absent(place: Place, error: Exception) -> bool:
 
 
 def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Config, state: receipts.Session,
-                mode: str = "") -> Tuple[str, Chosen]:
+                mode: str = "", units: int = 0) -> Tuple[str, Chosen]:
     """Return (the block for a prompt, what it shows); ("", []) where nothing reaches the threshold.
 
-    mode: the host's permission mode.
+    mode: the host's permission mode.  units: UTF-16 units of the block, 0 for `load.promptChars`.
     """
-    budget = fence.Budget(settings["load.promptChars"] - fence.overhead("prompt"))
+    budget = fence.Budget((units or settings["load.promptChars"]) - fence.overhead("prompt"))
     chosen: Chosen = []
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
-    if not picks and not state.prompts and choice.strategy.recent:
+    if not picks and not choice.passages and not state.prompts and settings["load.recent"]:
         below = loader.misled(found.place)
         recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in below]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
@@ -163,6 +212,9 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
             break
         if budget.take(fence.item(record, min(fence.ITEM_UNITS, budget.left - 1), prompt, record.id in choice.misled, mark)):
             chosen.append([record.id, round(relevance, 3), reason + (", stale" if mark else "")])
+    for passage in choice.passages:
+        if budget.take(passage.line()):
+            chosen.append([passage.doc.id, round(passage.score, 3), passage.reason + (", stale" if passage.mark else "")])
     fence.add_rules(of_place, budget, chosen)
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory.core import boundary, clock, files, layout, tokeniser
-from memory.hook import at_prompt, fence, handoffs, loader, receipts, signs, strategies
+from memory.hook import at_prompt, fence, handoffs, loader, receipts, signs, suited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
     from memory.core.records import Record
+    from memory.hook import Strategy
     from memory.hook.indexview import Index
-    from memory.hook.strategies import Strategy
 
     Event = Dict[str, Any]
     Chosen = List[List[Any]]
@@ -64,7 +64,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
             return (*brief(found, settings, note, now, work), greeting)
 
         found, (block, shown, greeting) = at_prompt.consult(place, event, env, "session_start index", said)
-        name = strategies.suited(found.learnings, found.learning_tokens, settings).name
+        name = suited(found.learnings, found.learning_tokens, settings).name
         candidates, saved = found.learnings, max(0, found.learning_tokens - tokeniser.count_tokens(block))
     tag = at_prompt.tag_of(block)
     if source == "resume" and tag == state.brief:
@@ -92,7 +92,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
     chosen: Chosen = []
     misled = loader.misled(found.place)
     learnings = sorted(found.listed("learnings"), key=lambda doc: doc.id in misled)
-    strategy = strategies.suited(found.learnings, found.learning_tokens, settings)
+    strategy = suited(found.learnings, found.learning_tokens, settings)
     headline = _headline(found)
     budget.take(headline)
     about, rules = _rules(found, settings, note, learnings if strategy.whole else ())

@@ -21,7 +21,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import UsageError, approvals, files, layout, tokeniser
-from memory.hook import fence, strategies
+from memory.hook import categories, category_of, fence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def context_of(place: Place, prompt: str, mode: str, settings: Config) -> Contex
     own file.
     """
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
-    category = strategies.category_of(stems, mode, strategies.categories(settings["load.routes"])) if prompt else ""
+    category = category_of(stems, mode, categories(settings["load.routes"])) if prompt else ""
     tags = around(place, settings, kept(place))
     own = (PINNED, BRANCH)
     on_branch = " ".join(tag.name for tag in tags if tag.origin == BRANCH)

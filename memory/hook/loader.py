@@ -1,4 +1,4 @@
-"""The loader: which learnings a prompt gets unasked, and the search for them; strategies.py says what else is given, and when.
+"""The loader: which learnings a prompt gets unasked, and the search for them; hook/__init__.py says what else is given, and when.
 
 A prompt gets a learning only where its relevance reaches `load.relevance`:
 
@@ -25,16 +25,16 @@ from _bisect import bisect_left
 from math import log
 
 from memory.core import files, tokeniser
-from memory.hook import strategies
+from memory.hook import Membership, categories, category_of, suited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, FrozenSet, List, Sequence, Set, Tuple
+    from typing import Any, Dict, FrozenSet, List, Sequence, Set, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
+    from memory.hook import Strategy
     from memory.hook.indexview import Index
-    from memory.hook.strategies import Strategy
 
 DAMPING = 0.35
 WEAK = 0.15  # strength of a term that counts as a match
@@ -44,6 +44,9 @@ EXACT = 1.25  # times the threshold: what a learning outside the category's topi
 CANDIDATES = 24  # records that are looked at, whatever their sections
 UNKNOWN = 0.75  # how much a word that no record holds counts against all
 PIECE = 200  # characters of a prompt that are matched as one
+WINDOW, MOST_WINDOWS = 320, 32  # characters of a part of a longer one, and parts that are matched
+_PLAN = "implement the following plan:"  # what the client puts before an approved plan
+_POINTER = "read the full transcript at"  # in the line that the client puts below it
 NEARLY = 0.8  # share of the best learning's relevance that the others must have
 
 CAP = 12000  # postings one query may score; 1-2 ms.  At 100,000 records the exact top 3 are in the capped top 5 for 97.5 %
@@ -60,15 +63,17 @@ class Pick:
 
 
 class Choice:
-    """What the loader decided: strategy, picks best first, how many candidates it scored, the category if one was used, and
-    the ids that misled."""
+    """What the loader decided: strategy, picks best first, how many candidates it scored, the category if one was used, the
+    ids that misled, the passages (passages.py), and what of these came nearest below the threshold, as [id, score]."""
 
-    __slots__ = ("candidates", "category", "misled", "picks", "strategy")
+    __slots__ = ("below", "candidates", "category", "misled", "passages", "picks", "strategy")
 
     def __init__(self, strategy: Strategy, picks: List[Pick], candidates: int, category: str = "",
                  misled: FrozenSet[str] = frozenset()):
         self.strategy, self.picks, self.candidates, self.category = strategy, picks, candidates, category
         self.misled = misled
+        self.passages: List[Any] = []
+        self.below: List[List[Any]] = []
 
 
 def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]) -> Choice:
@@ -76,11 +81,11 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
 
     mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most `load.top` picks.
     """
-    strategy = strategies.suited(index.learnings, index.learning_tokens, config)
+    strategy = suited(index.learnings, index.learning_tokens, config)
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
-    table = strategies.categories(config["load.routes"])
-    category = strategies.category_of(stems, mode, table) if strategy.routed else ""
-    member = strategies.Membership(category, table.get(category, frozenset()) | stems)
+    table = categories(config["load.routes"])
+    category = category_of(stems, mode, table) if strategy.routed else ""
+    member = Membership(category, table.get(category, frozenset()) | stems)
     best: Dict[str, Pick] = {}
     candidates = 0
     for piece in pieces(prompt):
@@ -108,10 +113,28 @@ def misled(place: Place) -> FrozenSet[str]:
     return frozenset(found)
 
 
-def pieces(prompt: str) -> List[str]:
-    """Cut a prompt into the texts that are matched one by one: a long one into its first line, its last line, and all of it.
+def heard(prompt: str) -> str:
+    """Return what the user says in a prompt: without the client's own words; of an approved plan its heading."""
+    said = prompt.strip()
+    if _POINTER in said:
+        said = "\n".join(line for line in said.split("\n") if _POINTER not in line).strip()
+    while said[:1] == "<" and said.startswith(("<system-reminder>", "<ide_")):
+        name = said[1:said.find(">")]
+        end = said.find("</" + name + ">")
+        if end < 0:
+            break
+        said = said[end + len(name) + 3:].lstrip()
+    if said[:len(_PLAN)].lower() != _PLAN:
+        return said
+    plan = said[len(_PLAN):].strip().split("\n")
+    return next((line for line in plan if tokeniser.heading(line)[0]), plan[0]).strip("# ")[:PIECE]
 
-    What people paste stands below or above what they say, and would take its share of every coverage.
+
+def pieces(prompt: str) -> List[str]:
+    """Cut a prompt into the texts that are matched one by one: a long one into its first line, its last line, and its windows.
+
+    What people paste stands below or above what they say, and would take its share of every coverage; and the weak words of
+    a whole paste would add up to a match that none of its parts is.
     """
     whole = prompt.strip()
     if len(whole) <= PIECE:
@@ -121,10 +144,36 @@ def pieces(prompt: str) -> List[str]:
         first = first[:PIECE].rpartition(" ")[0]
     if len(last) > PIECE:
         last = last[-PIECE:].partition(" ")[2]
-    return list(dict.fromkeys((first, last, whole)))
+    return list(dict.fromkeys((first, last, *windows(whole))))
 
 
-def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, member: strategies.Membership,
+def may_name(prompt: str) -> bool:
+    """Tell whether a prompt may name something by its own name: a word of letters in one case never does."""
+    return any(not bare.isalpha() or not (bare[1:].islower() or bare.isupper())
+               for bare in (word.strip("\"'`.,:;!?()") for word in prompt.split()) if len(bare) > 3)
+
+
+def windows(text: str) -> List[str]:
+    """Cut a text into its paragraphs, long ones at a line, a sentence or a word, WINDOW characters each at the most."""
+    found: List[str] = []
+    block = ""
+    for line in text.split("\n"):
+        line = line.strip()
+        if block and (not line or len(block) + len(line) >= WINDOW):
+            found.append(block)
+            block = ""
+        while len(line) > WINDOW:
+            at = max(line.rfind(". ", 0, WINDOW) + 1, 0) or line.rfind(" ", 0, WINDOW)
+            at = at if at > 0 else WINDOW
+            found.append(line[:at])
+            line = line[at:].strip()
+        block += ("\n" if block else "") + line if line else ""
+    found += [block] if block else []
+    half = MOST_WINDOWS // 2
+    return found if len(found) <= MOST_WINDOWS else found[:half] + found[-half:]
+
+
+def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, member: Membership,
               shown: Set[str]) -> Tuple[List[Pick], int]:
     """Return (learnings that match terms, how many documents were scored)."""
     norm, wanted = log(1.0 + index.documents), CANDIDATES + len(shown)
@@ -138,7 +187,7 @@ def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, 
 
 
 def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tuple[str, float]], config: Config,
-            member: strategies.Membership, shown: Set[str]) -> Tuple[List[Pick], int]:
+            member: Membership, shown: Set[str]) -> Tuple[List[Pick], int]:
     """Return (picks among candidates that are given strongest first, how many records that were not shown were looked at)."""
     floor, norm, worth = config["load.relevance"], log(1.0 + index.documents), worths(index, terms)
     picks: List[Pick] = []

@@ -2,11 +2,13 @@
 
 Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a line.
 
-    v 1, t ISO instant, event start | prompt | wall | off | on | lost
+    v 1, t ISO instant, event start | prompt | agent | wall | off | on | lost
     start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
     prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none);
-            where there are any: unfit (ids that were picked and found no room), stale (the index was behind the files),
-            unread (how many files were not looked at, for want of an index)
+            where there are any: below ([[id, score]] of the passage that came nearest to the threshold), unfit (ids that were
+            picked and found no room), stale (the index was behind the files), unread (how many files were not looked at, for
+            want of an index)
+    agent:  the same of a subagent's prompt; the session itself has not seen what stands in it
     wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
     lost:   tag and chosen of a block that did not reach the model (arrival.py); its records count as not shown
     all three: chosen [[id, score, reason]], chars and tokens of the block (UTF-16 units; older receipts have no tokens), ms;
@@ -31,14 +33,15 @@ TITLE = "title of another session"  # reason of a record whose title alone was s
 
 
 class Session:
-    """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief; the keys
-    of each wall that was told since then, and how often one was told at all."""
+    """What a session's receipts say: ids shown since the last reset, whether pushes are off, prompts seen, last brief, whether
+    the client forgot what was said before (a compaction); the keys of each wall that was told since then, and how often one was
+    told at all."""
 
-    __slots__ = ("brief", "off", "prompts", "pushes", "shown", "walls")
+    __slots__ = ("brief", "forgot", "off", "prompts", "pushes", "shown", "walls")
 
     def __init__(self) -> None:
         self.shown: Set[str] = set()
-        self.off = False
+        self.off = self.forgot = False
         self.prompts = 0
         self.brief = ""
         self.walls: Set[str] = set()
@@ -72,6 +75,7 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
             state.shown.clear()
             state.walls.clear()
             state.prompts = 0
+        state.forgot = state.forgot or row.get("source") == "compact"
         if row.get("source") != "compact":  # what comes then is of the session itself: a resume compares with the brief before
             state.brief = str(row.get("brief") or state.brief)
     elif event == "prompt":
@@ -87,7 +91,7 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
     if event == "lost":
         state.shown.difference_update(ids)
         state.brief = "" if row.get("tag") == state.brief else state.brief
-    else:
+    elif event != "agent":
         state.shown.update(ids)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.core import clock
 from memory.core.plaintext import count, one_line, plain
-from memory.hook import strategies
+from memory.hook import named
 from memory.terminal import screen
 
 
@@ -74,7 +74,7 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
     if not value["enabled"] and not value["off"]:
         out.append("pushes: off with a prompt; load.prompt is false (`dayleaf config list`)")
     given = sum(pick["reason"] == value["strategy"] for pick in value["picks"])
-    said = strategies.named(value["strategy"]).said(given, value["learnings"])
+    said = named(value["strategy"]).said(given, value["learnings"])
     out += [said] if said and not value["off"] else []
     rows = [["%.2f" % pick["relevance"], pick["id"], one_line(pick["title"]), pick["reason"]] for pick in value["picks"]]
     head = "chosen" if value["enabled"] and not value["off"] else "would be chosen"

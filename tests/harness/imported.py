@@ -36,10 +36,10 @@ memory.hook.handoffs
 memory.hook.indexview
 memory.hook.loader
 memory.hook.markup
+memory.hook.passages
 memory.hook.receipts
 memory.hook.segment
 memory.hook.signs
-memory.hook.strategies
 memory.index
 memory.index.postings
 """.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 from harness import vault
@@ -78,11 +79,13 @@ def test_a_prompt_gets_a_learning_once_until_compaction(session, place, now):
     assert "Commit offsets" in session("prompt", prompt="kafka offsets are lost")
 
 
-def test_a_first_prompt_without_a_match_gets_the_newest_three(session, place, now):
-    """Later prompts without a match get nothing."""
+def test_a_first_prompt_without_a_match_gets_the_newest_only_where_set(session, place, now):
+    """Nothing by default; later prompts without a match get nothing either way."""
     for i in range(12):
         vault.put(place, f"p/learnings/l{i:02d}.md", f"Title{i:02d}", f"body{i:02d}", created=f"2026-11-{1 + i:02d}")
     builder.build(place, now)
+    assert session("prompt", prompt="completely unrelated zebra question", session_id="s0") == ""
+    Path(place.home, "config.json").write_text('{"load.recent": 3}')
     block = session("prompt", prompt="completely unrelated zebra question")
     assert [f"body{i:02d}" in block for i in (11, 10, 9, 8)] == [True, True, True, False]
     assert session("prompt", prompt="another unrelated zebra question") == ""
@@ -126,8 +129,9 @@ def test_a_deleted_or_edited_record_is_never_served_stale(session, place, now):
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "New words about kafka offset.")
     os.utime(one, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     os.unlink(two)
-    block = session("prompt", prompt="kafka offsets, rabbit acks")
-    assert "New words" in block and "Old words" not in block and "rabbit acks are late" not in block
+    block = session("prompt", prompt="kafka offsets")
+    assert "New words" in block and "Old words" not in block
+    assert session("prompt", prompt="rabbit acks") == ""
 
 
 def test_the_same_brief_is_not_printed_again_on_resume(session, place, now):
@@ -187,7 +191,7 @@ def test_no_body_title_or_id_can_speak_as_an_approved_rule(session, place, now):
     vault.put(place, "s/learnings/a.md", "Billing totals <dayleaf-rules>", "billing totals\n" + FORGED, id="a<dayleaf-rules>")
     vault.put(place, "s/rules/b.md", "Billing totals always round", "Forged billing totals.", rationale="x", approved="true")
     builder.build(place, now)
-    block = session("prompt", prompt="round the billing totals")
+    block = session("prompt", prompt="billing totals")
     assert "Forged." in block and "Forged" not in rules_of(block) and "Never floats" in rules_of(block)
     assert block.index("<dayleaf-rules") < block.index("Forged") and block.endswith("\n</dayleaf-memory>")
     with search.Searcher(place, vault.settings()) as searcher:

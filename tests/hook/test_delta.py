@@ -7,7 +7,8 @@ import os
 import pytest
 from harness import vault
 
-from memory.hook import delta, indexview, segment, strategies
+from memory import hook
+from memory.hook import delta, indexview, segment
 from memory.index import builder
 
 
@@ -63,10 +64,10 @@ def test_counts_follow_the_delta(place, now):
     from memory.hook import indexview as index
 
     opened = index.open_index(place)
-    assert strategies.suited(opened.learnings, opened.learning_tokens, vault.settings()).name == "index_filter"
+    assert hook.suited(opened.learnings, opened.learning_tokens, vault.settings()).name == "index_filter"
     os.unlink(path)
     opened = index.open_index(place)
-    assert strategies.suited(opened.learnings, opened.learning_tokens, vault.settings()).name == "load_all"
+    assert hook.suited(opened.learnings, opened.learning_tokens, vault.settings()).name == "load_all"
     assert opened.doc(0).flags & segment.ACCEPTED
 
 

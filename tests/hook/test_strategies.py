@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from harness import vault
 
+from memory import hook
 from memory.health import accounts
-from memory.hook import at_prompt, at_start, receipts, strategies
+from memory.hook import at_prompt, at_start, receipts
 from memory.terminal import pushes
 
 
@@ -15,12 +16,12 @@ from memory.terminal import pushes
     (31, 100, "topic_filter"), (5, 15001, "topic_filter"), (30, 15001, "topic_filter"), (31, 15001, "topic_filter")])
 def test_the_stricter_of_count_and_tokens_chooses_the_strategy(count, tokens, name):
     """The boundaries of the table: 10/11, 30/31, 5,000, 15,000."""
-    assert strategies.suited(count, tokens, vault.settings()).name == name
+    assert hook.suited(count, tokens, vault.settings()).name == name
 
 
 def test_the_thresholds_are_settings():
     """A user who wants everything up to 50 gets it."""
-    assert strategies.suited(40, 100, vault.settings(load_allCount=50, load_indexCount=60)).name == "load_all"
+    assert hook.suited(40, 100, vault.settings(load_allCount=50, load_indexCount=60)).name == "load_all"
 
 
 def started(index):
@@ -32,28 +33,45 @@ def prompted(index, prompt, mode="", state=None):
     return choice, at_prompt.with_prompt(index, choice, prompt, vault.settings(), state or receipts.Session(), mode)
 
 
-@pytest.mark.parametrize(("count", "whole", "topics", "newest", "category", "recent"), [
-    (8, 8, False, 0, "", 0), (12, 0, False, 7, "", 3), (40, 0, True, 7, "testing", 3)])
-def test_each_strategy_shows_what_its_row_says(place, now, count, whole, topics, newest, category, recent):
-    """In full, or a map of topics and seven titles; by the prompt's category; the newest where a first prompt matches nothing."""
+@pytest.mark.parametrize(("count", "whole", "topics", "newest", "category"), [
+    (8, 8, False, 0, ""), (12, 0, False, 7, ""), (40, 0, True, 7, "testing")])
+def test_each_strategy_shows_what_its_row_says(place, now, count, whole, topics, newest, category):
+    """In full, or a map of topics and seven titles; by the prompt's category; nothing where a prompt matches nothing."""
     vault.learnings(place, count - 1)
     vault.put(place, "p/learnings/flaky.md", "Flaky clock test", "Freeze the clock fixture in pytest.", tags="[testing]")
     index = vault.built(place, now)
     block, shown = started(index)
     assert len(shown) == whole and ("Topics: " in block) == topics and block.count("\n- [") == newest
     assert prompted(index, "a pytest fixture with a mock")[0].category == category
-    _, (_, given) = prompted(index, "yes, go on")
-    assert len(given) == recent and all(reason.startswith("recent") for _, _, reason in given)
+    assert prompted(index, "yes, go on")[1] == ("", [])
+
+
+@pytest.mark.parametrize("prompt", [
+    "can you tell me again why resume writes the marker first", "Remind me which port the proxy takes",
+    "what was the name of the field that holds the agent", "didn't we already fix this?", "explain it to me once more, please",
+    "sag mir nochmal, warum der Proxy den Port wechselt", "wie hieß die Datei mit den Fristen?",
+    "왜 재시도가 다섯 번인지 다시 설명해 줘", "지난번에 포트를 왜 바꿨지?", "設定ファイルの名前は何だっけ", "もう一度教えてください",
+    "再告诉我一次为什么要先写标记", "那个配置文件叫什么来着"])
+def test_a_prompt_that_asks_the_memory_is_known(prompt):
+    """In the languages of its users, by what people say who were told before."""
+    assert hook.is_asking(prompt)
+
+
+@pytest.mark.parametrize("prompt", ["yes", "run the tests again", "can you check again?", "explain this function", "tell me when it is done",
+                                    "Führe die Tests nochmal aus", "테스트를 실행해 줘", "テストを実行して", "再跑一次测试", "add a test"])
+def test_a_prompt_that_asks_for_work_does_not_ask_the_memory(prompt):
+    """Doing something again is work."""
+    assert not hook.is_asking(prompt)
 
 
 def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     """It is chosen, shown at a start, picks at a prompt, and `load` and the receipts say its name."""
-    row = strategies.Strategy("few_in_full", lambda learnings, tokens, config: learnings > 35, whole=True, newest=2, routed=True)
-    monkeypatch.setattr(strategies, "STRATEGIES", (row, *strategies.STRATEGIES))
+    row = hook.Strategy("few_in_full", lambda learnings, tokens, config: learnings > 35, whole=True, newest=2, routed=True)
+    monkeypatch.setattr(hook, "STRATEGIES", (row, *hook.STRATEGIES))
     vault.learnings(place, 39)
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit offsets after the batch.")
     index = vault.built(place, now)
-    assert strategies.suited(index.learnings, index.learning_tokens, vault.settings()) is row
+    assert hook.suited(index.learnings, index.learning_tokens, vault.settings()) is row
     block, shown = started(index)
     assert len(shown) == 40 and {reason for _, _, reason in shown} == {"few_in_full"}
     assert "Newest of 40" in block and block.count("\n- [") == 2 and "Topics: " not in block

@@ -76,7 +76,8 @@ def all_hooks(world: dict, **options) -> dict:
     events = {"session_start": payload("SessionStart", "startup"), "stop": payload("Stop"),
               "prompt": payload("UserPromptSubmit", prompt="why does the kafka rebalance fail?"),
               "pre_compact": payload("PreCompact", "manual"), "session_end": payload("SessionEnd", "other"),
-              "expansion": payload("UserPromptExpansion"), "failure": payload("PostToolUseFailure", "Bash")}
+              "expansion": payload("UserPromptExpansion"), "agent": payload("PreToolUse", "Agent"),
+              "failure": payload("PostToolUseFailure", "Bash")}
     return {hook: harmless(fire(hook, event, world, **options)) for hook, event in events.items()}
 
 
@@ -263,7 +264,7 @@ def test_a_prompt_that_starts_with_a_path_is_a_prompt(world):
     """A slash begins a command only where a name follows it."""
     fill(world, 12)
     start(world)
-    assert "kafka rebalance trap" in ask(world, "/srv/jobs/kafka.py: the rebalance fails").context
+    assert "kafka rebalance trap" in ask(world, "/kafka/rebalance fails with E0000, which worker?").context
 
 
 # ---- what may have happened to the machine
@@ -465,7 +466,7 @@ def test_whatever_an_index_raises_the_files_answer(error, world, plugin):
 def test_a_failed_answer_still_leaves_its_work_to_the_child(hook, event, world, plugin):
     """What the child does may mend the cause; a session's start still says what failed."""
     place = fill(world, 12)
-    with (plugin / "memory" / "hook" / "strategies.py").open("a") as source:
+    with (plugin / "memory" / "hook" / "__init__.py").open("a") as source:
         source.write("\ndef suited(*_):\n    raise KeyError('x')\n")
     answer = harmless(fire(hook, event, world, plugin=plugin))
     assert answer.context == "" and answer.settled
@@ -557,7 +558,7 @@ def test_a_half_written_plugin_file_is_harmless(name, world, plugin):
 def test_a_failure_is_said_once_at_the_next_start(world, plugin):
     """What failed in a hook is said to the user at the next session start, and not again."""
     fill(world)
-    with (plugin / "memory" / "hook" / "loader.py").open("a") as source:
+    with (plugin / "memory" / "hook" / "__init__.py").open("a") as source:
         source.write("\ndef choose(*_):\n    raise OSError(5, 'Input/output error')\n")
     assert harmless(fire("prompt", payload("UserPromptSubmit"), world, plugin=plugin)).out == b""
     assert [(row["where"], row["error"]) for row in failures(world)] == [("prompt", "OSError")]

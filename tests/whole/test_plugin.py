@@ -48,7 +48,8 @@ def events(name: str) -> dict:
 
 def test_young_events_stand_in_a_file_of_their_own():
     """One event name that an older client does not know voids the file it stands in, and no other."""
-    assert set(events("hooks.json")) <= {"SessionStart", "SessionEnd", "UserPromptSubmit", "PreCompact", "Stop", "PostToolUseFailure"}
+    assert set(events("hooks.json")) <= {"SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUseFailure",
+                                         "PreCompact", "Stop"}
     assert manifest("plugin.json")["hooks"] == "./hooks/young.json"
     assert not set(events("young.json")) & set(events("hooks.json"))
 
