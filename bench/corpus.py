@@ -91,16 +91,17 @@ class Text:
         return "Please " + " ".join(words) + "?"
 
 
-def write(count: int, home: str, project: str) -> layout.Place:
-    """Write the store and the prompts, and return the place."""
+def write(count: int, home: str, project: str, kind: str = "learning") -> layout.Place:
+    """Write the store and the prompts, and return the place.  kind: of the records, `learning` or `checkpoint`."""
     os.makedirs(project, exist_ok=True)
     place = layout.locate({"HOME": home}, project)
     text = Text(7)
-    root = Path(place.private) / "learnings"
+    root = Path(place.private) / layout.FOLDERS[kind]
     typical = []
     for number in range(count):
         name, content, words = text.record(number)
-        path = root / name
+        content = content.replace("kind: learning", "kind: " + kind, 1)
+        path = root / ("2026-11-%02d" % (1 + number % 21) if kind == "checkpoint" else "") / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
         if number % max(1, count // 400) == 0:

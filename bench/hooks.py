@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """CPU of each hook as the host starts it, against a bare start of the same interpreter: paired, interleaved runs.
 
-    bench/hooks.py [--runs 60] [--python /usr/bin/python3] [N ...]      N: records in the store (1000 10000 100000)
+    bench/hooks.py [--runs 60] [--python /usr/bin/python3] [--checkpoints] [N ...]    N: records in the store (1000 10000 100000)
 
 Each round runs the bare interpreter (`-I -S -c pass`) and each hook once, the launcher included; the figure is the median of
 the rounds' ratios.  `prompt` gets 40 prompts in turn, `failure` a linter's report of 60 findings whose last one another session
-met: it is told each time, since its session is new each time.  The stores are written by corpus.py and kept in --dir.
+met: it is told each time, since its session is new each time.  --checkpoints: the records are no learnings but checkpoints, of
+which prompts get passages.  The stores are written by corpus.py and kept in --dir.
 """
 
 from __future__ import annotations
@@ -64,11 +65,12 @@ def run(argv: list[str], stdin: str, env: dict[str, str]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def store(folder: Path, count: int, python: str) -> dict[str, str]:
-    """Make (or find) a store of a size, with its index and a runtime that is the interpreter measured."""
-    home, project = folder / f"home-{count}", folder / f"project-{count}"
+def store(folder: Path, count: int, python: str, kind: str) -> dict[str, str]:
+    """Make (or find) a store of a size, with its index and a runtime that is the interpreter measured.  kind: of its records."""
+    mark = "" if kind == "learning" else "-" + kind
+    home, project = folder / f"home-{count}{mark}", folder / f"project-{count}{mark}"
     if not (home / "prompts").exists():
-        corpus.write(count, str(home), str(project))
+        corpus.write(count, str(home), str(project), kind)
     # An index of another version is answered from the files until it is built anew, which is not what is measured.
     builder.build(layout.locate({"HOME": str(home)}, str(project)), 1795271452.0)
     _meet(home, project)
@@ -136,11 +138,12 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--python", default="/usr/bin/python3")
     parser.add_argument("--dir", type=Path, default=Path(tempfile.gettempdir()) / "dayleaf-bench")
+    parser.add_argument("--checkpoints", action="store_true")
     parser.add_argument("counts", nargs="*", type=int, default=[1000, 10000, 100000])
     args = parser.parse_args()
     slope = {}
     for count in args.counts:
-        env = store(args.dir, count, args.python)
+        env = store(args.dir, count, args.python, "checkpoint" if args.checkpoints else "learning")
         for name, (ms, ratio, p95, extra) in measure(env, args.python, args.runs).items():
             print(f"{count:7} {name:14} {ms:6.2f} ms  x{ratio:.2f}  p95 x{p95:.2f}  memory +{extra:.1f} MB", flush=True)
             if name == "prompt":

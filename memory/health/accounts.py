@@ -21,8 +21,8 @@ _SETTING = {"project": ("in this project", "`dayleaf on --project` switches them
             "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
             "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it")}
 # Keys of a receipt that are told.
-SAID = ("t", "event", "source", "tool", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved", "unfit", "stale",
-        "unread")
+SAID = ("t", "event", "source", "tool", "prompt", "query", "strategy", "candidates", "chars", "ms", "saved", "below", "unfit",
+        "stale", "unread")
 
 
 def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
@@ -161,7 +161,8 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     """
     if not prompt:
         raise UsageError("load wants a prompt")
-    found = at_prompt.opened(place, at_prompt.ends(prompt))
+    prompt = loader.heard(at_prompt.ends(prompt))
+    found = at_prompt.opened(place, prompt)
     try:
         state, start = receipts.Session(), ""
         shown_before: list[list[Any]] = []
@@ -171,20 +172,23 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
         else:
             shown_before = [[*item[:2], item[2] + ", at the start"] for item in begun if item[2].startswith("rule: ")]
         state.shown.update(item[0] for item in shown_before)
-        choice = loader.choose(found, prompt, mode, settings, state.shown)
+        choice = at_prompt.choose(found, prompt, mode, settings, state)
         block, shown = at_prompt.with_prompt(found, choice, prompt, settings, state, mode)
         block, shown = "\n".join(part for part in (start, block) if part), shown_before + shown
         candidates = [] if choice.strategy.whole else _candidates(found, prompt, choice, settings)
         spent = tokeniser.count_tokens(block)
         fitted = {item[0] for item in shown}
         known = {doc.id: doc.name for doc in (found.doc(pick.number) for pick in choice.picks)}
-        titles = _titles(found, {*fitted, *known, *(one["id"] for one in candidates)})
+        below = [{"id": id, "relevance": score} for id, score in choice.below]
+        titles = _titles(found, {*fitted, *known, *(one["id"] for one in (*candidates, *below))})
         return {
             "strategy": choice.strategy.name, "category": choice.category, "learnings": found.learnings,
             "learningTokens": found.learning_tokens, "candidates": choice.candidates, "threshold": settings["load.relevance"],
             "picks": [{"id": id, "title": titles.get(id, ""), "relevance": relevance, "reason": reason}
                       for id, relevance, reason in shown],
             "didNotFit": [{"id": id, "title": titles.get(id, "")} for id in known if id not in fitted],
+            "below": [{**one, "title": titles.get(one["id"], "")} for one in below],
+            "passageThreshold": settings["load.passageRelevance"],
             "considered": [{**one, "title": titles.get(one["id"], "")} for one in candidates],
             "enabled": bool(settings["load.enabled"] and settings["load.prompt"]), "off": switched_off(place, settings, 1),
             "characters": tokeniser.utf16(block),

@@ -27,7 +27,7 @@ WEEKS, SESSIONS = 26, 30  # the last ones that are drawn
 WEEK = 7 * clock.DAY
 RANKS = 8  # ranks that are told apart; the rest is one
 UPTO = (5, 10, 20, 50, 100, 200, 500, 1000)  # milliseconds, the upper ends of the histogram's steps
-EVENTS = ("start", "prompt", "wall")
+EVENTS = ("start", "prompt", "agent", "wall")
 
 
 # ---- the state of one place

@@ -107,8 +107,10 @@ def choose(found: Index, prompt: str, mode: str, settings: Config, state: receip
     prompt: what `loader.heard` returned.  mode: the host's permission mode.  own: the session's id.
     """
     choice = loader.choose(found, prompt, mode, settings, state.shown)
+    base = found.segment
+    told = found.delta.docs or (base is not None and base.docs > base.pushable)  # there is more than learnings
     asks = is_asking(prompt)
-    if settings["load.passages"] and (asks or loader.may_name(prompt)):
+    if told and settings["load.passages"] and (asks or loader.may_name(prompt)):
         from memory.hook import passages  # most prompts name nothing, and each would pay for it
 
         parts = loader.windows(prompt[:ASKED_CHARS] if asks else prompt)

@@ -204,7 +204,7 @@ class Head:
 
 
 class Lean:
-    """What a block shows of a record whose file has not changed since it was indexed."""
+    """What a block shows of a record whose file has not changed since it was indexed.  head: its frontmatter as text."""
 
     __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "meta", "name", "tier", "title", "versions")
 
@@ -242,6 +242,12 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
         return Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held, head)
     except UnicodeDecodeError:
         return None
+
+
+def field(record: Any, key: str) -> str:
+    """Return a field of what `reread` gave, as text; "" where there is none."""
+    value = record.meta.get(key)
+    return value if isinstance(value, str) else ""
 
 
 def _versions(head: str) -> Optional[Sequence[str]]:

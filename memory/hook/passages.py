@@ -20,7 +20,7 @@ from __future__ import annotations
 from math import log
 
 from memory.core import clock, tokeniser
-from memory.hook import documents, fence, loader
+from memory.hook import fence, loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ class Window:
 
     __slots__ = ("handles", "parts", "terms", "total", "worth")
 
-    def __init__(self, found: Index, texts: Sequence[str]):
+    def __init__(self, found: Index, texts: Sequence[str], named: Sequence[str] = ()):
         norm = log(1.0 + found.documents)
         self.terms = loader.damped(tokeniser.terms("\n".join(texts)))
         self.worth = {term: value / norm for term, value in loader.worths(found, self.terms).items()}
         self.parts = [list(self.worth)] if len(texts) == 1 else [
             [term for term, _ in tokeniser.terms(text) if term in self.worth] for text in texts]
         self.total = sum(self.worth.values()) or 1.0
-        self.handles = [name for text in texts for name in handles(text) if _is_rare(found, name)]
+        self.handles = named
 
     def score(self, held: Set[str]) -> float:
         """Return strength * coverage of this window in a text, given as its terms."""
@@ -169,8 +169,8 @@ class Told:
 
 
 def told(kind: str, text: str) -> List[Told]:
-    """Take a part of a checkpoint, or a turn of a conversation, into what it tells."""
-    return _page(text) if kind == "checkpoint" else [_turn(text)]
+    """Take a checkpoint, or a turn of a conversation, into what it tells; a checkpoint in other words reads as a turn."""
+    return (_page(text) if kind == "checkpoint" else []) or [_turn(text)]
 
 
 def _page(text: str) -> List[Told]:
@@ -201,8 +201,8 @@ def _turn(text: str) -> Told:
 
     for line, code in tokeniser.coded(text.split("\n")):
         bare = line.strip()
-        if line.startswith(documents.TURN):
-            asked.append(line[len(documents.TURN):].partition(" ")[2])
+        if line.startswith("## "):
+            asked.append(line[3:].partition(" ")[2])
         elif line.startswith(">"):
             asked.append(line[1:])
         elif code or not bare or line.startswith(_MARKS):
@@ -263,11 +263,13 @@ def choose(found: Index, windows: Sequence[str], floor: float, asks: bool, shown
     """
     best: Dict[str, Passage] = {}
     below: Optional[Passage] = None
-    ready = [Window(found, windows)] if asks else [
-        window for window in (Window(found, (text,)) for text in windows) if window.handles]
+    if asks:
+        ready = [Window(found, windows)]
+    else:
+        named = [(text, [name for name in handles(text) if _is_rare(found, name)]) for text in windows]
+        ready = [Window(found, (text,), names) for text, names in named if names]
     for doc, window, record in _candidates(found, ready, floor, shown, READ * 2 if asks else READ):
-        session = record.meta.get("session")
-        session = session if isinstance(session, str) else ""
+        session = fence.field(record, "session")
         one = None if own and own in session else _best(found, doc, window, record, session, asks)
         if one is None:
             continue
@@ -285,7 +287,7 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
     norm = log(1.0 + found.documents)
     near: Dict[int, Tuple[float, Window]] = {}
     for window in windows:
-        for score, number in loader.search(found, window.terms, 4 * READ, least=least * norm, telling=loader.TELLING * norm):
+        for score, number in _search(found, window, least * norm, loader.TELLING * norm):
             value = score * score / norm / norm / window.total
             if value >= least / 2 and value > near.get(number, (0.0, window))[0]:
                 near[number] = value, window
@@ -297,24 +299,51 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
         if doc.id not in read:
             if len(read) == most:
                 return
-            read[doc.id] = next(iter(fence.reread(found, [doc], whole=True)), None)
+            read[doc.id] = next(iter(fence.reread(found, [doc])), None)
         if read[doc.id] is not None:
             yield doc, window, read[doc.id]
 
 
+def _search(found: Index, window: Window, least: float, telling: float) -> List[Tuple[float, int]]:
+    """Return (score, number) of the best documents for a window that are no learnings, which would take all places."""
+    wanted, learnings = 4 * READ, found.segment.pushable if found.segment else 0
+    while True:
+        hits = loader.search(found, window.terms, wanted, least=least, telling=telling)
+        others = [hit for hit in hits if hit[1] >= learnings]
+        if len(hits) < wanted or len(others) >= 2 * READ or wanted >= found.documents:
+            return others
+        wanted *= 4
+
+
 def _best(found: Index, doc: Any, window: Window, record: Any, session: str, asks: bool) -> Optional[Passage]:
     """Return the best passage of a document for a window, None where it says nothing of it or is stale."""
-    parts = documents.sections(record.body, record.kind)
     mark = found.mark(record)
-    if doc.ordinal >= len(parts) or (mark and not asks):
+    said = _turn_of(record.body, doc.section) if doc.kind == "conversation" else record.body
+    if not said or (mark and not asks):
         return None
-    offers = [offer for one in told(record.kind, parts[doc.ordinal][1]) for offer in _offers(one, window, asks)]
+    offers = [offer for one in told(doc.kind, said) for offer in _offers(one, window, asks)]
     if not offers:
         return None
     score, reason, text = max(offers, key=lambda offer: offer[0])
-    branch = record.meta.get("branch")
     text = fence.line(text, (ASKED_UNITS if asks else UNITS) + REQUEST)
-    return Passage(doc, session, branch if isinstance(branch, str) else "", mark, score, reason, text)
+    return Passage(doc, session, fence.field(record, "branch"), mark, score, reason, text)
+
+
+def _turn_of(body: str, heading: str) -> str:
+    """Return the turn of a conversation that begins with a heading as the index has it, "" where there is none any more.
+
+    The document's number would need the reader of frontmatter, which costs 0.1 of a bare start; of two turns with the same
+    heading it is the first.
+    """
+    body = "\n" + body
+    start = body.find("\n## ")
+    while heading and start >= 0:
+        end = body.find("\n## ", start + 1)
+        line = body[start + 4:body.find("\n", start + 1) + 1 or len(body)]
+        if " ".join(line.split())[:len(heading)] == heading:
+            return body[start + 1:] if end < 0 else body[start + 1:end]
+        start = end
+    return ""
 
 
 def _offers(one: Told, window: Window, asks: bool) -> Iterator[Tuple[float, str, str]]:

@@ -8,7 +8,7 @@ from memory.core import plaintext
 from memory.health import figures
 from memory.terminal import charts, screen
 
-EVENT = {"start": "session start", "prompt": "prompt"}
+EVENT = {"start": "session start", "prompt": "prompt", "agent": "subagent"}
 
 
 def lines(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:

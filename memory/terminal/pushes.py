@@ -9,6 +9,9 @@ from memory.core.plaintext import count, one_line, plain
 from memory.hook import named
 from memory.terminal import screen
 
+PROMPTS = ("prompt", "agent")  # events of receipts that answer a prompt, a person's or a subagent's
+NEAREST = 3  # of what stayed below the threshold in a session
+
 
 def off(found: list[dict[str, str]]) -> list[str]:
     """Write where pushes are off."""
@@ -20,26 +23,36 @@ def pushed(value: dict[str, Any], now: float) -> list[str]:
     if not value["session"]:
         return ["nothing was put before a prompt here yet"]
     out = ["session " + value["session"]]
-    empty = 0
+    empty, near = 0, []
     for event in value["events"]:
-        if event["event"] == "prompt" and not event["chosen"]:
+        if event["event"] in PROMPTS and not event["chosen"] and len(value["events"]) > 1:
             empty += 1
+            near += _below(event)
             continue
         out += ["", *_event(event, now)]
     if empty:
         out += ["", "%s got nothing" % count(empty, "prompt")]
+        out += ["  nearest, below the threshold: " + "  ".join(sorted(near, reverse=True)[:NEAREST])] if near else []
     return out
+
+
+def _below(event: dict[str, Any]) -> list[str]:
+    """Return what came nearest to the threshold of an event, as score and id."""
+    found = event.get("below")
+    return ["%.2f %s" % (_real(item[1]), one_line(str(item[0]))) for item in found
+            if isinstance(item, list) and len(item) == 2] if isinstance(found, list) else []
 
 
 def _event(event: dict[str, Any], now: float) -> list[str]:
     instant = clock.parse(str(event.get("t"))) or now
-    what = {"start": "start (%s)" % event.get("source"), "prompt": "prompt %s" % (event.get("prompt") or event.get("query")),
+    asked = event.get("prompt") or event.get("query")
+    what = {"start": "start (%s)" % event.get("source"), "prompt": "prompt %s" % asked, "agent": "subagent of prompt %s" % asked,
             "wall": "failed %s, known from another session" % event.get("tool"),
             "off": "switched off", "on": "switched on"}.get(event["event"], str(event["event"]))
     head = "%s  %s" % (clock.iso(instant), one_line(what))
     if event["event"] == "wall":
         head += "  %s, %s ms" % (count(_int(event, "chars"), "character"), _int(event, "ms"))
-    elif event["event"] not in ("start", "prompt"):
+    elif event["event"] not in ("start", *PROMPTS):
         return [head]
     head += "" if event["event"] == "wall" else "  %s, %s scored, %s, %s ms" % (
         event.get("strategy") or "no strategy", count(_int(event, "candidates"), "candidate"),
@@ -50,6 +63,7 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
             for item in event["chosen"]]
     unfit = event.get("unfit")
     left = ["  did not fit: " + one_line(", ".join(map(str, unfit)))] if isinstance(unfit, list) and unfit else []
+    left += ["  below the threshold: " + one for one in _below(event)]
     left += ["  the index was behind the files"] if event.get("stale") is True else []
     unread = _int(event, "unread")
     left += ["  %s not looked at, for want of an index" % count(unread, "file")] if unread > 0 else []
@@ -82,6 +96,9 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
     out += chosen if rows else ["nothing reaches the model"]
     if value["didNotFit"]:
         out += ["", "did not fit:"] + ["  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]]
+    out += ["", "below the threshold of passages, %.2f:" % value["passageThreshold"], *screen.table(
+        [["%.2f" % one["relevance"], one["id"], one_line(one["title"])] for one in value["below"]], "  ", (0,))] \
+        if value["below"] else []
     out += ["", "%s, %s tokens; %s tokens saved against loading every learning" % (
         count(value["characters"], "character"), value["tokens"], "{:,}".format(value["saved"]))]
     if explain:
