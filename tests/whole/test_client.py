@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from harness import talks
 from harness.client import claude_bin, gemini_bin  # noqa: F401  (fixtures)
 from harness.command import on_terminal
 from harness.fake_anthropic import sent, tool
@@ -177,6 +178,25 @@ def test_what_only_shows_something_costs_no_model_request(command, lab):
     assert lab.api.messages() == []
     shown = run.json["result"]
     assert {"status": "learning", "why": "load_all", "off": "off", "on": "on"}[command] in shown, shown
+
+
+def test_a_subagents_first_request_holds_what_its_prompt_asks_for(lab):
+    """The session's own prompt names nothing; the one it gives a subagent does, and no permission is asked or given."""
+    write_notes(lab)
+    talks.put(layout.locate({"HOME": str(lab.home)}, str(lab.repo)), (
+        "## 10:12 why does the importer skip rows?\n\n`parseLedgerRow` drops a row whose amount has a blank before the sign.\n\n",),
+        id="c-00000001", file="2026-11-10/100000-importer.md", created="2026-11-10T10:12:00Z", title="Importer skips rows")
+    assert lab.dayleaf("index", "build").rc == 0
+    asked = "Find where parseLedgerRow reads the amount."
+    lab.api.set_script({"turns": [
+        tool("Agent", description="look", prompt=asked, subagent_type="general-purpose", run_in_background=False),
+        "It is in ledger.go.", "Done."]})
+    run = lab.claude("-p", "have somebody look into it", *SAY)
+    assert run.rc == 0 and run.json["result"] == "Done.", run
+    first, sub, _ = main_requests(lab)
+    assert asked not in first and part(first, "prompt") == ""
+    assert asked in sub and "drops a row whose amount has a blank" in part(sub, "prompt")
+    assert run.json.get("permission_denials") == [] and errors(lab) == ""
 
 
 def test_off_holds_for_its_session(lab):
