@@ -47,7 +47,9 @@ _CAUSE = re.compile(
     r"caused by|due to|"
     r"was missing|were missing|weil|wegen|grund|ursache)\b|때문|이유|ため|理由|因为|因為|由于|由於|原因", re.I)
 _AHEAD = re.compile(
-    r"\b(?:next steps?|next up|remaining|still (?:need|to do|missing|open)|left to do|follow[- ]ups?|not yet|todo|to do|"
+    r"\b(?:next steps?|next up|"
+    r"remaining(?= (?:\w+ )?(?:work|steps?|tasks?|items?|todos?|issues?|phases?|problems?|failures?)\b|\W*$)|"
+    r"still (?:need|to do|missing|open)|left to do|follow[- ]ups?|not yet|todo|to do|"
     r"nächste\w*|noch (?:nicht|offen)|steht noch)\b|다음|남은|아직|残り|次に|次は|次の|まだ|下一步|接下来|還需|还需|待办", re.I)
 _AFTER = re.compile(r"(?i)(?:^|[;,.]\s*|\s)(?:next(?: steps?| up)?|todo|다음(?: 단계)?|次|下一步|als nächstes)\s*[:：]\s*(\S.+)")
 _ITEM = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -352,16 +354,16 @@ def titles(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = (
     typed = [turn for turn in held if turn.asked in ("", turns.SLASH) and not TRIVIAL.match(turn.request)]
     asked = [(topic(turn.request), 0.25 * at - min(4, sum(p.kind == turns.FILE for p in turn.pieces)))
              for at, turn in enumerate(typed)]
-    asked.sort(key=lambda pair: pair[1] - _telling(pair[0]))
+    asked.sort(key=lambda pair: pair[1] - telling(pair[0]))
     ended = [clause(plain(outcome(turn))) for turn in reversed(held) if turn.asked != SUMMARY and outcome(turn)]
-    ended.sort(key=lambda line: -_telling(line))
-    found = [*reversed(plans), clause(one_line(by_client)), *(one for one, _ in asked if _telling(one) > 1.5),
-             *(clause(one_line(c)) for c in reversed(commits)), *(one for one in ended if _telling(one) > 2),
+    ended.sort(key=lambda line: -telling(line))
+    found = [*reversed(plans), clause(one_line(by_client)), *(one for one, _ in asked if telling(one) > 1.5),
+             *(clause(one_line(c)) for c in reversed(commits)), *(one for one in ended if telling(one) > 2),
              *(one for one, _ in asked), *ended[:2]]
     return [one for one in dict.fromkeys(found) if len(one) >= 4]
 
 
-def _telling(line: str) -> float:
+def telling(line: str) -> float:
     """Return how much a line says by itself: its distinct words that mean something, those that point elsewhere taken off."""
     if wide(line):
         return 4.0
