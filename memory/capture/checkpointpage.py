@@ -270,7 +270,8 @@ def _failing_at_end(facts: Facts) -> list[str]:
 
 MOST_SAID = 2  # sentences of a text without sections
 _SECTIONS = {
-    "outcome": "said", "turns": "turns", "request": "request", "done": "done", "decisions": "decisions", "decided": "decisions",
+    "outcome": "outcome",
+    "turns": "turns", "request": "request", "done": "done", "decisions": "decisions", "decided": "decisions",
     "commands": "commands", "tests": "tests", "fixed": "fixed", "open": "open", "open questions": "open", "next": "next",
     "next step": "next", "next steps": "next", "todo": "next", "to do": "next"}
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+(\[[ xX]\]\s+)?")
@@ -280,11 +281,12 @@ _AHEAD = re.compile(r"(?:next(?: steps?| up)?|todo)\s*[:,]\s*", re.I)
 class Outline(NamedTuple):
     """A checkpoint's lines, sorted by their sections.
 
-    commits: `hash: subject`.  failing: commands that failed and were not fixed, as the checkpoint words them.  said: first
-    sentences of what stands under no heading that is known.
+    outcome: where the work stood at the end.  commits: `hash: subject`.  failing: commands that failed and were not fixed, as
+    the checkpoint words them.  said: first sentences of what stands under no heading that is known.
     """
 
     request: tuple[str, ...]
+    outcome: tuple[str, ...]
     commits: tuple[str, ...]
     files: tuple[str, ...]
     decisions: tuple[str, ...]
@@ -298,13 +300,14 @@ class Outline(NamedTuple):
 def outline(record: Record) -> Outline:
     """Take a checkpoint apart; a body of any shape gives an outline."""
     found = _sections(record.body)
-    said = [sentence for line in found["said"] for sentence in gist.sentences(gist.plain(line))]
+    said = [sentence for line in [*found["outcome"], *found["said"]] for sentence in gist.sentences(gist.plain(line))]
     ahead = gist.next_steps("\n".join(found["said"])) if not found["next"] else []
     commits = [line[len("commit "):] for line in found["done"] if line.startswith("commit ")]
     others = [line for line in found["done"] if not line.startswith(("commit ", "created `", "edited `"))]
     asked = [line[6:].partition(" → ")[0] for line in found["turns"]]
     return Outline(
-        (*found["request"], *asked), tuple(commits), labels(record.meta.get("files")), tuple(found["decisions"]),
+        (*found["request"], *asked), tuple(found["outcome"]), tuple(commits),
+        labels(record.meta.get("files")), tuple(found["decisions"]),
         tuple(_failing(found)), tuple(found["fixed"]), tuple(found["open"]),
         tuple(_AHEAD.sub("", line, count=1) if _AHEAD.match(line) else line for line in [*found["next"], *ahead]),
         tuple([*(s for s in map(gist.before_next, said) if s and s not in ahead), *others][:MOST_SAID]))
@@ -331,5 +334,5 @@ def _sections(body: str) -> dict[str, list[str]]:
 def _failing(found: dict[str, list[str]]) -> list[str]:
     """Return the commands that failed and neither passed later nor stand under another heading already."""
     settled = [*(line[2:] for line in found["commands"] if line.startswith("✓ ")), *found["fixed"], *found["open"]]
-    failed = [line[2:] for line in found["commands"] if line.startswith("✗ ")]
+    failed = [line[2:] for line in found["commands"] if line.startswith("✗ ") and "; then ✓ " not in line]
     return [line for line in failed if not any(other.startswith(line.partition(" → ")[0]) for other in settled)]

@@ -1,0 +1,237 @@
+"""What a turn came to in one sentence that a colleague would send: the sentence of its outcome that tells a change or a finding.
+
+Word for word, without the words around it ("I've successfully …", "Done!"); what only says that checks pass, leads up to a list,
+asks or offers is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from memory.capture import gist, turns
+from memory.capture.turns import Turn
+from memory.core import tokeniser
+from memory.core.plaintext import at_word, one_line
+
+LINE = 150  # characters
+HEADING, ITEM, PROSE = "heading", "item", "prose"
+_SHORTEST = 20  # characters of a sentence that tells something
+_COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
+_EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
+_BESIDE = 0.35  # of the first one's weight that others have at least
+_WEAK = 1.0  # score of a sentence that is told where no other says what came out
+_WORK = (
+    r"(?:re)?(?:add|allow|annotat|archiv|bump|chang|clarif|clean|complet|configur|consolidat|convert|correct|cover|creat|"
+    r"delet|deprecat|disabl|document|dropp|enabl|ensur|extend|extract|fix|guard|handl|implement|improv|integrat|introduc|"
+    r"invert|limit|merg|migrat|mov|nam|order|pass|patch|port|pin|prevent|push|rebas|reduc|refactor|releas|remov|renam|"
+    r"replac|resolv|restor|restructur|revert|rework|simplif|solv|speed|split|squash|support|switch|tighten|track|"
+    r"unif|updat|upgrad|us|validat|verif|wir|wrapp|writ)")
+_REPORTS = re.compile(
+    r"(?:(?:%s)(?:ed|ied)|made|wrote|(?:re)?built|found|kept|cut|set|sped up|took|got rid|rewrote|ran)\b" % _WORK, re.I)
+_PASSIVE = re.compile(
+    r"\b(?:has|have|is|are|was|were)(?: now| been| all)* (?:%s)(?:ed|ied)\b|\bnow (?:\w+(?:s|ed)|be)\b|"
+    r"\b(?:is|are) now\b|\bno longer\b" % _WORK,
+    re.I)
+_FOUND = re.compile(
+    r"\b(?:root cause|culprit|because|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|"
+    r"때문|원인|原因|ため|因为|Ursache|weil", re.I)
+_LABELLED = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue|fix|solution|decision|finding|conclusion)s?\s*[:–-]", re.I)
+_FAULT = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?\s*[:–-]\s*", re.I)
+_SAYS_FIXED = re.compile(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
+_AROUND = re.compile(
+    r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|(?:perfect|great|excellent|done|good|yes|right|correct|ok(?:ay)?|sure|\d+[.)]|"
+    r"you(?:'re| are) (?:absolutely )?right|got it|(?:final )?summary|in summary|overview|result|(?:key )?changes?(?: made)?|"
+    r"(?:what|here's what) (?:was|i) (?:done|did|changed|fixed|implemented|added|updated)|so|now|also|then|finally)\b"
+    r"(?:[.!:,]+\s+|\s*[–—-]+\s+|[.!:]+$)|"
+    r"(?:i(?:'ve| have)|we(?:'ve| have)?|i|ich habe|now i(?:'ve| have)?)\s+(?:just |now |also |successfully |completely )*"
+    r"(?=(?:%s)(?:ed|ied)\b|made\b|found\b|wrote\b|set\b|kept\b|built\b)|successfully\s+)" % _WORK, re.I)
+_EMPTY = re.compile(
+    r"(?:all|the|both|unit|integration|every\w*|build|tests?|lint\w*|checks?|ci|code|everything|it|and|also|formatted|properly|"
+    r"now|are|is|still|including|with|no|has|have|been|completed?|complete|done|ready|fix|fixed|changes?|implementation|task|"
+    r"issues?|errors?|bugs?|problems?|root|cause|found|add(?:ed)?|verif(?:y|ied)|correctly|comprehensive|coverage|successfully|successful|pass(?:es|ed|ing)?|clean(?:ly)?|green|compiles?|works?|working|tested|"
+    r"finished|linting|race|detection|\d+|updated|files?|here's|here|summary|what|was|made|of|to|for|that|this|these|i|did|"
+    r"both|documentation|plan|commit(?:ted)?|pushed|good|look(?:s|ing)?|go|session|work|be|merged?)", re.I)
+_ASIDE = re.compile(
+    r"(?:here(?:'s| is| are)|the following|(?:let me|i'll|i will|i'd|i would|i think|i see|i need|i can|i don't|i understand)\b|"
+    r"(?:if|when|once) (?:we|i|the|it|this|that)\b|would you|do you|want me|should i|shall i|"
+    r"let me know|feel free|if you|you (?:can|may|could|should|need|might)|"
+    r"(?:now )?(?:dispatching|running|checking|looking)|ready (?:to|for)|next\b|note\b|great question|good (?:catch|question|"
+    r"point)|i (?:have|was|am)\b|i'm\b|one (?:more|last)\b|good (?:news|idea|call)\b|"
+    r"(?:i(?:'ve| have)? )?(?:now )?(?:reviewed|looked|read|checked|analy[sz]ed|explored|examined)\b|looking at|based on|"
+    r"(?:files?|lines?|tests?)(?: \w+)?:|before\b|after\b|example|usage|to (?:test|verify|use|run)\b|"
+    r"option \w+\b|recommend|alternativ|status\b|this (?:means|would|could|might))", re.I)
+_ORDER = re.compile(
+    r"(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|configure|consolidate|convert|correct|cover|create|debug|delete|"
+    r"disable|document|drop|enable|extend|extract|fix|handle|hide|implement|improve|integrate|introduce|invert|limit|log|make|"
+    r"merge|migrate|move|name|port|prevent|print|reduce|refactor|release|remove|rename|replace|report|resolve|restore|"
+    r"restructure|revert|rework|show|simplify|skip|speed|split|store|support|switch|test|tighten|track|unify|update|upgrade|"
+    r"use|validate|warn|wire|wrap|write)\b", re.I)
+_ITEM = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_DETAIL = re.compile(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
+_LEANS = re.compile(  # on what was said before, or cut in the middle
+    r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my)\b|"
+    r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
+_CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by)$", re.I)
+_POINTS = re.compile(
+    r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|both|which|the (?:output|above|following))\b", re.I)
+_PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
+    r"\w+(?:ed)? (?:from|in|by|to|on|at|for|with|as|into|using|via|\(|\d+\+)", re.I)
+_MERGE = re.compile(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
+_CHORE = re.compile(r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b", re.I)
+_MINOR = re.compile(
+    r"\b(?:imports?|unused|no longer needed|comments?|tests?|typos?|whitespace|gofmt|formatting|nolint|constants?)\b", re.I)
+
+class Upshot(NamedTuple):
+    """A line that says what came out.  weight: how much it tells of the work, from 0 on."""
+
+    weight: float
+    line: str
+
+
+def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ()) -> list[Upshot]:
+    """Return what came out of turns, what tells most first.
+
+    title: the name of the work.  commits: `hash: subject` of those that were made in it; they stand for the turns that made them.
+    """
+    made = [one.partition(": ") for one in commits]
+    found = [Upshot(_COMMIT - 2.0 * bool(_CHORE.match(subject)), "%s (%s)" % (subject, mark) if subject else mark)
+             for mark, _, subject in made if not _MERGE.match(subject)]
+    for turn in held:
+        found += _of_turn(turn, bool(commits))
+    if not commits and (_is_named(title, held) or is_order(title)):
+        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, title[:1].upper() + title[1:]))
+    return distinct(found)
+
+
+def distinct(found: Iterable[Upshot]) -> list[Upshot]:
+    """Return upshots by weight, those that tell nearly the same once, and none that weighs little beside the first."""
+    kept: list[Upshot] = []
+    for one in sorted(found, key=lambda one: -one.weight):
+        if kept and one.weight < _BESIDE * min(kept[0].weight, _COMMIT):
+            break
+        if not any(_same(one.line, other.line) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _is_named(title: str, held: Sequence[Turn]) -> bool:
+    """Tell whether a title is a plan's or the client's: no request's and no statement's beginning."""
+    spoken = any(title in gist.plain(text) for turn in held for text in turn.said())
+    return bool(held) and not spoken and title not in [gist.topic(turn.request) for turn in held] and not _LEANS.search(title)
+
+
+def of_lines(lines: Sequence[str], title: str = "", commits: Sequence[str] = ()) -> list[Upshot]:
+    """Return what came out of work of which only the last words are known, as `of_turns` does."""
+    held = [Turn("", "", "", [turns.Piece(turns.SAID, line)]) for line in lines]
+    return of_turns(held, title if is_order(title) else "", commits)
+
+
+def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
+    """Return what came out of one turn, empty where it came to nothing that can be told."""
+    touched = sum(piece.kind == turns.FILE for piece in turn.pieces)
+    if turn.asked == turns.SUMMARY or committed and any(piece.kind == turns.COMMIT for piece in turn.pieces):
+        return []
+    worth = _EDITED + _FILE * min(touched, _FILES) if touched else 0.0
+    finished = gist.is_finished(turn)
+    score, line = _best(gist.outcome(turn))
+    found = []
+    if line and (finished or score > 3) and (score > _WEAK or touched or gist.wide(line)):
+        found.append(Upshot(worth + score, _mended(line, gist.outcome(turn)) if touched and finished else line))
+    plan = next((p.text for p in turn.pieces if p.kind == turns.USER and p.name == turns.APPROVED), "")
+    if touched and finished:
+        asked = gist.heading_of(plan) if plan else gist.topic(turn.request)
+        if plan or is_order(asked):
+            found.append(Upshot(worth + (_PLANNED if plan else _ASKED), asked[:1].upper() + asked[1:]))
+    return sorted(found, key=lambda one: -one.weight)[:1]
+
+
+def _mended(line: str, statement: str) -> str:
+    """Return a line that tells a fault as one of a fault that is fixed, where the statement says so."""
+    if _REPORTS.match(line) or not (_FAULT.match(line) or _FOUND.search(line)) or not _SAYS_FIXED.search(statement):
+        return line
+    match = _FAULT.match(line)
+    return "Fixed: " + line[match.end() if match else 0:].strip()
+
+
+def is_whole(line: str) -> bool:
+    """Tell whether a name of some work stands by itself: it points at nothing said before, and is not cut."""
+    return not _LEANS.search(line)
+
+
+def is_order(line: str) -> bool:
+    """Tell whether a line names a piece of work by itself: `Fix the …`, `Add a …`."""
+    return bool(_ORDER.match(line)) and gist.telling(line) > 3 and not _LEANS.search(line)
+
+
+def _same(one: str, other: str) -> bool:
+    """Tell whether two lines tell nearly the same."""
+    first, second = ({word for word in tokeniser.tokens(line) if word not in tokeniser.STOP} for line in (one, other))
+    return len(first & second) >= 0.6 * max(1, min(len(first), len(second)))
+
+
+def best(statement: str, most: int = LINE) -> str:
+    """Return the sentence of a statement that tells best what came out, at most `most` characters; "" for none."""
+    return at_word(_best(statement)[1], most)
+
+
+def _best(statement: str) -> tuple[float, str]:
+    found = sorted((-score, at, line) for at, (score, line) in enumerate(scored(statement)))
+    return (-found[0][0], at_word(found[0][2].rstrip(":;,"), LINE)) if found else (0.0, "")
+
+
+def scored(statement: str) -> Iterator[tuple[float, str]]:
+    """Yield (how well it tells what came out, the sentence) of each sentence of a statement."""
+    for place, (kind, text) in enumerate(_sentences(statement)):
+        line = bare(text)
+        if len(line) < (_SHORTEST // 2 if gist.wide(line) else _SHORTEST) or line.endswith(("?", "？")) or _ASIDE.match(line):
+            continue
+        if not _says(line) or _PIECE.match(line) or (kind != HEADING and _CUT.search(line)):
+            continue
+        told = 1.5 * bool(_REPORTS.match(line)) + 1.0 * bool(_PASSIVE.search(line)) + 1.2 * bool(_FOUND.search(line))
+        told += 1.5 * bool(_LABELLED.match(line))
+        if not told:
+            if kind == PROSE and not _POINTS.match(line):
+                yield _WEAK - place / 1000, line
+            continue
+        score = told + 0.3 * (40 <= len(line) <= LINE + 50) + (1.2 if not place else 0.5 if place < 4 else 0.0)
+        score += {HEADING: 1.0, PROSE: 0.3, ITEM: -0.3}[kind] - 0.8 * bool(_MINOR.search(line)) - 0.5 * bool(_DETAIL.search(line))
+        score -= 1.2 * bool(_POINTS.match(line)) + 0.6 * (len(line) > 2 * LINE)
+        yield max(score, _WEAK), line
+
+
+def bare(line: str) -> str:
+    """Return a sentence without the words around what it says."""
+    line = one_line(line).strip("-*•✅✓ ")
+    while True:
+        match = _AROUND.match(line)
+        if not match or match.end() >= len(line):
+            break
+        line = line[match.end():]
+    line = line.strip()
+    return line[:1].upper() + line[1:] if line[:1].islower() and "_" not in line.partition(" ")[0] else line
+
+
+def _says(line: str) -> bool:
+    """Tell whether a sentence says more than that checks pass or something is done."""
+    if gist.wide(line):
+        return True
+    words = [word for word in re.findall(r"[\w'./`-]+", line) if not _EMPTY.fullmatch(word)]
+    return len(words) >= 2
+
+
+def _sentences(statement: str) -> Iterator[tuple[str, str]]:
+    """Yield (HEADING, ITEM or PROSE, the text) of the headings and sentences of a statement; code and tables are left out."""
+    for line in gist.prose(statement):
+        if line[:1] in "|>":
+            continue
+        level, head = tokeniser.heading(line)
+        bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
+        if level or bold:
+            yield HEADING, (head if level else line).strip("*: #")
+            continue
+        item = _ITEM.match(line)
+        text = (line[item.end():] if item else line).replace("**", "").replace("__", "")
+        for sentence in gist.sentences(text):
+            yield ITEM if item else PROSE, sentence

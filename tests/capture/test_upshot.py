@@ -1,0 +1,90 @@
+"""What a turn came to, in one sentence that a colleague would send."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.capture import upshot
+from memory.capture.turns import APPROVED, COMMIT, EDITED, FILE, RUN, SAID, SUMMARY, USER, Piece, Turn
+
+
+def turn(request, said, *files, asked="", plan=""):
+    """A turn that edits files and ends with a statement."""
+    pieces = [Piece(USER, plan, APPROVED)] * bool(plan) + [Piece(FILE, name, EDITED) for name in files]
+    return Turn("2026-11-21T09:00:00.000Z", request, asked, [*pieces, *[Piece(SAID, said)] * bool(said)])
+
+
+def lines(*held, title="", commits=()):
+    return [one.line for one in upshot.of_turns(held, title, commits)]
+
+
+@pytest.mark.parametrize(("statement", "told"), [
+    ("Perfect! All tests pass and the linter is clean.\n\nI've successfully moved the retries into the queue worker.",
+     "Moved the retries into the queue worker."),
+    ("Done. The retry delays now grow up to a minute.", "The retry delays now grow up to a minute."),
+    ("All tests pass. Here's a summary:\n\n## Fixed: Wrong order of shutdown hooks\n\n- `a.py` - new field", "Fixed: Wrong order of shutdown hooks"),
+    ("**Root Cause:** The config was read before the environment was set.", "Root Cause: The config was read before the environment was set."),
+    ("I've **added** a cache for parsed schemas.\n\n```python\ncache = {}\n```\n\nShould I commit it?", "Added a cache for parsed schemas."),
+    ("| a | b |\n|---|---|\n\nUpdated the docs of the importer.", "Updated the docs of the importer."),
+    ("재시도를 큐 작업자로 옮겼습니다.", "재시도를 큐 작업자로 옮겼습니다."),
+])
+def test_the_sentence_that_reports_a_change_or_a_finding_is_told(statement, told):
+    """Without the praise before it, and what checks say."""
+    assert upshot.best(statement) == told
+
+
+@pytest.mark.parametrize("statement", [
+    "All tests pass and lint is clean!", "Done! The fix is complete.", "Would you like me to commit this?", "", "Let me run the tests:",
+    "Here's the summary of the changes:", "```\nx = 1\n```", "- Removed from `a.py`"])
+def test_what_only_leads_up_or_asks_or_praises_tells_nothing(statement):
+    assert lines(turn("do it", statement, "a.py")) == []
+
+
+def test_a_fault_is_told_as_fixed_only_where_the_statement_says_so():
+    """And where the turn edited something; otherwise it is a problem that somebody found."""
+    fault = "**Problem:** The worker forgot its retries when the pool shrank."
+    assert lines(turn("why?", fault)) == ["Problem: The worker forgot its retries when the pool shrank."]
+    assert lines(turn("fix it", fault + "\n\n**Solution:** keep them.", "a.py")) == ["Fixed: The worker forgot its retries when the pool shrank."]
+    assert lines(turn("look", fault, "a.py")) == ["Problem: The worker forgot its retries when the pool shrank."]
+
+
+def test_what_edited_most_stands_first_and_talk_beside_it_is_left_out():
+    """A statement about nothing that was changed is told where nothing was."""
+    talk = turn("how?", "The pool is shared because workers are cheap.")
+    small, large = turn("a", "Renamed the pool of workers.", "a.py"), turn("b", "Moved the delays to the queue.", "a.py", "b.py", "c.py", "d.py")
+    assert lines(small, large)[0] == "Moved the delays to the queue."
+    assert lines(talk) == ["The pool is shared because workers are cheap."]
+
+
+def test_commits_stand_for_the_turns_that_made_them():
+    """Without merges, each subject once, those of documents last."""
+    made = turn("commit", "Committed all of it to the branch.", "a.py")
+    made.pieces.insert(0, Piece(COMMIT, "Reset the counter", "aaaaaaa"))
+    commits = ["ccccccc: docs: name the new flag", "aaaaaaa: Reset the counter", "bbbbbbb: Reset the counter", "ddddddd: Merge branch 'main'"]
+    assert lines(made, commits=commits) == ["Reset the counter (aaaaaaa)", "docs: name the new flag (ccccccc)"]
+
+
+def test_an_approved_plan_and_an_order_name_what_was_done():
+    """An order that points at something said before does not."""
+    assert lines(turn("Implement the following plan", "Done.", "a.py", plan="# Plan: Retry delays by jitter\n\n1. a")) == ["Retry delays by jitter"]
+    assert lines(turn("please handle timeouts of the upload worker", "Done.", "a.py")) == ["Handle timeouts of the upload worker"]
+    assert lines(turn("make both a constant", "Done.", "a.py")) == []
+    assert lines(turn("handle timeouts of the upload worker", "I'll start with the worker.", "a.py")) == []
+
+
+def test_a_name_that_the_client_gave_is_told_and_a_beginning_of_what_was_said_is_not():
+    held = turn("look into it", "Hm. It depends on the pool.")
+    assert lines(held, title="Backoff of the upload worker") == ["Backoff of the upload worker"]
+    assert lines(held, title="It depends on the pool") == []
+
+
+def test_summaries_of_the_client_and_unfinished_turns_tell_nothing():
+    left = turn("go", "I see the pool is small.", "a.py")
+    left.pieces.append(Piece(RUN, "pytest -q", "", "failed"))
+    assert lines(turn("", "Added the pool of workers.", asked=SUMMARY), left) == []
+
+
+def test_the_last_words_alone_tell_what_is_in_them():
+    """Where no conversation was kept."""
+    assert [one.line for one in upshot.of_lines(["All tests pass. Added a dead letter queue to the worker."])] == [
+        "Added a dead letter queue to the worker."]
