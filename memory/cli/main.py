@@ -226,7 +226,8 @@ VERBS: dict[str, Verb] = {
         flag("--show", help="print the one that stands"), flag("--clear", help="show it no more"), SESSION,
         TRANSCRIPT, SOURCE), True),
     "standup": Verb("tell", "[WHEN]", "tell what was done since a time", (
-        opt("--since", metavar="WHEN", help="not before: 1d (the default), 2h, a date, `Friday`"), WORKSPACE)),
+        opt("--since", metavar="WHEN", help="not before: 1d (the default), 2h, a date, `Friday`"),
+        flag("--markdown", help="for pasting into a message"), WORKSPACE)),
     "plan": Verb("plan", "[TEXT|-|list|show|update|step N|done|drop]", "say what is to be done, and tick it off", (
         flag("--shared", help="new: in the repository"), flag("--replace", help="new: drop the plan that is active"),
         opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),

@@ -114,7 +114,7 @@ def _none(call: Call) -> int:
 
 
 def standup(call: Call) -> int:
-    """Tell what was done since a time, by workspace and session."""
+    """Tell what came out since a time and what is open, by branch."""
     from memory.knowledge import worklog
     from memory.recall import timewords
     from memory.terminal import workdays
@@ -127,7 +127,8 @@ def standup(call: Call) -> int:
         told = worklog.gather(call.place, call.settings, call.options.workspace or "", since, call.now, offset)
     style = call.style()
     columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
-    return call.answer(worklog.to_json(told), workdays.lines(told, screen.Style(columns, style.colour)))
+    return call.answer(worklog.to_json(told), workdays.lines(told, screen.Style(columns, style.colour),
+                                                                 call.options.markdown))
 
 
 def statusline(call: Call) -> int:

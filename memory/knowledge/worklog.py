@@ -1,6 +1,7 @@
-"""What was done, from the sections of checkpoints and without a model: since a time for a standup, in a session for a handoff.
+"""What was done, from checkpoints and conversations and without a model: since a time for a standup, in a session for a handoff.
 
-A checkpoint belongs to the day of the last thing that it tells, so that a session which goes on for days is told for each.
+A checkpoint belongs to the day of the last thing that it tells, so that a session which goes on for days is told for each; what
+came out of it is taken from the turns of its conversation, else from its own lines.  Sessions of one branch are told as one.
 The files are read, not the index: what a checkpoint was updated with is in no list there.
 """
 
@@ -8,11 +9,13 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory.capture import checkpointpage
+from memory.capture import checkpointpage, conversationpage, upshot
 from memory.capture.checkpointpage import fitted, outline
+from memory.capture.turns import Turn
+from memory.capture.upshot import Upshot
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
-from memory.core.layout import FOLDERS, GLOBAL, Place
+from memory.core.layout import GLOBAL, Place
 from memory.core.plaintext import one_line
 from memory.core.records import Record, steps
 from memory.hook.handoffs import repeats
@@ -23,19 +26,40 @@ from memory.store.store import Store
 
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
+_TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is a topic of its own
+_LEFT, _UNDER_WAY, _ABOUT = "in progress, not finished: ", "in progress: ", "about to: "
+
+
 class Work(NamedTuple):
     """What one session did on one day, or one note without a session.
 
     day: local, `2026-11-20`.  at: instant of the last thing told, seconds since the epoch.  ids: of its checkpoints, oldest
-    first.  parts: lines by name, see `checkpointpage.Outline`.
+    first.  came: what came out of it, what tells most first.  parts: lines by name, see `checkpointpage.Outline`.
     """
 
     session: str
     day: str
     at: float
     title: str
+    branch: str
     ids: Tuple[str, ...]
+    came: Tuple[Upshot, ...]
     parts: Dict[str, Tuple[str, ...]]
+
+
+class Strand(NamedTuple):
+    """What was done on one branch, or on one topic where sessions share a trunk.
+
+    day, first: local, of its newest and of its oldest work.  name: of the branch.  came: lines, what tells most
+    first.  open: `open: …`, `in progress: …` and `next: …`, on the newest day of a branch alone.  weight: how much was done.
+    """
+
+    day: str
+    first: str
+    name: str
+    came: Tuple[str, ...]
+    open: Tuple[str, ...]
+    weight: float
 
 
 class Space(NamedTuple):
@@ -81,24 +105,34 @@ def gather(place: Place, settings: Config, workspace: str, since: float, now: fl
 def _work(place: Place, settings: Config, since: float, now: float, offset: float) -> Tuple[Work, ...]:
     """Return the work of one workspace, newest first."""
     groups: Dict[Tuple[str, str], List[Tuple[float, Record]]] = {}
-    for at, record in sorted(_checkpoints(place, settings, since, now), key=lambda pair: (pair[0], pair[1].id)):
+    found, talks = _records(place, settings, since, now)
+    for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
         session, day = _text(record.meta.get("session")), clock.day(at + offset)
         groups.setdefault((session, day) if session else (record.id, day), []).append((at, record))
-    work = [_merged(day, group) for (_, day), group in groups.items()]
+    work: List[Work] = []
+    told: Dict[str, float] = {}  # until when a session was told
+    for (session, day), group in groups.items():
+        held = [turn for turn in talks.get(session, ()) if max(told.get(session, 0.0), since - 60) < _at(turn) <= group[-1][0]]
+        told[session] = group[-1][0]
+        work.append(_merged(day, group, held))
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
 
-def _checkpoints(place: Place, settings: Config, since: float, now: float) -> List[Tuple[float, Record]]:
-    """Return (instant of the last thing told, checkpoint) from an instant on; handoffs that repeat checkpoints are none.
+def _at(turn: Turn) -> float:
+    return clock.parse(turn.at) or 0.0
 
-    Private parts are left out before anything takes the lines apart.
+
+def _records(place: Place, settings: Config, since: float, now: float) -> Tuple[
+        List[Tuple[float, Record]], Dict[str, Tuple[Turn, ...]]]:
+    """Return (instant of the last thing told, checkpoint) from an instant on, and the turns of sessions by their id.
+
+    Handoffs that repeat checkpoints are none.  Private parts are left out before anything takes the lines apart.
     """
     store, found, seen = Store(place, settings, now), [], set()
-    for name, _, mtime_ns, _ in walk.walk(place)[0]:
+    talks: Dict[str, Tuple[Turn, ...]] = {}
+    for name, _, mtime_ns, _ in walk.walk(place, ("checkpoint", "conversation"))[0]:
         parts = name.split("/")
-        if parts[1] != FOLDERS["checkpoint"] or name[0] == GLOBAL:
-            continue
-        if mtime_ns / 1e9 < since and parts[2][:10] < clock.day(since):
+        if name[0] == GLOBAL or mtime_ns / 1e9 < since and parts[2][:10] < clock.day(since):
             continue
         try:
             record = store.read(name)
@@ -106,32 +140,89 @@ def _checkpoints(place: Place, settings: Config, since: float, now: float) -> Li
             continue
         told = [clock.parse(_text(record.meta.get(key))) for key in ("until", "updated")]
         at = max([record.created, *(instant for instant in told if instant)])
-        if record.kind == "checkpoint" and at >= since and not repeats(record) and record.id not in seen:
+        if at < since:
+            continue
+        if record.kind == "conversation":
+            talks[_text(record.meta.get("session"))] = conversationpage.parse(
+                without_private(record).body, clock.day(record.created))
+        elif record.kind == "checkpoint" and not repeats(record) and record.id not in seen:
             seen.add(record.id)
             found.append((at, without_private(record)))
-    return found
+    return found, talks
 
 
-def _merged(day: str, group: Sequence[Tuple[float, Record]]) -> Work:
-    """Tell several checkpoints of one session as one: what was done adds up, what is open comes from the newest."""
+def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn]) -> Work:
+    """Tell several checkpoints of one session as one: what was done adds up, what is open comes from the newest.
+
+    held: the turns that they tell, empty where no conversation has them.
+    """
     at, newest = group[-1]
     told = [checkpointpage.outline(record) for _, record in group]
     parts = {name: tuple(dict.fromkeys(line for one in told for line in getattr(one, name)))
              for name in ("commits", "files", "decisions", "fixed", "said")}
-    parts.update((name, getattr(told[-1], name)) for name in ("failing", "open", "next"))
-    return Work(_text(newest.meta.get("session")), day, at, newest.title, tuple(record.id for _, record in group), parts)
+    parts.update((name, getattr(told[-1], name)) for name in ("outcome", "failing", "open", "next"))
+    title = one_line(newest.title)
+    if parts["said"] and not any(one.outcome for one in told):
+        came = [Upshot(3.0, line) for line in parts["said"]]
+    else:
+        came = upshot.of_turns(held, title, parts["commits"]) if held else upshot.of_lines(
+            [line for one in told for line in one.outcome], title, parts["commits"])
+    return Work(_text(newest.meta.get("session")), day, at, title, _text(newest.meta.get("branch")),
+                tuple(record.id for _, record in group), tuple(came), parts)
+
+
+def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
+    """Bring together the work of one workspace by branch, newest days first, of a day first where most came out.
+
+    every: newest first.  by_day: each day by itself, not all of them as one.
+    """
+    groups: Dict[Tuple[str, str], List[Work]] = {}
+    for work in every:
+        topic = work.session or work.ids[0]
+        groups.setdefault((work.day if by_day else "", topic if work.branch in _TRUNKS else work.branch), []).append(work)
+    found, told = [], set()
+    for (_, name), group in groups.items():
+        still = () if name in told else _still(group[0])
+        told.add(name)
+        came = upshot.distinct(one for work in group for one in work.came)
+        weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
+        most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
+        lines = [one.line for one in came][:most] or ([] if still else _title(group[0]))
+        if lines or still:
+            found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight))
+    found.sort(key=lambda one: -one.weight)
+    return tuple(sorted(found, key=lambda one: one.day, reverse=True))
+
+
+def _title(work: Work) -> List[str]:
+    """Name work of which nothing tells what came out, where its title tells something."""
+    if work.parts["files"] or not work.session:
+        return [work.title]
+    return ["looked into: " + work.title] if upshot.is_whole(work.title) else []
+
+
+def _still(work: Work) -> Tuple[str, ...]:
+    """Return what is open, in progress and next after some work, each by its word; what a model offers to do is none of it."""
+    by_hand = not work.session
+    under_way = [_UNDER_WAY + line[len(_LEFT):] for line in work.parts["outcome"] if line.startswith(_LEFT)]
+    lines = [*("open: " + line for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))), *under_way,
+             *("next: " + line for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT))]
+    return tuple(dict.fromkeys(one_line(line) for line in lines))
 
 
 def _text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def _work_json(work: Work) -> Dict[str, Any]:
+    return {"session": work.session or None, "day": work.day, "until": clock.iso(work.at), "title": work.title,
+            "branch": work.branch or None, "ids": list(work.ids), "came": [one.line for one in work.came],
+            **{name: list(found) for name, found in work.parts.items()}}
+
+
 def to_json(told: Told) -> Dict[str, Any]:
     """Return a standup for --json, with every line in full."""
-    spaces = [{"workspace": space.workspace,
-               "sessions": [{"session": work.session or None, "day": work.day, "until": clock.iso(work.at), "title": work.title,
-                             "ids": list(work.ids), **{name: list(found) for name, found in work.parts.items()}}
-                            for work in space.work],
+    spaces = [{"workspace": space.workspace, "sessions": [_work_json(work) for work in space.work],
                **{kind + "s": [{"id": id, "title": title} for id, title in found] for kind, found in space.written.items()}}
               for space in told.spaces]
     return {"since": clock.iso(told.since), "workspaces": spaces}

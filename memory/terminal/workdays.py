@@ -1,66 +1,121 @@
-"""A standup in lines: what was done, by workspace, by session and day; at most 12 lines a session."""
+"""A standup in lines: by branch what came out and what is open, of each day or of more; at most 15 lines a day, 60 in all."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from memory.core import clock
-from memory.core.plaintext import clip, count, one_line, width
-from memory.knowledge.worklog import Told, Work
+from memory.core.plaintext import at_word, clip, count, one_line
+from memory.knowledge import worklog
+from memory.knowledge.worklog import Space, Strand, Told
 from memory.terminal import screen
 
-LABEL = 11  # columns before a line's text
-# What a session's lines show below its title, in their order: (name of the part, label, most entries, most lines of one); `said`
-# stands in for commits, so that there are 12 lines at most.
-_PARTS = (("commits", "commits", 3, 1), ("files", "files", 1, 1), ("said", "said", 2, 1), ("decisions", "decided", 2, 1),
-          ("fixed", "fixed", 1, 2), ("failing", "failing", 1, 1), ("open", "open", 1, 1), ("next", "next", 1, 1))
-_LAST = "last said: "
+DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to which each is told by itself
+NAME, OPEN = 44, 110  # characters of a branch's name, and of what is open
+# How much of a branch is told, the fullest first: its results, lines of each on a terminal, lines of what is open.
+_LEVELS = ((4, 2, 2), (3, 2, 2), (2, 2, 1), (1, 2, 1), (1, 2, 0))
+_WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
 
 
-def lines(told: Told, style: screen.Style) -> list[str]:
-    """Write a standup for a terminal: a line that sums up, then each workspace; at most 12 lines a session."""
-    since = "since %s" % clock.iso(told.since + told.offset)[:16].replace("T", " ")
+def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
+    """Write a standup: a line that sums up, then each workspace by day and branch.
+
+    markdown: for pasting, a line for each entry however long.
+    """
+    since = "since %s" % clock.iso(told.since + told.offset)[:16].replace("T", " ").removesuffix(" 00:00")
     if not told.spaces:
         return ["nothing in %s %s" % ("any workspace" if told.asked == "all" else one_line(told.asked), since)]
+    out = [_summed(told, since)]
+    several = len(told.spaces) > 1 or not told.spaces[0].work
+    written = {space.workspace: [_counted(kind, found, style.columns, markdown) for kind, found in space.written.items() if found]
+               for space in told.spaces}
+    room = ALL - 1 - sum(len(found) + bool(found) for found in written.values()) - 2 * several * len(told.spaces)
+    everywhere = sum(bool(space.work) for space in told.spaces)
+    for space in told.spaces:
+        if several:
+            name = one_line(space.workspace)
+            out += ["", "## " + name if markdown else style.bold(name)]
+        out += _worked(space, max(DAY, room // max(1, everywhere)), style, markdown)
+        out += ["", *written[space.workspace]] if written[space.workspace] else []
+    return out
+
+
+def _worked(space: Space, room: int, style: screen.Style, markdown: bool) -> list[str]:
+    """Write what was done in a workspace: by day where these are few, else by branch, in at most `room` lines."""
+    days = {work.day for work in space.work}
+    if not days or len(days) > DAYS:
+        return ["", *_page(worklog.strands(space.work, False), room - 1, style, markdown, True)] if days else []
+    out: list[str] = []
+    for day, found in groupby(worklog.strands(space.work), lambda one: one.day):
+        page = _page(list(found), min(DAY, room // len(days)) - 1, style, markdown, False)
+        out += ["", "**%s**" % _dated(day) if markdown else style.bold(_dated(day)), *page]
+    return out
+
+
+def _dated(day: str) -> str:
+    return "%s %s" % (_WEEKDAYS[int((clock.parse(day) or 0.0) // clock.DAY) % 7], day)
+
+
+def _summed(told: Told, since: str) -> str:
     every = [(space.workspace, work) for space in told.spaces for work in space.work]
     sessions = {(key, work.session) for key, work in every if work.session}
     notes = sum(not work.session for _, work in every)
     what = [count(len(sessions), "session")] if sessions or not notes else []
     what += [count(notes, "note")] if notes else []
-    places = sum(space.workspace != "global" for space in told.spaces)
-    out = ["%s in %s %s" % (" and ".join(what), count(places, "workspace"), since)]
-    for space in told.spaces:
-        out += ["", style.bold(one_line(space.workspace))]
-        for work in space.work:
-            out += ["", *_told(work, style)]
-        counts = [_counted(kind, found, style.columns) for kind, found in space.written.items() if found]
-        out += ["", *counts] if counts else []
+    places = [one_line(space.workspace) for space in told.spaces if space.workspace != "global"]
+    return "%s in %s %s" % (" and ".join(what), places[0] if len(places) == 1 else count(len(places), "workspace"), since)
+
+
+def _page(strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool, dated: bool) -> list[str]:
+    """Write strands in at most `room` lines: with less of each, then without those where least was done, which are named."""
+    for level in _LEVELS:
+        pages = [_strand(strand, level, style, markdown, dated) for strand in strands]
+        if sum(map(len, pages)) <= room:
+            return [line for page in pages for line in page]
+    kept, used = set(), 1
+    for at in sorted(range(len(pages)), key=lambda at: -strands[at].weight):
+        if used + len(pages[at]) > room:
+            break
+        kept.add(at)
+        used += len(pages[at])
+    left = [strand for at, strand in enumerate(strands) if at not in kept]
+    names = list(dict.fromkeys(one_line(one.name) for one in left if one.name))
+    rest = "- %d more%s" % (len(left), ": " + ", ".join(names) if names else "")
+    return [*(line for at in sorted(kept) for line in pages[at]), rest if markdown else clip("  " + rest, style.columns)]
+
+
+def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool, dated: bool) -> list[str]:
+    """Write what came out of a strand and what is open there.  level: see _LEVELS.  dated: with its days."""
+    most, rows, still = level
+    name = one_line(strand.name)
+    name = ("`%s`" % name if markdown else at_word(name, NAME)) if name else ""
+    days = _days(strand) if dated else ""
+    head = " ".join(filter(None, (name, "(%s)" % days if name and days else days)))
+    texts = [one_line(line) for line in strand.came[:most]]
+    for at, line in enumerate(strand.open[:still], 1):
+        more = " (+%d)" % (len(strand.open) - still) if at == still < len(strand.open) else ""
+        texts.append(at_word(line, OPEN) + more)
+    out: list[str] = []
+    for at, text in enumerate(texts):
+        out += _item((head + ": " if head and not at else "") + text, rows, style, markdown, 2 * bool(at))
     return out
 
 
-def _told(work: Work, style: screen.Style) -> list[str]:
-    """Write the work of one session."""
-    more = " (+%d)" % (len(work.ids) - 1) if len(work.ids) > 1 else ""
-    end = "  " + one_line(work.ids[-1]) + more
-    title = clip("%s  %s" % (work.day, one_line(work.title)), style.columns - width(end))
-    out = [style.bold(title) + style.dim(end)]
-    for name, label, most, rows in _PARTS:
-        values = [", ".join(work.parts[name])] if name == "files" and work.parts[name] else list(work.parts[name])
-        if name == "said":  # of a note, where the title does not say it already
-            values = [] if work.parts["commits"] else [
-                value for value in values if value.rstrip(".。 ") != work.title and not (
-                    work.title[-1:] == "…" and value.startswith(work.title[:-1]))]
-        if name == "next":
-            values = [value for value in values if not value.startswith(_LAST)] or values
-        left = len(values) - most
-        for i, value in enumerate(values[:most]):
-            rest = " (+%d)" % left if left > 0 and i == most - 1 else ""
-            room = style.columns - LABEL - len(rest)
-            wrapped = screen.broken(one_line(value), room, rows)
-            wrapped[-1] += rest
-            out += [("  %-*s" % (LABEL - 2, "" if i or j else label)) + line for j, line in enumerate(wrapped)]
-    return out
+def _days(strand: Strand) -> str:
+    """Write the days of a strand without their year."""
+    return strand.day[5:] if strand.first == strand.day else strand.first[5:] + " to " + strand.day[5:]
 
 
-def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int) -> str:
-    return clip("%s: %s" % (count(len(found), kind), "; ".join(one_line(title) for _, title in found)), columns)
+def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int) -> list[str]:
+    """Write an entry, on a terminal in at most `rows` lines."""
+    mark = " " * indent + "- "
+    if markdown:
+        return [mark + text]
+    wrapped = screen.broken(text, style.columns - len(mark) - 2, rows)
+    return ["  " + (mark if not at else " " * len(mark)) + line for at, line in enumerate(wrapped)]
+
+
+def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown: bool) -> str:
+    line = "%s: %s" % (count(len(found), kind), "; ".join(one_line(title) for _, title in found))
+    return "- " + line if markdown else clip(line, columns)

@@ -29,16 +29,14 @@ def other(place):
 
 
 def test_a_real_session_is_told_from_its_checkpoint(place, now, env, home, tell):
-    """Title, commits, files, what failed and was fixed, what fails still, what comes next."""
+    """By its branch, what came out of it; what passed in the end is not open."""
     folder = Path(home, ".claude", "projects", "p")
     folder.mkdir(parents=True)
     path = folder / "s-1.jsonl"
     path.write_bytes((ROOT / "tests/data/transcripts/tools-headless.jsonl").read_bytes())
     stretches.capture(place, vault.settings(), env, now, "s-1", str(path), "manual")
     said = tell()
-    assert said.startswith("1 session in 1 workspace since 2026-11-20 00:00\n\n%s\n\n2026-11-21  fix the add function and commit  c-" % place.key)
-    assert "\n  commits  ecf522d: Fix add\n  files    calc.py, test_calc.py\n  fixed    `python3 -c" in said
-    assert "passed" in said and "last said" not in said
+    assert said == "1 session in %s since 2026-11-20\n\nSat 2026-11-21\n  - master: Fix add (ecf522d)" % place.key
 
 
 def test_a_checkpoint_counts_from_the_last_thing_it_tells(place, tell):
@@ -66,8 +64,8 @@ def test_workspaces_without_work_are_left_out(place, other, tell):
 def test_nothing_done_says_so(place, other, tell):
     """Of the present workspace, and of all."""
     captured(place, "old", "Old.", "2026-11-01T10:00:00Z")
-    assert tell() == "nothing in %s since 2026-11-20 00:00" % place.key
-    assert tell("all") == "nothing in any workspace since 2026-11-20 00:00"
+    assert tell() == "nothing in %s since 2026-11-20" % place.key
+    assert tell("all") == "nothing in any workspace since 2026-11-20"
 
 
 def test_what_was_written_is_counted_in_a_line_for_each_kind(place, other, tell):
@@ -79,7 +77,7 @@ def test_what_was_written_is_counted_in_a_line_for_each_kind(place, other, tell)
     vault.put(other, "p/learnings/m.md", "Elsewhere", "x", created="2026-11-20")
     said = tell("all")
     assert said == "\n".join([
-        "0 sessions in 2 workspaces since 2026-11-20 00:00", "", place.key, "", "1 learning: New learning", "1 rule: New rule",
+        "0 sessions in 2 workspaces since 2026-11-20", "", place.key, "", "1 learning: New learning", "1 rule: New rule",
         "1 plan: New plan", "", other.key, "", "1 learning: Elsewhere", "", "global", "", "1 learning: True everywhere"])
     assert "1 learning: Elsewhere" in tell("other") and "everywhere" not in tell("other") and "True everywhere" in tell()
 
@@ -133,7 +131,7 @@ def test_what_a_note_names_as_next_is_told_as_next(run):
     """`…; next: x` is work and a step, each told once."""
     run("checkpoint", "Moved the retries into the queue worker because the web process was killed at deploys; next: the dead letter queue")
     told = run("standup").stdout
-    assert "next     the dead letter queue" in told
+    assert "    - next: the dead letter queue\n" in told
     assert told.count("Moved the retries") == 1
 
 
@@ -144,3 +142,90 @@ def test_private_parts_are_told_to_nobody(place, tell):
     vault.put(place, "p/learnings/l1.md", "Pay <private>Walrus</private> late", "Late.", created="2026-11-20T10:00:00Z")
     said = tell()
     assert "Walrus" not in said and "private" not in said and "mail them" in said and "Pay" in said
+
+
+# ---- what came out, by branch
+
+TALK = """\
+## 09:10 the retries give up too early, can you look?
+
+I'll look at the worker first.
+
+- edited `worker.py`
+- ✓ `pytest -q`
+
+All tests pass. Here's a summary:
+
+**The Bug:** The retry counter was never reset, because `Worker.reset` was called before the job ended.
+
+**The Fix:** `reset` runs last now.
+
+## 09:40 thanks
+
+You're welcome! Let me know if anything else comes up.
+
+## 10:05 add a jitter to the delays
+
+- edited `worker.py`
+
+Done! I've successfully added a jitter of up to 20 % to `Worker.delay`, so that workers do not wake at once.
+
+Want me to commit this?
+"""
+
+
+def talk(place, session="s-1", day="2026-11-21", body=TALK, branch="retries"):
+    """Write the conversation of a session."""
+    vault.put(place, "p/conversations/%s/%s.md" % (day, session), "Retries", body, created=day + "T09:10:00Z", session=session,
+              kind="conversation", until=day + "T10:30:00Z", branch=branch)
+
+
+def test_a_session_is_told_by_what_its_turns_came_to(place, tell):
+    """Word for word from its conversation, a fault that was fixed as that; thanks, praise and offers tell nothing."""
+    talk(place)
+    captured(place, "a", "## Outcome\n\n- Done!\n\n## Open\n\n- Want me to commit this?\n\n## Next\n\n- about to: commit", "2026-11-21T10:30:00Z", session="s-1",
+             branch="retries", files="[worker.py]")
+    assert tell(columns=200).split("\n")[2:] == [
+        "Sat 2026-11-21",
+        "  - retries: Fixed: The retry counter was never reset, because `Worker.reset` was called before the job ended.",
+        "    - Added a jitter of up to 20 % to `Worker.delay`, so that workers do not wake at once."]
+
+
+def test_a_turn_is_told_once_though_two_checkpoints_tell_the_session(place, tell):
+    """Each day has its turns: those since the checkpoint before."""
+    talk(place, day="2026-11-20")
+    captured(place, "a", "## Outcome\n\n- Fixed.", "2026-11-20T09:30:00Z", session="s-1", branch="retries", files="[worker.py]")
+    captured(place, "b", "## Outcome\n\n- Done!", "2026-11-21T10:30:00Z", session="s-1", branch="retries", files="[worker.py]")
+    newest, _, oldest = tell(columns=200).partition("Fri 2026-11-20")
+    assert "jitter" in newest and "counter" not in newest and "counter" in oldest and "jitter" not in oldest
+
+
+def test_sessions_of_a_branch_are_told_as_one_and_those_of_a_trunk_apart(place, tell):
+    """Commits first; what is open stands with the branch's newest day alone."""
+    for name, when, branch, body in (
+            ("a", "2026-11-20T09:00:00Z", "retries", "## Outcome\n\n- Added a dead letter queue.\n\n## Next\n\n- old step"),
+            ("b", "2026-11-21T09:00:00Z", "retries", "## Done\n\n- commit aaaaaaa: Reset the counter\n\n## Next\n\n- the metrics"),
+            ("c", "2026-11-21T10:00:00Z", "retries", "## Outcome\n\n- Moved the delays into `delays.py`."),
+            ("d", "2026-11-21T11:00:00Z", "main", "## Outcome\n\n- Updated the licence of the package."),
+            ("e", "2026-11-21T12:00:00Z", "main", "## Outcome\n\n- Removed the old changelog from the docs.")):
+        captured(place, name, body, when, session="s-" + name, branch=branch)
+    assert tell(columns=200).split("\n")[2:] == [
+        "Sat 2026-11-21", "  - retries: Reset the counter (aaaaaaa)", "    - Moved the delays into `delays.py`.",
+        "  - main: Removed the old changelog from the docs.", "  - main: Updated the licence of the package.", "",
+        "Fri 2026-11-20", "  - retries: Added a dead letter queue."]
+
+
+def test_work_that_was_left_in_the_middle_is_told_as_that(place, tell):
+    """A failure that stands, too; what nobody finished is no result."""
+    body = ("## Outcome\n\n- in progress, not finished: move the delays into a module\n- said on the way: I see the import loop now.\n\n"
+            "## Open\n\n- `pytest -q` still fails: delays.py:3: ImportError")
+    captured(place, "a", body, "2026-11-21T09:00:00Z", session="s-1", branch="delays", files="[delays.py]")
+    assert tell(columns=200).split("\n")[3:] == [
+        "  - delays: open: `pytest -q` still fails: delays.py:3: ImportError", "    - in progress: move the delays into a module"]
+
+
+def test_a_session_that_changed_nothing_says_what_it_looked_into(place, tell):
+    """By its title, where that stands by itself."""
+    captured(place, "a", "## Turns\n\n- 09:00 how do the retries work", "2026-11-21T09:00:00Z", session="s-1", title="How the retries back off")
+    captured(place, "b", "## Turns\n\n- 09:00 and this", "2026-11-21T09:00:00Z", session="s-2", title="and what about this one")
+    assert tell().split("\n")[3:] == ["  - looked into: How the retries back off"]

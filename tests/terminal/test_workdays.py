@@ -1,11 +1,14 @@
-"""A standup in lines: by session and day, in local time, on few columns and few lines."""
+"""A standup in lines: by branch and day, in local time, on few columns and few lines."""
 
 from __future__ import annotations
 
 import pytest
-from harness.standup import captured, teller
+from harness import vault
+from harness.standup import NIGHT, captured, teller
 
-from memory.core import plaintext
+from memory.core import clock, plaintext
+from memory.knowledge import worklog
+from memory.terminal import screen, workdays
 
 
 @pytest.fixture
@@ -14,39 +17,55 @@ def tell(place, now):
     return teller(place, now)
 
 
-def test_a_session_is_one_entry_for_each_day(place, tell):
-    """What was done adds up; what is open, fails and comes next is what the newest says; the newest day comes first."""
-    keys = {"session": "s-1"}
-    captured(place, "a", "## Done\n\n- commit aaaaaaa: One\n\n## Decisions\n\n- Jitter.\n\n## Open\n\n- old worry", "2026-11-20T09:00:00Z", **keys)
-    captured(place, "b", "## Done\n\n- commit bbbbbbb: Two\n\n## Open\n\n- new worry", "2026-11-20T10:00:00Z", **keys)
-    captured(place, "c", "## Done\n\n- commit ccccccc: Three\n", "2026-11-21T10:00:00Z", **keys)
+def test_a_branch_is_one_entry_for_each_day(place, tell):
+    """What was done adds up; what is open is what the newest says; the newest day comes first, notes stand among sessions."""
+    keys = {"session": "s-1", "branch": "queue"}
+    captured(place, "a", "## Done\n\n- commit aaaaaaa: Retry twice\n\n## Open\n\n- old worry", "2026-11-20T09:00:00Z", **keys)
+    captured(place, "b", "## Done\n\n- commit bbbbbbb: Log the delays\n\n## Open\n\n- new worry", "2026-11-20T10:00:00Z", **keys)
+    captured(place, "c", "## Done\n\n- commit ccccccc: Count the jobs\n\n## Next\n\n- the metrics\n- the docs\n- the tests",
+             "2026-11-21T10:00:00Z", **keys)
     captured(place, "d", "Called the vendor.", "2026-11-21T11:00:00Z")
-    captured(place, "e", "Mailed the vendor.", "2026-11-21T12:00:00Z")
-    assert tell().split("\n")[0] == "1 session and 2 notes in 1 workspace since 2026-11-20 00:00"
-    assert tell().split("\n")[4:] == [
-        "2026-11-21  Work on e  e", "  said     Mailed the vendor.", "",
-        "2026-11-21  Work on d  d", "  said     Called the vendor.", "",
-        "2026-11-21  Work on c  c", "  commits  ccccccc: Three", "",
-        "2026-11-20  Work on b  b (+1)", "  commits  aaaaaaa: One", "           bbbbbbb: Two", "  decided  Jitter.",
-        "  open     new worry"]
+    assert tell().split("\n") == [
+        "1 session and 1 note in %s since 2026-11-20" % place.key, "", "Sat 2026-11-21",
+        "  - queue: Count the jobs (ccccccc)", "    - next: the metrics", "    - next: the docs (+1)", "  - Called the vendor.", "",
+        "Fri 2026-11-20", "  - queue: Retry twice (aaaaaaa)", "    - Log the delays (bbbbbbb)"]
 
 
 def test_the_days_and_the_first_line_are_local(place, tell):
     """At nine hours ahead of UTC."""
     captured(place, "a", "Late work.", "2026-11-20T20:00:00Z", session="s-1")
-    said = tell(offset=9 * 3600.0)
-    assert "since 2026-11-20 09:00" in said and "2026-11-21  Work on a" in said
+    assert tell(offset=9 * 3600.0).split("\n")[::2] == ["1 session in %s since 2026-11-20 09:00" % place.key, "Sat 2026-11-21"]
 
 
-def test_it_is_readable_on_eighty_columns_and_twelve_lines_a_session(place, tell):
-    """Whatever a checkpoint holds: no escapes, no wide line, no flood; what is left out is counted."""
+def test_it_is_readable_on_eighty_columns_and_fifteen_lines_a_day(place, tell):
+    """Whatever checkpoints hold: no escapes, no wide line, no flood; what is left out is named."""
     lines = "\n".join("- \x1b[31m버튼을 누르면 %d 저장된다\u202e " % i + "word " * 40 for i in range(30))
-    sections = ("Request", "Done", "Decisions", "Commands", "Fixed", "Open", "Next")
-    body = "\n\n".join("## %s\n\n%s" % (name, lines) for name in sections).replace("- \x1b", "- commit \x1b")
-    body = body.replace("## Commands\n\n- ", "## Commands\n\n- ✗ zebra ")
-    captured(place, "a", body, "2026-11-21T09:00:00Z", session="s-1", title="버튼 " * 60,
-             files="[%s]" % ", ".join("src/%d.py" % i for i in range(60)))
+    body = "\n\n".join("## %s\n\n%s" % (name, lines) for name in ("Outcome", "Turns", "Done", "Decisions", "Fixed", "Open", "Next"))
+    for number in range(20):
+        captured(place, "a%d" % number, body, "2026-11-21T09:00:00Z", session="s-%d" % number, title="버튼 " * 60,
+                 branch="\x1b[31mfeature-%d-%s" % (number, "x" * 90))
     for columns in (40, 80):
         said = tell(columns=columns).split("\n")
-        assert max(map(plaintext.width, said[1:])) <= columns and len(said) == 4 + 12
-        assert "\x1b" not in "".join(said) and "\u202e" not in "".join(said) and "(+27)" in "".join(said)
+        assert max(map(plaintext.width, said[1:])) <= columns and 10 < len(said) <= 2 + 15
+        assert "\x1b" not in "".join(said) and "\u202e" not in "".join(said) and " more: feature-" in said[-1]
+
+
+def test_a_week_is_told_by_branch_in_sixty_lines(place, tell):
+    """With the days of each; the branches where most was done are told."""
+    for day in range(14, 22):
+        for number in range(12):
+            captured(place, "%d-%d" % (day, number), "## Outcome\n\n- Added the handler of queue %d on day %d to the worker.\n\n"
+                     "## Open\n\n- the handler of queue %d is slow" % (number, day, number), "2026-11-%dT09:00:00Z" % day,
+                     session="s-%d-%d" % (day, number), branch="queue-%d" % number, files="[a.py]" if number == 3 else "[]")
+    said = tell(since=NIGHT - 7 * clock.DAY).split("\n")
+    assert len(said) <= 60 and sum(line.startswith("  - queue-") for line in said) == 12
+    assert said[2].startswith("  - queue-3 (11-14 to 11-21): Added the handler of queue 3")
+
+
+def test_markdown_is_for_pasting(place, now):
+    """No line is broken or cut for a terminal's sake; branches stand as code, days in bold."""
+    captured(place, "a", "## Outcome\n\n- Added " + "a long story of the retries and of their delays " * 2 + "to the docs.",
+             "2026-11-21T09:00:00Z", session="s-1", branch="retries")
+    told = worklog.gather(place, vault.settings(), "", NIGHT, now, 0.0)
+    assert workdays.lines(told, screen.Style(60), True)[2:] == [
+        "**Sat 2026-11-21**", "- `retries`: Added " + "a long story of the retries and of their delays " * 2 + "to the docs."]
