@@ -268,6 +268,7 @@ def _failing_at_end(facts: Facts) -> list[str]:
     return ["%s still fails: %s" % (quoted(r.command), one_line(reason, 160)) for r, reason in reasons]
 
 
+_QUOTED = 80  # characters of one of two commands
 MOST_SAID = 2  # sentences of a text without sections
 _SECTIONS = {
     "outcome": "outcome",
@@ -282,7 +283,8 @@ class Outline(NamedTuple):
     """A checkpoint's lines, sorted by their sections.
 
     outcome: where the work stood at the end.  commits: `hash: subject`.  failing: commands that failed and were not fixed, as
-    the checkpoint words them.  said: first sentences of what stands under no heading that is known.
+    the checkpoint words them.  instead: commands that failed, with the one that then worked.  said: first sentences of what
+    stands under no heading that is known.
     """
 
     request: tuple[str, ...]
@@ -291,6 +293,7 @@ class Outline(NamedTuple):
     files: tuple[str, ...]
     decisions: tuple[str, ...]
     failing: tuple[str, ...]
+    instead: tuple[str, ...]
     fixed: tuple[str, ...]
     open: tuple[str, ...]
     next: tuple[str, ...]
@@ -308,7 +311,8 @@ def outline(record: Record) -> Outline:
     return Outline(
         (*found["request"], *asked), tuple(found["outcome"]), tuple(commits),
         labels(record.meta.get("files")), tuple(found["decisions"]),
-        tuple(_failing(found)), tuple(found["fixed"]), tuple(found["open"]),
+        tuple(_failing(found)), tuple(_instead(found["commands"])),
+        tuple(found["fixed"]), tuple(found["open"]),
         tuple(_AHEAD.sub("", line, count=1) if _AHEAD.match(line) else line for line in [*found["next"], *ahead]),
         tuple([*(s for s in map(gist.before_next, said) if s and s not in ahead), *others][:MOST_SAID]))
 
@@ -329,6 +333,16 @@ def _sections(body: str) -> dict[str, list[str]]:
             continue
         found[name].append((line[item.end():] if item else line).strip())
     return found
+
+
+def _instead(commands: list[str]) -> list[str]:
+    """Return the commands that failed and what then worked."""
+    found = [line[2:].partition("; then ✓ ") for line in commands if line.startswith("✗ ")]
+    return ["%s fails; %s works" % (_shorter(failed.partition(" → ")[0]), _shorter(then)) for failed, _, then in found if then]
+
+
+def _shorter(quotation: str) -> str:
+    return quotation if len(quotation) <= _QUOTED else code(short(quotation.strip("` "), _QUOTED - 2))
 
 
 def _failing(found: dict[str, list[str]]) -> list[str]:

@@ -40,6 +40,17 @@ _FOUND = re.compile(
 _LABELLED = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue|fix|solution|decision|finding|conclusion)s?\s*[:–-]", re.I)
 _FAULT = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?\s*[:–-]\s*", re.I)
 _SAYS_FIXED = re.compile(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
+_FAILED_TRY = re.compile(
+    r"\b(?:(?:did|does|do|could|will|would)(?:n't| not) (?:actually |really )?(?:work|help|support|fix|solve|apply)|"
+    r"won't (?:work|help)|no effect|revert(?:ed|ing)|rolled back|backed out|abandoned|gave up|dead end|wrong approach|"
+    r"not possible|(?:is|was|are)(?:n't| not) (?:supported|possible|needed)|unsupported|made it worse)\b|"
+    r"되돌렸|안 (?:됩|됐)|戻し|効か|回滚|不支持|zurückgenommen|funktioniert nicht", re.I)
+_SUPPOSED = re.compile(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
+    r"do you|later)\b", re.I)
+_LEAD = re.compile(
+    r"\A(?:(?:all|the|both|every\w*|unit|integration)\b[^.:;!]{0,60}\b(?:pass(?:es|ing|ed)?|clean|green|complete[d]?|"
+    r"done|success\w*)[^.:;!]{0,30}[.!]\s+|(?:here(?:'s| is| are)|let me (?:create|summari[sz]e|give))\b[^:.;]{0,70}[:.]\s*|"
+    r"(?:summary|changes made|done|perfect|great)\s*[:.!]\s*)+", re.I)
 _AROUND = re.compile(
     r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|(?:perfect|great|excellent|done|good|yes|right|correct|ok(?:ay)?|sure|\d+[.)]|"
     r"you(?:'re| are) (?:absolutely )?right|got it|(?:final )?summary|in summary|overview|result|(?:key )?changes?(?: made)?|"
@@ -179,6 +190,20 @@ def best(statement: str, most: int = LINE) -> str:
 def _best(statement: str) -> tuple[float, str]:
     found = sorted((-score, at, line) for at, (score, line) in enumerate(scored(statement)))
     return (-found[0][0], at_word(found[0][2].rstrip(":;,"), LINE)) if found else (0.0, "")
+
+
+def telling(line: str, most: int) -> str:
+    """Return a statement on one line, at most `most` characters, without the sentences that say nothing."""
+    kept = [one for one in gist.sentences(_LEAD.sub("", line)) for said in [bare(_LEAD.sub("", one))]
+            if said and (_says(said) or one.endswith(":")) and not said.endswith(("?", "？"))]
+    return at_word(_LEAD.sub("", bare(" ".join(kept))), most)
+
+
+def dead_ends(held: Sequence[Turn]) -> list[str]:
+    """Return what turns say did not work, cannot be, or was taken back, each in a sentence, the newest last."""
+    found = [bare(text) for turn in held if turn.asked != turns.SUMMARY for _, text in _sentences(gist.outcome(turn))
+             if _FAILED_TRY.search(text) and not _SUPPOSED.search(text)]
+    return [line for line in dict.fromkeys(found) if _SHORTEST < len(line) <= 2 * LINE and _says(line) and not _CUT.search(line)]
 
 
 def scored(statement: str) -> Iterator[tuple[float, str]]:

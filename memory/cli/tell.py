@@ -62,7 +62,7 @@ def _drafted(call: Call) -> Record:
         raise StoreError("nothing to hand off%s: no checkpoint and no transcript is known; give a note instead" % (
             " from session " + session if session else " in this workspace"))
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
-    made = worklog.draft(sources, plan)
+    made = worklog.draft(sources, plan, worklog.turns_of(call.store(), sources[0]))
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     return handoffs.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
                        {**meta, "links": derived_links(made.sources)})

@@ -7,13 +7,15 @@ The files are read, not the index: what a checkpoint was updated with is in no l
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+import re
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import checkpointpage, conversationpage, upshot
 from memory.capture.checkpointpage import fitted, outline
+from memory.capture.gist import TRIVIAL
 from memory.capture.turns import Turn
 from memory.capture.upshot import Upshot
-from memory.core import StoreError, clock, walk
+from memory.core import StoreError, UsageError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import GLOBAL, Place
 from memory.core.plaintext import one_line
@@ -229,6 +231,11 @@ def to_json(told: Told) -> Dict[str, Any]:
 
 
 BODY, TITLE = 1500, 80  # characters
+_ON_THE_WAY = ("said on the way: ", "done last: ")
+_NO = re.compile(
+    r"the user(?: refused .*?)?: (?:no\b|don't|do not|not\b|never|stop|revert|undo|we (?:don't|can't|shouldn't)|"
+    r"i (?:don't|do not)|"
+    r"let's not|please (?:don't|do not)|아니|하지|いや|不要|别|nein|nicht)|the user refused \S+ `.*?`: ", re.I)
 
 
 class Draft(NamedTuple):
@@ -239,30 +246,55 @@ class Draft(NamedTuple):
     sources: tuple[str, ...]
 
 
-def draft(checkpoints: Sequence[Record], plan: Optional[Record]) -> Draft:
+def draft(checkpoints: Sequence[Record], plan: Optional[Record], held: Sequence[Turn] = ()) -> Draft:
     """Make a handoff of at most 1,500 characters, which ends with the ids that it was made of.
 
-    checkpoints: of one session, newest first, at least one: what is open, failing and next is what the newest says, earlier
-    ones add to requests, decisions and commits.  plan: the active one, or None.
+    checkpoints: of one session, newest first, at least one: where it stands, what is open and next is what the newest says,
+    earlier ones add to decisions and commits.  plan: the active one, or None.  held: the turns of its conversation.
     """
     told = [outline(record) for record in checkpoints]
     newest = told[0]
-    requests = [line for one in told[::-1] for line in one.request]
-    decisions = [line for one in told for line in one.decisions[::-1]]
+    stands = [_stands(line) for line in newest.outcome] or list(newest.said)
     commits = [line for one in told for line in one.commits]
-    done = [*("commit " + line for line in commits[:4]), *(["files: " + ", ".join(newest.files[:8])] if newest.files else [])]
+    came = [one.line for one in upshot.of_turns(held, "", commits[::-1])] or ["commit " + line for line in commits]
+    decisions = [line for one in told for line in one.decisions[::-1] if not line.endswith(("?", "？"))]
+    never = [line for line in decisions if _is_no(line)]
+    never += [*upshot.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead)]
+    came = [line for line in came if line not in never and line.rstrip(".…") not in " ".join(stands)]
+    done = [*came[:4], *(["files: " + ", ".join(newest.files[:8])] if newest.files else [])]
+    requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request]
+    requests = [line for line in requests if line and not TRIVIAL.match(line)]
     sections = [
-        ("Request", _lines(requests[:1] + requests[1:][-2:], 200), 1), ("Notes", _lines(newest.said, 160), 1),
-        ("Next", _lines(newest.next[:4], 180), 1), ("Open", _lines(newest.open[:4], 160), 1),
-        ("Failing", _lines(newest.failing[-3:], 140), 1), ("Decisions", _lines(decisions[:5], 160), 1),
-        ("Done", _lines(done, 120), 1), ("Plan", _lines(_plan(plan), 100), 1)]
+        ("Where it stands" if newest.outcome else "Notes", _lines(stands, 320), 1), ("Next", _lines(newest.next[:4], 180), 1),
+        ("Open", _lines([*newest.open[:4], *newest.failing[-2:]], 160), 1), ("Do not try again", _lines(never[:4], 180), 1),
+        ("Decisions", _lines([line for line in decisions if line not in never][:4], 160), 1), ("Done", _lines(done, 140), 1),
+        ("Plan", _lines(_plan(plan), 100), 1), ("Request", _lines(dict.fromkeys(requests[:1] + requests[-1:]), 140), 1)]
     end = _sources(checkpoints)
     text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
     title = one_line("Handoff: " + checkpoints[0].title, TITLE)
     return Draft(title, text, tuple(record.id for record in checkpoints))
 
 
-def _lines(lines: Sequence[str], most: int) -> list[str]:
+def _stands(line: str) -> str:
+    """Say where work stands, without praise and without what leads up to it."""
+    return line if line.startswith((_LEFT, *_ON_THE_WAY)) else upshot.telling(line, 320) or line
+
+
+def _is_no(decision: str) -> bool:
+    """Tell whether a decision of the user's says what is not to be done."""
+    return bool(_NO.match(decision))
+
+
+def turns_of(store: Store, record: Record) -> Tuple[Turn, ...]:
+    """Return the turns of the conversation that a checkpoint names, without private parts; empty where there is none."""
+    try:
+        found = without_private(store.find(_text(record.meta.get("conversation"))))
+    except (StoreError, UsageError):
+        return ()
+    return conversationpage.parse(found.body, clock.day(found.created)) if found.kind == "conversation" else ()
+
+
+def _lines(lines: Iterable[str], most: int) -> list[str]:
     return list(dict.fromkeys(one_line(line, most) for line in lines if line.strip()))
 
 

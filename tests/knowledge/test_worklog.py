@@ -14,6 +14,8 @@ from harness.standup import NIGHT, captured, teller
 from memory.capture import stretches
 from memory.cli import main
 from memory.core import layout
+from memory.knowledge import worklog
+from memory.store.store import Store
 
 
 @pytest.fixture
@@ -229,3 +231,36 @@ def test_a_session_that_changed_nothing_says_what_it_looked_into(place, tell):
     captured(place, "a", "## Turns\n\n- 09:00 how do the retries work", "2026-11-21T09:00:00Z", session="s-1", title="How the retries back off")
     captured(place, "b", "## Turns\n\n- 09:00 and this", "2026-11-21T09:00:00Z", session="s-2", title="and what about this one")
     assert tell().split("\n")[3:] == ["  - looked into: How the retries back off"]
+
+
+# ---- a handoff made of a session
+
+def test_a_handoff_says_where_it_stands_what_is_next_and_what_not_to_try_again(place, now):
+    """As a colleague would: without praise, refusals with their reason, what was taken back, the command that works."""
+    store = Store(place, vault.settings(), now)
+    talk(place, body="## 09:00 make the worker retry\n\n- edited `worker.py`\n\nI've reverted the thread pool since it made the tests hang.\n\n"
+         "## 09:30 go on\n\n- edited `worker.py`\n\nAll tests pass. The worker now retries twice.\n")
+    captured(place, "a", "\n".join([
+        "## Outcome", "", "- All tests pass and lint is clean. Here's a summary: The worker now retries twice.", "", "## Next", "", "- the metrics", "",
+        "## Open", "", "- `pytest tests/slow` still fails: timeout", "", "## Turns", "", "- 09:00 make the worker retry → see Outcome", "- 09:30 ok", "",
+        "## Decisions", "", "- the user refused Edit `pool.py`: don't touch the pool", "- the user chose: two retries", "- the user refused Edit `a.py`: why?",
+        "", "## Commands", "", "- ✗ `pytest -k slow` → exit 5: no tests ran; then ✓ `pytest tests/slow`", ""]),
+        "2026-11-21T10:30:00Z", session="s-1", branch="retries", files="[worker.py]", conversation=next(store.each(("conversation",))).id)
+    checkpoint = next(store.each(("checkpoint",)))
+    said = worklog.draft([checkpoint], None, worklog.turns_of(store, checkpoint)).body
+    assert said.split("From [")[0] == "\n".join([
+        "## Where it stands", "", "- The worker now retries twice.", "", "## Next", "", "- the metrics", "", "## Open", "",
+        "- `pytest tests/slow` still fails: timeout", "", "## Do not try again", "", "- the user refused Edit `pool.py`: don't touch the pool",
+        "- Reverted the thread pool since it made the tests hang.", "- `pytest -k slow` fails; `pytest tests/slow` works", "", "## Decisions", "",
+        "- the user chose: two retries", "", "## Done", "", "- files: worker.py", "", "## Request", "", "- make the worker retry", "", ""])
+
+
+def test_turns_are_those_of_the_conversation_that_a_checkpoint_names(place, now):
+    """None where it is gone, or none is named, or what is named is no conversation; private parts are left out."""
+    store = Store(place, vault.settings(), now)
+    talk(place, body="## 09:00 a <private>secret</private> plan\n\nDone.\n")
+    talking = next(store.each(("conversation",)))
+    for named, requests in ((talking.id, 1), ("c-0000", 0), ("", 0)):
+        captured(place, "a", "x", "2026-11-21T10:30:00Z", session="s-1", conversation=named)
+        held = worklog.turns_of(store, next(store.each(("checkpoint",))))
+        assert len(held) == requests and "secret" not in "".join(turn.request for turn in held)
