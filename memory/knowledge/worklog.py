@@ -29,6 +29,7 @@ from memory.store.store import Store
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
 _TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is a topic of its own
+_NAMED = 4  # files that stand for work which nothing else names
 _LEFT, _UNDER_WAY, _ABOUT = "in progress, not finished: ", "in progress: ", "about to: "
 
 
@@ -198,9 +199,10 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
 
 def _title(work: Work) -> List[str]:
     """Name work of which nothing tells what came out, where its title tells something."""
-    if work.parts["files"] or not work.session:
-        return [work.title]
-    return ["looked into: " + work.title] if upshot.is_whole(work.title) else []
+    if upshot.is_whole(work.title) or not work.session:
+        return [work.title if work.parts["files"] or not work.session else "looked into: " + work.title]
+    names = list(dict.fromkeys(name.rpartition("/")[2] for name in work.parts["files"]))
+    return ["worked on " + ", ".join(names[:_NAMED])] if names else []
 
 
 def _still(work: Work) -> Tuple[str, ...]:

@@ -227,10 +227,11 @@ def test_work_that_was_left_in_the_middle_is_told_as_that(place, tell):
 
 
 def test_a_session_that_changed_nothing_says_what_it_looked_into(place, tell):
-    """By its title, where that stands by itself."""
+    """By its title, where that stands by itself; one that changed something says what."""
     captured(place, "a", "## Turns\n\n- 09:00 how do the retries work", "2026-11-21T09:00:00Z", session="s-1", title="How the retries back off")
     captured(place, "b", "## Turns\n\n- 09:00 and this", "2026-11-21T09:00:00Z", session="s-2", title="and what about this one")
-    assert tell().split("\n")[3:] == ["  - looked into: How the retries back off"]
+    captured(place, "c", "## Done\n\n- edited `src/a.py`", "2026-11-21T08:00:00Z", session="s-3", title="do both of them", files="[src/a.py, b.py]")
+    assert tell().split("\n")[3:] == ["  - worked on a.py, b.py", "  - looked into: How the retries back off"]
 
 
 # ---- a handoff made of a session
