@@ -86,12 +86,14 @@ _LEANS = re.compile(  # on what was said before, or cut in the middle
     r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
 _CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by)$", re.I)
 _POINTS = re.compile(
-    r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|the (?:output|above|following))\b", re.I)
+    r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
+    r"the (?:output|above|following))\b", re.I)
 _PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
     r"\w+(?:ed)? (?:from|in|by|to|on|at|for|with|as|into|using|via|\(|\d+\+)", re.I)
 _MERGE = re.compile(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
-_CHORE = re.compile(r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|(?:\w+(?:\([\w-]+\))?: )?(?:gofmt|address\b.*\b(?:feedback|"
-                    r"comments?|review)\b)", re.I)
+_CHORE = re.compile(
+    r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
+    r"(?:\w+(?:\([\w-]+\))?: )?(?:gofmt|address\b.*\b(?:feedback|comments?|review)\b)", re.I)
 _MINOR = re.compile(
     r"\b(?:imports?|unused|no longer needed|comments?|tests?|typos?|whitespace|gofmt|formatting|nolint|constants?)\b", re.I)
 

@@ -50,7 +50,7 @@ def _propose(call: Call) -> int:
     store = call.store()
     notes: list[str] = []
     with call.spinner("reading the checkpoints") as spinner:
-        checkpoints = _checkpoints(call, store)
+        checkpoints = _asked_for(call, store, "checkpoint")
         standing = list(store.each(("learning",)))
         known = [*standing, *store.archived("learning")]
         limit, found = call.options.limit or proposals.LIMIT, None
@@ -58,7 +58,7 @@ def _propose(call: Call) -> int:
             found, notes = _asked(call, checkpoints, known, limit, spinner)
         if found is None:
             spinner.step = "reading what they state"
-            found = proposals.harvest(checkpoints, known, limit)
+            found = proposals.harvest(checkpoints, known, limit, _asked_for(call, store, "conversation"))
     kept = [None if call.options.dry_run else _written(store, proposal) for proposal in found]
     call.indexed()
     waiting = sum(not r.accepted for r in standing) + sum(r is not None for r in kept)
@@ -67,15 +67,15 @@ def _propose(call: Call) -> int:
     return call.answer(value, _said(found, kept, len(checkpoints), waiting, notes))
 
 
-def _checkpoints(call: Call, store: Store) -> list[Record]:
-    """Read the checkpoints asked for, without their private parts; raises UsageError for a time that is none."""
+def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
+    """Read the checkpoints or conversations asked for, without their private parts; raises UsageError for a time that is none."""
     from memory.recall import timewords
     from memory.store.redactor import without_private
 
     since, session = call.options.since, call.options.session
     low = timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
-    return [without_private(r) for r in store.each(("checkpoint",))
-            if r.created >= low and session in (None, r.meta.get("session")) and not repeats(r)]
+    return [without_private(r) for r in store.each((kind,))
+            if max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low and session in (None, r.meta.get("session")) and not repeats(r)]
 
 
 def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], limit: int,

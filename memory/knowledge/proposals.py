@@ -1,11 +1,14 @@
-"""Checkpoints to proposals: what a person may want to keep as a learning.  No model is asked.
+"""Checkpoints and conversations to proposals: what a person may want to keep as a learning.  No model is asked.
 
-    failure    the same failure in two sessions, or twice in one checkpoint with a fix each time; what made it pass
+    said       what a conversation's turns state for good: answers and rules of the user's, root causes, limits, decisions with
+               their reason; causes that several sessions name of the same things stand as one
+    failure    the same failure in two sessions, or twice in one checkpoint with a fix each time, and a cause that somebody
+               named; what made it pass
     decision   a choice or change with its reason, or a cause; it names something technical, or two checkpoints say
                it, or a person called it one in a note
     fact       what at least three checkpoints of at least two sessions state in nearly the same words
 
-A checkpoint without a session counts as one of its day's.  The newest wording stands for those that say the same.  Order: score,
+Of a session with a conversation the checkpoints tell failures alone.  A checkpoint without a session counts as one of its day's.  The newest wording stands for those that say the same.  Order: score,
 then key.  What is known (an accepted learning, a candidate, an archived one, by key or by its words) is not proposed.
 """
 
@@ -16,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from memory.capture import checkpointpage
+from memory.capture import checkpointpage, conversationpage, upshot
 from memory.capture.fixes import key_of, signature
 from memory.core import clock, plaintext
 from memory.core.plaintext import one_line, short
@@ -24,11 +27,14 @@ from memory.core.records import MADE_OF, Record
 from memory.distill.digests import Bullet, Source, clean
 from memory.distill.units import units
 from memory.knowledge import statements
-from memory.knowledge.statements import Shelf, Statement
+from memory.knowledge.statements import Shelf, Statement, Told
 
 LIMIT = 10
 TITLE = 80  # characters
 FACT_CHECKPOINTS, SESSIONS = 3, 2
+_PATH = re.compile(r"\S+(?::\d+)+\S*|\S*/\S+")
+_FILE = re.compile(r"\.(?:go|py|[jt]sx?|json|md|ya?ml|toml|rs|java|sh|txt|lock|sql|css|html)$")
+_EMPTY = frozenset("error fail failed exit code line not no is the of in to but it".split())
 FACT = 0.4  # weight of a fact
 _BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
 MOST_TAGS, MOST_CITED = 3, 12
@@ -61,14 +67,18 @@ class _Draft:
     said: str
 
 
-def harvest(checkpoints: Sequence[Record], known: Sequence[Record], limit: int = LIMIT) -> list[Proposal]:
-    """Propose learnings from checkpoints, best first, at most `limit`.
+def harvest(checkpoints: Sequence[Record], known: Sequence[Record], limit: int = LIMIT,
+            talks: Sequence[Record] = ()) -> list[Proposal]:
+    """Propose learnings from checkpoints and conversations, best first, at most `limit`.
 
-    known: learnings of every standing, archived ones too.
+    known: learnings of every standing, archived ones too.  talks: conversations.
     """
     ordered = sorted(checkpoints, key=lambda record: (record.created, record.id))
-    every = [statement for record in ordered for statement in statements.statements(record)]
-    drafts = [*_failures(ordered), *_stated(every)]
+    heard = {session(record) for record in talks}
+    every = [statement for record in ordered if session(record) not in heard for statement in statements.statements(record)]
+    said = [told for record in sorted(talks, key=lambda record: (record.created, record.id))
+            for told in statements.of_talk(record, conversationpage.parse(record.body, clock.day(record.created)))]
+    drafts = [*_failures(ordered), *_stated(every), *_said(said, ordered)]
     drafts = [draft for draft in drafts if draft.proposal.score >= FLOOR]
     drafts.sort(key=lambda draft: (-draft.proposal.score, draft.proposal.key))
     return _fresh(drafts, known, limit)
@@ -132,7 +142,7 @@ def _failures(ordered: Sequence[Record]) -> list[_Draft]:
     out = []
     for mark, seen in failures(ordered).items():
         sessions = len({session(one.record) for one in seen})
-        if recurs(seen, sessions):
+        if recurs(seen, sessions) and any(one.cause for one in seen):
             out.append(_failure(mark, seen, sessions))
     return out
 
@@ -143,6 +153,8 @@ def _failure(mark: tuple[str, str], seen: Sequence[Seen], sessions: int) -> _Dra
     last, sources = seen[-1], _distinct(one.record for one in seen)
     lines = ["%s fails with" % checkpointpage.quoted(last.command), "", "    " + last.error, "", "What made it pass:", ""]
     lines += ["- %s after %s (%s)" % (clock.day(one.record.created), one.how, one.record.id) for one in fixed[-6:]]
+    causes = list(dict.fromkeys(one.cause for one in seen if one.cause))
+    lines[4:4] = [*("Cause: " + cause for cause in causes[-3:]), ""]
     told = "failed in %s of %s, %s" % (plaintext.count(len(sources), "checkpoint"), plaintext.count(sessions, "session"),
                                        plaintext.count(len(fixed), "fix"))
     again = 0.1 if max(taken.values()) > 1 else 0.0
@@ -181,6 +193,53 @@ def _statement(kind: str, newest: Statement, sources: Sequence[Record], sessions
     proposal = Proposal(_title(newest.text), body, _tags(sources), tuple(record.id for record in sources), told,
                         _key_of_text(newest.text), round(score, 3))
     return _Draft(proposal, newest.text)
+
+
+# --- What conversations say
+
+def _said(every: Sequence[Told], checkpoints: Sequence[Record]) -> list[_Draft]:
+    """Make proposals of what conversations state; what says the same, or is a cause of the same things, stands as one."""
+    groups: list[list[Told]] = []
+    for told in every:
+        near = [group for group in groups if any(_akin(told, other) for other in group)]
+        groups = [*(group for group in groups if group not in near), [*(other for group in near for other in group), told]]
+    return [_of_group(group, checkpoints) for group in groups]
+
+
+def _explains(cause: str, error: str) -> bool:
+    """Tell whether a cause speaks of an error: by a word of it that is no path, so that no neighbour is taken for its cause."""
+    return bool(statements.terms_of(cause) & statements.terms_of(_PATH.sub(" ", error)) - _EMPTY)
+
+
+def _akin(one: Told, other: Told) -> bool:
+    """Tell whether two say the same, or are causes that share the things they name."""
+    if statements.alike(statements.terms_of(one.text), statements.terms_of(other.text)):
+        return True
+    shared = [name for name in one.names & other.names if "/" not in name and not _FILE.search(name)]
+    return one.kind == other.kind == statements.CAUSED and bool(shared)
+
+
+def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
+    best = max(group, key=lambda told: (statements.weight_of(told), told.at))
+    sessions = len({session(told.record) for told in group})
+    sources = _distinct(_source(told, checkpoints) for told in group)
+    body = [best.text, ""]
+    asked = best.asked if best.kind != statements.ANSWERED and upshot.is_whole(best.asked) else ""
+    body += ["Asked: %s" % asked, ""] if asked and asked.lower() not in best.text.lower() else []
+    others = [told for told in group if told is not best and told.text != best.text]
+    body += ["Also:", "", *("- %s (%s)" % (told.text, told.at[:10]) for told in others[-4:]), ""] if others else []
+    body += ["From %s (%s)." % (", ".join("%s#%d" % (told.record.id, told.turn) for told in group[-MOST_CITED:]), best.at[:10])]
+    reason = "%s, in %s" % (best.kind, plaintext.count(sessions, "session"))
+    score = min(statements.weight_of(best) + 0.1 * min(sessions - 1, 3), 1.0)
+    proposal = Proposal(_title(best.text), "\n".join(body) + "\n", _tags(sources), tuple(record.id for record in sources), reason,
+                        _key_of_text(best.text), round(score, 3))
+    return _Draft(proposal, best.text)
+
+
+def _source(told: Told, checkpoints: Sequence[Record]) -> Record:
+    """Return the checkpoint that tells a turn too, else the conversation itself."""
+    own = [record for record in checkpoints if session(record) == session(told.record)]
+    return next((record for record in own if clock.iso(record.created) >= told.at[:19]), own[-1] if own else told.record)
 
 
 def of_bullets(bullets: Sequence[Bullet], provider: str, checkpoints: Sequence[Record], known: Sequence[Record],
@@ -235,18 +294,20 @@ _FIXED = re.compile(r"- " + _CODE % ("a", "a") + r" → [\w ]+?(?:: (?P<why>.*))
 _FAILED = re.compile(r"- ✗ " + _CODE % ("a", "a") + r" → [\w ]+: (?P<why>.*?)(?: \(×\d+\))?$")
 _OPEN = re.compile(r"- " + _CODE % ("a", "a") + r" still fails: (?P<why>.*)$")
 _STEP = re.compile(r"`` .+? ``|`[^`]+`")
+CAUSE = " — "  # stands before the cause of a failure
 _LINE = 2000  # characters of a line that is read
 
 
 @dataclass(frozen=True)
 class Seen:
     """One checkpoint's word on a failure: the command, the error as it was printed, and what made it pass ("" if nothing
-    did), such as "editing `a.py`"."""
+    did), such as "editing `a.py`", and the cause where somebody named it."""
 
     record: Record
     command: str
     error: str
     how: str
+    cause: str = ""
 
 
 def failures(checkpoints: Iterable[Record]) -> dict[tuple[str, str], list[Seen]]:
@@ -273,10 +334,11 @@ def _seen(record: Record) -> Iterable[tuple[tuple[str, str], Seen]]:
         match = pattern.match(line) if pattern else None
         if match and match["why"]:
             command = match["a"] or match["a2"]
-            error = match["why"].partition(" ⏎ ")[0].strip()
+            error, _, cause = match["why"].partition(" ⏎ ")[0].strip().partition(CAUSE)
             mark = signature(command, error)
             if mark is not None:
-                yield mark, Seen(record, command, error, match.groupdict().get("how") or "")
+                cause = cause if _explains(cause, error) else ""
+                yield mark, Seen(record, command, error, match.groupdict().get("how") or "", cause)
 
 
 def steps(how: str) -> list[str]:

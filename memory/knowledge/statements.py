@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from memory.capture import choices, gist, turns
+from memory.capture.turns import Turn
 from memory.core import tokeniser
+from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.distill.cues import technical
 from memory.distill.digests import Source, clean
@@ -19,6 +22,8 @@ from memory.distill.units import units
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
 FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
+LONGEST_TOLD = 1500  # characters of a sentence with its list
+MOST_TYPED = 1200  # characters of a request that was typed, not pasted
 RARE = 5  # terms of a statement under which it is looked up
 
 _DECIDED = re.compile(
@@ -229,3 +234,144 @@ def groups(every: Sequence[Statement]) -> list[list[Statement]]:
 def frequency(sets: Iterable[frozenset[str]]) -> Counter[str]:
     """Count in how many term sets each term stands."""
     return Counter(term for terms in sets for term in terms)
+
+
+# --- what a conversation states
+
+ANSWERED, RULED, CAUSED, LIMITED, CHOSEN = (
+    "the user's answer", "a rule of the user's", "a root cause", "what cannot be", "a decision with its reason")
+_WEIGHTS = {ANSWERED: 0.8, RULED: 0.8, CAUSED: 0.7, LIMITED: 0.6, CHOSEN: 0.55}
+_ROOT = re.compile(
+    r"(?i)(?:.{0,40}\broot cause(?: of .{1,40}?)? (?:is|was)(?: that)?|(?:the )?root cause\s*[:–-]|.{0,40}\bsame root cause:|"
+    r"(?:the )?(?:actual |real )?(?:bug|issue|problem|culprit)(?: (?:is|was)(?: that)?|\s*[:–-]))\s+|"
+    r".{10,}\b(?:was|were) caused by\b|.{10,}\bturned out (?:that|to be)\b|(?:근본 )?원인|原因|根本原因|Ursache")
+_CANNOT = re.compile(
+    r"(?i)(?:does(?:n't| not)|don't|do not|did(?:n't| not)|never) (?:support|expose|allow|work with|accept|provide|expand|honou?r)\b|"
+    r"\b(?:is|are)(?: not|n't) (?:supported|allowed|available)\b|\bcannot be \w+ed\b|\bonly works? (?:if|when|in|with|for)\b|"
+    r"\bmust (?:be|not|have|use|run|come|stand)\b|\brequires?\b.{3,}\bto\b")
+_GENERAL = re.compile(
+    r"(?i)\bwe (?:always|never|don't (?:want|have|use|support|do)|do not (?:want|use)|want to be|should(?:n't| not)? (?:always|never|be|not)|"
+    r"must|use|keep)\b|\bshould (?:always|never)\b|^(?:please )?(?:always|never|prefer)\b|\bi (?:never|always|don't) want\b|"
+    r"\bsource of truth\b|\b(?:directive|principle|convention|policy) is\b|\bkeep backwards? compatib|"
+    r"항상|절대|必ず|常に|決して|总是|永远|必须|immer|niemals")
+_RULE = re.compile(  # where the clause of a rule begins
+    r"(?i)\b(?:for [\w-]+ we\b|we (?:always|never|don't|do not|want|should|must|use|keep)|always|never|i (?:never|always|don't) want|"
+    r"the (?:overriding |guiding )?(?:directive|principle|convention|policy) is|prefer|keep backwards?)\b")
+_NOT_OWN = re.compile(  # pasted, asked, or thought aloud
+    r"^\s*(?:>|//|#|\||\*|v \*|to \w+ )|[?？]|\b(?:i wonder|wondering|i think we have|i reckon|(?:can|could) (?:you|we)|we could|not sure|"
+    r"i guess|maybe|consider|lol|haha|i don't know|i realized|i got|i would like|seems?|looks? like|somehow|happen(?:ed|ing)|"
+    r"yesterday|today|right now|once|given|is now|intended to|for the first release)\b", re.I)
+_TALKED = re.compile(  # to somebody, about the moment, or cut
+    r"(?i)\b(?:you|your|you're|let me|let's|i'll|i'd|we could|would|could|might|may|maybe|likely|probably|possibly|suspect|assume|"
+    r"here's|above|below|earlier|previously|the (?:staged|above|same file|following|first|second|third|test above)|this (?:pr|branch|"
+    r"session|commit|change|time|test|is|means|was)|these|now (?:be|is|are)?|still|remaining|recent|(?:support|expose|use|do) it|line \d+|lines \d+|option \d|step \d|"
+    r"phase \d|bug #?\d|issue #?\d|your)\b|…|[:：]$|[?？]$|→|⏎|✅|❌|:\d+(?:-\d+)?\b")
+_TRIFLE = re.compile(  # asked about the work at hand
+    r"(?i)\b(?:proceed|continue|next|ready|commit|push|look (?:good|right|correct)|would you like|do you want me|shall i|should i)\b")
+_POINTING = re.compile(r"(?i)\b(?:this(?! (?:repo|project|codebase|repository))|that one|the one|it|here|these|them|the above)\b")
+_DEICTIC = re.compile(
+    r"(?i)\W*(?:it|its|it's|this|that|these|those|they|them|he|she|which|both|so|but|and|also|then|because|since|when|"
+    r"if|there|here|one|another|what|why|how|where|real|in|only|before|after|behaviou?r|result|cannot|strategy|the (?:first|second|third|last) (?:part|one|line))\b")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a turn of a conversation states and may be kept.
+
+    kind: one of those above.  turn: its number, from 1.  asked: what it was asked for.  names: technical words.
+    """
+
+    kind: str
+    text: str
+    record: Record
+    turn: int
+    at: str
+    asked: str
+    names: frozenset[str]
+
+
+def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
+    """Return what the turns of a conversation state for good: the user's answers and rules, root causes, limits, decisions.
+
+    What does not stand by itself is left out: a sentence about `this`, to `you`, of the moment, or cut.
+    """
+    found: list[Told] = []
+    for number, turn in enumerate(held, 1):
+        if turn.asked != turns.SUMMARY:
+            for kind, text in (*_of_user(turn), *_of_model(turn)):
+                found.append(Told(kind, text, record, number, turn.at, gist.topic(turn.request), _named(text)))
+    return found
+
+
+def weight_of(told: Told) -> float:
+    """Weigh what a turn states, about 0.5 to 0.9: by its kind, what it names, and a length that says it."""
+    return _WEIGHTS[told.kind] + 0.02 * min(len(told.names), 3) + 0.02 * (60 <= len(told.text) <= 240)
+
+
+def _named(text: str) -> frozenset[str]:
+    """Return the technical words of a text, without their marks, in small letters."""
+    return frozenset(word.strip("`'\".,;:()[]").lower() for word in text.split() if names(word) and len(word) > 3)
+
+
+def _of_user(turn: Turn) -> Iterator[tuple[str, str]]:
+    said = [(turn.request, "")] if turn.asked in ("", turns.SLASH) and len(turn.request) < MOST_TYPED else []
+    for piece in turn.pieces:
+        if piece.kind == turns.USER and piece.name == turns.ANSWER:
+            asked, _, chosen = one_line(piece.text).partition(" → ")
+            if chosen and asked.endswith("?") and len(asked) > SHORTEST and not _TRIFLE.search(asked):
+                yield ANSWERED, "%s → %s" % (asked, chosen.removesuffix(" (Recommended)"))
+        elif piece.kind == turns.USER and piece.name != turns.APPROVED:
+            said.append((piece.text, piece.name))
+    for text, _ in said:
+        for sentence in gist.statements(text):
+            if 30 <= len(sentence) <= LONGEST and _GENERAL.search(sentence) and not _NOT_OWN.search(sentence):
+                rule = _ruling(sentence)
+                if rule:
+                    yield RULED, rule
+
+
+def _ruling(sentence: str) -> str:
+    """Return the part of a sentence that rules something and stands by itself, "" for none."""
+    match = _RULE.search(sentence)
+    leans = match and (_DEICTIC.match(sentence) or _POINTING.search(sentence[:match.start()]))
+    clause = (sentence[match.start():] if match and leans else sentence).strip(" ,;").strip("*_")
+    clause = clause.strip("()") if clause.count("(") != clause.count(")") else clause
+    if len(clause) < 30 or _POINTING.search(clause) or _words(clause) < WORDS:
+        return ""
+    return _capital(clause)
+
+
+def _capital(text: str) -> str:
+    first = text.partition(" ")[0]
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+
+
+def _of_model(turn: Turn) -> Iterator[tuple[str, str]]:
+    edited = any(piece.kind == turns.FILE for piece in turn.pieces) and gist.is_finished(turn)
+    for sentence in gist.statements(gist.outcome(turn)):
+        text = _LEAD.sub("", sentence).strip()
+        root = _ROOT.match(text) if len(text) < LONGEST_TOLD else None
+        if root and edited:
+            cause = _first(text[root.end():] if text[:root.end()].rstrip().endswith((":", "is", "was", "that", "–", "-")) else text)
+            if _stands(cause) and not cause.startswith("I "):
+                yield CAUSED, _capital(cause)
+        elif _stands(text) and _CANNOT.search(text):
+            yield LIMITED, text
+        elif _stands(text) and choices.is_decision(text) and _REASON.search(text):
+            yield CHOSEN, text
+
+
+def _first(text: str) -> str:
+    """Return the first sentence of a text, without the list that it leads up to."""
+    first = (gist.sentences(text) or [""])[0].strip()
+    head = first.partition(": ")[0]
+    return head if len(head) >= 50 and "; " in first else first
+
+
+def _stands(text: str) -> bool:
+    """Tell whether a sentence says something by itself: of some length, technical, whole, and about nothing said before."""
+    if not 50 <= len(text) <= 330:
+        return False
+    whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
+    return (whole and names(text) > 0 and _words(text) >= WORDS
+            and not _DEICTIC.match(text) and not _TALKED.search(text) and not gist.is_announced(text))

@@ -16,12 +16,16 @@ CACHE = "Keep the cache in `sqlite3` because a file of its own needs no server."
 YAML = "ModuleNotFoundError: No module named 'yaml'"
 
 
-def session_body(command="pytest tests/", error=YAML, fixed=True):
-    """What capture writes of a session in which a command failed, and passed after another one."""
+CAUSE = "the module was never added to the requirements"
+
+
+def session_body(command="pytest tests/", error=YAML, fixed=True, cause=CAUSE):
+    """What capture writes of a session in which a command failed, and passed after another one; cause: as somebody named it."""
     runs = [Run("1", command, command.split()[0], "exit 1", error)]
     if fixed:
         runs += [Run("2", "pip install pyyaml", "pip install", "passed"), Run("3", command, command.split()[0], "passed")]
-    return checkpointpage.body(Facts(turns=[Turn("2026-11-10T10:00:00.000Z", "Make the tests pass")], runs=runs, edits=[Edit("0", "src/a.py", False)]))
+    page = checkpointpage.body(Facts(turns=[Turn("2026-11-10T10:00:00.000Z", "Make the tests pass")], runs=runs, edits=[Edit("0", "src/a.py", False)]))
+    return page.replace("; passed after", " — %s; passed after" % cause) if cause else page
 
 
 def notes(place):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from harness.command import on_terminal
-from harness.harvested import CACHE, CLICK, YAML, kept, notes, proposed, session_body
+from harness.harvested import CACHE, CAUSE, CLICK, YAML, kept, notes, proposed, session_body
 from harness.vault import put
 
 from memory.core import clock, records
@@ -45,9 +45,9 @@ def test_a_failure_that_comes_back_is_proposed_with_what_made_it_pass():
     assert one.title == "`pytest` fails: " + YAML
     assert one.from_ids == ("c-1", "c-2") and one.tags[0] == "python"
     assert one.reason == "failed in 2 checkpoints of 2 sessions, 2 fixes"
-    assert one.body == ("`pytest -x` fails with\n\n    %s\n\nWhat made it pass:\n\n"
+    assert one.body == ("`pytest -x` fails with\n\n    %s\n\nCause: " + CAUSE + "\n\nWhat made it pass:\n\n"
                         "- 2026-11-01 after running `pip install pyyaml` (c-1)\n"
-                        "- 2026-11-03 after running `pip install pyyaml` (c-2)\n" % YAML)
+                        "- 2026-11-03 after running `pip install pyyaml` (c-2)\n") % YAML
 
 
 def test_a_fix_may_come_in_a_later_session_than_the_failure():
@@ -62,15 +62,18 @@ def test_a_fix_may_come_in_a_later_session_than_the_failure():
     (session_body(), session_body(error="ModuleNotFoundError: No module named 'numpy'"), "s-2"),
     (session_body(), session_body("mypy memory"), "s-2"),
     (session_body(error="assert 1 == 2"), session_body(error="assert 3 == 4"), "s-2"),
-], ids=["one session", "no fix", "another error", "another program", "an error that tells nothing"])
+    (session_body(cause=""), session_body(cause=""), "s-2"),
+    (session_body(cause="the clock was read twice"), session_body(cause=""), "s-2"),
+], ids=["one session", "no fix", "another error", "another program", "an error that tells nothing",
+        "no cause", "a cause of something else"])
 def test_what_does_not_come_back_is_no_failure(first, second, session):
-    """Two sessions, one fix at least, the same program and the same telling error."""
+    """Two sessions, one fix at least, the same program and the same telling error, and a cause that speaks of it."""
     assert proposals.harvest([record("c-1", first, "s-1"), record("c-2", second, session, 2)], []) == []
 
 
 def test_two_fixes_in_one_checkpoint_are_enough():
     """The same failure twice in a session, with a fix each time."""
-    lines = "".join("- `npm test` → exit 1: Error: port %d is already in use; passed after running `fuser -k`\n" % port
+    lines = "".join("- `npm test` → exit 1: Error: port %d is already in use — the port is held by a server that nobody stopped; passed after running `fuser -k`\n" % port
                     for port in (3000, 3100))
     (one,) = proposals.harvest([record("c-1", "## Fixed\n\n" + lines)], [])
     assert one.reason == "failed in 1 checkpoint of 1 session, 2 fixes"
