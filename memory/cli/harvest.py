@@ -74,8 +74,8 @@ def _asked_for(call: Call, store: Store, kind: str) -> list[Record]:
 
     since, session = call.options.since, call.options.session
     low = timewords.instant(since, call.now, clock.local_offset(call.now)) if since else float("-inf")
-    return [without_private(r) for r in store.each((kind,))
-            if max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low and session in (None, r.meta.get("session")) and not repeats(r)]
+    return [without_private(r) for r in store.each((kind,)) if session in (None, r.meta.get("session")) and not repeats(r)
+            and max(r.created, clock.parse(str(r.meta.get("until") or "")) or 0.0) >= low]
 
 
 def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], limit: int,

@@ -8,8 +8,9 @@
                it, or a person called it one in a note
     fact       what at least three checkpoints of at least two sessions state in nearly the same words
 
-Of a session with a conversation the checkpoints tell failures alone.  A checkpoint without a session counts as one of its day's.  The newest wording stands for those that say the same.  Order: score,
-then key.  What is known (an accepted learning, a candidate, an archived one, by key or by its words) is not proposed.
+Of a session with a conversation the checkpoints tell failures alone.  A checkpoint without a session counts as one of its
+day's.  The newest wording stands for those that say the same.  Order: score, then key.  What is known (an accepted learning, a
+candidate, an archived one, by key or by its words) is not proposed.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from dataclasses import dataclass
 
 from memory.capture import checkpointpage, conversationpage, upshot
 from memory.capture.fixes import key_of, signature
-from memory.core import clock, plaintext
+from memory.core import clock, plaintext, tokeniser
 from memory.core.plaintext import one_line, short
 from memory.core.records import MADE_OF, Record
 from memory.distill.digests import Bullet, Source, clean
@@ -35,6 +36,9 @@ FACT_CHECKPOINTS, SESSIONS = 3, 2
 _PATH = re.compile(r"\S+(?::\d+)+\S*|\S*/\S+")
 _FILE = re.compile(r"\.(?:go|py|[jt]sx?|json|md|ya?ml|toml|rs|java|sh|txt|lock|sql|css|html)$")
 _EMPTY = frozenset("error fail failed exit code line not no is the of in to but it".split())
+SAME_QUESTION, FEWEST = 0.7, 3  # words of the shorter of two questions, that both have: a share, and how many
+_WEIGHTS = {statements.ANSWERED: 0.8, statements.RULED: 0.8, statements.CAUSED: 0.7, statements.EXPLAINED: 0.7,
+            statements.LIMITED: 0.76, statements.CHOSEN: 0.55}
 FACT = 0.4  # weight of a fact
 _BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
 MOST_TAGS, MOST_CITED = 3, 12
@@ -203,7 +207,23 @@ def _said(every: Sequence[Told], checkpoints: Sequence[Record]) -> list[_Draft]:
     for told in every:
         near = [group for group in groups if any(_akin(told, other) for other in group)]
         groups = [*(group for group in groups if group not in near), [*(other for group in near for other in group), told]]
-    return [_of_group(group, checkpoints) for group in groups]
+    return [_of_group(group, checkpoints) for group in groups if group[0].kind != statements.EXPLAINED or _sessions(group) > 1]
+
+
+def _same_question(one: Told, other: Told) -> bool:
+    """Tell whether two answers answer the same question."""
+    first, second = ({word for word in statements.terms_of(told.asked) if word not in tokeniser.STOP} for told in (one, other))
+    shared = len(first & second)
+    return shared >= FEWEST and shared >= SAME_QUESTION * min(len(first), len(second))
+
+
+def _weight_of(told: Told) -> float:
+    """Weigh what a turn states, about 0.5 to 0.9: by its kind, what it names, and a length that says it."""
+    return _WEIGHTS[told.kind] + 0.02 * min(len(told.names), 3) + 0.02 * (60 <= len(told.text) <= 240)
+
+
+def _sessions(group: Sequence[Told]) -> int:
+    return len({session(told.record) for told in group})
 
 
 def _explains(cause: str, error: str) -> bool:
@@ -213,6 +233,8 @@ def _explains(cause: str, error: str) -> bool:
 
 def _akin(one: Told, other: Told) -> bool:
     """Tell whether two say the same, or are causes that share the things they name."""
+    if one.kind == statements.EXPLAINED or other.kind == statements.EXPLAINED:
+        return one.kind == other.kind and _same_question(one, other)
     if statements.alike(statements.terms_of(one.text), statements.terms_of(other.text)):
         return True
     shared = [name for name in one.names & other.names if "/" not in name and not _FILE.search(name)]
@@ -220,8 +242,8 @@ def _akin(one: Told, other: Told) -> bool:
 
 
 def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
-    best = max(group, key=lambda told: (statements.weight_of(told), told.at))
-    sessions = len({session(told.record) for told in group})
+    best = max(group, key=lambda told: (_weight_of(told), told.at))
+    sessions = _sessions(group)
     sources = _distinct(_source(told, checkpoints) for told in group)
     body = [best.text, ""]
     asked = best.asked if best.kind != statements.ANSWERED and upshot.is_whole(best.asked) else ""
@@ -230,8 +252,9 @@ def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
     body += ["Also:", "", *("- %s (%s)" % (told.text, told.at[:10]) for told in others[-4:]), ""] if others else []
     body += ["From %s (%s)." % (", ".join("%s#%d" % (told.record.id, told.turn) for told in group[-MOST_CITED:]), best.at[:10])]
     reason = "%s, in %s" % (best.kind, plaintext.count(sessions, "session"))
-    score = min(statements.weight_of(best) + 0.1 * min(sessions - 1, 3), 1.0)
-    proposal = Proposal(_title(best.text), "\n".join(body) + "\n", _tags(sources), tuple(record.id for record in sources), reason,
+    score = min(_weight_of(best) + 0.1 * min(sessions - 1, 3), 1.0)
+    title = _title(best.asked if best.kind == statements.EXPLAINED else best.text)
+    proposal = Proposal(title, "\n".join(body) + "\n", _tags(sources), tuple(record.id for record in sources), reason,
                         _key_of_text(best.text), round(score, 3))
     return _Draft(proposal, best.text)
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memory.capture import choices, gist, turns
+from memory.capture import choices, gist, turns, upshot
 from memory.capture.turns import Turn
 from memory.core import tokeniser
 from memory.core.plaintext import one_line
@@ -238,40 +238,47 @@ def frequency(sets: Iterable[frozenset[str]]) -> Counter[str]:
 
 # --- what a conversation states
 
-ANSWERED, RULED, CAUSED, LIMITED, CHOSEN = (
-    "the user's answer", "a rule of the user's", "a root cause", "what cannot be", "a decision with its reason")
-_WEIGHTS = {ANSWERED: 0.8, RULED: 0.8, CAUSED: 0.7, LIMITED: 0.6, CHOSEN: 0.55}
+ANSWERED, RULED, CAUSED, EXPLAINED, LIMITED, CHOSEN = (
+    "the user's answer", "a rule of the user's", "a root cause", "an answer asked for again", "what cannot be",
+    "a decision with its reason")
+_WONDERED = re.compile(
+    r"(?i)(?:.{0,30}\b)?(?:how (?:do|does|did|is|are|can)|why|what (?:is|are|does|happens)|where|when (?:do|does|is)|explain)\b|"
+    r".*(?:어떻게|왜|どう|なぜ|怎么|为什么)|(?:wie|warum|wo|wann)\b")
 _ROOT = re.compile(
     r"(?i)(?:.{0,40}\broot cause(?: of .{1,40}?)? (?:is|was)(?: that)?|(?:the )?root cause\s*[:–-]|.{0,40}\bsame root cause:|"
     r"(?:the )?(?:actual |real )?(?:bug|issue|problem|culprit)(?: (?:is|was)(?: that)?|\s*[:–-]))\s+|"
     r".{10,}\b(?:was|were) caused by\b|.{10,}\bturned out (?:that|to be)\b|(?:근본 )?원인|原因|根本原因|Ursache")
 _CANNOT = re.compile(
-    r"(?i)(?:does(?:n't| not)|don't|do not|did(?:n't| not)|never) (?:support|expose|allow|work with|accept|provide|expand|honou?r)\b|"
+    r"(?i)(?:does(?:n't| not)|don't|do not|did(?:n't| not)|never) (?:support|expose|allow|work with|accept|provide|expand)\b|"
     r"\b(?:is|are)(?: not|n't) (?:supported|allowed|available)\b|\bcannot be \w+ed\b|\bonly works? (?:if|when|in|with|for)\b|"
     r"\bmust (?:be|not|have|use|run|come|stand)\b|\brequires?\b.{3,}\bto\b")
 _GENERAL = re.compile(
-    r"(?i)\bwe (?:always|never|don't (?:want|have|use|support|do)|do not (?:want|use)|want to be|should(?:n't| not)? (?:always|never|be|not)|"
-    r"must|use|keep)\b|\bshould (?:always|never)\b|^(?:please )?(?:always|never|prefer)\b|\bi (?:never|always|don't) want\b|"
-    r"\bsource of truth\b|\b(?:directive|principle|convention|policy) is\b|\bkeep backwards? compatib|"
-    r"항상|절대|必ず|常に|決して|总是|永远|必须|immer|niemals")
+    r"(?i)\bwe (?:always|never|don't (?:want|have|use|support|do)|do not (?:want|use)|want to be|"
+    r"should(?:n't| not)? (?:always|never|be|not)|must|use|keep)\b|\bshould (?:always|never)\b|"
+    r"^(?:please )?(?:always|never|prefer)\b|"
+    r"\bi (?:never|always|don't) want\b|\bsource of truth\b|\b(?:directive|principle|convention|policy) is\b|"
+    r"\bkeep backwards? compatib|항상|절대|必ず|常に|決して|总是|永远|必须|immer|niemals")
 _RULE = re.compile(  # where the clause of a rule begins
-    r"(?i)\b(?:for [\w-]+ we\b|we (?:always|never|don't|do not|want|should|must|use|keep)|always|never|i (?:never|always|don't) want|"
-    r"the (?:overriding |guiding )?(?:directive|principle|convention|policy) is|prefer|keep backwards?)\b")
+    r"(?i)\b(?:for [\w-]+ we\b|we (?:always|never|don't|do not|want|should|must|use|keep)|always|never|"
+    r"i (?:never|always|don't) want|the (?:overriding |guiding )?(?:directive|principle|convention|policy) is|prefer|"
+    r"keep backwards?)\b")
 _NOT_OWN = re.compile(  # pasted, asked, or thought aloud
-    r"^\s*(?:>|//|#|\||\*|v \*|to \w+ )|[?？]|\b(?:i wonder|wondering|i think we have|i reckon|(?:can|could) (?:you|we)|we could|not sure|"
-    r"i guess|maybe|consider|lol|haha|i don't know|i realized|i got|i would like|seems?|looks? like|somehow|happen(?:ed|ing)|"
-    r"yesterday|today|right now|once|given|is now|intended to|for the first release)\b", re.I)
+    r"^\s*(?:>|//|#|\||\*|v \*|to \w+ )|[?？]|\b(?:i wonder|wondering|i think we have|i reckon|(?:can|could) (?:you|we)|we could|"
+    r"not sure|i guess|maybe|consider|lol|haha|i don't know|i realized|i got|i would like|seems?|looks? like|somehow|"
+    r"happen(?:ed|ing)|yesterday|today|right now|once|given|is now|intended to|for the first release)\b", re.I)
 _TALKED = re.compile(  # to somebody, about the moment, or cut
-    r"(?i)\b(?:you|your|you're|let me|let's|i'll|i'd|we could|would|could|might|may|maybe|likely|probably|possibly|suspect|assume|"
-    r"here's|above|below|earlier|previously|the (?:staged|above|same file|following|first|second|third|test above)|this (?:pr|branch|"
-    r"session|commit|change|time|test|is|means|was)|these|now (?:be|is|are)?|still|remaining|recent|(?:support|expose|use|do) it|line \d+|lines \d+|option \d|step \d|"
-    r"phase \d|bug #?\d|issue #?\d|your)\b|…|[:：]$|[?？]$|→|⏎|✅|❌|:\d+(?:-\d+)?\b")
+    r"(?i)\b(?:you|your|you're|let me|let's|i'll|i'd|would|could|might|may|maybe|likely|probably|possibly|suspect|assume|here's|"
+    r"above|below|earlier|previously|the (?:same file|following|first|second|third)|now (?:be|is|are)?|still|remaining|recent|"
+    r"this (?:pr|branch|session|commit|change|time|test|is|means|was)|these|(?:support|expose|use|do) it|lines? \d+|"
+    r"(?:option|step|phase) \d|(?:bug|issue) #?\d)\b|…|[:：]$|[?？]$|→|⏎|✅|❌|:\d+(?:-\d+)?\b")
 _TRIFLE = re.compile(  # asked about the work at hand
-    r"(?i)\b(?:proceed|continue|next|ready|commit|push|look (?:good|right|correct)|would you like|do you want me|shall i|should i)\b")
+    r"(?i)\b(?:proceed|continue|next|ready|commit|push|look (?:good|right|correct)|would you like|do you want me|shall i|"
+    r"should i)\b")
 _POINTING = re.compile(r"(?i)\b(?:this(?! (?:repo|project|codebase|repository))|that one|the one|it|here|these|them|the above)\b")
 _DEICTIC = re.compile(
     r"(?i)\W*(?:it|its|it's|this|that|these|those|they|them|he|she|which|both|so|but|and|also|then|because|since|when|"
-    r"if|there|here|one|another|what|why|how|where|real|in|only|before|after|behaviou?r|result|cannot|strategy|the (?:first|second|third|last) (?:part|one|line))\b")
+    r"if|there|here|one|another|what|why|how|where|real|in|only|before|after|behaviou?r|result|cannot|"
+    r"the (?:first|second|third|last) (?:part|one|line))\b")
 
 
 @dataclass(frozen=True)
@@ -301,11 +308,6 @@ def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
             for kind, text in (*_of_user(turn), *_of_model(turn)):
                 found.append(Told(kind, text, record, number, turn.at, gist.topic(turn.request), _named(text)))
     return found
-
-
-def weight_of(told: Told) -> float:
-    """Weigh what a turn states, about 0.5 to 0.9: by its kind, what it names, and a length that says it."""
-    return _WEIGHTS[told.kind] + 0.02 * min(len(told.names), 3) + 0.02 * (60 <= len(told.text) <= 240)
 
 
 def _named(text: str) -> frozenset[str]:
@@ -347,12 +349,16 @@ def _capital(text: str) -> str:
 
 
 def _of_model(turn: Turn) -> Iterator[tuple[str, str]]:
-    edited = any(piece.kind == turns.FILE for piece in turn.pieces) and gist.is_finished(turn)
+    touched = any(piece.kind == turns.FILE for piece in turn.pieces)
+    edited = touched and gist.is_finished(turn)
+    if not touched and len(turn.request) < LONGEST and _WONDERED.match(turn.request) and gist.is_finished(turn):
+        yield EXPLAINED, upshot.telling(gist.plain(gist.outcome(turn)), LONGEST)
     for sentence in gist.statements(gist.outcome(turn)):
         text = _LEAD.sub("", sentence).strip()
         root = _ROOT.match(text) if len(text) < LONGEST_TOLD else None
         if root and edited:
-            cause = _first(text[root.end():] if text[:root.end()].rstrip().endswith((":", "is", "was", "that", "–", "-")) else text)
+            label = text[:root.end()].rstrip().endswith((":", "is", "was", "that", "–", "-"))
+            cause = _first(text[root.end():] if label else text)
             if _stands(cause) and not cause.startswith("I "):
                 yield CAUSED, _capital(cause)
         elif _stands(text) and _CANNOT.search(text):

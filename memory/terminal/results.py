@@ -159,12 +159,10 @@ def left_out(found: Found) -> list[str]:
 
 
 def contributions(found: Found) -> list[str]:
-    """Return the lines that say what a memory could do better with: words of the query that no record knows, notes of sessions
-    that nobody has made a learning of."""
+    """Return the line that says what a memory could do better with: words of the query that no record knows."""
     words = ", ".join("`%s`" % one_line(str(gap)) for gap in found.known_gaps[:5])
     about = "nothing about " + words if words else "only weak matches" if found.weak else ""
-    lines = ["%s: `dayleaf learn \"…\"` keeps what you find out" % about] if about else []
-    return lines + (["only checkpoints tell of this: `dayleaf harvest` proposes learnings from them"] if found.raw else [])
+    return ["%s: `dayleaf learn \"…\"` keeps what you find out" % about] if about else []
 
 
 def for_model(found: Found, words: str, units: int = MODEL_UNITS) -> str:

@@ -234,8 +234,9 @@ def test_repetition_does_not_hang_it(piece):
     """No pattern takes more than linear time over a body that someone made to hang it."""
     body = "\n\n".join(["## " + piece * 2000, piece * 90 + "x", "- " + piece * 20000, "## Fixed", "- `" + piece * 9000, "- `a` → exit 1: "
                         + "/a b" * 400 + "; passed after editing " + piece * 100])
+    said = "\n\n".join(["## 09:00 " + piece * 100, "> " + piece * 200, piece * 20000, "- edited `a.py`", piece * 90 + "x", "- " + piece * 20000])
     start = time.process_time()
-    proposals.harvest([record("c-1", body)], [])
+    proposals.harvest([record("c-1", body)], [], talks=[talk("t-1", "s-2", said)])
     assert time.process_time() - start < 5
 
 
@@ -251,3 +252,67 @@ def test_a_handoff_made_of_checkpoints_is_no_second_witness(ok):
     ok("handoff")
     ok("handoff")
     assert [value["reason"] for value in proposed(ok).values()] == ["a decision with its reason, in 1 checkpoint of 1 session"]
+
+
+# ---- what conversations say
+
+def talk(id, session, body, day=1):
+    """The conversation of a session."""
+    return records.Record("p/conversations/%s.md" % id, id, "conversation", "Work", body, clock.parse("2026-11-%02d" % day) or 0.0,
+                          0.0, source="auto", meta={"session": session})
+
+
+def spoke(request, said, *lines, at="09:00"):
+    """A turn of a conversation."""
+    return "\n\n".join(["## %s %s" % (at, request), *lines, said]) + "\n"
+
+
+LOST = "Root cause: `%s` was lost because `store.Session` and `session.State` are converted field by field."
+
+
+def test_what_the_user_decided_stands_before_what_the_model_found():
+    """An answer with its question, a rule, a cause; each names the turn, and links to the session's checkpoint."""
+    body = spoke("make uploads safe", "Done with the uploads.", "> (answer) Which store do you want for uploads? → S3 (Recommended)",
+                 "> (refused Edit `up.py`) we never retry uploads of more than 5 MB", "- edited `up.py`")
+    body += spoke("fix the flag", LOST % "AgentType" + " Fixed now.", "- edited `state.py`", at="09:30")
+    found = proposals.harvest([record("c-7", "## Outcome\n\n- Done.", "s-1", captured=True)], [], talks=[talk("t-1", "s-1", body)])
+    assert [one.reason.partition(",")[0] for one in found] == ["the user's answer", "a rule of the user's", "a root cause"]
+    assert titles(found)[:2] == ["Which store do you want for uploads? → S3", "We never retry uploads of more than 5 MB"]
+    assert found[2].body.startswith("`AgentType` was lost because") and "\n\nFrom t-1#2 (2026-11-01).\n" in found[2].body
+    assert {one.from_ids for one in found} == {("c-7",)}
+
+
+def test_causes_of_the_same_things_in_several_sessions_stand_as_one_and_first():
+    """The newest wording; the others below it."""
+    talks = [talk("t-%d" % day, "s-%d" % day, spoke("fix it", LOST % name, "- edited `a.py`"), day)
+             for day, name in ((1, "AgentType"), (2, "TokenUsage"), (3, "UserLines"))]
+    talks.append(talk("t-9", "s-9", spoke("we never deploy on the last day of a week", "Noted in the docs."), 4))
+    first, second = proposals.harvest([], [], talks=talks)
+    assert first.reason == "a root cause, in 3 sessions" and first.title.startswith("`UserLines`")
+    assert "Also:\n\n- `AgentType`" in first.body and first.from_ids == ("t-1", "t-2", "t-3")
+    assert second.title == "We never deploy on the last day of a week"
+
+
+def test_an_answer_is_proposed_once_its_question_was_asked_twice():
+    """By question; asked once it is one answer of many."""
+    said = "Retries are counted in `worker.retry` and reset by the scheduler at midnight, in the time zone of the server."
+    ones = [talk("t-%d" % day, "s-%d" % day, spoke("how do retries of the worker get counted?", said), day) for day in (1, 2)]
+    assert proposals.harvest([], [], talks=ones[:1]) == []
+    (one,) = proposals.harvest([], [], talks=ones)
+    assert one.title == "how do retries of the worker get counted" and said in one.body
+
+
+def test_a_session_with_a_conversation_is_not_told_by_its_checkpoint_too():
+    """A checkpoint's lines are cut; the conversation has them whole."""
+    ones = [record("c-1", CLICK + "\n", "s-1")]
+    assert len(proposals.harvest(ones, [])) == 1
+    assert proposals.harvest(ones, [], talks=[talk("t-1", "s-1", spoke("hi", "Hello."))]) == []
+
+
+def test_conversations_are_read_by_the_command(ok, place):
+    """Those since a time, and without their private parts."""
+    body = spoke("we never log the token of a customer", "Noted.") + spoke("a <private>we always pay Walrus late here</private> b", "Noted.", at="10:00")
+    put(place, "p/conversations/2026-11-20/t.md", "Talk", body, kind="conversation", session="s-1", created="2026-11-20")
+    put(place, "p/checkpoints/c-1.md", "One", "## Outcome\n\n- Noted.", session="s-1", created="2026-11-20")
+    assert proposed(ok, "--since", "2026-11-21", "--dry-run") == {}
+    assert [one["title"] for one in proposed(ok, "--dry-run").values()] == ["We never log the token of a customer"]

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from memory.capture import turns
 from memory.core import clock, records
-from memory.knowledge import proposals
+from memory.knowledge import proposals, statements
 
 CLICK = "Use `argparse` instead of click because an import of click takes 40 ms."
 
@@ -121,3 +122,75 @@ def test_what_a_person_calls_a_decision_is_proposed(ok, said):
     found = list(proposed(ok).values())
     assert len(found) == 1
     assert ("against" in said) == ("against" in found[0]["title"])
+
+
+# ---- what a conversation states
+
+def told(*turns_held):
+    """Return (kind, text) of what turns state."""
+    talk = records.Record("p/conversations/t.md", "t-1", "conversation", "Work", "", 0.0, 0.0, source="auto", meta={})
+    return [(one.kind, one.text) for one in statements.of_talk(talk, turns_held)]
+
+
+def turn(request, said="", *pieces):
+    """A turn that edited a file, with pieces before its final statement."""
+    return turns.Turn("2026-11-21T09:00:00.000Z", request, "", [
+        *pieces, turns.Piece(turns.FILE, "a.py", turns.EDITED), *[turns.Piece(turns.SAID, said)] * bool(said)])
+
+
+@pytest.mark.parametrize(("said", "rule"), [
+    ("we always want strong types instead of bare strings", "We always want strong types instead of bare strings"),
+    ("do the one here too, we never log the token of a customer", "We never log the token of a customer"),
+    ("I don't want to have tokens under my own account", "I don't want to have tokens under my own account"),
+    ("prefer subagents to keep the main context small", "Prefer subagents to keep the main context small"),
+])
+def test_a_rule_of_the_users_is_told_in_the_clause_that_rules(said, rule):
+    """As a request, and as the reason of a refusal."""
+    assert told(turn(said)) == [(statements.RULED, rule)]
+    assert told(turn("go", "", turns.Piece(turns.USER, said, "refused Edit `a.py`"))) == [(statements.RULED, rule)]
+
+
+@pytest.mark.parametrize("said", [
+    "> we always want strong types instead of bare strings", "can we always use strong types instead of bare strings",
+    "I think we have a bug, the worker always returns 0 after that", "we never want this one here",
+    "should we always use strong types instead of strings?", "The flag `a_b` is set but never read anywhere in the code."])
+def test_what_is_pasted_asked_or_points_elsewhere_is_no_rule(said):
+    assert told(turn(said)) == []
+
+
+def test_an_answer_in_a_menu_stands_with_its_question():
+    """What to do next with the work at hand is no answer to keep."""
+    asked = turns.Piece(turns.USER, "Which store do you want for uploads? → S3 (Recommended)", turns.ANSWER)
+    routine = turns.Piece(turns.USER, "Plan ready at `a.md`. What would you like to do next? → Start", turns.ANSWER)
+    assert told(turn("go", "", asked, routine)) == [(statements.ANSWERED, "Which store do you want for uploads? → S3")]
+
+
+@pytest.mark.parametrize(("said", "kind", "text"), [
+    ("**Root Cause:** The `list_jobs` query was missing the index that the importer uses.", "CAUSED",
+     "The `list_jobs` query was missing the index that the importer uses."),
+    ("The bug was that `current_job` was only updated when a job starts, not when it ends.", "CAUSED",
+     "`current_job` was only updated when a job starts, not when it ends."),
+    ("The mail server doesn't support the `reply_to` field on `create_mail`.", "LIMITED",
+     "The mail server doesn't support the `reply_to` field on `create_mail`."),
+    ("I kept `sqlite3` for the cache because a server of its own needs root rights.", "CHOSEN",
+     "I kept `sqlite3` for the cache because a server of its own needs root rights."),
+])
+def test_what_the_model_found_is_told_without_what_leads_up_to_it(said, kind, text):
+    """Where its sentence stands by itself."""
+    assert told(turn("fix it", "All good.\n\n" + said)) == [(getattr(statements, kind), text)]
+
+
+@pytest.mark.parametrize("said", [
+    "Root cause: it was missing the index that `list_jobs` uses in the importer.", "The issue is real, look at the `list_jobs` query above.",
+    "The bug was probably that `current_job` could be stale here.", "Root cause: see `a.py:12` where the `list_jobs` query is built.",
+    "Root cause: the index."])
+def test_what_leans_on_other_sentences_is_left_out(said):
+    """A pronoun, a guess, a place that moves, a fragment."""
+    assert told(turn("fix it", said)) == []
+
+
+def test_a_cause_counts_where_something_was_mended():
+    """Of a turn that edited nothing it is a first guess."""
+    said = "Root cause: the `list_jobs` query was missing the index that the importer uses."
+    guess = turns.Turn("2026-11-21T09:00:00.000Z", "look", "", [turns.Piece(turns.SAID, said)])
+    assert told(guess) == [] and len(told(turn("look", said))) == 1
