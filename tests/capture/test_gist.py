@@ -93,3 +93,10 @@ def test_the_most_telling_request_names_the_session():
     plan = turn("x", pieces=[Piece(USER, "# Implementation Plan: Streams\n\n1. a", APPROVED)])
     assert gist.titles([*held, plan], "Redis streams for exports", ["a commit"])[0] == "Streams"
     assert gist.titles([turn("go on")], "", ["Fix the export", "Add streams"]) == ["Add streams", "Fix the export"]
+
+
+def test_what_remains_is_a_next_step_only_where_it_is_work():
+    """`The remaining 20 ms` are none."""
+    assert gist.next_steps("All green. The remaining 20 ms are spent in the machine id call.") == []
+    assert gist.next_steps("The remaining work is the dead letter queue.") == ["The remaining work is the dead letter queue."]
+    assert gist.next_steps("**Remaining:**\n\n- the metrics\n- the docs") == ["the metrics", "the docs"]
