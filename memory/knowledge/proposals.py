@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory.capture import checkpointpage, conversationpage, upshot
 from memory.capture.fixes import key_of, signature
@@ -210,9 +211,15 @@ def _said(every: Sequence[Told], checkpoints: Sequence[Record]) -> list[_Draft]:
     return [_of_group(group, checkpoints) for group in groups if group[0].kind != statements.EXPLAINED or _sessions(group) > 1]
 
 
+@lru_cache(maxsize=4096)
+def _terms(said: str) -> frozenset[str]:
+    """Return the terms of a text, which is compared with each other one."""
+    return statements.terms_of(said)
+
+
 def _same_question(one: Told, other: Told) -> bool:
     """Tell whether two answers answer the same question."""
-    first, second = ({word for word in statements.terms_of(told.asked) if word not in tokeniser.STOP} for told in (one, other))
+    first, second = _terms(one.asked) - tokeniser.STOP, _terms(other.asked) - tokeniser.STOP
     shared = len(first & second)
     return shared >= FEWEST and shared >= SAME_QUESTION * min(len(first), len(second))
 
@@ -235,7 +242,7 @@ def _akin(one: Told, other: Told) -> bool:
     """Tell whether two say the same, or are causes that share the things they name."""
     if one.kind == statements.EXPLAINED or other.kind == statements.EXPLAINED:
         return one.kind == other.kind and _same_question(one, other)
-    if statements.alike(statements.terms_of(one.text), statements.terms_of(other.text)):
+    if statements.alike(_terms(one.text), _terms(other.text)):
         return True
     shared = [name for name in one.names & other.names if "/" not in name and not _FILE.search(name)]
     return one.kind == other.kind == statements.CAUSED and bool(shared)
