@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from memory.capture import choices, conversationpage, fixes, gist, turns
@@ -23,9 +24,11 @@ from memory.core.records import Record, labels
 from memory.session import commandline, shell, tellingline
 
 BODY, LAST = 6000, 600  # characters: of a page, of the last outcome
+_CHANGE = 100  # characters of a line that met a linter's rule
 _SUBSTANCE = 120  # characters of an answer that is worth a file
 _LEAST, _FIXED, _COMMANDS, _COMMITS, _FILES, _REPORTS, _OPEN = 110, 4, 6, 12, 14, 2, 4
-_SILENCED = re.compile(r"^\+.*(?:nolint|noqa|type: ignore|eslint-disable|@ts-ignore|#\[allow|pylint: disable)", re.M)
+_SILENCED = re.compile(r"^\+.*(?:nolint|noqa|type: ignore|eslint-disable|@ts-ignore|#\[allow|pylint: disable).*", re.M)
+_COMMENT = ("//", "#", "/*", "*", "--", '"')
 _LANGUAGES = {
     "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript", "rs": "rust",
     "go": "go", "java": "java", "kt": "kotlin", "rb": "ruby", "php": "php", "c": "c", "h": "c", "cpp": "cpp",
@@ -225,21 +228,49 @@ def _unchecked(facts: Facts) -> list[str]:
 
 def _fix(fix: Fix, facts: Facts) -> str:
     """Tell a failure by its telling line, the cause where somebody named it, and what made it pass."""
-    why = one_line(fix.failure.detail.partition("\n")[0], 160)
+    first = fix.failure.detail.partition("\n")[0]
+    why = one_line(first, 160)
+    rule = re.search(r" \([\w-]+\)\Z", first) if fix.failure.kind == tellingline.LINT else None
+    why += rule[0] if rule and not why.endswith(rule[0]) else ""
     why = fix.failure.outcome + (": " + why if why else "")
     by = ", ".join(code(p) for p in fix.files[:4]) or " and ".join(quoted(c) for c in fix.commands)
     cause = _cause(fix, facts)
     other = "" if fix.success.command == fix.failure.command else " (%s)" % quoted(fix.success.command, 100)
     tests = [path for path in fix.files if commandline.TEST_FILE.search(path)]
     how = "editing" if fix.files else "running"
-    if any(_SILENCED.search(edit.hunk) for edit in fix.edits):
-        by += " (the check was silenced)"
+    silenced = next(filter(None, (_SILENCED.search(edit.hunk) for edit in fix.edits)), None)
+    change = _changed(fix) if fix.failure.kind == tellingline.LINT else ""
+    if silenced:
+        by += " (the check was silenced: %s)" % quoted(silenced[0][1:].strip(), _CHANGE)
+    elif change:
+        by += " (changed: %s)" % change
     elif tests and len(tests) == len(fix.files) and fix.failure.is_test:
         gone = {word for edit in fix.edits for line in edit.hunk.split("\n") if line[:1] == "-" for word in line.split()}
         lost = gone & set(fix.failure.detail.split()) - {"-"}
         by += " (its assertion was changed or removed)" if lost else " (only the test changed)"
     return "%s → %s%s; passed%s after %s %s" % (quoted(fix.failure.command), why, " — " + at_word(cause, 200) if cause else "",
                                                 other, how, by)
+
+
+def _changed(fix: Fix) -> str:
+    """Return the line that met a linter's one rule and what stood there before; "" where its report names several rules."""
+    rules = {line.rpartition("(")[2] for line in fix.failure.detail.split("\n")}
+    edits = [edit for edit in fix.edits if edit.path in fix.failure.names] if len(rules) == 1 else []
+    for lines in (edit.hunk.split("\n") for edit in edits):
+        gone, come = ([line[1:].strip() for line in lines if line[:1] == sign] for sign in "-+")
+        new = [line for line in come if line not in gone and not line.startswith(_COMMENT)]
+        old = [line for line in gone if line not in come and not line.startswith(_COMMENT)]
+        pairs = [(_kept(before, after), before, after) for before in old[:8] for after in new[:8]]
+        if pairs:
+            _, before, after = max(pairs, key=lambda pair: pair[0])
+            return "%s → %s" % (quoted(before, _CHANGE), quoted(after, _CHANGE))
+    return ""
+
+
+def _kept(before: str, after: str) -> tuple[float, float]:
+    """Return how much of a line another one keeps: of its words, then of its characters."""
+    words = set(re.findall(r"\w+", before))
+    return len(words & set(re.findall(r"\w+", after))) / max(1, len(words)), SequenceMatcher(None, before, after).ratio()
 
 
 def _cause(fix: Fix, facts: Facts) -> str:

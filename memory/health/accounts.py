@@ -75,7 +75,7 @@ def _ran(place: layout.Place, session: str) -> bool:
         data = files.read(place.receipts(session), receipts.LIMIT)
     except OSError:
         return False
-    return b'"event":"start"' in data or b'"event":"prompt"' in data
+    return any(b'"event":"%s"' % word in data for word in (b"start", b"prompt", b"wall"))
 
 
 def switched_off(place: layout.Place, settings: config.Config, most: int = RECENT_SESSIONS) -> list[dict[str, str]]:

@@ -336,7 +336,7 @@ def _where(what: str, match: Any) -> str:
 def _missing(place: Place, match: Any) -> str:
     """Say of a path that is not there which one is, and which document names the wrong one."""
     path, instead, doc = str(match.wall["path"]), str(match.wall.get("instead") or ""), match.wall.get("doc") or ("", 0)
-    there = "here is" if files.exists(place.root + "/" + instead.partition("`")[0]) else "there was"
+    there = "here is" if files.exists(place.root + "/" + instead.partition("`")[0]) else "known then:"
     told = "%s; %s `%s`" % (_where("`%s` was missing" % line(path, 200), match), there, line(instead, 200))
     name, number = place.root + "/" + str(doc[0]), int(doc[1])
     try:

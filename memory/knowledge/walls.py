@@ -1,9 +1,10 @@
 """Walls: which failed calls earlier sessions met, and what then worked, written down for the hook at a failed call.
 
 `write` derives `<scope>.walls` (its format stands in hook/at_failure.py) from the conversations of the private tier, and from the
-checkpoints of sessions that have none.  What one record gives is kept in `<scope>.met`, so that only records whose file changed
-are read again.  A failure is written down only with a remedy: another call that worked, a cause that somebody named, what was
-said of a linter's rule, or the path that is there in place of one that is not.
+checkpoints of sessions that have none; from every checkpoint what met a linter's rule.  What one record gives is kept in
+`<scope>.met`, so that only records whose file changed are read again.  A failure is written down only with a remedy: another
+call that worked, a cause that somebody named, what was said of a linter's rule, the line that met it, or the path that is there
+in place of one that is not.
 
 Format of `<scope>.met`, version 1, JSON Lines: `{"v": 1}`, then for each record name, file (its size and time of change in
 nanoseconds), id, session, branch, size and sha (of its text), failures (keys, day, at, telling, worth, said), ruled (rule ->
@@ -43,13 +44,16 @@ _QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 _GIVEN = re.compile(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
 _MENDS = re.compile(
     r"(?i)nolint|noqa|eslint-disable|type: ?ignore|@Suppress|#\[allow|"
-    r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|handl\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|check\w*|return\w*|must|should|needs?)\b")
+    r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|must|should|needs?)\b")
 _RULES = re.compile(  # the name of a rule where a line says that it is one
     r"(?:`|\*\*)([a-z][a-z0-9-]{3,20})(?:`|\*\*)? (?:lint(?:er)?\b|errors?\b|warnings?\b|rules?\b)|"
     r"(?<![\w-])([a-z][a-z0-9-]{3,20}) lint(?:er)?\b|(?:nolint|noqa|disable):\s?(?:\w+,)*([a-z][\w-]+)|"
     r"lint\w* (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|"
     r"^\W*`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
 _NAMES = re.compile(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
+_MENDED = re.compile(  # a line of a checkpoint's fixes: what failed, whether the check was silenced, the line that met it
+    r"(?m)^- `+[^\n]*?`+ → \w+(?: \d+)?(: [^\n]*?)(?: — [^\n]*?)?; passed[^\n]*? after editing [^\n]*?"
+    r"\((?:(the check was silenced)|changed): ([^\n]+)\)$")
 _LIST = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
 
 Row = dict[str, Any]
@@ -81,7 +85,8 @@ def write(place: Place, settings: Config, now: float) -> int:
     if not changed and len(rows) == len(before) and files.exists(at_failure.path_of(place)):
         return 0
     files.replace(met_path(place), "".join(fastjson.dump(row) + "\n" for row in ({"v": 1}, *rows)).encode("ascii"))
-    found = merged(place, [row for row in rows if _is_talk(row["name"]) or row["session"] not in told])
+    found = merged(place, [row if _is_talk(row["name"]) or row["session"] not in told else {**row, "failures": [], "paths": []}
+                           for row in rows])
     files.replace(at_failure.path_of(place), packed(found))
     return sum(len(wall["keys"]) for wall in found)
 
@@ -110,22 +115,25 @@ def _stamp(place: Place, name: str) -> list[int]:
 # --- what one record gives
 
 def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str]) -> Row:
-    """Read a record; a checkpoint of a session whose conversation tells it gives nothing."""
-    empty = {"name": name, "file": stamp, "id": "", "session": "", "failures": [], "ruled": {}, "paths": []}
-    if not _is_talk(name) and history.begun(place, name) in told:
-        return empty
+    """Read a record; of a checkpoint whose session has a conversation only what met a linter's rule."""
+    row: Row = {"name": name, "file": stamp, "id": "", "session": "", "failures": [], "ruled": {}, "paths": []}
     try:
         record = store.read(name)
         data = files.read(place.path(name), at_failure.RECORD_BYTES, follow=False)
     except (StoreError, OSError):
-        return empty
+        return row
     if record is None:
-        return empty
-    past = history.past_of(without_private(record))
-    text = at_failure.text_of(data)
-    return {**empty, "id": past.id, "session": past.session, "branch": past.branch, "size": len(text),
-            "sha": files.sha256(text)[:16], "failures": list(failures(past, (place.root, place.project))), "ruled": ruled(past),
-            "paths": sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))}
+        return row
+    record = without_private(record)
+    past, text = history.past_of(record), at_failure.text_of(data)
+    row.update({"id": past.id, "session": past.session, "branch": past.branch, "size": len(text), "sha": files.sha256(text)[:16]})
+    if not _is_talk(name):
+        row["ruled"] = _mended(past, record.body)
+    if _is_talk(name) or past.session not in told:
+        row["failures"] = list(failures(past, (place.root, place.project)))
+        row["ruled"] = {**row["ruled"], **ruled(past)}
+        row["paths"] = sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))
+    return row
 
 
 def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
@@ -226,6 +234,18 @@ def ruled(past: Past) -> dict[str, Row]:
                     worth = 1 + ("`" in line) + bool(re.search(r"nolint|noqa|disable", line)) - (turn.asked == SUMMARY)
                     if sentence and worth >= found.get(rule, {"worth": 0})["worth"]:
                         found[rule] = {"worth": worth, "said": sentence, "day": clock.day(past.at(number)), "at": past.at(number)}
+    return found
+
+
+def _mended(past: Past, body: str) -> dict[str, Row]:
+    """Return the line that met a linter's rule, by rule, as the checkpoint's fixes tell it."""
+    found: dict[str, Row] = {}
+    for line, silenced, how in _MENDED.findall(body):
+        named = re.findall(r"(?:nolint|noqa|disable)[:=]\s?([\w,-]+)", how)
+        rules = {rule for rules in named for rule in rules.split(",")} or {at_failure.words_of(line[2:])[1]}
+        for rule in rules - {"", _CLIPPED}:
+            said = ("silenced: " if silenced else "changed: ") + at_word(how, SENTENCE)
+            found[rule] = {"worth": 2 if silenced else 1, "said": said, "day": clock.day(past.created), "at": past.created}
     return found
 
 

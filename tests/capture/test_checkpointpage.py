@@ -60,3 +60,21 @@ def test_titles_and_bodies_are_bounded(session):
     assert len(page.body) <= checkpointpage.BODY and len(page.meta["title"]) <= gist.TITLE
     for name in ("Outcome", "Turns", "Done", "Decisions"):
         assert section(text, name).strip(), name
+
+
+LINT = "cmd/a.go:7:9: error returned from external package is unwrapped: sig: func example.io/cli/paths.AbsPath(name string) (string, error) (wrapcheck)"
+
+
+@pytest.mark.parametrize(("findings", "hunk", "told"), [
+    (LINT, ("-\treturn err", "+\tif err != nil {", '+\t\treturn fmt.Errorf("no path: %w", err)', "+\t}", "+\treturn nil"),
+     '(changed: `return err` → `return fmt.Errorf("no path: %w", err)`)'),
+    (LINT, ("-\treturn err", "+\treturn err //nolint:wrapcheck // ours"), "(the check was silenced: `return err //nolint:wrapcheck // ours`)"),
+    (LINT, ("-// old words", "+// new words"), ""),
+    (LINT + "\ncmd/a.go:9:2: value is not used (unused)", ("-\treturn err", "+\treturn wrap(err)"), ""),
+])
+def test_the_line_that_met_a_linters_rule_stands_with_the_fix(session, findings, hunk, told):
+    """Of a report with several rules nobody can say which line met which; the rule is named however long its finding is."""
+    session.ask("lint it").edit("cmd/b.go").bash("golangci-lint run", findings, 1).edit("cmd/a.go", *hunk).bash("golangci-lint run", "0 issues.")
+    fixed = section(session.say("It is clean.").fire("SessionEnd")[0], "Fixed")
+    assert "(wrapcheck)" in fixed
+    assert fixed.strip().endswith("after editing `cmd/a.go`" + (" " + told if told else ""))

@@ -21,7 +21,7 @@ def push(place, session, at, *ids, event="prompt", prompt="p1", ms=10, tokens=No
 
 def hooked(env, project, name, session, **fields):
     """Run a hook as the client does."""
-    script = {"SessionStart": "session_start", "UserPromptSubmit": "prompt"}[name]
+    script = {"SessionStart": "session_start", "UserPromptSubmit": "prompt", "PostToolUseFailure": "failure"}[name]
     event = {"hook_event_name": name, "session_id": session, "cwd": project, **fields}
     done = subprocess.run([sys.executable, "-I", "-S", str(ROOT / "hooks" / (script + ".py"))], input=json.dumps(event),
                           capture_output=True, cwd=project, encoding="utf-8",

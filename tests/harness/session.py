@@ -77,12 +77,14 @@ class Session:
         output = "Exit code %d\n%s" % (code, output) if code else output
         return self.tool("Bash", {"command": command}, output, failed=bool(code))
 
-    def edit(self, path):
+    def edit(self, path, *hunk):
+        """Change a file.  hunk: the lines that went and came, `-old` and `+new`."""
+        patch = {"structuredPatch": [{"oldStart": 1, "lines": list(hunk)}]} if hunk else {}
         return self.tool(
             "Edit",
             {"file_path": self.project + "/" + path, "old_string": "a", "new_string": "b"},
             "updated",
-            result={"filePath": path},
+            result={"filePath": path, **patch},
         )
 
     def fire(self, event, **more):

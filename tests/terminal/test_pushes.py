@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness import conversations
 from harness.pushes import hooked
 
 from memory.terminal import pushes
@@ -49,3 +50,15 @@ def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
     assert "prompt p-1  load_all, 2 candidates scored, 0 characters, 3 ms  LOST: it did not reach the model" in said[2]
     assert said[3].split() == ["1.00", "l-1", "a", "b", "match"] and said[4] == "  did not fit: l-2"
     assert said[6].endswith("  switched off")
+
+
+def test_why_and_stats_tell_of_a_failed_call_that_was_answered(ok, env, project, place):
+    """By the tool and the record; what failed stands in no receipt."""
+    conversations.week(place)
+    ok("index", "build")
+    answer = hooked(env, project, "PostToolUseFailure", "aaaa1111", tool_name="Bash", tool_input={"command": "acme issue list --open"},
+                    error="Exit code 2\nunknown flag: --open")
+    assert "--state open" in answer["hookSpecificOutput"]["additionalContext"]
+    told = ok("why")
+    assert "failed Bash, known from another session" in told and "k-three" in told and "wall: met in 1" in told
+    assert "1 failed call told of" in ok("stats")
