@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
-from memory.hook import at_prompt, at_start, handoffs, indexview, is_inside, loader, receipts, suited
+from memory.hook import Membership, at_prompt, at_start, categories, handoffs, indexview, loader, receipts, suited
 
 FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
@@ -213,10 +213,13 @@ def _candidates(found: indexview.Index, prompt: str, choice: loader.Choice, sett
             if total > rows.get(doc.id, (FLOOR, []))[0]:
                 rows[doc.id] = (total, parts)
     order = sorted(rows.items(), key=lambda row: (-row[1][0], row[0]))[:MOST_CANDIDATES]
+    table = categories(settings["load.routes"], found.lists("brief").get("topics", ()), found.learnings)
+    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
+    member = Membership(choice.category, table.get(choice.category, frozenset()) | stems)
     best = max((pick.relevance for pick in choice.picks), default=0.0)
     out = []
     for id, (total, parts) in order:
-        outside = "" if is_inside(choice.category, prompt, topics[id], settings["load.routes"]) else choice.category
+        outside = "" if any(map(member.__getitem__, topics[id])) else choice.category
         against = "" if id in picked else loader.refusal(total, parts, floor, outside) or (
             "below %.2f, %.1f of the best" % (loader.NEARLY * best, loader.NEARLY) if total < loader.NEARLY * best else
             "load.top %d" % settings["load.top"])

@@ -131,7 +131,7 @@ def figures(places: Sequence[layout.Place], settings: config.Config, now: float,
     return {"workspaces": [place.key for place in places], "since": clock.iso(since) if since else "",
             "records": dict(Counter(record.kind for record in found)), "new": sum(record.created >= since for record in found),
             "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
-            "perWeek": _weeks(found, now), **_pushes(sessions), "ranks": _ranks(sessions, uses),
+            "perWeek": _weeks(found, now), **_pushes(sessions, uses), "ranks": _ranks(sessions, uses),
             "hooks": _times(sessions, places, since), **named,
             "titles": {record.id: record.title for record in found if record.id in shown},
             "spend": spending(places[0].home, settings, now)["today"]}
@@ -172,7 +172,21 @@ def _tokens(row: dict[str, Any]) -> int:
     return _whole(row["tokens"]) if "tokens" in row else -(-_whole(row.get("chars")) // 4)
 
 
-def _pushes(sessions: Sequence[Session]) -> dict[str, Any]:
+def _used(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    """Count what prompts got (learnings, rules, passages) and how many of these were used in the same turn; and the subagents
+    whose prompts got something.  uses: see `_ranks`."""
+    known = set(uses)
+    items = [(str(item[-1]).startswith("passage"),
+              (ledger.short(session.name), ledger.short(str(row.get("prompt") or "")), str(item[0])))
+             for session in sessions for row in session.rows if row.get("event") == "prompt" for item in receipts.chosen(row)]
+    agents = [row for session in sessions for row in session.rows if row.get("event") == "agent"]
+    return {"given": len(items), "givenUsed": sum(use in known for _, use in items),
+            "passages": sum(is_passage for is_passage, _ in items),
+            "passagesUsed": sum(is_passage and use in known for is_passage, use in items),
+            "subagents": len(agents), "subagentsGiven": sum(bool(receipts.chosen(row)) for row in agents)}
+
+
+def _pushes(sessions: Sequence[Session], uses: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
     rows = [row for session in sessions for row in session.rows]
     prompts = [row for row in rows if row.get("event") == "prompt"]
     chars = sum(_whole(row.get("chars")) for row in rows)
@@ -180,7 +194,7 @@ def _pushes(sessions: Sequence[Session]) -> dict[str, Any]:
                "characters": sum(_whole(row.get("chars")) for row in session.rows)} for session in sessions]
     given = sum(bool(receipts.chosen(row)) for row in prompts)
     return {"sessions": len(sessions), "prompts": len(prompts), "promptsGiven": given,
-            "walls": sum(row.get("event") == "wall" for row in rows),
+            "walls": sum(row.get("event") == "wall" for row in rows), **_used(sessions, uses),
             "characters": chars, "charactersPerSession": round(chars / len(sessions)) if sessions else 0,
             "tokens": sum(row["tokens"] for row in tokens), "perSession": tokens[-SESSIONS:],
             "tokensSaved": sum(_whole(row.get("saved")) for row in rows)}

@@ -18,7 +18,7 @@ from memory.core import tokeniser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Callable, Dict, FrozenSet, Sequence
+    from typing import Any, Callable, Dict, FrozenSet, Sequence
 
     from memory.core.config import Config
 
@@ -111,23 +111,28 @@ CATEGORIES: Dict[str, FrozenSet[str]] = {
     "performance": frozenset("slow fast perform memori leak latenc profil benchmark optim".split()),
     "design": frozenset("design architectur plan decid choic structur refactor interfac modul".split()),
 }
+WIDE, FEW, MOST_TOPICS = 0.25, 6, 24  # share of the learnings, and how many, that bear a topic; topics looked at
 MODES = {"plan": "design"}  # a permission mode that speaks for a category
 
 
-def is_inside(category: str, prompt: str, topics: Sequence[str], routes: Sequence[str]) -> bool:
-    """Tell whether one of a learning's topics belongs to a category or is named by the prompt.  routes: see `categories`."""
-    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
-    return any(map(Membership(category, categories(routes).get(category, frozenset()) | stems).__getitem__, topics))
-
-
-def categories(routes: Sequence[str]) -> Dict[str, FrozenSet[str]]:
-    """Return the routing table: CATEGORIES, and what `load.routes` says.
+def categories(routes: Sequence[str], topics: Sequence[Sequence[Any]] = (), learnings: int = 0) -> Dict[str, FrozenSet[str]]:
+    """Return the routing table: CATEGORIES, the project's own topics, and what `load.routes` says.
 
     routes: `category: word word …`, which takes the place of a category's words, or drops it where no word follows.
+    topics: [name, learnings that bear it] of the project, most first; it has so many `learnings`.  A topic that a share of WIDE
+    of them bear is what the project is about and chooses none of them: its words route nowhere.  Any other that FEW bear is a
+    category of its own, unless its words are those of a built-in one.
     """
-    if not routes:
+    if not routes and not topics:
         return CATEGORIES
-    found = dict(CATEGORIES)
+    said = [(str(row[0]), int(row[1]), frozenset(term for term, _ in tokeniser.terms(str(row[0]))))
+            for row in topics[:MOST_TOPICS]]
+    wide = frozenset(term for _, count, words in said if count >= WIDE * learnings for term in words)
+    known = frozenset(term for words in CATEGORIES.values() for term in words)
+    found = {name: words - wide for name, words in CATEGORIES.items()}
+    for name, count, own in said:
+        if count >= FEW and own and not own & (wide | known):
+            found.setdefault(name, own)
     for route in routes:
         name, _, words = str(route).partition(":")
         found[name.strip().lower()] = frozenset(term for term, _ in tokeniser.terms(words))

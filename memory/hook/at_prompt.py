@@ -89,6 +89,9 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
 
     found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said)
     tokens = tokeniser.count_tokens(block)
+    fitted = {item[0] for item in shown}
+    words = {one.doc.id: [files.sha256(name.encode("utf-8", "replace"))[:8] for name in one.names]
+             for one in choice.passages if one.doc.id in fitted}
     if path:
         write_receipt(env, path, {
             "v": 1, "t": clock.iso(now), "event": name, "prompt": layout.safe_id(event.get("prompt_id")),
@@ -96,8 +99,9 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
             "tag": tag_of(block), "candidates": choice.candidates, "chosen": shown,
             "chars": tokeniser.utf16(block), "tokens": tokens,
             "ms": elapsed_ms(now), "saved": max(0, found.learning_tokens - tokens) if block else 0,
-            **({"below": choice.below} if choice.below else {}), **({"unfit": unfit} if unfit else {}),
-            **({"stale": True} if found.stale else {}), **({"unread": found.unread} if found.unread else {})})
+            **({"words": words} if words else {}), **({"below": choice.below} if choice.below else {}),
+            **({"unfit": unfit} if unfit else {}), **({"stale": True} if found.stale else {}),
+            **({"unread": found.unread} if found.unread else {})})
     return found, block
 
 

@@ -85,6 +85,9 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     stems = frozenset(term for term, _ in tokeniser.terms(prompt))
     table = categories(config["load.routes"])
     category = category_of(stems, mode, table) if strategy.routed else ""
+    if category:  # most prompts have none, and would pay for the list of topics
+        table = categories(config["load.routes"], index.lists("brief").get("topics", ()), index.learnings)
+        category = category_of(stems, mode, table)
     member = Membership(category, table.get(category, frozenset()) | stems)
     best: Dict[str, Pick] = {}
     candidates = 0

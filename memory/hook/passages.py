@@ -50,13 +50,14 @@ _DOMAINS = ("com", "io", "org", "net", "dev")
 
 
 class Passage:
-    """What is told of a record: a text of one to three statements, its score and the reason for it."""
+    """What is told of a record: a text of one to three statements, its score and the reason for it; rare handles of the text."""
 
-    __slots__ = ("branch", "doc", "mark", "reason", "score", "session", "text")
+    __slots__ = ("branch", "doc", "mark", "names", "reason", "score", "session", "text")
 
     def __init__(self, doc: Any, session: str, branch: str, mark: str, score: float, reason: str, text: str):
         self.doc, self.session, self.branch, self.mark = doc, session, branch, mark
         self.score, self.reason, self.text = score, "passage: " + reason, text
+        self.names: List[str] = []
 
     def line(self) -> str:
         """Write it for the model, as an item of a list with id, kind, day and branch."""
@@ -212,6 +213,7 @@ def _turn(text: str) -> Told:
         elif _is_lead(bare):
             close()
             lead = bare.strip("#*_: ")
+            lead = "" if lead.lower().startswith(_TALK) or "let me" in lead.lower() else lead
         else:
             if _is_item(bare):
                 close()
@@ -278,7 +280,10 @@ def choose(found: Index, windows: Sequence[str], floor: float, asks: bool, shown
         elif session not in best or one.score > best[session].score:
             best[session] = one
     order = sorted(best.values(), key=lambda one: (-one.score, one.doc.id))
-    return [one for one in order if one.score >= loader.NEARLY * order[0].score or asks][:MOST], below
+    picked = [one for one in order if one.score >= loader.NEARLY * order[0].score or asks][:MOST]
+    for one in picked:
+        one.names = [name for name in handles(one.text) if _is_rare(found, name)]
+    return picked, below
 
 
 def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Set[str],

@@ -5,9 +5,9 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
     v 1, t ISO instant, event start | prompt | agent | wall | off | on | lost
     start:  source (startup, resume, clear, compact, fork), transcript (path), brief (8 hex of the block, "" for none)
     prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none);
-            where there are any: below ([[id, score]] of the passage that came nearest to the threshold), unfit (ids that were
-            picked and found no room), stale (the index was behind the files), unread (how many files were not looked at, for
-            want of an index)
+            where there are any: words (8 hex of each name in a passage, by the record's id), below ([[id, score]] of the
+            passage that came nearest to the threshold), unfit (ids that were picked and found no room), stale (the index was
+            behind the files), unread (how many files were not looked at, for want of an index)
     agent:  the same of a subagent's prompt; the session itself has not seen what stands in it
     wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
     lost:   tag and chosen of a block that did not reach the model (arrival.py); its records count as not shown

@@ -2,9 +2,9 @@
 
 Shown is what the receipts say of the prompt, what a start said (until a reset, and counted once for the session), and the ids
 that `dayleaf recall`, `show` and `distill` printed in the turn.  A word is evidence only where it is rare (at most a tenth of
-the documents hold it, or two, if that is not most of them) and the user's own prompt did not name it.  That a command then
-succeeded says nothing more.  What a start shows by its place alone (newest checkpoint, handoff, plan) is not used: work goes on
-there anyway.
+the documents hold it, or two, if that is not most of them) and the user's own prompt did not name it; of a passage only those
+words count that stood in it, which the receipt has as hashes.  That a command then succeeded says nothing more.  What a start
+shows by its place alone (newest checkpoint, handoff, plan) is not used: work goes on there anyway.
 
 State, version 1, `<cache>/sessions/<session>.used`, derived, one line: {"v":1,"offset":bytes of the transcript read,
 "prompt":the host's id of the turn's prompt,"words":[8 hex of each of its words],"recalled":[ids],"pending":[ids of tool calls],
@@ -57,11 +57,13 @@ class Turn:
 
 
 class Shown(NamedTuple):
-    """What receipts say: ids by prompt; ids of each start with its instant and whether it began anew; the first instant."""
+    """What receipts say: ids by prompt; ids of each start with its instant and whether it began anew; the first instant; the
+    hashes of a passage's words by prompt and id."""
 
     prompts: Dict[str, List[str]]
     starts: List[Tuple[float, bool, List[str]]]
     began: float
+    words: Dict[Use, Set[str]]
 
     def at_start(self, instant: float) -> List[str]:
         """Return the ids that starts had shown by an instant, since the last reset."""
@@ -131,6 +133,7 @@ def _shown(place: Place, session: str) -> Optional[Shown]:
         return None
     prompts: Dict[str, List[str]] = {}
     starts: List[Tuple[float, bool, List[str]]] = []
+    words: Dict[Use, Set[str]] = {}
     instants = [clock.parse(str(row.get("t"))) or 0.0 for row in rows]
     for row, instant in zip(rows, instants):
         ids = [str(item[0]) for item in receipts.chosen(row)]
@@ -138,7 +141,10 @@ def _shown(place: Place, session: str) -> Optional[Shown]:
             starts.append((instant, row.get("source") in receipts.RESETS, ids))
         elif row.get("event") == "prompt" and row.get("prompt"):
             prompts.setdefault(str(row["prompt"]), []).extend(ids)
-    return Shown(prompts, starts, min(instants)) if rows else None
+            held = row.get("words")
+            words.update(((str(row["prompt"]), id), set(map(str, found))) for id, found in (
+                held.items() if isinstance(held, dict) else ()) if isinstance(found, list))
+    return Shown(prompts, starts, min(instants), words) if rows else None
 
 
 def _uses(reading: Iterable[Entry], turn: Turn, shown: Shown, known: _Records, home: str) -> Iterator[Use]:
@@ -156,12 +162,13 @@ def _uses(reading: Iterable[Entry], turn: Turn, shown: Shown, known: _Records, h
             said, ours = _said(entry, home)
             before = [(turn.prompt, id) for id in (*shown.prompts.get(turn.prompt, ()), *turn.recalled)]
             started = [("", id) for id in shown.at_start(instant)]
-            yield from _met(said, before, started, turn, known)
+            yield from _met(said, before, started, turn, known, shown.words)
             if ours:
                 turn.pending.add(entry.id)
 
 
-def _met(said: Sequence[str], before: Sequence[Use], started: Sequence[Use], turn: Turn, known: _Records) -> Iterator[Use]:
+def _met(said: Sequence[str], before: Sequence[Use], started: Sequence[Use], turn: Turn, known: _Records,
+         passages: Dict[Use, Set[str]]) -> Iterator[Use]:
     """Yield the shown records that a tool call names."""
     if not said or not (before or started):
         return
@@ -170,6 +177,10 @@ def _met(said: Sequence[str], before: Sequence[Use], started: Sequence[Use], tur
     for use in (*before, *started):
         names = known[use[1]]
         if names is None or (use[0] == "" and names.placed and use not in before):
+            continue
+        if use in passages:
+            if any(ledger.short(word) in passages[use] and not _asked(word, turn) for word in words):
+                yield use
             continue
         fresh = [word for word in names.words & words if not _asked(word, turn)]
         ran = [c for c in names.commands if any(" %s " % c in whole for whole in commands)

@@ -52,6 +52,9 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
     given = "%d, %d of %s got something" % (value["sessions"], value["promptsGiven"], plaintext.count(value["prompts"], "prompt"))
     out = ["", style.bold("Pushed"), *_pairs([
         ["sessions", given],
+        ["with prompts", "%s, %d used in the same turn; %d of them passages, %d used; %d of %s got something" % (
+            plaintext.count(value["given"], "record"), value["givenUsed"], value["passages"], value["passagesUsed"],
+            value["subagentsGiven"], plaintext.count(value["subagents"], "subagent"))],
         ["pushed", "{:,} characters, {:,} a session, {:,} tokens".format(
             value["characters"], value["charactersPerSession"], value["tokens"])],
         *([["walls", "%s told of" % plaintext.count(value["walls"], "failed call")]] if value["walls"] else []),

@@ -59,6 +59,23 @@ def test_the_ranks_of_what_was_pushed_and_of_what_was_then_used(place, now):
     assert "3, 1 used" in "\n".join(told(place, now))
 
 
+def test_what_prompts_and_subagents_got_and_what_was_used_in_the_same_turn(place, now):
+    """Passages apart; a use in another turn is none of this one."""
+    rows = [{"event": "prompt", "prompt": "p1", "chosen": [["l1", 1.4, "2 of 3 terms"], ["c1", 0.8, "passage: asked before"]]},
+            {"event": "prompt", "prompt": "p2", "chosen": [["c2", 0.7, "passage: asked before"]]},
+            {"event": "agent", "prompt": "p2", "chosen": [["c2", 0.7, "passage: asked before"]]}, {"event": "agent", "chosen": []}]
+    for row in rows:
+        receipts.write(place.receipts("s1"), {"v": 1, "t": clock.iso(now), "chars": 400, "ms": 9, "saved": 0, **row})
+    book = ledger.ledgers(place)[0]
+    ledger.note(book, "c1", "use", now, "s1", "p1")
+    ledger.note(book, "c2", "use", now, "s1", "p1")
+    found = figures.figures([place], settings(), now)
+    assert {key: found[key] for key in ("given", "givenUsed", "passages", "passagesUsed", "subagents", "subagentsGiven")} == {
+        "given": 3, "givenUsed": 1, "passages": 2, "passagesUsed": 1, "subagents": 2, "subagentsGiven": 1}
+    assert "3 records, 1 used in the same turn; 2 of them passages, 1 used; 1 of 2 subagents got something" in " ".join(
+        "\n".join(told(place, now)).split())
+
+
 def test_tokens_of_each_session_oldest_first(place, now):
     """The last 30; a receipt of before says characters alone, of which four are a token."""
     for i in range(33):

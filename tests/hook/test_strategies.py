@@ -83,3 +83,19 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     said = pushes.loaded(value, False)
     assert said[0].startswith("strategy few_in_full: 40 learnings")
     assert "every learning is given at the session's start; a prompt gets none again" in said
+
+
+def test_a_word_that_a_project_is_about_routes_nowhere():
+    """In a project about sessions "session" is no word of auth; where few learnings bear the topic it is."""
+    stems = frozenset(("session", "lost"))
+    assert hook.category_of(stems, "", hook.categories((), [["session", 4], ["jwt", 9]], 60)) == "auth"
+    assert hook.category_of(stems, "", hook.categories((), [["session", 30], ["jwt", 9]], 60)) == ""
+
+
+def test_a_projects_own_topic_is_a_category():
+    """In its own language too, where enough learnings bear it; beside a word of a built-in one neither rules."""
+    table = hook.categories((), [["rewind", 8], ["배포", 7], ["tray", 2], ["login-page", 9]], 60)
+    assert hook.category_of(frozenset(("rewind",)), "", table) == "rewind"
+    assert hook.category_of(frozenset(("배포",)), "", table) == "배포"
+    assert hook.category_of(frozenset(("rewind", "token")), "", table) == ""
+    assert "tray" not in table and "login-page" not in table

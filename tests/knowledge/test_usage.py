@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from harness import vault
+from harness import talks, vault
 from harness.hook import fire, harmless, payload
 
 from memory.core import clock
@@ -320,7 +320,7 @@ def test_the_ledger_of_another_workspace_counts_where_its_records_are_searched(t
 
 
 def test_what_misled_is_pushed_below_all_others_and_says_so(twins, handled, ok):
-    """With the next prompt, and not among the newest of a first prompt without a match."""
+    """With the next prompt, and where a first prompt without a match gets the newest, not among these."""
     def block(**keys):
         return handled("prompt", **keys)[1].get("hookSpecificOutput", {}).get("additionalContext", "")
 
@@ -330,6 +330,7 @@ def test_what_misled_is_pushed_below_all_others_and_says_so(twins, handled, ok):
     after = block(prompt="kafka rebalance", session_id="x2")
     assert after.index("[b]") < after.index("[a]")
     assert next(line for line in after.split("\n") if "reported as misleading" in line).startswith("## [a]")
+    ok("config", "set", "load.recent", "3")
     newest = block(prompt="something else entirely", session_id="x3")
     assert "[b]" in newest and "[a]" not in newest
 
@@ -458,3 +459,16 @@ def test_the_slash_command_is_answered_without_a_model(twins, env, project):
     row = json.loads(Path(ledger.ledgers(twins)[0].path).read_text())
     assert row["session"] == ledger.short(event["session_id"])
     assert "down: it's \\\"wrong\\\"" in Path(twins.path("p/learnings/a.md")).read_text()
+
+
+def test_of_a_passage_only_its_own_words_are_evidence(session, place, now):
+    """A conversation names hundreds of things; what stood in the block counts, and not what the prompt named."""
+    talks.put(place, ("## 10:12 why?\n\n`parseLedgerRow` drops the amount's sign, see `ledger_rows.go`.\n\n",
+                      "## 10:30 and the window?\n\nThe window is in `paint_window.go`.\n\n"),
+              id="c-00000001", file="2026-11-10/100000-a.md", created="2026-11-10T10:12:00Z", title="Rows")
+    builder.build(place, now)
+    session.ask("where does parseLedgerRow drop the sign?").call("Read", file_path="/w/paint_window.go")
+    session.call("Bash", command="rg -n parseLedgerRow").stop()
+    assert session.uses() == []
+    session.call("Read", file_path="/w/src/ledger_rows.go").stop()
+    assert session.uses() == [("c-00000001", ledger.short("p1"))]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from harness import conversations
+from harness import conversations, talks
 from harness.pushes import hooked
 
+from memory.core import clock
+from memory.hook import receipts
 from memory.terminal import pushes
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
@@ -29,6 +31,39 @@ def test_status_says_where_pushes_are_off(ok, run, env, project):
     for words in (["status"], ["doctor"], ["load", "jwt"]):
         assert "pushes: off in this project; `dayleaf on --project` switches them on" in run(*words).stdout, words
     assert "\nchosen" not in ok("load", "jwt") and "would be chosen" in ok("load", "jwt")
+
+
+def test_why_tells_passages_subagents_and_what_stayed_below(ok, place, now):
+    """Each with its reason; of prompts that got nothing, what came nearest."""
+    talks.put(place, ("## 10:12 why?\n\n`parseLedgerRow` drops the sign of every amount below ten in the export.\n\n",), id="c-00000001",
+              file="2026-11-10/100000-a.md", created="2026-11-10T10:12:00Z", title="Importer skips rows")
+    ok("index", "build")
+    base = {"v": 1, "t": clock.iso(now), "strategy": "load_all", "candidates": 4, "chars": 300, "ms": 9, "saved": 0}
+    told = [["c-00000001", 0.91, "passage: names what the prompt names"]]
+    for row in ({"event": "prompt", "prompt": "p1", "tag": "aaaaaaaa", "chosen": told},
+                {"event": "agent", "prompt": "p1", "tag": "bbbbbbbb", "chosen": told},
+                {"event": "prompt", "prompt": "p2", "tag": "", "chosen": [], "below": [["c-00000001", 0.41]]}):
+        receipts.write(place.receipts("s1"), {**base, **row})
+    said = ok("why", "s1")
+    assert "0.91  c-00000001  Importer skips rows  passage: names what the prompt names" in said
+    assert "subagent of prompt p1  load_all" in said
+    assert "1 prompt got nothing\n  nearest, below the threshold: 0.41 c-00000001" in said
+    assert "below the threshold: 0.41 c-00000001" in ok("why", "p2")
+
+
+def test_load_shows_the_passage_and_what_stays_below(ok, place):
+    """With --explain the block and the threshold."""
+    talks.put(place, ("## 10:12 why?\n\n`parseLedgerRow` drops the sign of every amount below ten in the export.\n\n",), id="c-00000001",
+              file="2026-11-10/100000-a.md", created="2026-11-10T10:12:00Z", title="Importer skips rows")
+    for i in range(5):
+        ok("learn", "Note %d on another thing, wherever it is." % i)
+    ok("index", "build")
+    said = ok("load", "where does parseLedgerRow drop the comma of invoices?", "--explain")
+    (row,) = [line for line in said.split("\n") if "passage: names what the prompt names" in line]
+    assert "c-00000001  Importer skips rows" in row
+    assert "(conversation, 2026-11-10, branch main) `parseLedgerRow` drops the sign" in said
+    said = ok("load", "where does parseLedgerRow drop the comma of invoices?", DAYLEAF_LOAD_PASSAGERELEVANCE="%.2f" % (float(row.split()[0]) + 0.05))
+    assert "below the threshold of passages, " in said and "c-00000001" in said
 
 
 def test_load_says_that_all_learnings_came_at_the_start(ok):
