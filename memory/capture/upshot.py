@@ -97,6 +97,7 @@ _CHORE = re.compile(
 _MINOR = re.compile(
     r"\b(?:imports?|unused|no longer needed|comments?|tests?|typos?|whitespace|gofmt|formatting|nolint|constants?)\b", re.I)
 
+
 class Upshot(NamedTuple):
     """A line that says what came out.  weight: how much it tells of the work, from 0 on."""
 
@@ -238,15 +239,15 @@ def bare(line: str) -> str:
             break
         line = line[match.end():]
     line = line.strip()
-    return line[:1].upper() + line[1:] if line[:1].islower() and "_" not in line.partition(" ")[0] else line
+    return line[:1].upper() + line[1:] if line.partition(" ")[0].rstrip(":,;").isalpha() else line
 
 
 def _says(line: str) -> bool:
     """Tell whether a sentence says more than that checks pass or something is done."""
     if gist.wide(line):
         return True
-    words = [word for word in re.findall(r"[\w'./`-]+", line) if not _EMPTY.fullmatch(word)]
-    return len(words) >= 2
+    words = [word for word in re.findall(r"[\w'./`()-]+", line) if not _EMPTY.fullmatch(word)]
+    return len(words) >= 2 or any(re.search(r"\w\(|\w[._/]\w", word) for word in words)
 
 
 def _sentences(statement: str) -> Iterator[tuple[str, str]]:

@@ -21,21 +21,19 @@ MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier 
 
 
 def greeting(found: Index, last: Any, branch: str, now: float) -> str:
-    """Return the line that tells the user where the work stands and what waits for them; "" where there is nothing to tell.
+    """Return the line that tells the user where the work stands and what waits for them; "" before there is any work.
 
     last: the newest checkpoint of the branch, else of any, or None.  branch: the one that is checked out, or "".
     """
-    said, waits = [], waiting(found)
-    if last is not None:
-        of, title = fence.line(str(last.meta.get("branch") or ""), 80), fence.line(last.title, 100)
-        if not branch or of == branch:
-            said.append("back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title))
-        else:
-            said.append("nothing of %s yet, newest: %s (%s%s)" % (
-                fence.line(branch, 80), title, (of + ", ") * bool(of), ago(now - last.created)))
-    if waits:
-        said.append("%s %s for review" % (many(waits, "note"), "waits" if waits == 1 else "wait"))
-    return "dayleaf: " + "; ".join(said) if said else ""
+    if last is None:
+        return ""
+    of, title = fence.line(str(last.meta.get("branch") or ""), 80), fence.line(last.title, 100)
+    said = "back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title)
+    if branch and of != branch:
+        said = "nothing of %s yet, newest: %s (%s%s)" % (
+            fence.line(branch, 80), title, (of + ", ") * bool(of), ago(now - last.created))
+    waits = waiting(found)
+    return "dayleaf: " + said + ("; %s %s for review" % (many(waits, "note"), "waits" if waits == 1 else "wait") if waits else "")
 
 
 def ago(seconds: float) -> str:

@@ -281,10 +281,11 @@ def test_a_lesson_goes_from_a_session_to_the_next_prompt(world, session, env, pr
     _ended(world, missing(session))
     asked = "openpyxl is missing in tests/test_export.py again, ModuleNotFoundError"
     assert "ModuleNotFoundError: No module named 'openpyxl'" in ok("recall", "openpyxl", "--kind", "learning")
-    assert INSTALL not in _prompted(world, project, "p-1", asked)
+    assert "(learning, " not in _prompted(world, project, "p-1", asked), "no more than a passage of the session's checkpoint"
     if way == "accepted":
         status, shown = on_terminal(["review"], world, project, ["a"])
         assert status == 0 and INSTALL in shown and "accepted l-" in shown
     else:
         _ended(world, missing(Ending(env, project, now, "sess-2")))
-    assert INSTALL in _prompted(world, project, "p-2", asked)
+    told = _prompted(world, project, "p-2", asked)
+    assert INSTALL in told and "(learning, " in told

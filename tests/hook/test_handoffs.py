@@ -294,7 +294,7 @@ def test_without_words_it_is_made_of_the_session(ok, start, world, place):
     told = json.loads(ok("show", source, "--json"))
     body = json.loads(ok("show", made["id"], "--json"))["body"]
     assert (made["title"], made["source"], told["kind"]) == ("Handoff: " + told["title"], "auto", "checkpoint")
-    assert "fix the add function and commit" in body and "ecf522d: Fix add" in body and "Fixed add() and committed" in body
+    assert "fix the add function and commit" in body and "Fix add (ecf522d)" in body and "Fixed add() and committed" in body
     assert "AssertionError" not in body, "that one was fixed"
     assert "From [%s] on branch `" % source in body and len(body) <= worklog.BODY
     block = start("s2")
@@ -322,7 +322,7 @@ def test_a_session_of_several_checkpoints_is_told_as_one():
     new = record("## Request\n\n- now the queue\n\n## Commands\n\n- ✗ `make lint` → exit 2: E9\n- ✗ `pytest` → exit 1\n- ✓ `pytest`\n"
                  "\n## Next\n\n- new step", "c-new", branch="main", commit="0123456789")
     body = worklog.draft([new, old], None).body
-    assert "add retries" in body and "now the queue" in body and "Use jitter" in body and "commit aaaaaaa: Add retries" in body
+    assert "add retries" in body and "now the queue" in body and "Use jitter" in body and "Add retries (aaaaaaa)" in body
     assert "new step" in body and "old step" not in body and "still fails" not in body
     assert "- `make lint` → exit 2: E9\n" in body and "- `pytest`" not in body
     assert body.endswith("\nFrom [c-new], [c-old] on branch `main`, at commit 0123456789.\n")
@@ -347,7 +347,7 @@ def test_a_handoff_stays_small_whatever_it_is_made_of():
     plan = record("\n".join("- [ ] step %d" % i for i in range(90)), "p-1", "Plan " * 60, "plan")
     made = worklog.draft(many, plan).body
     assert len(made) <= worklog.BODY and "From [c-00000000], [c-00000001]" in made
-    assert all("## %s\n" % name in made for name in ("Request", "Next", "Open", "Failing", "Decisions", "Done", "Plan"))
+    assert all("## %s\n" % name in made for name in ("Next", "Open", "Decisions", "Done", "Plan", "Request"))
 
 
 @pytest.mark.parametrize(("body", "said", "ahead"), [

@@ -75,10 +75,14 @@ def test_what_waits_for_review_is_counted(place, project, world, now):
     vault.put(place, "p/learnings/a.md", "A candidate", "x", source="auto")
     vault.put(place, "p/learnings/b.md", "A learning", "x")
     builder.build(place, now)
-    assert greeted(world) == "dayleaf: 1 note waits for review"
+    assert greeted(world) == "", "there is no work to come back to"
+    worked.checkpoint(place, "mine", "2026-11-20T10:15", title="Retries half moved")
+    worked.checkout(project, "main")
+    builder.build(place, now)
+    assert greeted(world).endswith(": Retries half moved; 1 note waits for review")
     vault.put(place, "p/learnings/c.md", "Another candidate", "x", source="auto")
     vault.put(place, "p/rules/r.md", "A rule", "Prefer plain functions.", rationale="they read well")
-    assert greeted(world) == "dayleaf: 3 notes wait for review"
+    assert greeted(world).endswith("; 3 notes wait for review")
 
 
 def test_nothing_is_said_where_there_is_nothing_or_it_is_switched_off(place, project, world, now):

@@ -238,7 +238,8 @@ def test_a_first_prompt_in_a_fresh_clone_shows_nothing_binary(made, world, place
     folder = plant(made, place, "s")
     Path(place.home, "runtime").symlink_to(sys.prefix)
     bare = {**world, "PATH": "/usr/bin:/bin"}
-    ask = payload("UserPromptSubmit", prompt="why does the kafka rebalance fail?")
+    put(place, "s/learnings/canary.md", "Canary hosts drain slowly", "The pool drains for nine minutes.")
+    ask = payload("UserPromptSubmit", prompt="the kafka rebalance: how long do the canary hosts drain?")
     first = harmless(fire("prompt", ask, bare))
     kept = (folder / "x.md").read_bytes()
     (folder / "x.md").write_text("---\ntitle: The kafka rebalance ELF\n---\nThe kafka rebalance fails.\n")
@@ -246,7 +247,7 @@ def test_a_first_prompt_in_a_fresh_clone_shows_nothing_binary(made, world, place
     (folder / "x.md").write_bytes(kept)
     second = harmless(fire("prompt", {**ask, "session_id": "s-2"}, bare))
     for answer in (first, second):
-        assert "kafka" in answer.context and "\ufffd" not in answer.context and "ELF" not in answer.context
+        assert "nine minutes" in answer.context and "\ufffd" not in answer.context and "ELF" not in answer.context
         assert made.__name__ not in answer.context and "[x]" not in answer.context
 
 

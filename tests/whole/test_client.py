@@ -202,11 +202,13 @@ def test_a_subagents_first_request_holds_what_its_prompt_asks_for(lab):
 def test_off_holds_for_its_session(lab):
     """After /dayleaf:off a prompt gets nothing, until /dayleaf:on."""
     write_notes(lab)
+    (private(lab) / "learnings" / "canary.md").write_text("---\ntitle: Canary hosts drain slowly\n---\nThe pool drains for nine minutes.\n")
+    asked = "how long do the canary hosts drain?"
     lab.claude("-p", "/dayleaf:off", *SAY)
-    lab.claude("-p", "--continue", "which deploy step needs a token?", *SAY)
+    lab.claude("-p", "--continue", asked, *SAY)
     assert 'part="prompt"' not in main_requests(lab)[-1]
     lab.claude("-p", "--continue", "/dayleaf:on", *SAY)
-    lab.claude("-p", "--continue", "which deploy step needs a token?", *SAY)
+    lab.claude("-p", "--continue", asked, *SAY)
     assert 'part="prompt"' in main_requests(lab)[-1]
 
 
