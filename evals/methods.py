@@ -6,14 +6,20 @@ import math
 from collections import Counter
 
 from memory.core import tokeniser
-from memory.distill import extract as ours
+from memory.distill import condense as whole
+from memory.distill import extract as answer
 from memory.distill import units
 from memory.distill.digests import Source, compose
 
 
 def extract(question: str, sources: list[Source], tokens: int) -> str:
-    """dayleaf's own."""
-    return compose(ours.extract(question, sources, tokens).bullets)
+    """dayleaf's own: the answer."""
+    return compose(answer.extract(question, sources, tokens).bullets)
+
+
+def condense(question: str, sources: list[Source], tokens: int) -> str:
+    """dayleaf's own: what stands for records that no model could read."""
+    return compose(whole.condense(question, sources, tokens).bullets)
 
 
 def first_sentences(question: str, sources: list[Source], tokens: int) -> str:
@@ -86,7 +92,7 @@ def knapsack(question: str, sources: list[Source], tokens: int) -> str:
     return "\n".join("- " + found[i].text for i in best[room][1])
 
 
-METHODS = {"extract": extract, "first sentences": first_sentences, "top records cut": top_cut, "lead": lead, "BM25": bm25,
+METHODS = {"extract": extract, "condense": condense, "first sentences": first_sentences, "top records cut": top_cut, "lead": lead, "BM25": bm25,
            "MMR": mmr, "graph": graph, "knapsack": knapsack}
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from memory.recall.hit import Found, Hit
 
 CLIENTS = ("claude", "gemini", "ollama")
+TALKS = 8  # best hits of which the extract reads the whole conversation
 HITS = 20  # records that are distilled where --limit names no other number
 
 
@@ -113,16 +114,20 @@ def _sources(found: Found) -> list[Source]:
     A digest that was kept says again what its sources say: where they are here, it is none.
     """
     from memory.distill.digests import Source
+    from memory.recall.hit import turns
 
     ids = {hit.id for hit in found.hits}
-    kept = [(r, text, hit.score) for hit in found.hits for r, text in _texts(hit) if ids.isdisjoint(r.derived_from)]
-    return [Source(r.id, r.kind, r.title, r.created, text, r.tier, r.checksum, score) for r, text, score in kept]
-
-
-def _texts(hit: Hit) -> list[tuple[Record, str]]:
-    """Return the records of a hit with what counts of their text."""
-    turn = [(hit.told, hit.said)] if hit.told else []
-    return turn if hit.kind == "conversation" else [*turn, (hit.record, hit.body)]
+    out = []
+    for rank, hit in enumerate(found.hits):
+        told = hit.told
+        if told is not None:
+            said = [turn.text for turn in turns(told)] if rank < TALKS else [hit.said]
+            out.append(Source(told.id, told.kind, told.title, told.created, hit.said, told.tier, told.checksum, hit.score, tuple(said)))
+        r = hit.record
+        if hit.kind != "conversation" and ids.isdisjoint(r.derived_from):
+            out.append(Source(r.id, r.kind, r.title, r.created, hit.body, r.tier, r.checksum, hit.score,
+                              retold=told.id if told is not None and r.source == "auto" else ""))
+    return out
 
 
 def _explained(digest: Digest, found: Found) -> list[str]:

@@ -21,6 +21,20 @@ _ROUTINE = re.compile(r"\S{0,40}\s?\S{0,20}\s?\[?(?:TRACE|DEBUG|INFO|NOTICE)\b")
 _PROSE = re.compile(r"[A-Za-z]?[a-z]+(?:[/-][A-Za-z]?[a-z]+)|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
+_PASSING = re.compile(r"(?i)(?:(?:now|ok(?:ay)?|good|great|perfect)[,.!]? )*(?:let me|let's|i'll|i will|i need to|i'm going to)\b")
+_COMMANDS = re.compile(r"(?i)\b(?:commands?|run|ran|running|invo(?:ke|cation)\w*|typed?|commits?|committed|edit(?:ed)?|touched|"
+                       r"befehle?|aufruf\w*|ausgef\w+)\b|명령|커밋|コマンド|コミット|命令|提交")
+_BLOCK = re.compile(r"(?i)\b(?:code|snippet|example|format|schema|syntax|config\w*|json|yaml|toml|sql|quer(?:y|ies)|output|print\w*|looks?|"
+                    r"layout|structure|table|compare|comparison|difference|commands?|beispiel|tabelle|befehle?)\b|코드|예시|명령|例|表|命令|代码|コード")
+_STORY = re.compile(r"(?i)\b(?:how (?:did|has|have) .{2,80}\b(?:develop|evolve|change|come about|get here|go)\w*|histor(?:y|ie)|"
+                    r"timeline|evolution|story of|entwickel\w+|verlauf)\b|경위|변천|경과|経緯|变迁|经过")
+
+# Words at a sentence's start that point at the one before it.
+_LEANS = re.compile(
+    r"(?:It|This|That|These|Those|They|He|She|So|Therefore|Hence|Thus|However|But|Then|Also|Both|Instead|Otherwise|Dies|"
+    r"Das|Deshalb|Daher|Aber|Dadurch)\b(?!\s+(?:is|was)\s+(?:why|how)\b)|이는|이것|그래서|따라서|그러나|하지만|그 |"
+    r"これ|それ|そのため|しかし|したがって|だから|这|因此|所以|但是|然而|它")
+
 # A question's words, and what an answer to it then holds.
 _ASKED = (
     (re.compile(r"(?i)\bhow (?:many|much|long|big|large|often|far|fast|old)\b|"
@@ -73,6 +87,31 @@ def _beside(word: str) -> bool:
 def is_routine(value: str) -> bool:
     """Tell whether a text is a line of a log at a level that reports nothing amiss."""
     return _ROUTINE.match(value) is not None
+
+
+def leans(value: str) -> bool:
+    """Tell whether a sentence points at the one before it and makes no sense alone."""
+    return _LEANS.match(value) is not None
+
+
+def is_passing(value: str) -> bool:
+    """Tell whether a text only announces what is done next."""
+    return _PASSING.match(value) is not None
+
+
+def asks_commands(question: str) -> bool:
+    """Tell whether a question is about what was run, edited or committed."""
+    return _COMMANDS.search(question) is not None
+
+
+def asks_block(question: str) -> bool:
+    """Tell whether a question asks for what a block of code or a table says best."""
+    return _BLOCK.search(question) is not None
+
+
+def asks_story(question: str) -> bool:
+    """Tell whether a question asks how something came about, to be told in the order of time."""
+    return _STORY.search(question) is not None
 
 
 def telling(value: str) -> float:

@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Sequence
 
-from memory.core import clock, tokeniser
+from memory.core import clock, plaintext, tokeniser
 from memory.hook import fence
+
+NEAREST = 3  # records that are named where none tells
 
 _ABSENT = re.compile(r"(\w+) skipped: \1 is not on PATH")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
@@ -18,7 +20,8 @@ class Source:
     """One record as a summariser sees it.
 
     created: seconds since the epoch.  tier: `p`, `s` or `g`.  checksum: SHA-256 of the record's file, or "".  score:
-    what recall gave it, above 0, or 0.
+    what recall gave it, above 0, or 0.  Of a conversation `body` is the turn that was found; turns: all others of it, which
+    the extract reads too.  retold: the id of the conversation that tells the same, of an automatic checkpoint.
     """
 
     id: str
@@ -29,6 +32,8 @@ class Source:
     tier: str
     checksum: str = ""
     score: float = 0.0
+    turns: tuple[str, ...] = ()
+    retold: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,8 @@ class Digest:
     provider: who wrote it.  tokens_in, tokens_out: tokens of the sources and of the bullets.  cached: it was kept from an
     earlier call.  notes: what was skipped, cut or failed, one line each.  checked: of the answer that is shown; an extract
     quotes, and keeps all.  steps: the chain as far as it went.  calls: model calls that were made for it now, failed ones too.
-    partial: a part failed, and the extract answered for it.  made: seconds since the epoch, of one that was kept, else 0.
+    partial: a part failed, and the extract answered for it.  nearest: (id, title) of what is nearest, where the records do not
+    tell.  made: seconds since the epoch, of one that was kept, else 0.
     """
 
     bullets: tuple[Bullet, ...]
@@ -84,6 +90,7 @@ class Digest:
     steps: tuple[Step, ...] = ()
     calls: int = 0
     partial: bool = False
+    nearest: tuple[tuple[str, str], ...] = ()
     made: float = field(default=0.0, compare=False)
 
 
@@ -102,6 +109,12 @@ def count_sources(sources: Sequence[Source]) -> int:
     return sum(tokeniser.count_tokens(source.title + "\n" + source.body) for source in sources)
 
 
+def nearest(sources: Sequence[Source]) -> tuple[tuple[str, str], ...]:
+    """Return (id, title) of the best sources, a session once: what is named where none of them tells."""
+    retold = {source.retold for source in sources}
+    return tuple((source.id, clean(source.title)) for source in sources if source.id not in retold)[:NEAREST]
+
+
 def cite(source: Source) -> str:
     """Return the end of a bullet that quotes a source, such as `[k3m9] 2026-11-21`."""
     return "[%s] %s" % (source.id, clock.day(source.created))
@@ -109,13 +122,20 @@ def cite(source: Source) -> str:
 
 def render(digest: Digest) -> str:
     """Return a digest as markdown: the bullets, the reduction, the notes."""
-    lines = [compose(digest.bullets) if digest.bullets else "Nothing to say.", "", reduction(digest)]
+    lines = [compose(digest.bullets) if digest.bullets else nothing(digest), "", reduction(digest)]
     absent = [match[1] for match in map(_ABSENT.fullmatch, digest.notes) if match]
     notes = [note for note in digest.notes if not _ABSENT.fullmatch(note)]
     if absent:
         notes.insert(0, "no model was asked: %s not on PATH" % (
             absent[0] + " is" if len(absent) == 1 else ", ".join(absent[:-1]) + " and " + absent[-1] + " are"))
     return "\n".join(lines + ["note: " + clean(note) for note in notes]) + "\n"
+
+
+def nothing(digest: Digest) -> str:
+    """Say that the records do not tell, and what is nearest."""
+    near = ["`%s` [%s]" % (fence.clean(plaintext.at_word(plaintext.one_line(title), 80)).replace("`", "'"), id)
+            for id, title in digest.nearest]
+    return "The records do not tell." + (" Nearest: %s." % ", ".join(near) if near else "")
 
 
 def reduction(digest: Digest) -> str:
@@ -131,4 +151,5 @@ def as_json(digest: Digest) -> dict[str, Any]:
     found = digest.checked
     return {"checked": {"bullets": found.bullets, "kept": found.kept,
                         "cut": [{"why": cut.why, "what": cut.what} for cut in found.cut]},
-            "chain": [{"provider": step.provider, "outcome": step.outcome} for step in digest.steps], "calls": digest.calls}
+            "chain": [{"provider": step.provider, "outcome": step.outcome} for step in digest.steps], "calls": digest.calls,
+            "nearest": [{"id": id, "title": title} for id, title in digest.nearest]}

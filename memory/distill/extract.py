@@ -1,233 +1,181 @@
-"""The digest made without a model: the units of the sources that most likely answer, quoted verbatim, packed into a budget.
+"""The answer made without a model: the lines of the sources that most likely answer, quoted verbatim, and no more than pays.
 
-A unit is a sentence, a list item, a line of a log, a code block or a table.  That one is taken next that adds most per byte:
+A line (lines.py) is a sentence, a few items of a list, a line of a log, a code block or a table, with what leads it in.  That
+one is taken next that adds most per byte:
 
-    p(unit) (1 - 0.7 likeness) / bytes^0.8
+    p(line) (1 - 0.7 likeness) / bytes^0.9
 
 p is from likely.py; likeness is the greatest cosine of its term set with one that was taken (maximal marginal relevance,
-Carbonell and Goldstein, SIGIR 1998), and from 0.8 on it says nothing new.  The bytes are those of the quote and, for a
-record's first, of its citation.  A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along.
+Carbonell and Goldstein, SIGIR 1998), and from 0.8 on it says nothing new.  The bytes are those of the quote and its citation.
+A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along.  It ends where the budget does, or where
+what is next adds less than PAYS of likelihood per 1,000 bytes.  What tools ran is quoted only where the question asks for it.
 
-Part of the budget goes to technical words that are not said yet, the most per byte: by a quote that holds several (a word
-there counts 1.6), or named alone behind the quotes of its record.  At a twentieth of the length that is next to nothing, at
-a fifth three quarters of it; where half fits, or the budget is below 150 tokens, the likeliest sentences come first again.
+Where the sources hold too little of the question, they do not tell: there is no bullet, and what is nearest is named.
 
-A bullet holds one record's quotes in their order, verbatim up to white space: ` … ` stands where text between two quotes is
-left out, and before the words that are only named; ` · ` between two list items or lines of a log that follow one another;
-a final `…` where a unit alone was longer than the budget; a block is led in by the line that announces it.  Bullets on one
-topic stand together, the oldest first; topics by their best bullet.
+Each line is a bullet with its record's id; those of one source stand together in their order, sources by their likeliest line,
+and in the order of time where the question asks how something came about.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from dataclasses import replace
-from typing import Sequence
+from typing import Iterator, Sequence
 
 from memory.core import tokeniser
-from memory.distill.cues import names
-from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources
-from memory.distill.likely import Likely, likely
-from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted, units
+from memory.distill import cues
+from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
+from memory.distill.likely import Held, Likely, cosine, likely
+from memory.distill.lines import RUN, lines
+from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
+from memory.recall.hit import Turn
 
-MOST, SHORT = 8, 60  # bullets, and more where each may have that many tokens
-NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a unit says nothing new
-COST, MARK = 0.8, 13  # exponent of a quote's bytes; bytes added to each, so that crumbs are not cheap
-FLOOR = 0.03  # share of the best likelihood below which a unit is not worth its place
-POOL = 400  # units that compete; the rest are less likely
-# Share of the budget for technical words, over the square of the share of the sources that fits it, which is at its highest
-# where about a fifth fits and falls again where more does; bytes of a budget below which it is less.
-NAMED, FIFTH, ROOMY = 16.0, 0.215, 600
-WEAK = 0.01  # weight of a record (see SPREAD) below which none of its words are collected
-SPREAD = 0.5  # exponent of a record's likelihood where words are collected
-READABLE = 1.6  # what a word in its sentence is worth, where a word alone is 1; more where more fits
-TOPIC = 0.25  # likeness of two bullets on one topic
+NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
+COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
+FLOOR = 0.1  # share of the best likelihood below which a line is not worth its place
+PAYS = 0.05  # likelihood per 1,000 bytes below which a line is not worth its length
+POOL = 300  # lines that compete; the rest are less likely
+TURN = 12_000  # characters read of one turn
+# The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
+SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 7.75
+
+_RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 
 
-def extract(question: str, sources: Sequence[Source], max_tokens: int = 500) -> Digest:
+def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, floor: bool = False) -> Digest:
     """Answer a question with quotes from the sources.
 
     sources: best first.  max_tokens: tokens the bullets may have, citations and bullet marks included; never exceeded.
+    floor: where the sources hold too little of the question, say so instead.
     """
-    sources = [_cleaned(source) for source in sources]
-    notes = ["%s: only its first %d characters were read" % (s.id, BODY_LIMIT) for s in sources
-             if len(s.body) > BODY_LIMIT]
+    notes = ["%s: only its first %d characters were read" % (s.id, BODY_LIMIT) for s in sources if len(s.body) > BODY_LIMIT]
+    read = [passage for source in sources for passage in _passages(source)]
     room = 4 * max_tokens
-    found = [unit for i, source in enumerate(sources) for unit in units(i, source, room // 2)]
-    pairs = [(short, unit) for unit in found for short in [fitted(unit, sources[unit.source], room)] if short.text]
-    candidates = [short for short, _ in pairs]
-    weighed = likely(question, sources, candidates)
-    if candidates and not weighed.relevant:
+    found = [line for i, source in enumerate(read) for line in lines(i, source)]
+    weighed = likely(question, read, found)
+    if floor and not tells(weighed.held):
+        return _said(sources, [], notes, nearest(sources))
+    if found and not weighed.relevant:
         notes.append("no word of the question stands in the sources: chosen by content alone")
-    bullets = _Choice(sources, candidates, [unit for _, unit in pairs], weighed, room).bullets()
+    runs = cues.asks_commands(question) or all(line.kind == RUN for line in found)
+    bullets = _Choice(read, found, weighed, room, runs).bullets(cues.asks_story(question))
     if sources and not bullets:
         notes.append("nothing fits %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
+    return _said(sources, bullets, notes)
+
+
+def tells(held: Held) -> bool:
+    """Tell whether sources hold enough of a question that one may answer it; a question that names nothing is no measure."""
+    return not held.asked or SOURCE * held.source + LINES * held.lines + min(held.terms, MOST_TERMS) >= TELLS
+
+
+def _said(sources: Sequence[Source], bullets: Sequence[Bullet], notes: Sequence[str],
+          near: tuple[tuple[str, str], ...] = ()) -> Digest:
     return Digest(tuple(bullets), "extract", count_sources(sources), tokeniser.count_tokens(compose(bullets)), False,
-                  tuple(notes), Checked(len(bullets), len(bullets)))
+                  tuple(notes), Checked(len(bullets), len(bullets)), nearest=near)
 
 
-def _cleaned(source: Source) -> Source:
-    return replace(source, title=clean(source.title), body=clean(source.body))
-
-
-# Words at a sentence's start that point at the one before it.
-_LEANS = re.compile(
-    r"(?:It|This|That|These|Those|They|He|She|So|Therefore|Hence|Thus|However|But|Then|Also|Both|Instead|Otherwise|Dies|"
-    r"Das|Deshalb|Daher|Aber|Dadurch)\b(?!\s+(?:is|was)\s+(?:why|how)\b)|이는|이것|그래서|따라서|그러나|하지만|그 |"
-    r"これ|それ|そのため|しかし|したがって|だから|这|因此|所以|但是|然而|它")
+def _passages(source: Source) -> Iterator[Source]:
+    """Yield the turns of a conversation, titled by their requests; any other source as it is, without what its turns tell."""
+    for text in source.turns:
+        head, _, rest = text.partition("\n")
+        turn = Turn(0, "", "", text)
+        quote = rest[:len(rest) - len(turn.answer)]
+        asked = " ".join(line.lstrip("> ") for line in quote.split("\n")) if quote.strip() else head[3:].strip()[5:]
+        yield replace(source, title=clean(asked.strip()), body=clean(turn.answer[:TURN]), turns=())
+    if not source.turns:
+        body = _RETOLD.sub("", source.body) if source.retold else source.body
+        yield replace(source, title=clean(source.title), body=clean(body[:BODY_LIMIT]))
 
 
 class _Choice:
-    """Units taken so far and the room that is left; the order in which they are taken is the only state."""
+    """Lines taken so far and the room that is left; the order in which they are taken is the only state."""
 
-    def __init__(self, sources: Sequence[Source], candidates: Sequence[Unit], whole: Sequence[Unit], weighed: Likely, room: int):
-        """candidates: units as they can be quoted.  whole: the same before any was cut to the budget.  room: bytes."""
-        self.sources, self.units, self.whole, self.weighed, self.left = sources, candidates, whole, weighed, room
-        self.most = max(MOST, room // 4 // SHORT)
-        # At most 5 bytes join a quote to the one before; each of its lines is indented by 2.
-        self.size = [len(said.encode()) + 5 + 2 * said.count("\n") for said in map(quoted, candidates)]
+    def __init__(self, sources: Sequence[Source], found: Sequence[Unit], weighed: Likely, room: int, runs: bool):
+        """found: all lines.  room: bytes.  runs: what tools ran may be quoted."""
+        self.sources, self.weighed, self.left = sources, weighed, room
+        self.units = [fitted(line, sources[line.source], room) for line in found]
+        # Of each line with what leads it in, and without; lines of a block are indented by 2.
+        self.size = [[len(text.encode()) + 1 + 2 * text.count("\n") for text in (quoted(unit), unit.text)] for unit in self.units]
         self.cites = [len(cite(source).encode()) for source in sources]
-        self.place = {(unit.source, unit.order): i for i, unit in enumerate(candidates)}
-        order = sorted(range(len(candidates)), key=lambda i: (-weighed.chances[i], i))[:POOL]
+        self.place = {(line.source, line.order): i for i, line in enumerate(found)}
+        open_ = [i for i, line in enumerate(self.units) if line.text and (runs or line.kind != RUN)]
+        order = sorted(open_, key=lambda i: (-weighed.chances[i], i))[:POOL]
         self.open = dict.fromkeys(i for i in order if weighed.chances[i] >= FLOOR * weighed.chances[order[0]])
         self.likeness = dict.fromkeys(self.open, 0.0)
-        self.taken: dict[int, list[int]] = {}
-        self.named: dict[int, list[str]] = {}
+        self.taken: list[list[int]] = []
+        self.led: set[tuple[int, str]] = set()
+        self.cited: set[str] = set()
 
-    def bullets(self) -> list[Bullet]:
-        """Take what fits and return it as bullets."""
-        fits = self.left / max(sum(self.size), 1)
-        share = NAMED * (min(fits, FIFTH) * FIFTH / max(fits, FIFTH)) ** 2 * min(1.0, self.left / ROOMY)
-        self._quote(int(self.left * share))
-        self._cover(READABLE * max(1.0, NAMED * fits ** 2))
-        self._quote(0)
-        return [Bullet(_join(self.sources[s], [self.units[i] for i in self.taken[s]], self._unsaid(s)), (self.sources[s].id,))
-                for s in self._arranged()]
+    def bullets(self, story: bool) -> list[Bullet]:
+        """Take what fits and pays, and return it as bullets.  story: in the order of time."""
+        while self._step():
+            pass
+        peak: dict[int, float] = {}
+        for group in self.taken:
+            source = self.units[group[0]].source
+            peak[source] = max(peak.get(source, 0.0), *(self.weighed.chances[i] for i in group))
 
-    def _quote(self, reserved: int) -> None:
-        """Take units until none fits the room that is not reserved."""
-        while True:
-            best, most = [], 0.0
-            for i in self.open:
-                if self.likeness[i] >= SAME or (self.units[i].source not in self.taken and len(self.taken) >= self.most):
-                    continue
-                group = self._leaning(i)
-                bytes_ = self._bytes(group)
-                gain = sum(self.weighed.chances[j] for j in group) * (1 - NOVELTY * self.likeness[i]) / bytes_ ** COST
-                if gain > most and bytes_ - MARK * len(group) <= self.left - (reserved if self.taken else 0):
-                    best, most = group, gain
-            if not best:
-                return
-            self.left -= self._bytes(best) - MARK * len(best)
-            for i in best:
-                self._take(i)
+        def place(group: Sequence[int]) -> tuple[float, int, int]:
+            unit = self.units[group[0]]
+            return self.sources[unit.source].created if story else -peak[unit.source], unit.source, unit.order
+
+        self.led, self.cited = set(), set()
+        return [self._bullet(group, True) for group in sorted(self.taken, key=place)]
+
+    def _step(self) -> bool:
+        """Take the line that adds most per byte; return whether there was one."""
+        best: list[int] = []
+        most = gain = 0.0
+        for i in self.open:
+            if self.likeness[i] >= SAME:
+                continue
+            group = self._leaning(i)
+            size = self._bytes(group)
+            added = sum(self.weighed.chances[j] for j in group) * (1 - NOVELTY * self.likeness[i])
+            if added / (size + MARK) ** COST > most and size <= self.left:
+                best, most, gain = group, added / (size + MARK) ** COST, 1000 * added / (size + MARK)
+        if not best or (self.taken and gain < PAYS):
+            return False
+        self.left -= self._bytes(best)
+        self._note(best)
+        self.taken.append(best)
+        for i in best:
+            self.open.pop(i, None)
+            for j in self.open:
+                self.likeness[j] = max(self.likeness[j], cosine(self.weighed.bags[i], self.weighed.bags[j]))
+        return True
 
     def _leaning(self, i: int) -> list[int]:
-        """Return a unit with the one before it, where it makes no sense alone."""
+        """Return a line with the one before it, where it makes no sense alone."""
         unit = self.units[i]
         before = self.place.get((unit.source, unit.order - 1))
-        if before is None or unit.kind != "prose" or not _LEANS.match(unit.text) or self.units[before].kind != "prose":
+        if before is None or unit.kind != "prose" or unit.label or not cues.leans(unit.text):
             return [i]
-        return [i] if before in self.taken.get(unit.source, ()) else [before, i]
+        return [before, i] if before in self.open and self.units[before].kind == "prose" else [i]
 
     def _bytes(self, group: Sequence[int]) -> int:
-        """Return the bytes that a group of units takes: a record's first quote needs a bullet's mark and citation too."""
+        """Return the bytes that a bullet takes at most: its mark and line end, its lines indented, its citation."""
         source = self.units[group[0]].source
-        return sum(self.size[i] + MARK for i in group) + (0 if source in self.taken else self.cites[source] + 6)
+        return 4 + sum(self.size[i][(source, self.units[i].label) in self.led] for i in group) + self.cites[source]
 
-    def _take(self, i: int) -> None:
-        self.open.pop(i, None)
-        self.taken.setdefault(self.units[i].source, []).append(i)
-        bags = self.weighed.bags
-        for j in self.open:
-            self.likeness[j] = max(self.likeness[j], _cosine(bags[i], bags[j]))
+    def _bullet(self, group: Sequence[int], final: bool = False) -> Bullet:
+        """Write lines that follow one another as a bullet: what leads them in, unless it was said, their text, the citation.
 
-    def _cover(self, readable: float) -> None:
-        """Take the quotes that add most technical words per byte; of a record already quoted, a single word too.
-
-        readable: what a word in its sentence is worth, where one alone is 1.
+        final: and remember what was said.
         """
-        top = max(self.weighed.records, default=1.0)
-        weight = [value if value >= WEAK else 0.0 for value in ((share / top) ** SPREAD for share in self.weighed.records)]
-        inside = [readable * share for share in weight]
-        holders = self._holders()
-        new = Counter(i for found in holders.values() for i in found)
-        alone = sorted((-weight[s] / (len(w.encode()) + 2), w, s) for w, found in holders.items()
-                       for s in {self.units[i].source for i in found} if weight[s])
-        while holders:
-            best, most = self._densest(new, inside)
-            gain, word, source = next((row for row in alone if row[1] in holders and row[2] in self.taken), (0.0, "", -1))
-            if best >= 0 and most >= -gain:
-                self.left -= self._bytes([best]) - MARK
-                self._take(best)
-                gone = [w for w in holders if best in holders[w]]
-            elif word and len(word.encode()) + 5 <= self.left:
-                self.left -= len(word.encode()) + (2 if source in self.named else 5)
-                self.named.setdefault(source, []).append(word)
-                gone = [w for w in holders if w in word]
-            else:
-                return
-            for w in gone:
-                new.subtract(holders.pop(w))
+        source = self.sources[self.units[group[0]].source]
+        said = ""
+        for i in group:
+            unit = self.units[i]
+            text = unit.text if (unit.source, unit.label) in self.led else quoted(unit)
+            said += ("\n" if "\n" in said + text else " ") * bool(said) + text
+        end = "[%s]" % source.id if source.id in self.cited else cite(source)
+        block = self.units[group[-1]].kind in ("code", "table") and "\n" in said
+        if final:
+            self._note(group)
+        return Bullet(said + ("\n" if block else " ") + end, (source.id,))
 
-    def _holders(self) -> dict[str, list[int]]:
-        """Return the technical words that no quote has said yet, each with the units that hold it."""
-        said = "\n".join(self.units[i].text for taken in self.taken.values() for i in taken)
-        out: dict[str, list[int]] = {}
-        for i, unit in enumerate(self.whole):
-            if i not in self.taken.get(unit.source, ()):
-                for word in names(quoted(unit)):
-                    if word not in said:
-                        out.setdefault(word, []).append(i)
-        return out
-
-    def _densest(self, new: Counter[int], weight: Sequence[float]) -> tuple[int, float]:
-        """Return (the unit that adds most technical words per byte among those that fit, what it adds), or (-1, 0)."""
-        best, most = -1, 0.0
-        for i, count in new.items():
-            source = self.units[i].source
-            if count and weight[source] and (source in self.taken or len(self.taken) < self.most):
-                bytes_ = self._bytes([i]) - MARK
-                gain = weight[source] * count / bytes_
-                if gain > most and bytes_ <= self.left:
-                    best, most = i, gain
-        return best, most
-
-    def _unsaid(self, source: int) -> list[str]:
-        """Return the named words of a source that no later quote has said."""
-        said = "\n".join(self.units[i].text for i in self.taken[source])
-        return [word for word in self.named.get(source, []) if word not in said]
-
-    def _arranged(self) -> list[int]:
-        """Return the chosen records: those on one topic together, the oldest first; topics by their likeliest unit."""
-        bags = {s: frozenset().union(*(self.weighed.bags[i] for i in taken)) for s, taken in self.taken.items()}
-        peak = {s: max(self.weighed.chances[i] for i in taken) for s, taken in self.taken.items()}
-        topics: list[list[int]] = []
-        for s in sorted(bags, key=lambda s: (-peak[s], s)):
-            near = next((t for t in topics if any(_cosine(bags[s], bags[o]) >= TOPIC for o in t)), None)
-            if near is None:
-                topics.append([s])
-            else:
-                near.append(s)
-        return [s for topic in topics for s in sorted(topic, key=lambda s: (self.sources[s].created, s))]
-
-
-def _cosine(one: frozenset[str], other: frozenset[str]) -> float:
-    shared = len(one & other)
-    return shared / math.sqrt(len(one) * len(other)) if shared else 0.0
-
-
-def _join(source: Source, chosen: Sequence[Unit], named: Sequence[str] = ()) -> str:
-    """Write a bullet: one source's quotes in order, then the citation (on its own line after a code block)."""
-    out, before = "", None
-    for unit in sorted(chosen, key=lambda u: u.order):
-        said = quoted(unit)
-        if before is not None:
-            close = unit.order == before.order + 1 and unit.kind == before.kind
-            gap = (" · " if unit.kind in ("item", "line") else " ") if close else " … "
-            out += "\n" if "\n" in said or (before.kind in ("code", "table") and "\n" in before.text) else gap
-        out, before = out + said, unit
-    block = before is not None and before.kind in ("code", "table") and "\n" in before.text
-    return out + ("\n" if block else " ") + ("… %s " % ", ".join(named) if named else "") + cite(source)
+    def _note(self, group: Sequence[int]) -> None:
+        self.cited.add(self.sources[self.units[group[0]].source].id)
+        self.led.update((self.units[i].source, self.units[i].label) for i in group if self.units[i].label)

@@ -1,17 +1,17 @@
-"""Estimate how likely each unit of the sources is to answer a question.
+"""Estimate how likely each line of the sources is to answer a question, and how much of the question any source holds.
 
-    p(unit) = p(record) p(unit | record)
+p(line) is the softmax over all lines of
 
-p(record) is (score / best score)^8, where recall gave scores, else 1 / rank, times e^(2 relevance of its best unit); over
-their sum.  p(unit | record) is the softmax over the record's units of
-
-    3.5 relevance      BM25 (k1 1.2, b 0.75; idf over all units) of the question's terms, over the best unit's
-    2.0 neighbours     the better relevance of the two units beside it
-    0.6 log length     of the quote in bytes: what is longer holds more
-    0.7 item           it is a list item
-    0.25 number        it holds a digit
-    1.5 asked          for each way in which it looks like an answer: a number for `how many`, a reason for `why` (cues.py)
-   -1.5 / (1 + order)  what opens a record mostly says its title again
+    4.0 log share      the source's score over the best one's; where recall gave none, 1 / rank stands for its fourth power
+    3.2 relevance      BM25 (k1 1.2, b 0.75; idf over all lines) of the question's terms, over the best line's
+    2.0 neighbours     the better relevance of the two lines beside it
+    0.8 source         BM25 of the whole source, its title or request twice, over the best source's
+    0.65 log length    of the line in bytes: what is longer holds more
+    1.25 asked         for each way in which it looks like an answer: a number for `how many`, a reason for `why` (cues.py)
+    0.9 outcome        e^(-bytes / 400) of the outcome that stand before it: a model says first what came of it
+   -1.0 / (1 + order) of a line of any other record: what opens one mostly says its title again
+   -1.0 block         it is code or a table of several lines, and the question asks for neither
+   -0.3 passing        it announces what is done next ("Let me check …")
 
 and, where nothing is relevant, of how technical it is and whether it tells a decision or a failure.
 The weights are those of a conditional logit over labelled questions, rounded (evals/README.md).
@@ -21,85 +21,156 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Callable, FrozenSet, List, NamedTuple, Sequence, Tuple
+from typing import AbstractSet, Callable, FrozenSet, Iterable, List, NamedTuple, Sequence, Tuple
 
 from memory.core import tokeniser
 from memory.distill import cues
 from memory.distill.digests import Source, clean
 from memory.distill.units import Unit, quoted
 from memory.hook.segment import K1, B
+from memory.recall.question import ASKING
 
-SHARPNESS, PEAK = 8.0, 2.0  # exponent of a record's score; factor of the relevance of its best unit
-MUTE = 0.1  # in its place for a record without a word of the question, where others have one
-RELEVANCE, NEIGHBOURS, LENGTH, ITEM, NUMBER, ASKED, OPENING, CONTENT = 3.5, 2.0, 0.6, 0.7, 0.25, 1.5, -1.5, 3.0
-HEADED = 0.3  # of a term's idf, where it stands in the title or heading alone
-SLIGHT = 0.2  # factor of a unit of one or two plain words, and of a line of a log that reports nothing amiss
+SHARE, RELEVANCE, NEIGHBOURS, SOURCE, LENGTH, ASKED, OUTCOME, OPENING, BLOCK, PASSING, CONTENT = (
+    4.0, 3.2, 2.0, 0.8, 0.65, 1.25, 0.9, -1.0, -1.0, -0.3, 3.0)
+REACH = 400.0  # bytes over which the weight of an outcome's opening falls to a third
+HEADED = 0.3  # of a term's idf, where it stands in the title, request or heading alone
+TITLED = 2  # how often a title or request counts in its source
+FEW = 500  # lines that are thought to stand beside the sources where it is measured how much of a question they hold
+COMPOUND = 4  # letters of a word that may begin a longer one
+SLIGHT = 0.2  # factor of a line of one or two plain words, and of a line of a log that reports nothing amiss
+
+
+class Held(NamedTuple):
+    """How much of a question the sources hold: the greatest share of its idf in one source, the greatest in three lines that
+    follow one another with their title, the terms in that source, and the terms of the question that name something."""
+
+    source: float
+    lines: float
+    terms: int
+    asked: int
 
 
 class Likely(NamedTuple):
-    """Terms and likelihood of each unit, the likelihood of each record, and whether any unit holds a term of the question."""
+    """Terms and likelihood of each line, whether any holds a term of the question, and how much of it is held."""
 
     bags: List[FrozenSet[str]]
     chances: List[float]
-    records: List[float]
     relevant: bool
+    held: Held
 
 
-def likely(question: str, sources: Sequence[Source], units: Sequence[Unit]) -> Likely:
-    """Return how likely each unit is to answer a question.
+def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> Likely:
+    """Return how likely each line is to answer a question.
 
-    sources: best first.  units: of all sources, each source's in their order.
+    sources: best first.  lines: of all sources, each source's in their order.
     """
     terms = _counter()
-    counts = [Counter(terms(unit.text)) for unit in units]
-    relevance = _relevance(question, sources, units, counts, terms)
-    best = max(relevance, default=0.0)
-    relevance = [value / best if best else 0.0 for value in relevance]
-    at = {(unit.source, unit.order): value for unit, value in zip(units, relevance)}
-    records, looks = _records(sources, units, relevance), cues.wanted(question)
-    raw = []
-    for unit, value in zip(units, relevance):
-        s, o = unit.source, unit.order
-        beside = max(at.get((s, o - 1), 0.0), at.get((s, o + 1), 0.0))
-        said = quoted(unit)
-        raw.append(_weight(unit.text) * math.exp(
-            RELEVANCE * value + NEIGHBOURS * beside + LENGTH * math.log(len(said.encode()) + 1) + ITEM * (unit.kind == "item")
-            + NUMBER * any(c.isdigit() for c in said) + ASKED * looks(said) + OPENING / (1 + o)
-            + (0 if best else CONTENT * cues.telling(unit.text))))
-    whole = [0.0] * len(sources)
-    for unit, mass in zip(units, raw):
-        whole[unit.source] += mass
-    chances = [records[unit.source] * mass / whole[unit.source] for unit, mass in zip(units, raw)]
-    return Likely([frozenset(count) for count in counts], chances, records, best > 0)
+    counts = [Counter(terms(line.text)) for line in lines]
+    asked = tokeniser.terms(clean(question))
+    rarity = _rarity(asked, counts)
+    relevance = _relevance(rarity, sources, lines, counts, terms)
+    whole = _whole(asked, sources, lines, counts, terms)
+    looks, shares, plain = cues.wanted(question), _shares(sources), not cues.asks_block(question)
+    at = {(line.source, line.order): value for line, value in zip(lines, relevance)}
+    raw, relevant = [], any(relevance)
+    for line, value in zip(lines, relevance):
+        s, o, said = line.source, line.order, quoted(line)
+        raw.append(shares[s] + RELEVANCE * value + NEIGHBOURS * max(at.get((s, o - 1), 0.0), at.get((s, o + 1), 0.0))
+                   + SOURCE * whole[s] + LENGTH * math.log(len(said.encode()) + 1) + ASKED * looks(said)
+                   + _place(sources[s], line)
+                   + BLOCK * (plain and "\n" in line.text) + PASSING * cues.is_passing(line.text)
+                   + (0 if relevant else CONTENT * cues.telling(line.text)) + math.log(_weight(line.text)))
+    top = max(raw, default=0.0)
+    mass = [math.exp(value - top) for value in raw]
+    whole_mass = sum(mass)
+    return Likely([frozenset(count) for count in counts], [value / whole_mass for value in mass], relevant,
+                  _held(_rarity(asked, counts, FEW), sources, lines, counts, terms))
 
 
-def _records(sources: Sequence[Source], units: Sequence[Unit], relevance: Sequence[float]) -> List[float]:
-    """Return each record's share of the likelihood."""
-    peak = [0.0] * len(sources)
-    for unit, value in zip(units, relevance):
-        peak[unit.source] = max(peak[unit.source], value)
+def _place(source: Source, line: Unit) -> float:
+    """Return what a line's place is worth: a turn's outcome says first what came of it, any other record its title again."""
+    if source.kind != "conversation":
+        return OPENING / (1 + line.order)
+    return OUTCOME * math.exp(-line.start / REACH) if line.start >= 0 else 0.0
+
+
+def _shares(sources: Sequence[Source]) -> List[float]:
     top = max((source.score for source in sources), default=0.0)
-    raw = []
-    for rank, (source, best) in enumerate(zip(sources, peak)):
-        share = (max(source.score, 0.0) / top) ** SHARPNESS if top > 0 else 1 / (1 + rank)
-        raw.append(share * (math.exp(PEAK * best) if best or not any(peak) else MUTE))
-    return [value / (sum(raw) or 1.0) for value in raw]
+    return [SHARE * math.log(max(source.score / top, 0.01)) if top > 0 else -math.log(1 + rank)
+            for rank, source in enumerate(sources)]
 
 
-def _relevance(question: str, sources: Sequence[Source], units: Sequence[Unit], counts: Sequence[Counter[str]],
-               terms: Callable[[str], List[str]]) -> List[float]:
-    around = {(u.source, u.heading, u.label) for u in units}
-    headed = {key: frozenset(terms(" ".join((sources[key[0]].title, *key[1:])))) for key in around}
-    number = len(units)
+def _rarity(asked: Sequence[Tuple[str, float]], counts: Sequence[Counter[str]], more: int = 0) -> dict[str, float]:
+    """Return the idf of each term of a question over some texts; a term that none holds is the rarest.
+
+    more: texts that hold none of them, so that among few texts a word that many hold counts too.
+    """
+    number = len(counts) + more
     seen = Counter(term for count in counts for term in count)
-    query = [(term, weight * math.log(1 + (number - seen[term] + 0.5) / (seen[term] + 0.5)))
-             for term, weight in tokeniser.terms(clean(question))]
-    mean = sum(sum(count.values()) for count in counts) / max(number, 1) or 1.0
+    return {term: weight * math.log(1 + (number - seen[term] + 0.5) / (seen[term] + 0.5)) for term, weight in asked}
+
+
+def _relevance(rarity: dict[str, float], sources: Sequence[Source], lines: Sequence[Unit], counts: Sequence[Counter[str]],
+               terms: Callable[[str], List[str]]) -> List[float]:
+    """Return the relevance of each line over the best one's."""
+    around = {(line.source, line.heading, line.label) for line in lines}
+    headed = {key: frozenset(terms(" ".join((sources[key[0]].title, *key[1:])))) for key in around}
+    mean = sum(sum(count.values()) for count in counts) / max(len(lines), 1) or 1.0
     out = []
-    for unit, count in zip(units, counts):
+    for line, count in zip(lines, counts):
         norm = K1 * (1 - B + B * sum(count.values()) / mean)
-        near = headed[(unit.source, unit.heading, unit.label)]
-        out.append(sum(idf * max(count[term] * (K1 + 1) / (count[term] + norm), HEADED * (term in near)) for term, idf in query))
+        near = headed[(line.source, line.heading, line.label)]
+        out.append(sum(idf * max(_saturated(count[term], norm), HEADED * (term in near)) for term, idf in rarity.items()))
+    best = max(out, default=0.0)
+    return [value / best if best else 0.0 for value in out]
+
+
+def _whole(asked: Sequence[Tuple[str, float]], sources: Sequence[Source], lines: Sequence[Unit], counts: Sequence[Counter[str]],
+           terms: Callable[[str], List[str]]) -> List[float]:
+    """Return the relevance of each source over the best one's."""
+    held: List[Counter[str]] = [Counter() for _ in sources]
+    for line, count in zip(lines, counts):
+        held[line.source].update(count)
+    lengths = [sum(count.values()) for count in held]
+    for count, source in zip(held, sources):
+        for term in terms(source.title):
+            count[term] += TITLED
+    rarity = _rarity(asked, held)
+    mean = sum(lengths) / max(len(held), 1) or 1.0
+    out = [sum(idf * _saturated(count[term], K1 * (1 - B + B * length / mean)) for term, idf in rarity.items())
+           for count, length in zip(held, lengths)]
+    best = max(out, default=0.0)
+    return [value / best if best else 0.0 for value in out]
+
+
+def _saturated(count: int, norm: float) -> float:
+    return count * (K1 + 1) / (count + norm)
+
+
+def _held(rarity: dict[str, float], sources: Sequence[Source], lines: Sequence[Unit], counts: Sequence[Counter[str]],
+          terms: Callable[[str], List[str]]) -> Held:
+    """Return how much of the question is held; words that only ask name nothing and do not count."""
+    named = {term: idf for term, idf in rarity.items() if term not in ASKING}
+    meant = _meant(named, {term for count in counts for term in count})
+    there = [{meant[term] for term in terms(source.title) if term in meant} for source in sources]
+    near = [set(found) for found in there]
+    best, mass = 0.0, sum(named.values()) or 1.0
+    met = [{meant[term] for term in meant.keys() & count.keys()} for count in counts]
+    for at, line in enumerate(lines):
+        beside = [met[i] for i in range(max(at - 1, 0), min(at + 2, len(lines))) if lines[i].source == line.source]
+        best = max(best, sum(named[term] for term in there[line.source].union(*beside)))
+        near[line.source] |= met[at]
+    shares = [(sum(named[term] for term in found) / mass, len(found)) for found in near]
+    most = max(shares, default=(0.0, 0))
+    return Held(most[0], best / mass, most[1], len(named))
+
+
+def _meant(named: Iterable[str], known: AbstractSet[str]) -> dict[str, str]:
+    """Return the terms that stand for those of a question: themselves, and of one that nobody wrote what begins with it (`time`
+    in `timeout`)."""
+    out = {term: term for term in named}
+    for term in [term for term in named if term not in known and len(term) >= COMPOUND]:
+        out.update((other, term) for other in known if other.startswith(term) and other not in out)
     return out
 
 
@@ -124,3 +195,9 @@ def _counter() -> Callable[[str], List[str]]:
         return out
 
     return terms
+
+
+def cosine(one: FrozenSet[str], other: FrozenSet[str]) -> float:
+    """Return the likeness of two sets of terms, 0 to 1."""
+    shared = len(one & other)
+    return shared / math.sqrt(len(one) * len(other)) if shared else 0.0

@@ -19,12 +19,11 @@ import threading
 from typing import Callable, Mapping, Sequence
 
 from memory.core import ProviderError, tokeniser
-from memory.distill import cache, extract, prompts, providers, spend, verdict
-from memory.distill.digests import Bullet, Checked, Digest, Source, compose, count_sources
+from memory.distill import cache, condense, prompts, providers, spend, verdict
+from memory.distill.digests import Bullet, Checked, Digest, Source, compose, count_sources, nearest
 
 MOST, AT_ONCE = 8, 2  # chunks, and how many are asked about at the same time
 PART_TOKENS = 700  # of one chunk's bullets, and more where the digest may have more
-ENOUGH = 2  # bullets below which an answer is no answer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,7 +64,7 @@ def ask(job: Job, step: providers.Provider, model: str) -> Digest:
         if reason:
             raise ProviderError("skipped: " + reason)
         job.progress(_asking(step, model))
-        bullets, checked = _call(job, step, model, prompt, job.sources, job.budget, ENOUGH)
+        bullets, checked = _call(job, step, model, prompt, job.sources, job.budget)
         return _distilled(job, step, bullets, checked, ())
     return _in_parts(job, step, model, chunks, left)
 
@@ -138,13 +137,15 @@ def _in_parts(job: Job, step: providers.Provider, model: str, chunks: Sequence[S
     answered.update(_together(one, list(asked), stop, bool(answered)))
     found = [answered[i] for i in range(len(chunks))]
     failures = [part.failed for part in found if part.failed]
-    if len(failures) == len(found) or not any(part.bullets for part in found):
-        raise ProviderError("failed: " + (failures[0] if failures else "no part of the records bears on the question"))
+    if len(failures) == len(found) or (failures and not any(part.bullets for part in found)):
+        raise ProviderError("failed: " + failures[0])
+    if not any(part.bullets for part in found):
+        return _distilled(job, step, (), Checked(), _told(step, chunks, found, left))
     job.progress("%s: putting %d parts together" % (_asking(step, model), len(chunks)))
     shown = {piece.id for chunk in chunks for piece in chunk}
     sources = [source for source in job.sources if source.id in shown]
     prompt = prompts.join(job.question, [part.bullets for part in found], job.budget)
-    bullets, checked = _call(job, step, model, prompt, sources, job.budget, ENOUGH)
+    bullets, checked = _call(job, step, model, prompt, sources, job.budget)
     return dataclasses.replace(_distilled(job, step, bullets, checked, _told(step, chunks, found, left)), partial=bool(failures))
 
 
@@ -178,7 +179,7 @@ def _together(one: Callable[[int, str], _Part], numbers: Sequence[int], stop: th
 def _part(job: Job, step: providers.Provider, model: str, prompt: str, chunk: Sequence[Source], size: int, key: str,
           stop: threading.Event) -> _Part:
     try:
-        bullets, checked = _call(job, step, model, prompt, chunk, size, 1, stop)
+        bullets, checked = _call(job, step, model, prompt, chunk, size, stop)
     except ProviderError as error:
         return _quoted(job, chunk, size, str(error).partition(": ")[2])
     if job.folder:
@@ -187,7 +188,7 @@ def _part(job: Job, step: providers.Provider, model: str, prompt: str, chunk: Se
 
 
 def _quoted(job: Job, chunk: Sequence[Source], size: int, why: str) -> _Part:
-    return _Part(extract.extract(job.question, chunk, size).bullets, why)
+    return _Part(condense.condense(job.question, chunk, size).bullets, why)
 
 
 def _told(step: providers.Provider, chunks: Sequence[Sequence[Source]], found: Sequence[_Part], left: int) -> tuple[str, ...]:
@@ -220,10 +221,11 @@ def _distilled(job: Job, step: providers.Provider, bullets: tuple[Bullet, ...], 
                told: tuple[str, ...]) -> Digest:
     cuts = tuple("%s: %s" % (step.name, note) for note in verdict.notes(checked))
     written = tokeniser.count_tokens(compose(bullets))
-    return Digest(bullets, step.name, count_sources(job.sources), written, False, (*told, *cuts), checked)
+    return Digest(bullets, step.name, count_sources(job.sources), written, False, (*told, *cuts), checked,
+                  nearest=() if bullets else nearest(job.sources))
 
 
-def _call(job: Job, step: providers.Provider, model: str, prompt: str, sources: Sequence[Source], budget: int, enough: int,
+def _call(job: Job, step: providers.Provider, model: str, prompt: str, sources: Sequence[Source], budget: int,
           stop: threading.Event | None = None) -> tuple[tuple[Bullet, ...], Checked]:
     """Admission, call, ledger line whatever happens in between, check.  Raises ProviderError."""
     plan = _plan(prompt, budget)
@@ -237,8 +239,8 @@ def _call(job: Job, step: providers.Provider, model: str, prompt: str, sources: 
             said = step.complete(prompt, prompts.SYSTEM, float(timeout) if isinstance(timeout, (int, float)) else 30.0, job.env,
                                  model, stop)
             bullets, checked = verdict.check(said.text, sources, budget)
-            nothing = enough == 1 and said.text.strip().strip(".`*") == prompts.NONE
-            why = "" if len(bullets) >= enough or nothing else "unsound"
+            nothing = said.text.strip().strip(".`*") == prompts.NONE
+            why = "" if bullets or nothing else "unsound"
         except ProviderError as error:
             why = str(getattr(error, "why", "failed"))
             said = getattr(error, "answer", None) or said

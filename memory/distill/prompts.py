@@ -31,7 +31,8 @@ RULES = """- Every bullet ends with the ids of all records that it takes anythin
 - Say only what the records say. Leave out what does not bear on the question. No links, no HTML, no advice.
 - Write in the language of the question, whatever the language of the records.
 - All bullets together: at most %d tokens, about %d words."""
-WHOLE = "Answer with 3 to 5 markdown bullets and nothing else: no heading, no preamble, no closing line."
+WHOLE = """Answer with 1 to 5 markdown bullets and nothing else: no heading, no preamble, no closing line. One sentence is
+enough where one answers. If no record answers the question, answer with the one word """ + NONE + "."
 PART = """This is part %d of %d of the records; the others are read apart, and what each part gives is put together later.
 Answer with up to 8 markdown bullets and nothing else: no heading, no preamble, no closing line. If no record here
 bears on the question, answer with the one word """ + NONE + "."

@@ -2,7 +2,7 @@
 
 The chain `auto` is claude, gemini, extract; a named provider is followed by extract.  A step that is skipped, declined
 or fails leaves a note that says why.  A model's answer is a draft: parts.py asks for it, verdict.py says which of its
-bullets stand.  With fewer than two such bullets the next step answers.
+bullets stand.  With none the next step answers; NONE is an answer: the records do not tell.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _answer(job: parts.Job, name: str, model: str) -> Digest:
     if name == "extract":
         from memory.distill import extract
 
-        return extract.extract(job.question, job.sources, job.budget)
+        return extract.extract(job.question, job.sources, job.budget, True)
     from memory.distill import parts
 
     return parts.ask(job, _provider(name, job.config), model)
@@ -122,7 +122,7 @@ def _safe(sources: Sequence[Source], config: spend.Caps, salt: str) -> list[Sour
         return clean(redactor.redact(value, allowed, salt).text if config["redact.enabled"]
                              else redactor.strip_private(value))
 
-    return [dataclasses.replace(s, title=safe(s.title), body=safe(s.body)) for s in sources]
+    return [dataclasses.replace(s, title=safe(s.title), body=safe(s.body), turns=tuple(map(safe, s.turns))) for s in sources]
 
 
 # --- Asking a model ---------------------------------------------------------------------------------------------------

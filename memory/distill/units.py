@@ -31,7 +31,7 @@ _CLAUSE = re.compile(r"[,;:—–]\s|[、，；：。！？]|\.\s|\s[-–—]\s"
 @dataclass(frozen=True)
 class Unit:
     """A piece of a source: `order` counts within the source, `kind` is prose, item, line (of a log),
-    code or table."""
+    code or table.  `start`: bytes of the outcome before it (lines.py)."""
 
     source: int
     order: int
@@ -39,6 +39,7 @@ class Unit:
     text: str
     label: str
     heading: str
+    start: int = 0
 
 
 def units(index: int, source: Source, block: int) -> list[Unit]:

@@ -46,7 +46,6 @@ def test_a_sound_answer_of_the_model_is_the_digest(world):
     (CLAUDE.replace("num_turns=1", "num_turns=0") % "\n".join(GOOD), "zero turns"),
     (CLAUDE % "", "empty"),
     (CLAUDE % "I cannot help with that.", "0 sound bullets (no list)"),
-    (CLAUDE % GOOD[0], "1 sound bullets"),
     ("print(json.dumps(dict(is_error=False, num_turns=1, result=said)))", "echo"),
     ("print('x' * 5000000)", "output too long"),
     ("import time\ntime.sleep(60)", "timeout"),
