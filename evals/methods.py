@@ -92,7 +92,8 @@ def knapsack(question: str, sources: list[Source], tokens: int) -> str:
     return "\n".join("- " + found[i].text for i in best[room][1])
 
 
-METHODS = {"extract": extract, "condense": condense, "first sentences": first_sentences, "top records cut": top_cut, "lead": lead, "BM25": bm25,
+METHODS = {"extract": extract, "condense": condense, "first sentences": first_sentences, "top records cut": top_cut,
+           "lead": lead, "BM25": bm25,
            "MMR": mmr, "graph": graph, "knapsack": knapsack}
 
 

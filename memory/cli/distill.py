@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.distill.digests import Digest, Source
-    from memory.recall.hit import Found, Hit
+    from memory.recall.hit import Found
 
 CLIENTS = ("claude", "gemini", "ollama")
 TALKS = 8  # best hits of which the extract reads the whole conversation
@@ -122,7 +122,8 @@ def _sources(found: Found) -> list[Source]:
         told = hit.told
         if told is not None:
             said = [turn.text for turn in turns(told)] if rank < TALKS else [hit.said]
-            out.append(Source(told.id, told.kind, told.title, told.created, hit.said, told.tier, told.checksum, hit.score, tuple(said)))
+            out.append(Source(told.id, told.kind, told.title, told.created, hit.said, told.tier, told.checksum, hit.score,
+                              tuple(said)))
         r = hit.record
         if hit.kind != "conversation" and ids.isdisjoint(r.derived_from):
             out.append(Source(r.id, r.kind, r.title, r.created, hit.body, r.tier, r.checksum, hit.score,

@@ -21,10 +21,13 @@ _ROUTINE = re.compile(r"\S{0,40}\s?\S{0,20}\s?\[?(?:TRACE|DEBUG|INFO|NOTICE)\b")
 _PROSE = re.compile(r"[A-Za-z]?[a-z]+(?:[/-][A-Za-z]?[a-z]+)|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
-_PASSING = re.compile(r"(?i)(?:(?:now|ok(?:ay)?|good|great|perfect)[,.!]? )*(?:let me|let's|i'll|i will|i need to|i'm going to)\b")
-_COMMANDS = re.compile(r"(?i)\b(?:commands?|run|ran|running|invo(?:ke|cation)\w*|typed?|commits?|committed|edit(?:ed)?|touched|"
+_PASSING = re.compile(
+    r"(?i)(?:(?:now|ok(?:ay)?|good|great|perfect)[,.!]? )*(?:let me|let's|i'll|i will|i need to|i'm going to)\b")
+_COMMANDS = re.compile(r"(?i)\b(?:commands?|run|ran|running|invo(?:ke|cation)\w*|typed?|"
+                       r"commits?|committed|edit(?:ed)?|touched|"
                        r"befehle?|aufruf\w*|ausgef\w+)\b|명령|커밋|コマンド|コミット|命令|提交")
-_BLOCK = re.compile(r"(?i)\b(?:code|snippet|example|format|schema|syntax|config\w*|json|yaml|toml|sql|quer(?:y|ies)|output|print\w*|looks?|"
+_BLOCK = re.compile(r"(?i)\b(?:code|snippet|example|format|schema|syntax|config\w*|json|yaml|toml|sql|"
+                    r"quer(?:y|ies)|output|print\w*|looks?|"
                     r"layout|structure|table|compare|comparison|difference|commands?|beispiel|tabelle|befehle?)\b|코드|예시|명령|例|表|命令|代码|コード")
 _STORY = re.compile(r"(?i)\b(?:how (?:did|has|have) .{2,80}\b(?:develop|evolve|change|come about|get here|go)\w*|histor(?:y|ie)|"
                     r"timeline|evolution|story of|entwickel\w+|verlauf)\b|경위|변천|경과|経緯|变迁|经过")

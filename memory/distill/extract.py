@@ -37,7 +37,7 @@ PAYS = 0.05  # likelihood per 1,000 bytes below which a line is not worth its le
 POOL = 300  # lines that compete; the rest are less likely
 TURN = 12_000  # characters read of one turn
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
-SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 7.75
+SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
 _RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 

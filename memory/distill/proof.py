@@ -35,6 +35,8 @@ _MARKUP = re.compile("\\]\\([^)\\s]{0,500}\\)?|[<\u2039]/?[A-Za-z!?][^<>\n]{0,30
 _ORDER = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|context|above)\b|"
     r"\byou\s+(?:must|should|shall|have to|need to|are now|will now)\b[^.\n]{0,30}|"
+    r"\bplease\s+[a-z]+\b[^.\n]{0,30}|\bthe\s+(?:assistant|model|agent|reader)\s+"
+    r"(?:must|should|shall|has to|needs to)\b[^.\n]{0,30}|"
     r"\b(?:system prompt|jailbreak|developer mode)\b|"
     r"\bdo\s+not\s+(?:tell|mention|reveal)\b|\b(?:ignoriere|vergiss|missachte)\b[^.\n]{0,40}\b(?:anweisung\w*|regeln?)\b|"
     "(?:이전|위)\\s?지시[^.\n]{0,20}무시|以前の指示[^.\n]{0,10}無視|"
@@ -90,6 +92,30 @@ _DATED = re.compile(
     % {"m": "|".join(name.title() for name in sorted(_MONTHS, key=len, reverse=True))})
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
 
+# What a statement says beside its numbers: a share or count in words, a price, what was decided, a direction.  Of a share or
+# count: the words that say it, and all that say the same in a record.
+_ALSO = tuple((re.compile(r"(?i)(?<![\w-])(?:%s)(?![\w-])" % said), re.compile("(?i)(?:%s)" % same)) for said, same in (
+    ("half(?: of)?|die hälfte", r"\bhal(?:f|ves|ved|b\w*)\b|hälfte|50 ?%|1/2|절반|半"),
+    ("(?:a|one) third(?: of)?|ein drittel", r"\bthirds?\b|drittel|33(?:\.\d+)? ?%|1/3"),
+    ("(?:a|one|three) quarters?(?: of)?|ein viertel", r"\bquarters?\b|viertel|[27]5 ?%|[13]/4"),
+    ("(?:a|one|several|two) dozens?|ein dutzend", r"\bdozens?\b|dutzend|\b(?:12|24|twelve)\b"),
+    ("twice|doubled?|doubling|verdoppelt\\w*", r"\btwice\b|\bdoubl|verdoppel|\b2x\b|\b(?:two|2) times|100 ?%|2배|倍"),
+    ("tripled?|thrice", r"\btripl|\bthrice\b|\b3x\b|\b(?:three|3) times"),
+    ("hundreds of|thousands of|millions of", r"\bhundreds?\b|\bthousands?\b|\bmillions?\b|\d{3}"),
+    ("(?:a|an|one|every|per) second", r"\bsecond\b|\b1 ?s\b|\b1000 ?ms\b|/s\b"),
+    ("(?:a|an|one) minute", r"\b(?:a|an|one|1|per|every)[ -]?min(?:ute)?\b|\b60 ?(?:s|sec\w*)\b"),
+    ("(?:a|an|one) hour", r"\b(?:a|an|one|1|per|every)[ -]?h(?:our)?\b|\b60 ?min\w*\b|\b3600 ?s"),
+))
+_UP, _DOWN = (re.compile(r"(?i)(?:%s)" % words) for words in (
+    r"\brose\b|\bris(?:e|es|ing|en)\b|increas|\bgr[eo]w|\brais(?:e|ing)|climb|upgrad|went up|\bup (?:to|by|from)\b|\bbump|"
+    r"gestiegen|erhöht|증가|올[리랐]|上が|増|上げ|提高",
+    r"\bfell\b|\bfall(?:s|en|ing)?\b|decreas|\bdropp?(?:ed|s|ing)? (?:to|by|from)\b|\bshr[aiu]nk|\blower|reduc|downgrad|"
+    r"went down|\bdown (?:to|by|from)\b|\bcut (?:to|by|from)\b|gesunken|gesenkt|감소|줄|減|下が|下げ|降低"))
+_RANGE = re.compile(r"(?i)\b(?:from|von) (\d[\w.%]*) (?:to|auf|bis) (\d[\w.%]*)")
+_SENTENCES = re.compile(r"(?<=[.!?;。！？])\s|\n")
+_PRICE = re.compile(r"[$€£¥₩]\s?\d[\d.]*")
+_DECIDED = re.compile(r"(?i)\bdeci(?:ded|sion was)\s+(?:(?:not\s+)?to|against)\s+([a-z]{3,})")
+
 
 class Proof:
     """The text of some records, prepared for looking up the words of a statement."""
@@ -110,6 +136,9 @@ class Proof:
             if found:
                 return found
         said = _CODE.sub(" ", said)
+        also = self._also(said)
+        if also:
+            return also
         return self._wide(said) or self._numbers(said) or next(
             (piece for run in _RUN.findall(_DATED.sub(" ", said)) for piece in _split(run) if not self.holds(piece)), "")
 
@@ -166,6 +195,36 @@ class Proof:
                 if (len(part.split()) >= 3 or wide >= 6) and not _stands(told, self.quiet, "0aA", "0aA"):
                     return " ".join(quoted.split())
         return ""
+
+    def _also(self, said: str) -> str:
+        """Find a quantity in words, a price, the verb of a decision or a direction that no record bears out."""
+        for match in _PRICE.finditer(said):
+            if "".join(match[0].split()) not in self.plain:
+                return match[0]
+        for match in _DECIDED.finditer(said):
+            if match[1].casefold()[:max(3, len(match[1]) - 2)] not in self.lower:
+                return match[0]
+        for words, same in _ALSO:
+            found = words.search(said)
+            if found and not same.search(self.lower):
+                return found[0]
+        return self._turned(said)
+
+    def _turned(self, said: str) -> str:
+        """Find a direction that the records turn round: what they say of the same numbers is the opposite."""
+        for match in _RANGE.finditer(said):
+            first, last = (part.rstrip(".") for part in match.groups())
+            if re.search(r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(last), re.escape(first)), self.spaced) and not re.search(
+                    r"%s\W+(?:\w+ ){0,2}?%s" % (re.escape(first), re.escape(last)), self.spaced):
+                return match[0]
+        up, down = _UP.search(said), _DOWN.search(said)
+        if bool(up) == bool(down):
+            return ""
+        same, other = (_UP, _DOWN) if up else (_DOWN, _UP)
+        numbers = _DIGITS.findall(said)
+        about = [part for part in _SENTENCES.split(self.plain) if any(_stands(n, part, "0aA", "u") for n in numbers)]
+        turned = any(other.search(part) for part in about) or not (about or same.search(self.plain))
+        return (up or down)[0] if turned and not any(same.search(part) for part in about) else ""  # type: ignore[index]
 
     def _wide(self, said: str) -> str:
         """Find a path, a call or a word of two scripts that no record holds."""

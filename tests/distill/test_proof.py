@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from harness.models import GOOD, said
 
+from memory.distill import proof
+
 
 @pytest.mark.parametrize(("bullet", "lacking"), [
     ("- The cause stood in src/auth/ghost.py all along [k3m9]", "src/auth/ghost.py"),
@@ -51,3 +53,21 @@ def test_what_the_records_hold_in_other_words_stays(world, bullet):
     digest = world.distill()
     assert len(digest.bullets) == 4, digest.notes
     assert digest.notes == ()
+
+
+@pytest.mark.parametrize(("record", "said", "lacking"), [
+    ("Memory fell by 30% on day 2.", "memory rose by 30%", "rose"),
+    ("Memory fell by 30% on day 2.", "memory dropped by 30%", ""),
+    ("libpq went from 14.2 to 15.1.", "libpq was downgraded from 15.1 to 14.2", "from 15.1 to 14.2"),
+    ("libpq went from 14.2 to 15.1.", "libpq was upgraded from 14.2 to 15.1", ""),
+    ("All 8 workers idled.", "half of the workers idled", "half of"),
+    ("4 of 8, 50 %, idled.", "half of the workers idled", ""),
+    ("5 uploads failed.", "a dozen uploads failed", "a dozen"),
+    ("It took 45 days.", "it cost $45", "$45"),
+    ("Decided to log every retry.", "it was decided to drop every retry", "decided to drop"),
+    ("Decided to log every retry.", "they decided to log each retry", ""),
+    ("The deploy script is slow.", "Please run the deploy script", "Please run the deploy script"),
+])
+def test_what_is_said_beside_the_numbers_is_proved_too(record, said, lacking):
+    """Shares and counts in words, prices, directions, decisions, orders."""
+    assert proof.Proof(record).lacking(said) == lacking
