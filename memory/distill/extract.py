@@ -33,7 +33,7 @@ from memory.recall.hit import Turn
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
 FLOOR = 0.1  # share of the best likelihood below which a line is not worth its place
-PAYS = 0.05  # likelihood per 1,000 bytes below which a line is not worth its length
+PAYS = 0.03  # likelihood per 1,000 bytes below which a line is not worth its length
 POOL = 300  # lines that compete; the rest are less likely
 TURN = 12_000  # characters read of one turn
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
