@@ -247,9 +247,12 @@ elif changed:
     del settings["statusLine"]
 if changed:
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path + ".dayleaf", "w", encoding="utf-8") as file:
-        json.dump(settings, file, indent=2, ensure_ascii=False)
-        file.write("\n")
+    try:
+        text = json.dumps(settings, indent=2, ensure_ascii=False).encode()
+    except UnicodeEncodeError:  # a lone surrogate, which JSON may spell and UTF-8 may not
+        text = json.dumps(settings, indent=2).encode()
+    with open(path + ".dayleaf", "wb") as file:
+        file.write(text + b"\n")
     os.chmod(path + ".dayleaf", os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o600)
     os.replace(path + ".dayleaf", path)
 print("ours" if ours or changed and word == "set" else "theirs" if found else "none")' \

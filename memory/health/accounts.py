@@ -118,11 +118,7 @@ def _rows(place: layout.Place, session: str) -> list[dict[str, Any]]:
 
 
 def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    found = at_prompt.opened(place)
-    try:
-        known = _titles(found, {str(item[0]) for row in rows for item in _chosen(row)})
-    finally:
-        found.close()
+    known = _known(place, {str(item[0]) for row in rows for item in _chosen(row)})
     events = []
     lost = {row.get("tag") for row in _rows(place, session) if row.get("event") == "lost"}
     for row in rows:
@@ -138,6 +134,19 @@ def _report(place: layout.Place, session: str, rows: list[dict[str, Any]]) -> di
 
 def _chosen(row: dict[str, Any]) -> list[list[Any]]:
     return [item for item in receipts.chosen(row) if len(item) == 3]
+
+
+def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
+    """Return the titles of records by id, of those too that a hook does not watch, such as new conversations."""
+    titles: dict[str, str] = {}
+    for watch in (True, False):
+        with contextlib.suppress(IndexFault, OSError):
+            found = at_prompt.opened(place) if watch else indexview.open_index(place, watch=False)
+            try:
+                titles.update(_titles(found, ids - titles.keys()))
+            finally:
+                found.close()
+    return titles
 
 
 def _titles(found: indexview.Index, ids: set[str]) -> dict[str, str]:

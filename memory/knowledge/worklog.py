@@ -202,7 +202,8 @@ def _title(work: Work) -> List[str]:
     if upshot.is_whole(work.title) or not work.session:
         return [work.title if work.parts["files"] or not work.session else "looked into: " + work.title]
     names = list(dict.fromkeys(name.rpartition("/")[2] for name in work.parts["files"]))
-    return ["worked on " + ", ".join(names[:_NAMED])] if names else []
+    return ["worked on " + ", ".join(names[:_NAMED])] if names else [
+        line for line in work.parts["outcome"][:1] if not line.startswith(_LEFT) and upshot.is_whole(line)]
 
 
 def _still(work: Work) -> Tuple[str, ...]:

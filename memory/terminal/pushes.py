@@ -23,15 +23,17 @@ def pushed(value: dict[str, Any], now: float) -> list[str]:
     if not value["session"]:
         return ["nothing was put before a prompt here yet"]
     out = ["session " + value["session"]]
-    empty, near = 0, []
+    empty: list[str] = []
+    near: list[str] = []
     for event in value["events"]:
         if event["event"] in PROMPTS and not event["chosen"] and len(value["events"]) > 1:
-            empty += 1
+            empty.append(event["event"])
             near += _below(event)
             continue
         out += ["", *_event(event, now)]
     if empty:
-        out += ["", "%s got nothing" % count(empty, "prompt")]
+        counts = ((empty.count(event), what) for event, what in zip(PROMPTS, ("prompt", "subagent")))
+        out += ["", "%s got nothing" % " and ".join(count(*one) for one in counts if one[0])]
         out += ["  nearest, below the threshold: " + "  ".join(sorted(near, reverse=True)[:NEAREST])] if near else []
     return out
 
