@@ -164,7 +164,7 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
 
 
 def _forget_hard(call: Call, id: str) -> int:
-    """Remove a record for good: its file, all cached digests, and its words in the index."""
+    """Remove a record for good: its file, all cached digests, its words in the index, and the walls that came of it."""
     store = call.store()
     note = []
     try:
@@ -193,10 +193,12 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
     """Remove records for good and return how many cached digests went with them."""
     from memory.distill import cache
     from memory.index import builder
+    from memory.knowledge import walls
 
     # Before the files: killed in between, their words stand nowhere that a second run, which finds no record, would not look.
     digests = cache.prune(cache.folder_of(call.place.cache), None)
     builder.discard(call.place)
+    walls.discard(call.place)
     for record in gone:
         store.remove(record.name)
     with call.spinner("building the index"):

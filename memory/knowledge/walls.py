@@ -13,6 +13,7 @@ worth, said, day, at) and paths (of files that it tells of).
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher, get_close_matches
@@ -89,6 +90,13 @@ def write(place: Place, settings: Config, now: float) -> int:
                            for row in rows])
     files.replace(at_failure.path_of(place), packed(found))
     return sum(len(wall["keys"]) for wall in found)
+
+
+def discard(place: Place) -> None:
+    """Delete what was derived in every checkout of the workspace: what goes for good stands in it too."""
+    for name in os.listdir(place.cache) if files.is_folder(place.cache) else ():
+        if name.endswith((".walls", ".met")):
+            files.remove(place.cache + "/" + name)
 
 
 def _kept(place: Place) -> list[Row]:

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from harness import talks, vault
 from harness.command import dayleaf, on_terminal, one_line_error
+from harness.conversations import week
 from harness.hook import push
 
 from memory.hook import receipts
+from memory.knowledge import walls
 from memory.store import conversations
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
@@ -184,6 +186,19 @@ def test_removing_for_good_wants_a_yes_and_says_what_went(run, ok, home):
     assert "removed " + id in said and ".md" in said
     left = [path for path in Path(home).rglob("*") if path.is_file() and b"quokkasecretword" in path.read_bytes()]
     assert left == []
+
+
+def test_what_was_derived_of_walls_goes_with_a_record_in_every_checkout(ok, home, place, now):
+    """The call that worked is text of the record; the walls of other records are written anew."""
+    week(place)
+    walls.write(place, vault.settings(), now)
+    for end in (".walls", ".met"):
+        held = Path(place.cache, place.scope + end)
+        assert b"--state open" in held.read_bytes()
+        Path(place.cache, "other" + end).write_bytes(held.read_bytes())
+    ok("forget", "k-three", "--hard", "--yes")
+    assert [path for path in Path(home).rglob("*") if path.is_file() and b"--state open" in path.read_bytes()] == []
+    assert walls.write(place, vault.settings(), now) > 0
 
 
 def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):

@@ -75,6 +75,8 @@ def planted(ok, place, tmp_path):
     approvals.decide(place.home, place.key, "r-9", kept, "approve", "tester", 1795271452.0)
     ledger.note(ledger.ledgers(place)[0], "deploy", "use", 1795271452.0)
     (Path(place.private) / "learnings" / ".dayleaf-999999-0").write_text(SECRET)
+    for name in ("other.walls", "other.met"):
+        (Path(place.cache) / name).write_text(json.dumps({"said": [SECRET]}))
     (Path(place.cache) / "x.seg.damaged").write_bytes(SECRET.encode("utf-16-le") + base64.b64encode(b"12" + SECRET.encode()))
     return home
 
@@ -94,7 +96,7 @@ def test_a_secret_goes_from_everywhere(ok, run, place, planted):
     assert "The deploy token is [redacted:github-token#" in record.read_text()
     assert record.stat().st_mtime_ns == mtime and record.stat().st_mode & 0o777 == 0o644
     assert "the approval of r-9 held it" in done.stdout
-    assert not Path(place.home, "cache/queries.db").exists()
+    assert not Path(place.home, "cache/queries.db").exists() and not list(Path(place.cache).glob("other.*"))
     assert "Deploy key" in ok("recall", "deploy token")
     assert "index is what its files give" in ok("index", "verify")
 
