@@ -12,9 +12,11 @@ of every line of a failure, so that both meet.  No error's text is ever said: wh
 Format of `<scope>.walls`, version 1, written by knowledge/walls.py, ASCII: `dayleaf walls 1 <how many keys>`; then for each key,
 sorted, a line of 16 hex of its SHA-256 and ten digits, the offset of its wall; then the walls, one JSON object a line: sessions
 (how many met it), met (occurrences, the best first), and where it is one of these rule (of a linter), path (that is not there)
-with instead (one that is) and doc ([file, line] of the project's instructions that name it).  An occurrence: name and id of its
-record, session, day, branch, size and sha (16 hex) of so much of the record's text as it was read from, telling (the line), said
-(the lines of the remedy).  What a hook says of it, it says only while that text still stands in the record's file.
+with instead (those that are: [path, source]) and doc ([file, line] of the project's instructions that name it).  An occurrence:
+name and id of its record, session, branch, created (of the record) and at, both instants, size and sha (16 hex) of so much of
+the record's text as it was read from, telling (the line), said (the lines of the remedy).  A source: name, size and sha of a
+record that tells of the path, null for none.  Of both a hook says only what still stands in the record's file, and of its head
+what it finds there.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ MOST_PUSHES = 5  # of a session
 RULES = ("f|", "r|")  # how keys of linters' rules begin
 MOST_RULES = 3  # walls that one report of a linter is told of
 MOST_LINES, LINE = 100, 400  # lines of an error that are looked up, characters of each
-ROW_BYTES, RECORD_BYTES = 1 << 16, 4 << 20
+MOST_GIVEN, MOST_FOLDERS = 4096, 32  # characters of what a call was given, folders above a path
+ROW_BYTES = 1 << 16
 TOOLS = ("Bash", "Read", "Grep", "Glob", "Skill")
 PATHS = ("Read", "Grep", "Glob")  # tools that are given a path
 GIVEN = ("command", "file_path", "path", "skill", "pattern")  # what a call is known by
@@ -231,9 +234,10 @@ def relative(path: str, roots: Sequence[str]) -> str:
 
 
 def above(path: str) -> List[str]:
-    """Return the folders above a path, the nearest first."""
+    """Return the folders above a path, the nearest first, 32 at most."""
     parts = path.split("/")
-    return ["/".join(parts[:n]) for n in range(len(parts) - 1, 0, -1) if parts[n - 1]]
+    last = len(parts) - 1
+    return ["/".join(parts[:n]) for n in range(last, max(0, last - MOST_FOLDERS), -1) if parts[n - 1]]
 
 
 # ---- the look-up
@@ -309,7 +313,7 @@ def _call(event: Event) -> Optional[Tuple[str, str, str]]:
     if any(mark in error[:600].lower() for mark in _OWN):
         return None
     asked = next((given[name] for name in GIVEN if isinstance(given.get(name), str)), "") if isinstance(given, dict) else ""
-    return tool, asked, error[:1 << 18] + ("\n" + error[-(1 << 16):] if len(error) > 1 << 18 else "")
+    return tool, asked[:MOST_GIVEN], error[:1 << 18] + ("\n" + error[-(1 << 16):] if len(error) > 1 << 18 else "")
 
 
 class Match:
@@ -338,8 +342,8 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
             if mark_of(key) in done or (found and key[:2] not in RULES):
                 continue
             wall = find(fd, key) or {}
-            occurrence = next((one for one in _met(wall, session) if stands(place, one)), None)
-            if occurrence is None:
+            occurrence = next(filter(None, (fence.standing(place, one) for one in _met(wall, session))), None)
+            if occurrence is None or not fence.narrowed(place, wall):
                 continue
             kin = [one for one in wanted if one[:2] == key[:2]] if key[:2] == "a|" else [key, "r|" + str(wall.get("rule") or key)]
             marks = list(map(mark_of, kin))
@@ -372,29 +376,9 @@ def _met(wall: Dict[str, Any], session: str) -> List[Dict[str, Any]]:
     return [one for one in wall.get("met") or () if isinstance(one, dict) and not str(one.get("session")).endswith(session)]
 
 
-def stands(place: Place, occurrence: Dict[str, Any]) -> bool:
-    """Tell whether the text that an occurrence was read from still stands in the file of its record."""
-    try:
-        fd = place.open(str(occurrence["name"]))
-    except (OSError, ValueError):
-        return False
-    try:
-        data = files.read_fd(fd, RECORD_BYTES)
-    except OSError:
-        return False
-    finally:
-        files.posix.close(fd)
-    return files.sha256(text_of(data)[:int(occurrence["size"])])[:16] == str(occurrence["sha"])
-
-
 def _moved(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:
     """Return the path that a call looked for below the folder where its shell stands, and that is there from the project's."""
     if not isinstance(cwd, str) or cwd in ("", place.root):
         return ""
     path = next(filter(None, (absent(call[0], call[1], line) for line in told(call[2]))), "")
     return path if path[:1] not in "/~." and files.exists(place.root + "/" + path) else ""
-
-
-def text_of(data: bytes) -> bytes:
-    """Return what stands below a record's frontmatter."""
-    return data.partition(b"\n---\n")[2] if data[:4] == b"---\n" else data

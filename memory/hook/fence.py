@@ -29,6 +29,7 @@ MOST_VERSIONS = 3  # of a record that are named
 ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
 MARK_UNITS = 120  # of why a record is stale
 WALL_UNITS = 320  # of each line of a wall
+RECORD_BYTES = 4 << 20  # of a record's file, read again for a wall
 DOCUMENT_BYTES = 1 << 19  # of the project's instructions, where they name a wrong path
 LEAST_UNITS = 200  # less room than this shows nothing of use
 ANY = 1 << 30  # a limit that limits nothing
@@ -334,10 +335,11 @@ def _where(what: str, match: Any) -> str:
 
 
 def _missing(place: Place, match: Any) -> str:
-    """Say of a path that is not there which one is, and which document names the wrong one."""
-    path, instead, doc = str(match.wall["path"]), str(match.wall.get("instead") or ""), match.wall.get("doc") or ("", 0)
-    there = "here is" if files.exists(place.root + "/" + instead.partition("`")[0]) else "known then:"
-    told = "%s; %s `%s`" % (_where("`%s` was missing" % line(path, 200), match), there, line(instead, 200))
+    """Say of a path that is not there which one is, of those that `narrowed` left, and which document names the wrong one."""
+    path, instead, doc = str(match.wall["path"]), match.wall["instead"], match.wall.get("doc") or ("", 0)
+    there = "here is" if files.exists(place.root + "/" + instead[0]) else "known then:"
+    named = ", ".join("`%s`" % line(one, 200) for one in instead)
+    told = "%s; %s %s" % (_where("`%s` was missing" % line(path, 200), match), there, named)
     name, number = place.root + "/" + str(doc[0]), int(doc[1])
     try:
         lines = files.read(name, DOCUMENT_BYTES).decode("utf-8", "replace").split("\n") if files.inside(name, place.root) else []
@@ -346,3 +348,51 @@ def _missing(place: Place, match: Any) -> str:
     if 0 < number <= len(lines) and path in lines[number - 1]:
         told += "; %s:%d names the wrong one" % (line(str(doc[0]), 80), number)
     return told
+
+
+def narrowed(place: Place, wall: Any) -> bool:
+    """Leave of the paths in place of one that is not there those in the tree, else those that a record still tells of.
+
+    Returns whether anything is left to say of the wall.
+    """
+    if not wall.get("path"):
+        return True
+    every = [(str(path), source) for path, source in wall["instead"]]
+    wall["instead"] = ([path for path, _ in every if files.exists(place.root + "/" + path)]
+                       or [path for path, source in every if source and _text(place, source) is not None])
+    return bool(wall["instead"])
+
+
+def standing(place: Place, occurrence: Any) -> Any:
+    """Return an occurrence with id, branch and day as its record's head has them now; None where its text stands no longer."""
+    text = _text(place, occurrence)
+    if text is None:
+        return None
+    head, at = Head(text), float(occurrence["at"])
+    created = clock.parse(head.get("created"))
+    moved = 0.0 if created is None else created - float(occurrence["created"])
+    id, branch = head.get("id") or str(occurrence["id"]), head.get("branch")
+    return {**occurrence, "id": id, "branch": branch, "day": clock.day(at + moved)}
+
+
+def _text(place: Place, source: Any) -> Optional[str]:
+    """Return a record's head from its file; None where what was read of its text stands there no longer."""
+    try:
+        fd = place.open(str(source["name"]))
+    except (OSError, ValueError):
+        return None
+    try:
+        data = files.read_fd(fd, RECORD_BYTES)
+    except OSError:
+        return None
+    finally:
+        files.posix.close(fd)
+    head, text = parts_of(data)
+    same = files.sha256(text[:int(source["size"])])[:16] == str(source["sha"])
+    return head.decode("utf-8", "replace") if same else None
+
+
+def parts_of(data: bytes) -> Tuple[bytes, bytes]:
+    """Return a record's frontmatter and what stands below it."""
+    head, _, text = data.partition(b"\n---\n") if data[:4] == b"---\n" else (b"", b"", data)
+    return head, text

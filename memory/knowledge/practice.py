@@ -18,6 +18,7 @@ from memory.capture.turns import RUN, Piece
 from memory.core import clock, files
 from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
+from memory.hook import at_failure
 from memory.knowledge.history import Past
 from memory.knowledge.remedies import (
     PLACE,
@@ -39,6 +40,7 @@ SESSIONS = 3
 INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
 MOST_BYTES = 1 << 19  # of a file of instructions
 LEARNT = 400  # characters of a text for a learning
+MOST_KIN = 3  # files that are named in place of one that is not there
 _ABSENT = re.compile(r"(?i)does not exist|no such file|not found|cannot find")
 # What the client says of its own rules carries its remedy and tells nothing of a project.
 PROTOCOL = re.compile(
@@ -222,6 +224,65 @@ def _key(piece: Piece, folders: set[str]) -> str:
 def project_files(place: Place) -> frozenset[str]:
     """Return the paths that git tracks in the checkout."""
     return frozenset(gitindex.read(place.git).hashes)
+
+
+class Tree:
+    """The project's files and folders that are known, each with its source: a record that tells of it, None where git alone does.
+
+    tracked: paths that git tracks.  rows: of `walls`.  beside: files by folder.  named: files by name.
+    """
+
+    def __init__(self, tracked: Iterable[str], rows: Iterable[dict[str, Any]]):
+        self.files: dict[str, dict[str, Any] | None] = dict.fromkeys(sorted(tracked))
+        for row in rows:
+            source = {key: row[key] for key in ("name", "size", "sha")} if row["paths"] else None
+            self.files.update((path, source) for path in row["paths"] if path[:1] not in "/~")
+        self.folders: dict[str, dict[str, Any] | None] = {}
+        self.beside: dict[str, list[str]] = {}
+        self.named: dict[str, list[str]] = {}
+        for path in sorted(self.files):
+            folder, _, name = path.rpartition("/")
+            self.beside.setdefault(folder, []).append(path)
+            self.named.setdefault(name, []).append(path)
+            for above in at_failure.above(path):
+                self.folders[above] = self.folders.get(above) or self.files[path]
+
+    def source(self, path: str) -> dict[str, Any] | None:
+        """Return the record that tells of a path, None for none."""
+        return self.files.get(path) or self.folders.get(path)
+
+
+def instead_of(path: str, tree: Tree) -> list[str]:
+    """Return the files or the folder that are there in place of a path that is not.
+
+    The same stem beside it, the same name nearest to it, a near spelling, those beside it whose names begin alike; for a folder
+    the one above it.
+    """
+    folder, _, name = path.rpartition("/")
+    stem = stem_of(path)
+    beside = tree.beside.get(folder, [])
+    kin = [one for one in beside if stem_of(one) == stem]
+    same = sorted(tree.named.get(name, ()), key=lambda one: (-_shared(one, path), one))
+    near = get_close_matches(name, [one.rpartition("/")[2] for one in beside], 1, 0.8) if "." in name else []
+    bare = _letters(stem) if len(_letters(stem)) > 4 else ""
+    split = [one for one in beside if bare and one not in kin and _letters(stem_of(one)).startswith(bare)]
+    if "." not in name and (kin or split):
+        return [*kin, *split][:MOST_KIN]
+    if kin or same or near:
+        return [*kin, *same, *((folder + "/" if folder else "") + one for one in near)][:1]
+    if split:
+        return split[:MOST_KIN]
+    return [above for above in at_failure.above(path) if above in tree.folders][:1] if "." not in name else []
+
+
+def _letters(name: str) -> str:
+    """Return the letters and digits of a name, in small letters."""
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many folders two paths share."""
+    return sum(a == b for a, b in zip(one.split("/"), other.split("/")))
 
 
 def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:

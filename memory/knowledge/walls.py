@@ -6,9 +6,9 @@ checkpoints of sessions that have none; from every checkpoint what met a linter'
 call that worked, a cause that somebody named, what was said of a linter's rule, the line that met it, or the path that is there
 in place of one that is not.
 
-Format of `<scope>.met`, version 1, JSON Lines: `{"v": 1}`, then for each record name, file (its size and time of change in
-nanoseconds), id, session, branch, size and sha (of its text), failures (keys, day, at, telling, worth, said), ruled (rule ->
-worth, said, day, at) and paths (of files that it tells of).
+Format of `<scope>.met`, version 1, JSON Lines: `{"v": 1, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
+file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
+telling, worth, said), ruled (rule -> worth, said, at) and paths (of files that it tells of).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher, get_close_matches
+from difflib import SequenceMatcher
 from typing import Any
 
 from memory.capture import gist
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY
-from memory.core import StoreError, clock, fastjson, files
+from memory.core import StoreError, fastjson, files
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, one_line
-from memory.hook import at_failure
+from memory.hook import at_failure, fence
 from memory.knowledge import history, practice, remedies
 from memory.knowledge.history import Past
 from memory.session import commandline, shell, tellingline
@@ -33,9 +33,9 @@ from memory.store.redactor import without_private
 from memory.store.store import Store
 
 MOST_RECORDS = 2000
+MOST_BYTES = 64 << 20  # of what is written here
 MOST_MET = 3  # occurrences of a wall that are kept
 SENTENCE, COMMAND = 300, 240  # characters of what is said, of a command
-MOST_KIN = 3  # files that are named in place of one that is not there
 # Linters whose name stands behind many a rule.
 _SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
 ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
@@ -52,9 +52,7 @@ _RULES = re.compile(  # the name of a rule where a line says that it is one
     r"lint\w* (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|"
     r"^\W*`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
 _NAMES = re.compile(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
-_MENDED = re.compile(  # a line of a checkpoint's fixes: what failed, whether the check was silenced, the line that met it
-    r"(?m)^- `+[^\n]*?`+ → \w+(?: \d+)?(: [^\n]*?)(?: — [^\n]*?)?; passed[^\n]*? after editing [^\n]*?"
-    r"\((?:(the check was silenced)|changed): ([^\n]+)\)$")
+_HOW = (("silenced: ", "(the check was silenced: "), ("changed: ", "(changed: "))
 _LIST = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
 
 Row = dict[str, Any]
@@ -68,7 +66,8 @@ def met_path(place: Place) -> str:
 
 def write(place: Place, settings: Config, now: float) -> int:
     """Bring the look-up of walls up to date; return how many keys it has.  Raises OSError where it cannot be written."""
-    before = {str(row.get("name")): row for row in _kept(place)}
+    sha, kept = _kept(place)
+    before = {str(row.get("name")): row for row in kept}
     rows: list[Row] = []
     store = Store(place, settings, now)
     changed = False
@@ -83,12 +82,14 @@ def write(place: Place, settings: Config, now: float) -> int:
         if _is_talk(name):
             told.add(row["session"])
         rows.append(row)
-    if not changed and len(rows) == len(before) and files.exists(at_failure.path_of(place)):
+    if not changed and len(rows) == len(before) and _sha_of(at_failure.path_of(place)) == sha:
         return 0
-    files.replace(met_path(place), "".join(fastjson.dump(row) + "\n" for row in ({"v": 1}, *rows)).encode("ascii"))
     found = merged(place, [row if _is_talk(row["name"]) or row["session"] not in told else {**row, "failures": [], "paths": []}
                            for row in rows])
-    files.replace(at_failure.path_of(place), packed(found))
+    data = packed(found)
+    head = {"v": 1, "sha": files.sha256(data)[:16]}
+    files.replace(met_path(place), "".join(fastjson.dump(row) + "\n" for row in (head, *rows)).encode("ascii"))
+    files.replace(at_failure.path_of(place), data)
     return sum(len(wall["keys"]) for wall in found)
 
 
@@ -99,13 +100,21 @@ def discard(place: Place) -> None:
             files.remove(place.cache + "/" + name)
 
 
-def _kept(place: Place) -> list[Row]:
-    """Return what each record gave when it was read last; nothing where the file is of another version."""
+def _kept(place: Place) -> tuple[str, list[Row]]:
+    """Return (the look-up's sha, what each record gave) as of the last time; nothing where the file is of another version."""
     try:
-        rows = fastjson.rows(files.read(met_path(place), 64 << 20))
+        rows = fastjson.rows(files.read(met_path(place), MOST_BYTES))
     except OSError:
-        return []
-    return rows[1:] if rows and rows[0].get("v") == 1 else []
+        return "", []
+    sha = rows[0].get("sha") if rows and rows[0].get("v") == 1 else None
+    return (sha, rows[1:]) if isinstance(sha, str) else ("", [])
+
+
+def _sha_of(path: str) -> str:
+    try:
+        return files.sha256(files.read(path, MOST_BYTES))[:16]
+    except OSError:
+        return "none"
 
 
 def _is_talk(name: str) -> bool:
@@ -127,14 +136,15 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
     row: Row = {"name": name, "file": stamp, "id": "", "session": "", "failures": [], "ruled": {}, "paths": []}
     try:
         record = store.read(name)
-        data = files.read(place.path(name), at_failure.RECORD_BYTES, follow=False)
+        data = files.read(place.path(name), fence.RECORD_BYTES, follow=False)
     except (StoreError, OSError):
         return row
     if record is None:
         return row
     record = without_private(record)
-    past, text = history.past_of(record), at_failure.text_of(data)
-    row.update({"id": past.id, "session": past.session, "branch": past.branch, "size": len(text), "sha": files.sha256(text)[:16]})
+    past, text = history.past_of(record), fence.parts_of(data)[1]
+    row.update({"id": past.id, "session": past.session, "branch": past.branch, "created": past.created, "size": len(text),
+                "sha": files.sha256(text)[:16]})
     if not _is_talk(name):
         row["ruled"] = _mended(past, record.body)
     if _is_talk(name) or past.session not in told:
@@ -156,8 +166,8 @@ def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
         keys = at_failure.keys(piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots)
         if keys:
             worth, lines = remedy(remedies.Failure(past, steps, at, remedies.key_of(piece.telling)))
-            yield {"keys": keys, "at": past.at(number) + at / 1e4, "day": clock.day(past.at(number)),
-                   "telling": at_word(one_line(piece.telling), 200), "worth": worth, "said": lines}
+            yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": at_word(one_line(piece.telling), 200),
+                   "worth": worth, "said": lines}
 
 
 def remedy(failed: remedies.Failure) -> tuple[int, list[str]]:
@@ -241,20 +251,33 @@ def ruled(past: Past) -> dict[str, Row]:
                     sentence = re.sub(r"\A`?%s`?(?: (?:lint\w*|errors?|warnings?))*\s*[:–—-]\s*" % re.escape(rule), "", sentence)
                     worth = 1 + ("`" in line) + bool(re.search(r"nolint|noqa|disable", line)) - (turn.asked == SUMMARY)
                     if sentence and worth >= found.get(rule, {"worth": 0})["worth"]:
-                        found[rule] = {"worth": worth, "said": sentence, "day": clock.day(past.at(number)), "at": past.at(number)}
+                        found[rule] = {"worth": worth, "said": sentence, "at": past.at(number)}
     return found
 
 
 def _mended(past: Past, body: str) -> dict[str, Row]:
     """Return the line that met a linter's rule, by rule, as the checkpoint's fixes tell it."""
     found: dict[str, Row] = {}
-    for line, silenced, how in _MENDED.findall(body):
+    for line in body.split("\n"):
+        telling, did, how = _fix(line)
         named = re.findall(r"(?:nolint|noqa|disable)[:=]\s?([\w,-]+)", how)
-        rules = {rule for rules in named for rule in rules.split(",")} or {at_failure.words_of(line[2:])[1]}
-        for rule in rules - {"", _CLIPPED}:
-            said = ("silenced: " if silenced else "changed: ") + at_word(how, SENTENCE)
-            found[rule] = {"worth": 2 if silenced else 1, "said": said, "day": clock.day(past.created), "at": past.created}
+        rules = {rule for rules in named for rule in rules.split(",")} or {at_failure.words_of(telling)[1]}
+        for rule in rules - {"", _CLIPPED} if how else ():
+            found[rule] = {"worth": 2 if did == _HOW[0][0] else 1, "said": did + at_word(how, SENTENCE),
+                           "at": past.created}
     return found
+
+
+def _fix(line: str) -> tuple[str, str, str]:
+    """Return (what failed, how it was met, the line that met it) of a checkpoint's line of a fix; empty texts of any other."""
+    start, _, rest = line.partition("; passed")
+    state, colon, telling = start.partition("` → ")[2].partition(": ")
+    after = rest.partition(" after editing ")[2]
+    found = sorted((after.find(mark), did, mark) for did, mark in _HOW if mark in after)
+    if not line.startswith("- `") or not line.endswith(")") or not colon or not state.replace(" ", "").isalnum() or not found:
+        return "", "", ""
+    at, did, mark = found[0]
+    return telling.partition(" — ")[0], did, after[at + len(mark):-1]
 
 
 def _named(line: str) -> set[str]:
@@ -268,20 +291,20 @@ def _named(line: str) -> set[str]:
 
 def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls, each with its keys, from what the records give."""
-    known = frozenset(path for row in rows for path in row["paths"] if path[:1] not in "/~") | practice.project_files(place)
-    folders = {folder for path in known for folder in at_failure.above(path)}
+    tree = practice.Tree(practice.project_files(place), rows)
     groups: Groups = {}
     for row in rows:
         for failure in row["failures"]:
             for key in failure["keys"]:
                 groups.setdefault(key, []).append((row, failure))
-    found = [*_exact(groups), *_framed(groups, rows), *_absent(place, groups, known, folders)]
+    found = [*_exact(groups), *_framed(groups, rows), *_absent(place, groups, tree)]
     return sorted(found, key=lambda wall: wall["keys"][0])
 
 
 def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
     return {"name": row["name"], "id": row["id"], "session": row["session"], "branch": row["branch"], "size": row["size"],
-            "sha": row["sha"], "day": failure["day"], "telling": failure.get("telling", ""), "said": list(lines)}
+            "sha": row["sha"], "created": row["created"], "at": failure["at"],
+            "telling": failure.get("telling", ""), "said": list(lines)}
 
 
 def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
@@ -325,56 +348,23 @@ def _framed(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
                    "met": [_occurrence(row, told, told["said"]) for row, told in best[:MOST_MET]]}
 
 
-def _absent(place: Place, groups: Groups, known: frozenset[str], folders: set[str]) -> Iterable[Row]:
+def _absent(place: Place, groups: Groups, tree: practice.Tree) -> Iterable[Row]:
     """Yield the walls of paths that are not there, each file and the first folder above it that is not there either."""
     walls: Groups = {}
     for key, pairs in groups.items():
         path = key[2:]
-        if not key.startswith("a|") or path in known or path in folders or path[:1] in "/~" or path.startswith("..") or not known:
+        if key[:2] != "a|" or not path or path in tree.files or path in tree.folders or path.startswith(("/", "~", "..")):
             continue
-        missing = next((folder for folder in reversed(at_failure.above(path)) if folder not in folders), path)
+        missing = next((folder for folder in reversed(at_failure.above(path)) if folder not in tree.folders), path)
         for one in {path, missing}:
             walls.setdefault(one, []).extend(pairs)
     for path, pairs in walls.items():
-        instead = instead_of(path, known, folders)
+        instead = practice.instead_of(path, tree)
         if instead:
             doc = practice.line_of(place, path)
-            best = _best(pairs)
-            yield {"keys": ["a|" + path], "sessions": _sessions(pairs), "path": path, "instead": instead, "doc": list(doc or ()),
-                   "met": [_occurrence(row, failure, ()) for row, failure in best[:MOST_MET]]}
-
-
-def instead_of(path: str, known: frozenset[str], folders: set[str]) -> str:
-    """Return the file or folder that is there in place of a path that is not, "" for none.
-
-    The same stem beside it, the same name nearest to it, a near spelling, those beside it whose names begin alike; for a folder
-    the one above it.
-    """
-    folder, _, name = path.rpartition("/")
-    stem = remedies.stem_of(path)
-    beside = sorted(one for one in known if one.rpartition("/")[0] == folder)
-    kin = [one for one in beside if remedies.stem_of(one) == stem]
-    same = sorted((one for one in known if one.rpartition("/")[2] == name), key=lambda one: (-_shared(one, path), one))
-    near = get_close_matches(name, [one.rpartition("/")[2] for one in beside], 1, 0.8) if "." in name else []
-    bare = _letters(stem) if len(_letters(stem)) > 4 else ""
-    split = [one for one in beside if bare and one not in kin and _letters(remedies.stem_of(one)).startswith(bare)]
-    if "." not in name and (kin or split):
-        return "`, `".join([*kin, *split][:MOST_KIN])
-    if kin or same or near:
-        return next(iter([*kin, *same]), (folder + "/" if folder else "") + near[0] if near else "")
-    if split:
-        return "`, `".join(split[:MOST_KIN])
-    return next((above for above in at_failure.above(path) if above in folders), "") if "." not in name else ""
-
-
-def _letters(name: str) -> str:
-    """Return the letters and digits of a name, in small letters."""
-    return "".join(c for c in name.lower() if c.isalnum())
-
-
-def _shared(one: str, other: str) -> int:
-    """Return how many folders two paths share."""
-    return sum(a == b for a, b in zip(one.split("/"), other.split("/")))
+            yield {"keys": ["a|" + path], "sessions": _sessions(pairs), "path": path, "doc": list(doc or ()),
+                   "instead": [[one, tree.source(one)] for one in instead],
+                   "met": [_occurrence(row, failure, ()) for row, failure in _best(pairs)[:MOST_MET]]}
 
 
 def packed(found: Sequence[Row]) -> bytes:

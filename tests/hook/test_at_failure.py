@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,35 @@ def test_a_shell_that_stands_in_another_folder_hears_where_the_path_is(fails, pl
     assert told[1:] == ["what worked: `make check`", "`src/parts` is there from the project's root; the shell stands elsewhere"]
 
 
+@pytest.fixture
+def elsewhere(place, now, fails):
+    """A session that looked for a file, and two others that tell of what is there: one file each."""
+    conversations.held(place, "lost", "2026-11-18", "## 09:00 look\n\n- ✗ Read `src/queue` → failed: File does not exist.\n\nGone.\n")
+    for name in ("queue_read", "queue_write"):
+        conversations.held(place, name, "2026-11-17", "## 09:00 build\n\n- edited `src/%s.c`\n\nDone.\n" % name)
+    walls.write(place, vault.settings(), now)
+    return lambda session: fails("File does not exist.", place.root + "/src/queue", "Read", session=session)
+
+
+def test_a_path_is_named_while_a_record_tells_of_it_or_it_is_there(elsewhere, place):
+    """The record that failed is not the one that knows the path."""
+    (told,) = lines(elsewhere("s-1"))
+    assert told.endswith("; known then: `src/queue_read.c`, `src/queue_write.c`")
+    (path,) = Path(place.private, "conversations").glob("*/*-queue_read.md")
+    text = path.read_text()
+    path.unlink()
+    (told,) = lines(elsewhere("s-2"))
+    assert told.endswith("; known then: `src/queue_write.c`")
+    (other,) = Path(place.private, "conversations").glob("*/*-queue_write.md")
+    other.write_text(other.read_text().replace("queue_write", "[redacted:x#1234]"))
+    assert elsewhere("s-3") == ""
+    path.write_text(text)
+    assert lines(elsewhere("s-4"))[0].endswith("; known then: `src/queue_read.c`")
+    Path(place.root, "src").mkdir(exist_ok=True)
+    Path(place.root, "src/queue_write.c").write_text("")
+    assert lines(elsewhere("s-5"))[0].endswith("; here is `src/queue_write.c`")
+
+
 # ---- what is not told
 
 @pytest.mark.parametrize("error", ["The user doesn't want to proceed with this tool use.\nunknown flag: --open",
@@ -185,8 +215,8 @@ def test_what_was_edited_or_deleted_since_is_not_told(fails, place):
     text = path.read_text()
     path.write_text(text.replace("--state open", "--[redacted:x#1234]"))
     assert fails() == ""
-    path.write_text(text.replace("branch: main", "branch: other"))
-    assert fails(), "its head is no part of what is told"
+    path.write_text(text.replace("branch: main", "branch: other").replace("id: k-three", "id: k-3").replace("2026-11-18", "2026-11-17"))
+    assert lines(fails())[0].startswith("failed the same way on 2026-11-17 (k-3, branch other): "), "its head is read as it is"
     path.unlink()
     assert fails(session="s-2") == ""
 
@@ -224,6 +254,13 @@ def test_an_error_of_a_megabyte_is_looked_up_by_its_ends(fails):
     assert "--state open" in fails("unknown flag: --open\n" + noise)
     assert "--state open" in fails(noise + "\nunknown flag: --open", session="s-2")
     assert fails("x" * (1 << 20), session="s-3") == ""
+
+
+@pytest.mark.parametrize("given", ["a/" * 100_000, "/" * 100_000, "a/" * 2000])
+def test_a_path_without_end_is_looked_up_by_its_begin(fails, given):
+    began = time.monotonic()
+    assert fails("File does not exist.", given, "Read") == ""
+    assert time.monotonic() - began < 3
 
 
 @pytest.mark.parametrize("error", ["\0\x01\ud800 unknown flag: --open", "알 수 없는 옵션: --open\n오류: 파일이 없습니다", "‮\u200b" * 500,
