@@ -76,7 +76,7 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
     name: `prompt` or `agent`.  session: what `opened_session` returned.
     """
     place, settings, path, state = session
-    said = loader.heard(ends(prompt))
+    said = loader.heard(ends(fence.without_blocks(prompt)))
     mode, own = event.get("permission_mode"), layout.safe_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
 
@@ -87,7 +87,10 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
         fitted = {item[0] for item in shown}
         return choice, block, shown, [id for id in (found.doc(pick.number).id for pick in choice.picks) if id not in fitted]
 
-    found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said)
+    found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said,
+                                                     indexview.TALKS if _wants_passages(said, settings) else 0)
+    if block and 'tag="%s"' % tag_of(block) in prompt:  # whoever wrote the prompt has given the block on
+        block, shown = "", []
     tokens = tokeniser.count_tokens(block)
     fitted = {item[0] for item in shown}
     words = {one.doc.id: [files.sha256(name.encode("utf-8", "replace"))[:8] for name in one.names]
@@ -113,15 +116,20 @@ def choose(found: Index, prompt: str, mode: str, settings: Config, state: receip
     choice = loader.choose(found, prompt, mode, settings, state.shown)
     base = found.segment
     told = found.delta.docs or (base is not None and base.docs > base.pushable)  # there is more than learnings
-    asks = is_asking(prompt)
-    if told and settings["load.passages"] and (asks or loader.may_name(prompt)):
+    if told and _wants_passages(prompt, settings):
         from memory.hook import passages  # most prompts name nothing, and each would pay for it
 
+        asks = is_asking(prompt)
         parts = loader.windows(prompt[:ASKED_CHARS] if asks else prompt)
         choice.passages, below = passages.choose(found, parts, settings["load.passageRelevance"], asks, state.shown,
                                                  "" if state.forgot else own)
         choice.below = [[below.doc.id, round(below.score, 3)]] if below else []
     return choice
+
+
+def _wants_passages(prompt: str, settings: Config) -> bool:
+    """Tell whether a prompt may get passages: it asks the memory, or may name something."""
+    return bool(settings["load.passages"]) and (is_asking(prompt) or loader.may_name(prompt))
 
 
 def scan_due(place: Place, now: float) -> bool:
@@ -157,16 +165,16 @@ def opened(place: Place, prompt: str = "") -> Index:
 
 
 def consult(place: Place, event: Event, env: Dict[str, str], where: str, work: Callable[[Index], Any],
-            prompt: str = "") -> Tuple[Index, Any]:
+            prompt: str = "", talks: int = 0) -> Tuple[Index, Any]:
     """Return (the index of a place, closed, what `work` made of it); where it fails, both of the files alone.
 
     A flipped bit can pass every check of the reader and surface as any error at all.  Then the failure goes to the log
     under `where`, and the event tells the detached refresh to build anew.  An error that the files give too is raised.
-    prompt: what the files are chosen for.
+    prompt: what the files are chosen for.  talks: see `indexview.open_index`.
     """
     found: Optional[Index] = None
     try:
-        found = indexview.open_index(place)
+        found = indexview.open_index(place, talks=talks)
         return found, work(found)
     except Exception as error:
         fault = error

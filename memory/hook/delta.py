@@ -73,11 +73,15 @@ def stamp(folder: str, mtime_ns: int) -> bytes:
     return _FRAME.pack(FOLDER_MARK, len(data), crc32(data)) + data
 
 
-def without(data: bytes, start: bytes) -> bytes:
-    """Return a log without the frames of records and folders whose names begin in one way; what is damaged stays."""
+def without(data: bytes, start: bytes, most: int = 0) -> bytes:
+    """Return a log without the frames of records and folders whose names begin in one way; what is damaged stays.
+
+    most: bytes of these records' last frames that stay, the newest first.
+    """
     if start not in data:
         return data
     kept, at = [], 0
+    last: Dict[bytes, bytes] = {}
     while at + _FRAME.size < len(data) and data[at] in (MARK, FOLDER_MARK):
         mark, length, _ = _FRAME.unpack_from(data, at)
         end, named = at + _FRAME.size + length, at + _FRAME.size + (_BASE.size if mark == MARK else _STAMP.size)
@@ -85,7 +89,16 @@ def without(data: bytes, start: bytes) -> bytes:
             break
         if not data.startswith(start, named):
             kept.append(data[at:end])
+        elif most and mark == MARK:
+            name = data[named:named + _BASE.unpack_from(data, at + _FRAME.size)[4]]
+            last.pop(name, None)
+            last[name] = data[at:end]
         at = end
+    for frame in reversed(list(last.values())):
+        most -= len(frame)
+        if most < 0:
+            break
+        kept.append(frame)
     return b"".join((*kept, data[at:]))
 
 

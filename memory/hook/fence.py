@@ -107,6 +107,16 @@ def block(part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: S
     return '<%s part="%s" tag="%s">\n%s\n%s\n</%s>' % (FENCE, part, tag, NOTICE, body, FENCE)
 
 
+def without_blocks(text: str) -> str:
+    """Return a text without the blocks in it that `block` made: what was told before is not what is asked."""
+    while True:
+        start = text.find("<%s part=" % FENCE)
+        end = text.find("</%s>" % FENCE, start)
+        if start < 0 or end < 0:
+            return text
+        text = text[:start].rstrip() + text[end + len(FENCE) + 3:]
+
+
 def overhead(part: str) -> int:
     """Return how many UTF-16 units `block` adds to its lines and rules, at most."""
     return utf16(block(part, (), ("",))) + 1
@@ -158,11 +168,15 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: 
 
 def heading(record: Any, misled: bool = False, mark: str = "") -> str:
     """Write the line that names a record.  misled: whether it did.  mark: why it is stale, "" where it is not."""
-    origin = {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
-    origin += ", reported as misleading" if misled else ""
+    origin = of_tier(record.tier) + (", reported as misleading" if misled else "")
     held = ", " + versions(record.versions) if record.versions else ""
     return "## [%s] %s (%s, %s%s%s%s)" % (line(record.id, 64), line(record.title, 160), record.kind, clock.day(record.created),
                                           held, origin, marked(mark))
+
+
+def of_tier(tier: str) -> str:
+    """Write where a record comes from, as one more part of what stands behind its title; "" for the user's own of a project."""
+    return {"s": ", shared through this repository", "g": ", global"}.get(tier, "")
 
 
 def marked(mark: str) -> str:
@@ -185,6 +199,36 @@ def passage(body: str, prompt: str, units: int) -> str:
     if at < units * 2 // 3:
         return body
     return body[:min(body.find("\n") + 1 or 160, 160)].rstrip() + "\n…\n" + body[body.rfind("\n", 0, at) + 1 or at:]
+
+
+def turn_of(body: str, heading: str) -> str:
+    """Return the turn of a conversation that begins with a heading as the index has it, "" where there is none any more.
+
+    The document's number would need the reader of frontmatter, which costs 0.1 of a bare start; of two turns with the same
+    heading it is the first.
+    """
+    body = "\n" + body
+    start = body.find("\n## ")
+    while heading and start >= 0:
+        end = body.find("\n## ", start + 1)
+        line = body[start + 4:body.find("\n", start + 1) + 1 or len(body)]
+        if " ".join(line.split())[:len(heading)] == heading:
+            return body[start + 1:] if end < 0 else body[start + 1:end]
+        start = end
+    return ""
+
+
+def around(text: str, sought: Sequence[str], start: int, most: int) -> str:
+    """Return `most` characters of a text, a heading first, around the first word of those sought that stands behind `start`."""
+    if len(text) <= most:
+        return text
+    low = text.lower()
+    at = next((at for at in (low.find(word, start) for word in sought) if at >= 0), start)
+    at = text.rfind("\n", 0, max(0, at - most // 4)) + 1
+    top = text.rfind("\n## ", 0, at) + 1
+    head = text[top:text.find("\n", top) + 1][:most // 4] if at else ""
+    fenced = "```\n" if text.count("\n```", top, at) % 2 else ""  # the text begins within code
+    return (head + fenced + text[at:])[:most]
 
 
 class Head:

@@ -24,6 +24,7 @@ DAMAGED = "dayleaf_damaged"  # key of a hook's event: its detached refresh has t
 SCAN_EVERY = 5.0  # seconds between detached scans of all files
 MARKS_LIMIT = 1 << 20  # bytes of the file of marks
 UNWATCHED = "p/conversations"  # the folder that a hook does not look into
+TALKS = 1 << 20  # bytes of changed conversations that a prompt which may get passages searches
 MOST_INLINE = 32  # changed files that are read on the blocking path; beyond it the detached refresh has to
 
 
@@ -205,18 +206,19 @@ class Index:
             self.segment.close()
 
 
-def open_index(place: Place, watch: bool = True) -> Index:
+def open_index(place: Place, watch: bool = True, talks: int = 0) -> Index:
     """Open the index of a place; raises IndexFault where there is none, it is damaged, or it is another's.
 
-    watch: as a hook does, compare the watched directories and files now, and read what changed (layers 2 and 3); what changed in
-    conversations is left out then: they are long, change at each turn, and no start or prompt gets one.
+    watch: as a hook does, compare the watched directories and files now, and read what changed (layers 2 and 3); conversations
+    are not compared then: they are long and change at each turn.  talks: bytes of what the log says of them that a hook reads,
+    the newest first; most hooks tell nothing of them and read none.
     """
     base = segment.Segment(segment_path(place))
     try:
         if base.scope.decode("ascii", "replace") != place.scope:
             raise IndexFault("an index of another place; `dayleaf index build` makes a new one")
         data = _log(place, base.generation)
-        data = delta.without(data, UNWATCHED.encode()) if watch else data
+        data = delta.without(data, UNWATCHED.encode(), talks) if watch else data
         found = Index(place, base, delta.Delta(data))
         if watch:
             frames = changed_frames(found)
@@ -259,7 +261,7 @@ def watched_changes(found: Index, most: int = 0) -> List[str]:
     assert found.segment is not None
     watch = found.lists("watch")
     place, names = found.place, []
-    known = {doc.name: doc for doc in found.delta.docs if doc.ordinal == 0}
+    known = {doc.name: doc for doc in found.delta.docs if doc.ordinal == 0 and (most or not doc.name.startswith(UNWATCHED))}
     stat = files.posix.stat
     tiers = dict(place.tiers())
     folders = dict(watch.get("folders", []))

@@ -142,3 +142,27 @@ def _name(text: str) -> str:
     while end < len(text) and text[end].isascii() and (text[end].isalnum() or text[end] == "_"):
         end += 1
     return text[:end]
+
+
+_OPENING = ("<", "&lt;", "&#60;", "&#x3c;", "u003c")  # how a tag begins, escaped too
+
+
+def without_private(text: str) -> str:
+    """Return a text without what stands between <private> and </private>, as the store does; unclosed, to its end."""
+    low = text.replace("İ", "I").lower()  # the one letter whose small form is longer
+    at, last, depth = low.find("private"), 0, 0
+    kept = []
+    while at >= 0:
+        before = low[max(0, at - 16):at].rstrip(" \t\n\\")
+        closes = before.endswith("/")
+        before = before.rstrip("/ \t\n\\")
+        if before.endswith(_OPENING) and not low[at + 7:at + 8].isalnum():
+            if not depth:
+                start = max(low.rfind(mark, 0, at) for mark in _OPENING)
+                kept.append(text[last:start])
+            depth = max(0, depth - 1) if closes else depth + 1
+            ends = [end for end in (low.find(mark, at) for mark in (">", "&gt;", "u003e")) if end >= 0]
+            end = min(ends) if ends else len(text)
+            last = end + (1 if low[end:end + 1] == ">" else 4 if low[end:end + 1] == "&" else 5)
+        at = low.find("private", at + 7)
+    return "".join(kept) + ("" if depth else text[last:])

@@ -32,6 +32,7 @@ MOST = 2  # passages of a prompt
 LINES, UNITS = 3, 420  # of one passage: statements, and their UTF-16 units
 ASKED_LINES, ASKED_UNITS = 6, 600  # of one that answers a question
 READ = 6  # records that are read for one prompt
+TOLD_CHARS, MOST_CHARS = 32_000, 64_000  # of a checkpoint or a turn that are cut into statements, and of all for one prompt
 SAME = 1.5  # score of a request that was made before
 REQUEST, ANSWER = 110, 60  # UTF-16 units of a request that are told with its answer; characters of an outcome that is one
 NEW = 0.35  # share of a passage's words that the window does not hold
@@ -39,7 +40,8 @@ RARE = 0.45  # idf / ln(1 + N) of a handle: 40 of 1,000 documents hold it
 SHORT, LEAST_LETTERS = 10, 12  # characters of a sentence that may end at a full stop; letters of one that states something
 _EDGES = "\"'`.,:;!?()[]{}<>*|=…"
 _HEX = frozenset("0123456789abcdef")
-_TOLD = ("Outcome", "Decisions", "Fixed", "Turns")  # parts of a checkpoint that tell; Next and Open are of their day alone
+_TOLD = ("Outcome", "Decisions", "Fixed", "Turns")  # parts of a checkpoint that tell
+_OF_THE_DAY = ("Next", "Open")  # parts that tell nothing later
 _MARKS = ("- ✓", "- ✗", "- ⊘", "- · ", "- edited ", "- created ", "- commit ", "- pull request ", "- subagent")
 # How an announcement begins, or a word of assent that says nothing by itself.
 _TALK = tuple("let me|let's|i'll |i will |i need to|i want to|i'm going|now |now,|first,|next,|looking at|would you|do you|"
@@ -52,18 +54,18 @@ _DOMAINS = ("com", "io", "org", "net", "dev")
 class Passage:
     """What is told of a record: a text of one to three statements, its score and the reason for it; rare handles of the text."""
 
-    __slots__ = ("branch", "doc", "mark", "names", "reason", "score", "session", "text")
+    __slots__ = ("branch", "doc", "mark", "names", "reason", "score", "text")
 
-    def __init__(self, doc: Any, session: str, branch: str, mark: str, score: float, reason: str, text: str):
-        self.doc, self.session, self.branch, self.mark = doc, session, branch, mark
+    def __init__(self, doc: Any, branch: str, mark: str, score: float, reason: str, text: str):
+        self.doc, self.branch, self.mark = doc, branch, mark
         self.score, self.reason, self.text = score, "passage: " + reason, text
         self.names: List[str] = []
 
     def line(self) -> str:
-        """Write it for the model, as an item of a list with id, kind, day and branch."""
+        """Write it for the model, as an item of a list with id, kind, day, branch and origin."""
         branch = ", branch " + fence.line(self.branch, 60) if self.branch else ""
-        return "- [%s] (%s, %s%s%s) %s" % (fence.line(self.doc.id, 64), self.doc.kind, clock.day(self.doc.created), branch,
-                                          fence.marked(self.mark), self.text)
+        return "- [%s] (%s, %s%s%s%s) %s" % (fence.line(self.doc.id, 64), self.doc.kind, clock.day(self.doc.created), branch,
+                                            fence.of_tier(self.doc.tier), fence.marked(self.mark), self.text)
 
 
 class Window:
@@ -171,7 +173,9 @@ class Told:
 
 def told(kind: str, text: str) -> List[Told]:
     """Take a checkpoint, or a turn of a conversation, into what it tells; a checkpoint in other words reads as a turn."""
-    return (_page(text) if kind == "checkpoint" else []) or [_turn(text)]
+    if kind == "checkpoint" and any(line[:3] == "## " and line[3:].strip() in _TOLD + _OF_THE_DAY for line in text.split("\n")):
+        return _page(text)
+    return [_turn(text)]
 
 
 def _page(text: str) -> List[Told]:
@@ -270,9 +274,14 @@ def choose(found: Index, windows: Sequence[str], floor: float, asks: bool, shown
     else:
         named = [(text, [name for name in handles(text) if _is_rare(found, name)]) for text in windows]
         ready = [Window(found, (text,), names) for text, names in named if names]
+    room = MOST_CHARS
     for doc, window, record in _candidates(found, ready, floor, shown, READ * 2 if asks else READ):
-        session = fence.field(record, "session")
-        one = None if own and own in session else _best(found, doc, window, record, session, asks)
+        mark, session = found.mark(record), fence.field(record, "session") or doc.name
+        if (own and own in session) or (mark and not asks) or not room:
+            continue
+        text = _said(doc, window, record, min(room, TOLD_CHARS))
+        room -= len(text)
+        one = _best(doc, window, record, text, mark, asks)
         if one is None:
             continue
         if one.score < floor:
@@ -297,10 +306,15 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
             if value >= least / 2 and value > near.get(number, (0.0, window))[0]:
                 near[number] = value, window
     read: Dict[str, Any] = {}
+    seen: Set[Tuple[str, str, int]] = set()  # of a checkpoint every section finds the same, of a long turn every part
     for number, (_, window) in sorted(near.items(), key=lambda row: (-row[1][0], row[0])):
         doc = found.doc(number)
         if doc.kind not in ("checkpoint", "conversation") or doc.id in shown or doc.section.endswith("(summary by the client)"):
             continue
+        key = doc.id, doc.section if doc.kind == "conversation" else "", id(window)
+        if key in seen:
+            continue
+        seen.add(key)
         if doc.id not in read:
             if len(read) == most:
                 return
@@ -320,59 +334,55 @@ def _search(found: Index, window: Window, least: float, telling: float) -> List[
         wanted *= 4
 
 
-def _best(found: Index, doc: Any, window: Window, record: Any, session: str, asks: bool) -> Optional[Passage]:
-    """Return the best passage of a document for a window, None where it says nothing of it or is stale."""
-    mark = found.mark(record)
-    said = _turn_of(record.body, doc.section) if doc.kind == "conversation" else record.body
-    if not said or (mark and not asks):
-        return None
-    offers = [offer for one in told(doc.kind, said) for offer in _offers(one, window, asks)]
+def _said(doc: Any, window: Window, record: Any, most: int) -> str:
+    """Return a checkpoint, or the turn that a document is of; where it is long, `most` characters around what is sought."""
+    body = record.body
+    if "private" in body.lower():
+        from memory.hook import markup
+
+        body = markup.without_private(body)
+    text = fence.turn_of(body, doc.section) if doc.kind == "conversation" else body
+    sought = [*window.handles, *sorted(window.worth, key=lambda term: (-window.worth[term], term))]
+    return fence.around(text, sought, max(0, text.find(doc.section.rpartition(" > ")[2])), most)
+
+
+def _best(doc: Any, window: Window, record: Any, text: str, mark: str, asks: bool) -> Optional[Passage]:
+    """Return the best passage of a text of a record for a window, None where it says nothing of it."""
+    offers = [offer for one in told(doc.kind, text) for offer in _offers(one, window, asks)] if text else []
     if not offers:
         return None
     score, reason, text = max(offers, key=lambda offer: offer[0])
     text = fence.line(text, (ASKED_UNITS if asks else UNITS) + REQUEST)
-    return Passage(doc, session, fence.field(record, "branch"), mark, score, reason, text)
-
-
-def _turn_of(body: str, heading: str) -> str:
-    """Return the turn of a conversation that begins with a heading as the index has it, "" where there is none any more.
-
-    The document's number would need the reader of frontmatter, which costs 0.1 of a bare start; of two turns with the same
-    heading it is the first.
-    """
-    body = "\n" + body
-    start = body.find("\n## ")
-    while heading and start >= 0:
-        end = body.find("\n## ", start + 1)
-        line = body[start + 4:body.find("\n", start + 1) + 1 or len(body)]
-        if " ".join(line.split())[:len(heading)] == heading:
-            return body[start + 1:] if end < 0 else body[start + 1:end]
-        start = end
-    return ""
+    return Passage(doc, fence.field(record, "branch"), mark, score, reason, text)
 
 
 def _offers(one: Told, window: Window, asks: bool) -> Iterator[Tuple[float, str, str]]:
     """Yield (score, reason, text) of what a turn can tell a window."""
     asked = set(tokeniser.tokens(one.asked)) if one.asked else set()
-    same = window.score(asked)
+    same, request = window.score(asked), _request(one)
     lines, units = (ASKED_LINES, ASKED_UNITS) if asks else (LINES, UNITS)
     if same >= SAME and not asks:
         text = " ".join(said for _, said in one.said[one.ended:one.ended + LINES])
         if len(text) >= ANSWER:
-            yield same, "asked before", _request(one) + text
+            yield same, "asked before", request + text
+    words: Dict[int, Set[str]] = {}
     for at, (lead, said) in enumerate(one.said):
         if not asks and not window.is_named(lead + " " + said):
             continue
         text, above = "", ""
         held: Set[str] = set()
-        for lead, said in one.said[at:at + lines]:
+        for number, (lead, said) in enumerate(one.said[at:at + lines], at):
             text += (" " if text else "") + (lead + ": " if lead and lead != above else "") + said
             above = lead
-            if held and tokeniser.utf16(text) > units:
+            if number > at and tokeniser.utf16(text) > units:
                 break
-            held.update(tokeniser.tokens(lead + " " + said))
+            if number not in words:
+                words[number] = set(tokeniser.tokens(lead + " " + said))
+            if asks and number > at and not (words[number] - held).intersection(window.worth):
+                continue  # longer, and no better
+            held.update(words[number])
             if asks:
-                yield (window.score(held) + window.score(held | asked)) / 2, "what the prompt asks", _request(one) + text
+                yield (window.score(held) + window.score(held | asked)) / 2, "what the prompt asks", request + text
             elif window.is_news(held):
                 yield window.score(held), "names what the prompt names", text
 

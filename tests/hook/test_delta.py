@@ -80,3 +80,13 @@ def test_the_frames_of_a_folder_are_left_out_and_what_is_damaged_stays(place, no
     assert delta.without(whole + two[:-3], b"p/conversations") == one + stamps[1] + two[:-3]
     assert delta.without(b"junk" + two, b"p/conversations") == b"junk" + two
     assert delta.without(one, b"p/conversations") == one and delta.without(b"", b"x") == b""
+
+
+def test_of_the_frames_left_out_the_newest_may_stay():
+    """The last one of each record, as far as they fit; what is stamped of their folders goes all the same."""
+    one, rest = delta.encode("p/conversations/a.md", None, ()), delta.encode("p/learnings/a.md", None, ())
+    two, end = delta.encode("p/conversations/b.md", None, ()), b"torn"
+    log = one + two + rest + one + delta.stamp("p/conversations", 5) + end
+    assert delta.without(log, b"p/conversations", 1 << 20) == rest + one + two + end
+    assert delta.without(log, b"p/conversations", len(one)) == rest + one + end
+    assert delta.without(log, b"p/conversations", len(one) - 1) == rest + end

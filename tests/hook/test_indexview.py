@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from harness import vault
+from harness import talks, vault
 from harness.vault import found
 
 from memory.core import IndexFault, tokeniser
@@ -64,3 +64,17 @@ def test_without_an_index_the_files_are_read(store):
     opened = indexview.from_files(store, 50)
     assert opened.doc(loader.search(opened, tokeniser.terms("docker cache"), 1)[0][1]).id == "cache"
     assert not os.path.exists(store.cache)
+
+
+def test_a_hook_reads_of_conversations_what_it_asks_for_and_compares_none(place, now):
+    """What the log says of them, but not their files and folders."""
+    vault.learnings(place, 3)
+    builder.build(place, now)
+    name = talks.put(place)
+    builder.refresh(place, now)
+    with open(place.path(name), "a") as file:
+        file.write("more")
+    for talk, names in ((0, []), (indexview.TALKS, [name])):
+        opened = indexview.open_index(place, talks=talk)
+        assert list(opened.delta.names) == names and not opened.stale
+        opened.close()

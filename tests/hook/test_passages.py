@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from harness import talks, vault
 
-from memory.hook import fence, loader, passages
+from memory.hook import fence, indexview, loader, passages
 from memory.index import builder
 
 MARKERS = """## 10:12 why does the importer skip rows?
@@ -182,6 +183,76 @@ def test_the_receipt_says_why_and_what_stayed_below(told, asked):
     assert "Ledger" not in json.dumps(row)
 
 
+def checkpoint(place, name, body, tier="p", **head):
+    """Write a checkpoint's file; the index does not know of it yet."""
+    keys = {"kind": "checkpoint", "created": "2026-11-16T10:00:00Z", **head}
+    vault.put(place, f"{tier}/checkpoints/2026-11-16/{name}.md", name.title(), body, **keys)
+
+
+def test_what_was_captured_since_the_index_was_built_comes_too(told, asked, handled, now):
+    """The newest conversations stand in the log; the file of one may have changed since, and its last frame counts."""
+    for words in ("reads the header last", "reads the header before the rows, since a torn header would lose each of them"):
+        name = talks.put(told, (f"## 10:00 look at it\n\nThe function wrapZetaBlock {words}.\n\n",), id="c-00000011",
+                         session=OTHER % 5, file="2026-11-16/100000-blob.md", created="2026-11-16T10:00:00Z", title="Blobs")
+        builder.refresh(told, now, names=[name])
+    prompt = "remind me why wrapZetaBlock reads the header before the rows"
+    assert "reads the header before the rows" in asked(prompt)
+    assert "reads the header before the rows" in handled("agent", **started(prompt))[1]["hookSpecificOutput"]["updatedInput"]["prompt"]
+
+
+def test_a_record_of_the_repository_says_so(told, asked, now):
+    """As a learning does."""
+    checkpoint(told, "blob", "## Outcome\n\n- The function wrapZetaBlock reads the header before the rows.\n", "s", id="c-00000012")
+    builder.build(told, now)
+    assert "(checkpoint, 2026-11-16, shared through this repository) The function" in asked("remind me when wrapZetaBlock reads the header")
+
+
+def test_next_and_open_are_of_their_day(told, asked, now):
+    """Even where a checkpoint has nothing else; one in other words is read as it is."""
+    checkpoint(told, "next", "## Next\n\n- Rewrite wrapZetaBlock with a table lookup before the release.\n", id="c-00000013")
+    builder.build(told, now)
+    assert asked("wrapZetaBlock needs a lookup table") == ""
+    checkpoint(told, "own", "# Blobs\n\nThe function wrapZetaBlock wants a table for its lookup of names.\n", id="c-00000014")
+    builder.build(told, now)
+    assert "wants a table for its lookup" in asked("wrapZetaBlock needs a lookup table")
+
+
+def test_checkpoints_by_hand_have_no_session_in_common(told, asked, now):
+    """Each may come."""
+    for number, what in enumerate(("keeps the order, since users read it from the top", "drops unknown values that the server rejects")):
+        checkpoint(told, f"hand{number}", f"## Decisions\n\n- The function wrapZetaBlock {what}.\n", id=f"c-0000002{number}")
+    builder.build(told, now)
+    assert asked("tell me again about wrapZetaBlock: order, unknown values").count("\n- [c-0000002") == 2
+
+
+def test_what_is_private_in_a_file_is_not_told(told, asked, now):
+    """Tags that a person wrote into a record; capture leaves out what stands between them."""
+    checkpoint(told, "own", "## Decisions\n\n- The wrapZetaBlock order stays <Private>as Foo pays for it</private> for a while.\n",
+               id="c-00000015")
+    builder.build(told, now)
+    block = asked("remind me of the order in wrapZetaBlock")
+    assert "order stays for a while" in block.replace("  ", " ") and "Foo" not in block
+
+
+def test_of_a_very_long_checkpoint_what_stands_around_the_name_is_read(told, now):
+    """Once for all of its sections, whatever the length."""
+    line = "- The step number %d waits for the lock of the ledger, so that the rows of page %d come late.\n"
+    parts = ["## Outcome\n\n" + "".join(line % (i, i * part) for i in range(150)) for part in range(20)]
+    parts[12] += "- The function wrapZetaBlock holds that lock until the last row has come.\n"
+    checkpoint(told, "long", "\n".join(parts), id="c-00000016")
+    builder.build(told, now)
+    with closing(indexview.open_index(told)) as found:
+        read = []
+        real = passages.statements
+        passages.statements = lambda text: read.append(text) or real(text)
+        try:
+            picked, _ = passages.choose(found, ["remind me what the lock of wrapZetaBlock is for"], 0.55, True, set())
+        finally:
+            passages.statements = real
+    assert "holds that lock until the last row" in picked[0].text
+    assert sum(map(len, read)) <= passages.MOST_CHARS
+
+
 # ---- a subagent's prompt
 
 def started(prompt, **more):
@@ -207,6 +278,13 @@ def test_what_a_subagent_got_the_session_may_still_get(told, handled, asked):
     assert handled("agent", **started(prompt))[1] and handled("agent", **started(prompt))[1]
     assert "c-00000001" in asked(prompt)
     assert handled("agent", **started(prompt))[1]
+
+
+def test_a_prompt_that_holds_the_block_gets_no_other(told, handled):
+    """Nor is what stands in a block taken for what is asked."""
+    prompt = handled("agent", **started("Find where parseLedgerRow reads the amount."))[1]["hookSpecificOutput"]["updatedInput"]["prompt"]
+    assert handled("agent", **started(prompt))[1] == {}
+    assert handled("agent", **started("go on" + prompt[prompt.find("\n\n<dayleaf"):]))[1] == {}
 
 
 @pytest.mark.parametrize("event", [started("go on"), started(None), started(["x"]), started("/dayleaf:recall parseLedgerRow"), {},
