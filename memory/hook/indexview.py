@@ -167,7 +167,8 @@ class Index:
         return None if number == segment.ABSENT or number in self.delta.gone else self.doc(number)
 
     def holding(self, term: str) -> List[int]:
-        """Return the numbers of the documents that hold a term now, ascending: for names and links, of which there are few."""
+        """Return the numbers of the documents that hold a term now, ascending, or of a session or branch by their instants: for
+        terms of which there are few."""
         found: List[int] = []
         entry = self.entry(term)
         if entry is not None and self.segment is not None:
@@ -176,10 +177,8 @@ class Index:
         return found + [base + place for place, _ in self.delta.search(term)]
 
     def newest(self, term: str, most: int) -> List[segment.Doc]:
-        """Return the newest of the dated records that hold a term: at most `most` of the segment's, and those of the delta.
-
-        Their names begin with their day, so those of the greatest numbers are the newest.
-        """
+        """Return the newest of the dated records that hold a term, newest first: at most `most` of the segment's, which keeps
+        them in the order of their instants, and those of the delta."""
         base = self.segment.docs if self.segment else 0
         numbers = self.holding(term)
         old = [n for n in numbers if n < base][-most:]

@@ -23,8 +23,8 @@ k1 = 1.2 and b = 0.75 and tf weighted by field; the inverse document frequency i
 stands in the directory too, as the term "\\x01" + id; so do, of a record's first document, what it is called by and what it
 links to, as "\\x03" and "\\x02" + the CRC-32 in hex of the name in the form of documents.link_key, and of a checkpoint its
 session and its branch, as "\\x04" and "\\x05" + the CRC-32 of the name: whoever looks one up reads the file and compares, since
-two names may share a CRC.  Of such a term at most 1,024 documents are kept: of a session or branch the last by name, which
-are the newest, of others the first.
+two names may share a CRC.  Of such a term at most 1,024 documents are kept: of a session or branch the newest, in the order
+of their instants, of others the first.
 """
 
 from __future__ import annotations

@@ -224,22 +224,24 @@ def _with_ids(reading: _Reading, inverted: Inverted) -> Tuple[List[bytes], bytes
     """Return (terms, their entries, more document numbers): the words', then the records' ids and keys as terms of impact 1."""
     terms = [term.encode("utf-8", "replace") for term in inverted.terms]
     entries, pack = [inverted.entries], segment.ENTRY.pack
+    rows = reading.rows
     holders: Dict[bytes, List[int]] = {}
-    for row, held in zip(reading.rows, reading.ids):
+    for at, held in enumerate(reading.ids):
         for id_ in held:
             if id_ in holders:
-                holders[id_].append(row.number)
+                holders[id_].append(at)
             else:
-                holders[id_] = [row.number]
+                holders[id_] = [at]
     extra = array("I")
-    for id_, numbers in holders.items():
+    for id_, holding in holders.items():
         terms.append(id_)
+        if id_[:1] in (b"\x04", b"\x05"):  # by their instants, whatever their tier and name: the newest are the last
+            holding.sort(key=lambda at: rows[at].created)
+            del holding[:-segment.CHAMPIONS]
+        numbers = [rows[at].number for at in holding[:segment.CHAMPIONS]]
         if len(numbers) == 1:
             entries.append(pack(numbers[0], 1, 1, numbers[0] < reading.pushable, 1))
             continue
-        if id_[:1] in (b"\x04", b"\x05"):  # dated ones are numbered by their day: the newest are the last
-            del numbers[:-segment.CHAMPIONS]
-        del numbers[segment.CHAMPIONS:]
         place = len(inverted.impacts) + len(extra)
         extra.extend(numbers)
         push = sum(1 for number in numbers if number < reading.pushable)

@@ -92,6 +92,28 @@ def test_the_newest_checkpoints_of_a_branch_and_of_a_session_are_found(place, no
     assert opened.newest(segment.branch_term("fix"), 2) == []
 
 
+def test_old_checkpoints_of_others_crowd_out_no_new_one(place, now):
+    """The newest are so by their instants, whatever their tier and the names of their files."""
+    worked.checkpoint(place, "mine", "2026-11-20T10:15", session="s-1")
+    vault.put(place, "p/checkpoints/notes/by-hand.md", "By hand", created='"2026-11-19T10:15:00Z"', branch="main", session="s-1")
+    for n in range(9):
+        vault.put(place, "s/checkpoints/2025-05-1%d/101500-other.md" % n, "Other", id="other%d" % n, branch="main", session="s-1",
+                  created='"2025-05-1%dT10:15:00Z"' % n)
+    opened = vault.built(place, now)
+    for term in (segment.branch_term("main"), segment.session_term("s-1")):
+        assert [doc.id for doc in opened.newest(term, 3)] == ["101500-mine", "by-hand", "other8"]
+
+
+def test_of_many_checkpoints_the_newest_are_kept(place, now, monkeypatch):
+    """By their instants too."""
+    monkeypatch.setattr(segment, "CHAMPIONS", 2)
+    worked.checkpoint(place, "mine", "2026-11-20T10:15")
+    for n in range(3):
+        vault.put(place, "s/checkpoints/2025-05-1%d/101500-other.md" % n, "Other", id="other%d" % n, branch="main",
+                  created='"2025-05-1%dT10:15:00Z"' % n)
+    assert [doc.id for doc in vault.built(place, now).newest(segment.branch_term("main"), 9)] == ["101500-mine", "other2"]
+
+
 def test_candidates_are_listed_apart(place, now):
     """Learnings that nobody accepted."""
     vault.put(place, "p/learnings/a.md", "A", "x", source="auto")
