@@ -198,6 +198,14 @@ def _is_new_script(data: bytes, decided: Set[str]) -> bool:
 
 # ---- the status line
 
+def _holds_records(place: Place) -> bool:
+    """Tell whether the files of a workspace or of its repository hold any record, whatever the index says."""
+    from memory.core.walk import walk
+
+    found, _ = walk(place, most=1)
+    return bool(found) and found[0][0][:1] != layout.GLOBAL
+
+
 def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, bool]:
     """Answer the host's status line with one line: the notes, what this session was given, what waits, what is stale.
 
@@ -209,7 +217,7 @@ def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, b
     try:
         found = indexview.open_index(place, watch=False)
     except IndexFault:
-        return "dayleaf: no notes yet", False
+        return "dayleaf: no %s yet" % ("index" if _holds_records(place) else "notes"), False
     session = layout.safe_id(event.get("session_id"))
     given = len(receipts.session(place.receipts(session)).shown) if session else 0
     counts = (given, "given"), (waiting(found), "waiting"), (len(indexview.marks(place)), "stale")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 from harness import vault, worked
 from harness.hook import ROOT, fire, harmless, payload
 
 from memory.core import boundary, clock, config
-from memory.hook import receipts, signs
+from memory.hook import indexview, receipts, signs
 from memory.index import builder
 
 QUIET = {"DAYLEAF_RUNTIME_AUTO": "0"}
@@ -119,6 +120,20 @@ def test_the_status_line_counts_the_notes_and_what_the_session_was_given(place, 
     vault.put(place, "p/learnings/new.md", "A candidate", "It waits.", accepted="false")
     vault.built(place, now).close()
     assert line(env, {**host, "session_id": "another"}) == "dayleaf: 4 notes, 1 waiting\n"
+
+
+@pytest.mark.parametrize("name", ["p/learnings/a.md", "s/learnings/a.md"])
+def test_a_status_line_without_an_index_says_so_where_there_are_notes(place, env, project, now, name):
+    """None yet, or a damaged one; notes of every project are none of this one."""
+    host = {"cwd": project}
+    vault.put(place, "g/learnings/g.md", "For all", "x")
+    assert line(env, host) == "dayleaf: no notes yet\n"
+    vault.put(place, name, "A note", "x")
+    assert line(env, host) == "dayleaf: no index yet\n"
+    vault.built(place, now).close()
+    assert line(env, host) == "dayleaf: 2 notes\n"
+    Path(indexview.segment_path(place)).write_bytes(b"damaged")
+    assert line(env, host) == "dayleaf: no index yet\n"
 
 
 @pytest.mark.parametrize("given", ["", "{}", "[]", "\0", '{"workspace": 3, "cwd": 4, "session_id": []}', "{" * 5000])
