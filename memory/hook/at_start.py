@@ -24,7 +24,7 @@ FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole be
 REST = ("Turns", "Fixed", "Commands", "Done")
 AHEAD, LOST = ("Next", "Open"), ("Commands", "Fixed", "Decisions", "Done")  # after a compaction: whole, and as room allows
 LEAST_BYTES = 1400  # for the work of before, however long handoff, plan and rules are
-OWN_BYTES, BESIDE_BYTES = 1600, 1200  # of a compacted session's own work; of another branch's beyond what stands first
+OWN_BYTES, BESIDE_BYTES = 1600, 1200  # of a compacted session's own work, unless AHEAD takes more; of another branch beyond FIRST
 SHORT_BYTES, CUT_BYTES = 60, 160  # of a line where room is short, of a turn worth cutting
 RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
@@ -210,7 +210,7 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
     """Add what stands first of a checkpoint, below a line with its age; return (that line, its other sections, the bytes that
     these may take), ("", {}, 0) where there is nothing to add."""
     record = work.record
-    room = min(OWN_BYTES if work.own else fence.ANY, budget.bytes, budget.left)
+    room = min(budget.bytes, budget.left)
     if record is None or record.id in told or room < LEAST_UNITS:
         return "", {}, 0
     parts, later = handoffs.sections(fence.clean(record.body)), _later(work.later)
@@ -230,7 +230,9 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
     budget.take(text)
     chosen.append([record.id, 1.0, "newest checkpoint" + ("" if work.own or _is_own_branch(work) else " of another branch")])
     left = room - sum(fence.size(line) + 1 for line in lines)
-    return aged, rest, left if work.own or _is_own_branch(work) else min(left, BESIDE_BYTES)
+    if work.own:
+        return aged, rest, min(left, OWN_BYTES - fence.size(aged + text))
+    return aged, rest, left if _is_own_branch(work) else min(left, BESIDE_BYTES)
 
 
 def _later(record: Any) -> List[str]:
@@ -258,19 +260,28 @@ def _aged(work: handoffs.Work, now: float) -> str:
 
 
 def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> List[str]:
-    """Return sections as lines in at most `room` bytes: where that is too little, every long line is cut at a word."""
+    """Return sections as lines in at most `room` bytes: where that is too little, every long line is cut at a word, and of
+    the longest sections the last lines are only counted."""
+    held = [parts[name] for name in names]
+    most = fence.ANY
+    if sum(fence.size(line) + 1 for lines in held for line in lines) > room - SHORT_BYTES * len(names):
+        most = max(1, _level([len(lines) for lines in held], room // SHORT_BYTES - 2 * len(names)))
     lines: List[str] = []
-    for name in names:
-        lines += (["### " + name] if name else []) + parts.get(name, [])
-    lines = lines[:max(1, room // SHORT_BYTES)]
-    left, share = room - len(lines), fence.ANY
-    for at, size in enumerate(sorted(map(fence.size, lines))):
-        share = left // (len(lines) - at)
-        if size > share:
-            break
-        left -= size
-        share = fence.ANY
+    for name, said in zip(names, held):
+        lines += (["### " + name] if name else []) + said[:most]
+        lines += ["(%d more)" % (len(said) - most)] if len(said) > most else []
+    share = _level([fence.size(line) for line in lines], room - len(lines))
     return [fence.cut(line, share) for line in lines]
+
+
+def _level(sizes: Sequence[int], room: int) -> int:
+    """Return the size to which the greatest have to be cut for all to fit in `room`, ANY where they do as they are."""
+    for at, size in enumerate(sorted(sizes)):
+        share = room // (len(sizes) - at)
+        if size > share:
+            return share
+        room -= size
+    return fence.ANY
 
 
 def _more(parts: Dict[str, List[str]], room: int) -> List[str]:

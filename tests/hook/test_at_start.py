@@ -179,6 +179,21 @@ def test_a_resumed_session_hears_nothing_of_its_own_work(place, project, now, st
     assert "Announce it." in start("resume", "run-1")
 
 
+@pytest.mark.parametrize("count", [15, 40, 200])
+def test_after_a_compaction_no_step_and_no_open_question_is_lost(place, project, now, start, count):
+    """All of them where the brief's room allows; else as many of both, and the others counted."""
+    worked.checkpoint(place, "own", "2026-11-21T10:15", "main", "run-1", Outcome="Told by the summary.",
+                      Next=["step %03d, with some words about what is to be done there and why it matters" % n for n in range(count)],
+                      Open=["question %03d, how the thing behaves when something fails in the midst of it" % n for n in range(count)],
+                      Decisions=["Decided %d, for a reason. " % n + "because " * 30 for n in range(9)])
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    block = start("compact", "run-1")
+    steps, questions = block.count("- step "), block.count("- question ")
+    assert steps == questions >= min(count, 25) and tokeniser.count_tokens(block) <= 1000
+    assert block.count("(%d more)" % (count - steps)) == (2 if steps < count else 0)
+
+
 def test_the_title_of_another_session_is_not_its_record(place, project, now, start):
     """What stands there may still come with a prompt."""
     worked.checkpoint(place, "mine", "2026-11-20T10:15")
