@@ -217,7 +217,7 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
         recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in below]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
     picked = [(record, relevance, reason, found.mark(record)) for doc, relevance, reason in picks
-              for record in fence.reread(found, [doc]) if record.accepted and record.kind == "learning"]
+              for record in indexview.reread(found, [doc]) if record.accepted and record.kind == "learning"]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
     asked, of_place = _ruled(found, prompt, mode, settings, state, {row[0].id for row in picked})
     fence.add_rules(asked, budget, chosen, found.mark)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory.core import boundary, clock, files, layout, tokeniser
-from memory.hook import at_prompt, fence, handoffs, loader, receipts, signs, suited
+from memory.hook import at_prompt, fence, handoffs, indexview, loader, receipts, signs, suited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
         def said(found: Index) -> Tuple[str, Chosen, str]:
             work = handoffs.worked(found, source, session)
             greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
+            if source == "resume" and state.brief and not handoffs.has_news(found, path, session):
+                return "", [], greeting
             return (*brief(found, settings, note, now, work), greeting)
 
         found, (block, shown, greeting) = at_prompt.consult(place, event, env, "session_start index", said)
@@ -148,7 +150,7 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
 
 def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str:
     """Add the active plan and return the line that asks about one untouched for long, "" where there is none."""
-    for record in fence.reread(found, found.listed("plans")[:4], whole=True):
+    for record in indexview.reread(found, found.listed("plans")[:4], whole=True):
         if record.kind != "plan" or not record.active:
             continue
         days = int((now - _touched(found.place, record)) // clock.DAY)
@@ -192,8 +194,8 @@ def _work(found: Index, work: handoffs.Work, told: Sequence[str], now: float, bu
     """
     at = len(budget.lines) + 1
     aged, parts, room = _first(found, work, told, now, budget, chosen)
-    others = ["- [%s] %s (%s)" % (fence.line(r.id, 64), fence.line(r.title, 120), ", ".join(filter(None, (
-        fence.line(str(r.meta.get("branch") or ""), 80), clock.day(r.created))))) for r in work.others]
+    others = ["- [%s] %s (%s%s)" % (fence.line(r.id, 64), fence.line(r.title, 120), ", ".join(filter(None, (
+        fence.line(str(r.meta.get("branch") or ""), 80), clock.day(r.created)))), fence.origin(r)) for r in work.others]
     if others and budget.take("Other sessions before this one:"):
         chosen += [[r.id, 1.0, receipts.TITLE] for r, line in zip(work.others, others) if budget.take(line)]
     overview()
@@ -238,8 +240,8 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
 def _later(record: Any) -> List[str]:
     """Say what a session came to on another branch, in a line; none where it did not."""
     came = handoffs.sections(fence.clean(record.body)).get("Outcome", [])[:1] if record is not None else ()
-    return ["- later in that session, on branch %s [%s]: %s" % (
-        fence.line(str(record.meta.get("branch") or "none"), 80), fence.line(record.id, 64), line[2:]) for line in came]
+    return ["- later in that session, on branch %s [%s]%s: %s" % (fence.line(str(record.meta.get("branch") or "none"), 80),
+            fence.line(record.id, 64), fence.origin(record), line[2:]) for line in came]
 
 
 def _is_own_branch(work: handoffs.Work) -> bool:
@@ -327,7 +329,7 @@ def _all(found: Index, strategy: Strategy, learnings: Sequence[Any], misled: fro
 
 def _fresh_first(found: Index, docs: Sequence[Any]) -> List[Tuple[Any, str]]:
     """Re-read documents; return each record with why it is stale, those that are below the others."""
-    return sorted([(record, found.mark(record)) for record in fence.reread(found, docs)], key=lambda row: bool(row[1]))
+    return sorted([(record, found.mark(record)) for record in indexview.reread(found, docs)], key=lambda row: bool(row[1]))
 
 
 def _overview(found: Index, strategy: Strategy, learnings: Sequence[Any], budget: fence.Budget) -> None:

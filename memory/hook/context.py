@@ -21,7 +21,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import UsageError, approvals, files, layout, tokeniser
-from memory.hook import categories, category_of, fence
+from memory.hook import categories, category_of, fence, indexview
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def approved_rules(found: Index, docs: Iterable[Any]) -> List[Any]:
 
     A rule is read whole from its file; one behind a link, or with a line that can be read in two ways, counts for nothing.
     """
-    read = [record for record in fence.reread(found, docs, whole=True) if record.kind == "rule" and not record.unsure]
+    read = [record for record in indexview.reread(found, docs, whole=True) if record.kind == "rule" and not record.unsure]
     if not read:
         return []
     place, approved = found.place, approvals.approved(found.place.home, [record.checksum for record in read])

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Iterable, List, Optional, Sequence, Tuple
 
     from memory.core.layout import Place
-    from memory.hook.indexview import Index
 
     Chosen = List[List[Any]]
 
@@ -168,15 +167,15 @@ def item(record: Any, units: int, prompt: str = "", misled: bool = False, mark: 
 
 def heading(record: Any, misled: bool = False, mark: str = "") -> str:
     """Write the line that names a record.  misled: whether it did.  mark: why it is stale, "" where it is not."""
-    origin = of_tier(record.tier) + (", reported as misleading" if misled else "")
+    from_where = origin(record) + (", reported as misleading" if misled else "")
     held = ", " + versions(record.versions) if record.versions else ""
     return "## [%s] %s (%s, %s%s%s%s)" % (line(record.id, 64), line(record.title, 160), record.kind, clock.day(record.created),
-                                          held, origin, marked(mark))
+                                          held, from_where, marked(mark))
 
 
-def of_tier(tier: str) -> str:
-    """Write where a record comes from, as one more part of what stands behind its title; "" for the user's own of a project."""
-    return {"s": ", shared through this repository", "g": ", global"}.get(tier, "")
+def origin(record: Any) -> str:
+    """Write where a record came from as one more part of what stands behind its title; "" for the workspace's own."""
+    return {"s": ", shared through this repository", "g": ", global"}.get(record.tier, "")
 
 
 def marked(mark: str) -> str:
@@ -248,54 +247,13 @@ class Head:
         return value[1:-1] if value[:1] == value[-1:] == '"' and len(value) > 1 else value
 
 
-class Lean:
-    """What a block shows of a record whose file has not changed since it was indexed.  head: its frontmatter as text."""
-
-    __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "meta", "name", "tier", "title", "versions")
-
-    def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str], head: str):
-        self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
-        self.name, self.meta = doc.name, Head(head)
-        self.title, self.body, self.accepted = title, body, bool(doc.flags & 1 << 8)
-        self.checksum: str = doc.checksum.hex()
-        self.versions = versions
-
-
-def lean(doc: Any, data: bytes) -> Optional[Lean]:
-    """Read title and body of a simple file; None where only `records` can tell.
-
-    That reader (records, frontmatter) costs 0.1 of a bare start to load, and nothing it would say of an unchanged file
-    is new: the checksum has just been compared.
-    """
-    end = data.find(b"\n---\n", 3)
-    if data[:4] != b"---\n" or end < 0 or b"\r" in data:
-        return None
-    at = data.find(b"\ntitle: ", 3, end + 1)
-    if at < 0 or data.find(b"\ntitle:", at + 1, end) >= 0:
-        return None
-    line = data[at + 8:data.find(b"\n", at + 1)].strip()
-    if line[:1] == b'"':
-        line, quoted = line[1:-1] if line[-1:] == b'"' and len(line) > 1 else b"", True
-    else:
-        quoted = False
-    odd = b'"' in line or b"\\" in line or not (quoted or line[:1].isalnum() and b" #" not in line and b": " not in line)
-    try:
-        head = data[:end].decode("utf-8")
-        held = _versions(head)
-        if not line or odd or held is None:
-            return None
-        return Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held, head)
-    except UnicodeDecodeError:
-        return None
-
-
 def field(record: Any, key: str) -> str:
     """Return a field of what `reread` gave, as text; "" where there is none."""
     value = record.meta.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _versions(head: str) -> Optional[Sequence[str]]:
+def versions_of(head: str) -> Optional[Sequence[str]]:
     """Read the versions of a head that has them as a list on one line; None where only `records` can tell."""
     at = head.find("\nversions:")
     if at < 0:
@@ -305,34 +263,6 @@ def _versions(head: str) -> Optional[Sequence[str]]:
     bare = [word[1:-1] if word[:1] == word[-1:] == '"' else word for word in inner]
     simple = line[:1] == "[" and line[-1:] == "]" and head.find("\nversions:", at + 1) < 0
     return bare if simple and all(word.replace(".", "").replace("-", "").isalnum() for word in bare) else None
-
-
-def reread(found: Index, docs: Iterable[Any], whole: bool = False) -> Iterable[Any]:
-    """Re-read the files of documents, since the index may be behind them; a file that is gone is left out.
-
-    whole: all that a record says (plans, rules); else the lean reading where it is enough.
-    """
-    for doc in docs:
-        try:
-            fd = found.place.open(doc.name)
-        except OSError:
-            found.stale = True
-            continue
-        try:
-            stat = files.posix.fstat(fd)
-            data = files.read_fd(fd, min(stat.st_size, 1 << 20))
-            mtime = stat.st_mtime
-        finally:
-            files.posix.close(fd)
-        same = files.sha256(data)[:16] == doc.checksum.hex()
-        found.stale = found.stale or not same
-        record = lean(doc, data) if same and not whole else None
-        if record is None:
-            from memory.core import records
-
-            yield records.skim(doc.name, data, mtime)
-        else:
-            yield record
 
 
 def add_rules(ruled: Iterable[Tuple[Any, str]], budget: Budget, chosen: Chosen,

@@ -10,8 +10,8 @@ Schema, version 1, of `<cache>/handoff.json`, written by the worker behind a ses
 
 from __future__ import annotations
 
-from memory.core import fastjson, files, layout
-from memory.hook import fence, receipts, segment
+from memory.core import clock, fastjson, files, layout
+from memory.hook import fence, indexview, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 NAME = "p/checkpoints/handoff.md"
 TRIGGER = REASON = "handoff"  # in the record's frontmatter, in the receipt
-LOOKED, OTHERS = 16, 5  # checkpoints that are read for the newest one, other sessions that are named
+LOOKED, OTHERS = 64, 5  # checkpoints of a branch, a session or all that are read at most, other sessions that are named
 TRIVIAL_CHARS, FEW_BYTES = 400, 40  # of a checkpoint that may be trivial, of its outcome that says no more than farewell
-NEAR = 8  # checkpoints of a branch or session that are looked at
 _READ = 1 << 20  # bytes of the file
 
 
@@ -127,9 +126,9 @@ class Work:
     """What a start tells of the work before it.
 
     branch: the one that is checked out, or "".  record: the checkpoint that stands first, None where there is none.  later: what
-    its session came to on another branch, or None.  others: the newest one of each other session.  last: the newest of the
-    branch, or of any, the running session's too.  own: whether the running session's client has just dropped its context, so
-    that its own checkpoint alone counts.
+    its session came to on another branch, or None.  others: the newest one of each other session.  last: the user's own newest of
+    the branch, or of any, the running session's too.  own: whether the running session's client has just dropped its context,
+    so that its own checkpoint alone counts.
     """
 
     __slots__ = ("branch", "last", "later", "others", "own", "record")
@@ -154,12 +153,13 @@ def worked(found: Index, source: str, session: str) -> Work:
         return work
     known = {session} if source == "resume" else set()
     if work.branch:
-        for record in _telling(found, found.newest(segment.branch_term(work.branch), NEAR)):
+        for record in _telling(found, found.newest(segment.branch_term(work.branch), LOOKED)):
             if record.meta.get("branch") != work.branch:
                 continue
-            work.last = work.last or record
-            if _session(record) not in known:
+            work.last = work.last or _own(record)
+            if work.record is None and _session(record) not in known:
                 work.record = record
+            if work.record is not None and work.last is not None:
                 break
     if work.record is not None:
         session = _session(work.record)
@@ -167,29 +167,53 @@ def worked(found: Index, source: str, session: str) -> Work:
         work.later = later if later is not None and later.created > work.record.created else None
     known.add(session)
     for record in _telling(found, found.listed("checkpoints")[:LOOKED]):
-        work.last = work.last or record
-        if _session(record) in known:
-            continue
-        known.add(_session(record))
-        if work.record is None:
-            work.record = record
-        else:
-            work.others.append(record)
-        if len(work.others) == OTHERS:
+        work.last = work.last or _own(record)
+        if _session(record) not in known:
+            known.add(_session(record))
+            if work.record is None:
+                work.record = record
+            elif len(work.others) < OTHERS:
+                work.others.append(record)
+        if len(work.others) == OTHERS and work.last is not None:
             break
     return work
 
 
+def has_news(found: Index, path: str, session: str) -> bool:
+    """Tell whether anything came, but from the session itself, since it was last told of the work before it.
+
+    path: of its receipts; where they do not say when, all is news.  session: its id.
+    """
+    try:
+        rows = receipts.read(path)
+    except OSError:
+        return True
+    told = [row for row in rows if row.get("event") == "start" and row.get("source") != "compact" and row.get("brief")]
+    since = clock.parse(str(told[-1].get("t"))) if told else None
+    if since is None:
+        return True
+    listed = [doc for which in ("learnings", "rules", "plans", "checkpoints") for doc in found.listed(which)
+              if max(doc.created, doc.mtime_ns / 1e9) >= since]
+    if any(doc.kind != "checkpoint" or doc.name == NAME for doc in listed):
+        return True
+    return any(_session(record) != segment.session_key(session) for record in _telling(found, listed))
+
+
+def _own(record: Any) -> Any:
+    """Return a record that is the user's; None for one that came with a repository."""
+    return None if record.tier == layout.SHARED else record
+
+
 def _telling(found: Index, docs: Sequence[Any]) -> Iterator[Any]:
     """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than a word of farewell."""
-    for record in fence.reread(found, [doc for doc in docs if doc.name != NAME]):
+    for record in indexview.reread(found, [doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME]):
         if record.kind == "checkpoint" and not is_handoff(record) and not _is_trivial(record.body):
             yield record
 
 
 def _came_to(found: Index, session: str) -> Any:
     """Return the newest checkpoint of a session, None where there is none."""
-    own = _telling(found, found.newest(segment.session_term(session), NEAR) if session else ())
+    own = _telling(found, found.newest(segment.session_term(session), LOOKED) if session else ())
     return next((record for record in own if _session(record) == session), None)
 
 

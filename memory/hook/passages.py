@@ -20,7 +20,7 @@ from __future__ import annotations
 from math import log
 
 from memory.core import clock, tokeniser
-from memory.hook import fence, loader
+from memory.hook import fence, indexview, loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Passage:
         """Write it for the model, as an item of a list with id, kind, day, branch and origin."""
         branch = ", branch " + fence.line(self.branch, 60) if self.branch else ""
         return "- [%s] (%s, %s%s%s%s) %s" % (fence.line(self.doc.id, 64), self.doc.kind, clock.day(self.doc.created), branch,
-                                            fence.of_tier(self.doc.tier), fence.marked(self.mark), self.text)
+                                            fence.origin(self.doc), fence.marked(self.mark), self.text)
 
 
 class Window:
@@ -318,7 +318,7 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
         if doc.id not in read:
             if len(read) == most:
                 return
-            read[doc.id] = next(iter(fence.reread(found, [doc])), None)
+            read[doc.id] = next(iter(indexview.reread(found, [doc])), None)
         if read[doc.id] is not None:
             yield doc, window, read[doc.id]
 

@@ -278,7 +278,7 @@ def _watch(found: Sequence[Found], folders: Sequence[Tuple[str, int]]) -> Dict[s
 
 
 def _brief(rows: Sequence[Row], pushable: int) -> Dict[str, Any]:
-    return {"learnings": _newest(rows, "learning", 64, segment.ACCEPTED), "checkpoints": _newest(rows, "checkpoint", 16),
+    return {"learnings": _newest(rows, "learning", 64, segment.ACCEPTED), "checkpoints": _newest(rows, "checkpoint", 64),
             "plans": _newest(rows, "plan", 4, segment.ACTIVE), "candidates": _candidates(rows), "topics": _topics(rows, pushable)}
 
 

@@ -20,7 +20,7 @@ from typing import Any, Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, O
 from memory.core import clock, fastjson, files, tokeniser
 from memory.core.layout import Place
 from memory.distill import cues
-from memory.hook import at_prompt, fence, receipts
+from memory.hook import at_prompt, indexview, receipts
 from memory.hook.indexview import Index
 from memory.session import commandline, transcript
 from memory.session.transcript import Entry
@@ -245,7 +245,7 @@ class _Records(Dict[str, Optional[Names]]):
 
     def _read(self, id: str) -> Optional[Names]:
         doc = self._found.by_id(id)
-        record = next(iter(fence.reread(self._found, [doc], whole=True)), None) if doc is not None else None
+        record = next(iter(indexview.reread(self._found, [doc], whole=True)), None) if doc is not None else None
         if doc is None or record is None:
             return None
         files_ = record.meta.get("files")

@@ -179,6 +179,66 @@ def test_a_resumed_session_hears_nothing_of_its_own_work(place, project, now, st
     assert "Announce it." in start("resume", "run-1")
 
 
+def test_the_work_before_a_long_session_is_still_found_when_it_is_resumed(place, project, now, start):
+    """However many checkpoints it has left; its own are no news, also where no other work is found below them."""
+    for n in range(6):
+        worked.checkpoint(place, "before%d" % n, "2026-11-18T1%d:15" % n, Outcome="Part %d of the retries is moved to the new queue." % n)
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    first = start("startup", "run-1")
+    for n in range(20):
+        worked.checkpoint(place, "own%02d" % n, "2026-11-19T10:%02d" % (10 + n), "main", "run-1")
+    builder.build(place, now)
+    assert start("resume", "run-1") == ""
+    worked.checkpoint(place, "other", "2026-11-20T10:15", Outcome="The gateway is released.", Next="Announce it.")
+    block = start("resume", "run-1")
+    assert "Announce it." in block and "Work of before5" in block and "Work of own" not in block and "Part 5" in first
+
+
+def test_a_resume_after_which_nothing_came_says_nothing(place, project, now, start):
+    """Though the brief would be another: the session itself has gone to another branch, or buried what was told."""
+    path = worked.checkpoint(place, "before", "2026-11-18T10:15", Outcome="Half of the retries are moved.", Next="Move the rest.")
+    for written in (path, vault.put(place, "p/learnings/limit.md", "Retries need a limit", "All of them.", created="2026-11-01")):
+        vault.touch(written, now - 86400)
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    assert start("startup", "run-1")
+    for n in range(70):
+        worked.checkpoint(place, "own%02d" % n, "2026-11-19T%d:%d" % (10 + n // 50, 10 + n % 50), "main", "run-1")
+    builder.build(place, now)
+    assert start("resume", "run-1") == ""
+    worked.checkout(project, FEATURE)
+    assert start("resume", "run-1") == ""
+    vault.put(place, "p/learnings/jitter.md", "Retries need jitter", "Each of them.")
+    assert "Retries need jitter" in start("resume", "run-1")
+
+
+def test_a_row_of_farewells_hides_no_work(place, project, now, start):
+    """However many sessions only said stop."""
+    worked.checkpoint(place, "real", "2026-11-18T10:15", Outcome="Half of the retries are moved.", Next="Move the rest.")
+    for n in range(20):
+        worked.checkpoint(place, "stop%02d" % n, "2026-11-19T10:%02d" % (10 + n), Outcome="Stopped here.")
+    builder.build(place, now)
+    for branch in ("main", "fix"):
+        worked.checkout(project, branch)
+        assert "Move the rest." in start(session="on-" + branch)
+
+
+def test_a_line_of_a_shared_checkpoint_says_so(place, project, now, start):
+    """Of another session, and of where a session went on."""
+    def shared(name, day, branch, session, said):
+        vault.put(place, "s/checkpoints/%s/%s.md" % (day, name), "Work of " + name, worked.page(Outcome=said), branch=branch,
+                  session=session, created='"%sT12:15:00Z"' % day)
+    worked.checkpoint(place, "mine", "2026-11-20T10:15", session="long-1", Outcome="Half of the retries are moved.", Next="Move the rest.")
+    shared("moved", "2026-11-21", "fix", "long-1", "The hot fix came out of it in the end.")
+    shared("other", "2026-11-19", "main", "s-2", "The release is out, as was said before.")
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    block = start()
+    assert "- [other] Work of other (main, 2026-11-19, shared through this repository)" in block
+    assert "on branch fix [moved], shared through this repository: The hot fix" in block
+
+
 @pytest.mark.parametrize("count", [15, 40, 200])
 def test_after_a_compaction_no_step_and_no_open_question_is_lost(place, project, now, start, count):
     """All of them where the brief's room allows; else as many of both, and the others counted."""

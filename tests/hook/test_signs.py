@@ -71,6 +71,18 @@ def test_a_resumed_session_is_greeted_with_its_own_work(place, project, world, n
     assert greeted(world, "resume") == "dayleaf: back on main, 3 days ago: Retries half moved"
 
 
+def test_the_work_of_others_is_nothing_to_come_back_to(place, project, world, now):
+    """Younger checkpoints of the repository are left out; the user's own of the branch is found below them."""
+    worked.checkpoint(place, "mine", clock.iso(clock.now() - 3 * 86400)[:16], title="Retries half moved")
+    told = worked.page(Outcome="The release is out, as it was said long before.")
+    for n in range(9):
+        vault.put(place, "s/checkpoints/2026-11-20/1%d1500-other.md" % n, "Of others", told,
+                  id="other%d" % n, branch="main", session="o-%d" % n, created='"%s"' % clock.iso(clock.now() - 86400))
+    builder.build(place, now)
+    worked.checkout(project, "main")
+    assert greeted(world).splitlines()[0] == "dayleaf: back on main, 3 days ago: Retries half moved"
+
+
 def test_what_waits_for_review_is_counted(place, project, world, now):
     """Candidates and rules, those too that the index has not read yet; not what was accepted."""
     vault.put(place, "p/learnings/a.md", "A candidate", "x", source="auto")
