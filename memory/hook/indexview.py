@@ -10,7 +10,7 @@ searched in memory, never written here.
 from __future__ import annotations
 
 from memory.core import IndexFault, fastjson, files
-from memory.hook import delta, fence, segment
+from memory.hook import delta, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -320,13 +320,13 @@ def from_files(place: Place, most: int, prompt: str = "", talks: bool = True) ->
 # ---- records as they are now
 
 class Lean:
-    """What a block shows of a record whose file has not changed since it was indexed.  head: its frontmatter as text."""
+    """What a block shows of a record whose file has not changed since it was indexed.  meta: its frontmatter."""
 
     __slots__ = ("accepted", "body", "checksum", "created", "id", "kind", "meta", "name", "tier", "title", "versions")
 
-    def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str], head: str):
+    def __init__(self, doc: Any, title: str, body: str, versions: Sequence[str], meta: Any):
         self.id, self.kind, self.tier, self.created = doc.id, doc.kind, doc.tier, float(doc.created)
-        self.name, self.meta = doc.name, fence.Head(head)
+        self.name, self.meta = doc.name, meta
         self.title, self.body, self.accepted = title, body, bool(doc.flags & 1 << 8)
         self.checksum: str = doc.checksum.hex()
         self.versions = versions
@@ -338,6 +338,8 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
     That reader (records, frontmatter) costs 0.1 of a bare start to load, and nothing it would say of an unchanged file
     is new: the checksum has just been compared.
     """
+    from memory.hook import fence  # whoever shows a record has it; a worker that only writes an index needs none
+
     end = data.find(b"\n---\n", 3)
     if data[:4] != b"---\n" or end < 0 or b"\r" in data:
         return None
@@ -355,7 +357,7 @@ def lean(doc: Any, data: bytes) -> Optional[Lean]:
         held = fence.versions_of(head)
         if not line or odd or held is None:
             return None
-        return Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held, head)
+        return Lean(doc, line.decode("utf-8"), data[end + 5:].decode("utf-8"), held, fence.Head(head))
     except UnicodeDecodeError:
         return None
 
