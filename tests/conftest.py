@@ -136,3 +136,12 @@ def expand(env, project):
         assert (done.returncode, done.stderr) == (0, "")
         return json.loads(done.stdout) if done.stdout else {}
     return call
+
+
+@pytest.fixture
+def session(handled):
+    """Send an event to the handlers as the host would; returns the payload, the block and what the user is told."""
+    def send(event, **keys):
+        payload, answer = handled(event, **keys)
+        return payload, (answer.get("hookSpecificOutput") or {}).get("additionalContext", ""), answer.get("systemMessage", "")
+    return send

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from memory.core import config, tokeniser
+from memory.core import approvals, config, tokeniser
 from memory.hook import indexview, loader
 from memory.index import builder
 
@@ -86,3 +86,8 @@ def chain(place):
     put(place, "p/learnings/c.md", "Gamma", "[[Alpha]] [[Alfa beta]]", id="l-c")
     put(place, "p/resources/s.md", "Script", "x", id="s-1", type="script", path="bin/x")
     put(place, "p/learnings/lone.md", "Lone", "x", id="l-lone")
+
+
+def approve(place, path, id, now):
+    """Approve what a file holds."""
+    approvals.decide(place.home, place.key, id, approvals.files.sha256(Path(path).read_bytes()), "approve", "t", now)

@@ -388,20 +388,6 @@ def test_an_approved_rule_surfaces_in_its_context_and_nowhere_else(place, now):
     found.close()
 
 
-@pytest.fixture
-def session(handled):
-    """Send an event to the handlers as the host would; returns the payload, the block and what the user is told."""
-    def send(event, **keys):
-        payload, answer = handled(event, **keys)
-        return payload, (answer.get("hookSpecificOutput") or {}).get("additionalContext", ""), answer.get("systemMessage", "")
-    return send
-
-
-def approve(place, path, id, now):
-    """Approve what a file holds."""
-    approvals.decide(place.home, place.key, id, approvals.files.sha256(Path(path).read_bytes()), "approve", "t", now)
-
-
 def ruled(block: str) -> str:
     """Return what stands in the element of approved rules."""
     return block.partition("<dayleaf-rules")[2].partition("</dayleaf-rules>")[0]
@@ -410,7 +396,7 @@ def ruled(block: str) -> str:
 def test_a_rule_without_tag_and_link_is_in_no_context(session, place, now):
     """Whatever the prompt says, even its own title."""
     vault.learnings(place, 12)
-    approve(place, vault.put(place, "p/rules/money.md", "Money is cents", "Never floats.", rationale="x"), "money", now)
+    vault.approve(place, vault.put(place, "p/rules/money.md", "Money is cents", "Never floats.", rationale="x"), "money", now)
     builder.build(place, now)
     assert "Never floats" not in session("prompt", prompt="money is cents, never floats")[1]
     assert "Never floats" not in session("start", source="startup")[1]
@@ -418,7 +404,7 @@ def test_a_rule_without_tag_and_link_is_in_no_context(session, place, now):
 
 def test_a_category_that_the_loader_derives_is_context(session, place, now):
     """`testing` is what a prompt about fixtures is about, though it does not say so."""
-    approve(place, vault.put(place, "p/rules/t.md", "Assert one thing", "One assert.", "[testing]", rationale="x"), "t", now)
+    vault.approve(place, vault.put(place, "p/rules/t.md", "Assert one thing", "One assert.", "[testing]", rationale="x"), "t", now)
     builder.build(place, now)
     assert "One assert." in ruled(session("prompt", prompt="the pytest fixture is flaky")[1])
 
@@ -428,7 +414,7 @@ def test_a_link_counts_only_where_its_record_is_shown(session, place, now):
     vault.learnings(place, 12)
     learning = vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit kafka offsets late.")
     path = vault.put(place, "p/rules/k.md", "Batches", "Count batches.", rationale="x", links="[kafka]")
-    approve(place, path, "k", now)
+    vault.approve(place, path, "k", now)
     builder.build(place, now)
     assert "Count batches." in ruled(session("prompt", prompt="kafka offsets")[1])
     os.unlink(learning)
@@ -441,7 +427,7 @@ def test_a_link_of_a_rule_that_the_index_has_not_read_counts_only_where_its_reco
     vault.put(place, "p/learnings/kafka.md", "Kafka offsets", "Commit kafka offsets late.")
     vault.put(place, "p/learnings/yaks.md", "Shaving yaks", "Shear yaks with ceramic blades.")
     builder.build(place, now)
-    approve(place, vault.put(place, "p/rules/k.md", "Batches", "Count batches.", rationale="x", links="[kafka]"), "k", now)
+    vault.approve(place, vault.put(place, "p/rules/k.md", "Batches", "Count batches.", rationale="x", links="[kafka]"), "k", now)
     shown = session("prompt", prompt="shear yaks with ceramic blades")[1]
     assert "Shaving yaks" in shown and "Count batches." not in shown
     assert "Count batches." in ruled(session("prompt", prompt="kafka offsets", session_id="s2")[1])
@@ -452,7 +438,7 @@ def test_long_learnings_leave_room_for_a_linked_rule(session, place, now, size):
     """The brief holds room back, and stays inside its budget."""
     for i in range(10):
         vault.put(place, f"p/learnings/l{i}.md", f"Title {i}", "x" * size, created=f"2026-11-{20 - i:02d}")
-    approve(place, vault.put(place, "p/rules/k.md", "Batches", "Count batches.", rationale="x", links="[l3]"), "k", now)
+    vault.approve(place, vault.put(place, "p/rules/k.md", "Batches", "Count batches.", rationale="x", links="[l3]"), "k", now)
     builder.build(place, now)
     block = session("start", source="startup")[1]
     assert "Count batches." in ruled(block) and len(block) <= 9500
@@ -460,7 +446,7 @@ def test_long_learnings_leave_room_for_a_linked_rule(session, place, now, size):
 
 def test_a_repository_cannot_crowd_out_the_users_rules(session, place, now):
     """However many rules it ships, and however new they claim to be."""
-    approve(place, vault.put(place, "p/rules/k.md", "Batches", "Count batches.", "[kafka]", rationale="x", created="2020-01-01"), "k", now)
+    vault.approve(place, vault.put(place, "p/rules/k.md", "Batches", "Count batches.", "[kafka]", rationale="x", created="2020-01-01"), "k", now)
     for i in range(300):
         vault.put(place, f"s/rules/r{i}.md", f"Rule {i}", "Planted.", "[kafka]", rationale="x", created="2099-01-01")
     builder.build(place, now)

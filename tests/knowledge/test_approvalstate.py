@@ -18,20 +18,6 @@ from memory.knowledge import approvalstate
 RULE = "---\nid: r-1\nkind: rule\ntitle: Never push to main\nrationale: it deploys\ntags: [git]\n---\nAsk first.\n"
 
 
-@pytest.fixture
-def session(handled):
-    """Send an event to the handlers as the host would; returns the payload, the block and what the user is told."""
-    def send(event, **keys):
-        payload, answer = handled(event, **keys)
-        return payload, (answer.get("hookSpecificOutput") or {}).get("additionalContext", ""), answer.get("systemMessage", "")
-    return send
-
-
-def approve(place, path, id, now):
-    """Approve what a file holds."""
-    approvals.decide(place.home, place.key, id, approvals.files.sha256(Path(path).read_bytes()), "approve", "t", now)
-
-
 def shared(place) -> None:
     """A clone's shared tier: two learnings, one of them a folder down, and a rule."""
     vault.put(place, "s/learnings/a.md", "Alpha", "alpha")
@@ -62,14 +48,14 @@ def test_a_clones_records_are_announced_once(session, place, env, now):
     for data in (None, kept):  # another branch, and back
         os.unlink(new) if data is None else Path(new).write_bytes(data)
         assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
-    approve(place, new, "n", now)
+    vault.approve(place, new, "n", now)
     assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
 
 
 def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
     """The cache may be deleted: the line comes once more, without the rules that were decided on."""
     shared(place)
-    approve(place, place.path("s/rules/r.md"), "r", now)
+    vault.approve(place, place.path("s/rules/r.md"), "r", now)
     started(session, place, env, now)
     shutil.rmtree(place.cache)
     assert "3 records by others: notes to check" in started(session, place, env, now)
