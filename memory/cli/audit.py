@@ -34,18 +34,18 @@ def stats(call: Call) -> int:
     """Count records, pushes, tokens saved, times and model calls, and draw them."""
     from memory.health import figures
     from memory.recall import lookup, timewords
-    from memory.terminal import charts, drawn
+    from memory.terminal import charts
 
     if call.words:
         raise UsageError("stats wants no words, not '%s'; `--since` names a time" % shown(" ".join(call.words)))
     if call.options.spend:
         spent = figures.spending(call.place.home, call.settings, call.now)
-        return call.answer(spent, drawn.spend_lines(spent))
+        return call.answer(spent, charts.spend_lines(spent))
     since = timewords.instant(call.options.since, call.now, clock.local_offset(call.now)) if call.options.since else 0.0
     with call.spinner("counting"):
         places = lookup.workspaces(call.place, call.options.workspace or "")
         value = figures.figures(places, call.settings, call.now, since)
-    return call.answer(value, drawn.lines(value, call.style(), call.options.ascii or charts.is_plain(call.env)))
+    return call.answer(value, charts.lines(value, call.style(), call.options.ascii or charts.is_plain(call.env)))
 
 
 def doctor(call: Call) -> int:
@@ -67,14 +67,16 @@ def doctor(call: Call) -> int:
 
 def check(call: Call) -> int:
     """Say what is wrong in record files; 1 where something is an error."""
-    from memory.health import recordfaults, staged
+    from memory.health import inspection, recordfaults
     from memory.terminal import reports
 
     if call.options.staged and call.words:
         raise UsageError("--staged goes by what git would commit, and takes no FILE")
     with call.spinner("reading the records"):
-        looked, faults = staged.secrets(call.place, call.env, call.settings["redact.allow"]) if call.options.staged else (
-            recordfaults.some(call.store(), call.words) if call.words else recordfaults.everything(call.store()))
+        if call.options.staged:
+            looked, faults = inspection.staged_secrets(call.place, call.env, call.settings["redact.allow"])
+        else:
+            looked, faults = recordfaults.some(call.store(), call.words) if call.words else recordfaults.everything(call.store())
     errors = sum(fault.is_error for fault in faults)
     value = {"checked": looked, "errors": errors, "warnings": len(faults) - errors,
              "faults": [{**fault._asdict(), "path": fault.place, "error": fault.is_error} for fault in faults]}

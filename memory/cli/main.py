@@ -205,7 +205,7 @@ VERBS: dict[str, Verb] = {
     "how": Verb("recall", "TOOL [VERB]", "show the invocations of a tool that worked here", PAST),
     "blame": Verb("recall", "PATH", "show which sessions touched a file, and what was decided", PAST),
     "friction": Verb("recall", "", "show the errors that several sessions ran into", PAST),
-    "distill": Verb("distill", "QUESTION", "answer from the records in a few bullets", (
+    "distill": Verb("tell", "QUESTION", "answer from the records in a few bullets", (
         *FILTERS, opt("--max-tokens", type=whole, metavar="N", help="tokens of the answer, 50 or more; 500 without it"),
         opt("--provider", type=choice(PROVIDERS), help=", ".join(PROVIDERS)),
         flag("--save", help="keep the answer as a learning"), flag("--no-cache", help="ask anew"))),

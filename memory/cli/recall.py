@@ -203,25 +203,25 @@ def load(call: Call) -> int:
     """Show what a prompt would get."""
     from memory.health import accounts
     from memory.project import manifests
-    from memory.terminal import pushes
+    from memory.terminal import pastlines
 
     with contextlib.suppress(OSError):  # as the start of that new session would
         manifests.remember(call.place, call.settings)
     value = accounts.load(call.place, call.settings, call.text().strip(), call.options.mode)
-    return call.answer(value, pushes.loaded(value, call.options.explain))
+    return call.answer(value, pastlines.loaded(value, call.options.explain))
 
 
 def why(call: Call) -> int:
     """Show what was put into which prompt."""
     from memory.health import accounts
-    from memory.terminal import pushes
+    from memory.terminal import pastlines
 
     if len(call.words) > 1:
         raise UsageError("why wants one SESSION or PROMPT_ID, not %d words" % len(call.words))
     word = call.words[0].strip() if call.words else ""
     value = accounts.report(call.place, "" if word == "session" else "last" if word == "prompt" else word,
                        session_of(call) if word != "last" else "")
-    return call.answer(value, pushes.pushed(value, call.now))
+    return call.answer(value, pastlines.pushed(value, call.now))
 
 
 def workspace(call: Call) -> int:

@@ -288,7 +288,7 @@ def _renew(call: Call, found: Record) -> None:
 def _ran(call: Call, told: Order, seconds: float) -> int:
     """Run what was announced; with --json what it prints comes with its status at the end."""
     from memory.knowledge import scripts
-    from memory.terminal.printer import Printer
+    from memory.terminal.screen import Printer
 
     out, err = (io.StringIO(), io.StringIO()) if call.options.json else (sys.stdout, sys.stderr)
     with Printer(out, err) as printer:

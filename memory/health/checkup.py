@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from memory.core import ProviderError, UsageError, clock, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
 from memory.core.records import Record
-from memory.health import accounts, figures, staged
+from memory.health import accounts, figures, inspection
 from memory.health.findings import FAIL, OK, WARN, Finding
 from memory.hook import context, handoffs
 from memory.knowledge import housekeeping
@@ -370,7 +370,7 @@ def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     if not place.git:
         yield Finding(WARN, "shared", "%s is not in a git repository: nobody gets it" % place.shared, "git init, then commit it")
         return
-    tracked = staged.git(place, env, "ls-files", "-z", "--", ".dayleaf")
+    tracked = inspection.git(place, env, "ls-files", "-z", "--", ".dayleaf")
     held = sum(name.endswith(".md") and walk.is_regular(stat) for name, _, stat in walk.below(place.shared))
     if tracked is None:
         yield Finding(WARN, "shared", "git did not answer about %s" % place.shared, "check that git runs here")
@@ -381,6 +381,6 @@ def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
                       "git add .dayleaf, unless a .gitignore leaves it out on purpose")
     else:
         yield Finding(OK, "shared", "%s in %s, all in git" % (count(held, "record"), place.shared))
-    there, command = staged.hook(place, env)
+    there, command = inspection.commit_hook(place, env)
     yield Finding(OK if there else WARN, "shared", "a pre-commit hook looks for secrets in it" if there else
                   "nothing stops a commit of a secret in %s" % place.shared, command)

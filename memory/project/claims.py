@@ -15,9 +15,9 @@ from memory.core import files
 from memory.core.layout import GLOBAL, Place
 from memory.core.records import Record
 from memory.hook import indexview
-from memory.project import mentions, symbols
+from memory.project import mentions
 from memory.project.gitobjects import Entry, Missing, Objects
-from memory.project.symbols import ABSENT, DEFINED, Symbol
+from memory.project.mentions import ABSENT, DEFINED, Symbol
 from memory.store import sections
 
 if TYPE_CHECKING:
@@ -170,15 +170,15 @@ class Checkout:
         said = [path for path in map(self.relative, named) if path]
         near = list(dict.fromkeys(path for path in said if self.source(path) is not None))[:10]
         return [self._in_file(symbol, then) if symbol.file else self._anywhere(symbol, near, then)
-                for symbol in symbols.named(record.body)[:SYMBOLS]]
+                for symbol in mentions.named(record.body)[:SYMBOLS]]
 
     def _in_file(self, symbol: Symbol, then: _Then) -> Claim:
         path = self.relative(symbol.file)
         source = self.source(path) if path else None
         if source is None:
             return Claim("symbol", symbol.name, None)
-        now = symbols.level(source, symbol.name, path)
-        if now == symbols.most(symbol.name):
+        now = mentions.level(source, symbol.name, path)
+        if now == mentions.most(symbol.name):
             return Claim("symbol", symbol.name, True, path=path)
         before = then.level(symbol.name, path)
         if before is not None and now < before:
@@ -187,9 +187,9 @@ class Checkout:
 
     def _anywhere(self, symbol: Symbol, near: List[str], then: _Then) -> Claim:
         """Check a symbol that is said to be in no file: in the files that the record names, then in the whole tree."""
-        most = symbols.most(symbol.name)
+        most = mentions.most(symbol.name)
         for path in near:
-            if symbols.level(self.source(path) or "", symbol.name, path) == most:
+            if mentions.level(self.source(path) or "", symbol.name, path) == most:
                 return Claim("symbol", symbol.name, True, path=path)
         now = self._level(symbol.name)
         if now is None:
@@ -246,7 +246,7 @@ class Checkout:
 
             self._corpus, left = {}, self.most[1]
             few = gitindex.count(self.git) <= 4 * self.most[0]  # parsing an index of 10,000 takes 10 ms
-            paths = [path for path in self.tracked.hashes if symbols.is_source(path)] if few else []
+            paths = [path for path in self.tracked.hashes if mentions.is_source(path)] if few else []
             self._left_out = not few or not self.tracked.whole or len(paths) > self.most[0]
             for path in () if self._left_out else paths:
                 text = self.source(path)
@@ -265,7 +265,7 @@ class Checkout:
             found, left = dict[str, str](), self.most[1]
             try:
                 for path, hash in self.objects.walk(commit):
-                    if hash in here or not symbols.is_source(path):
+                    if hash in here or not mentions.is_source(path):
                         continue
                     found[path] = self.blob(hash)
                     left -= len(found[path])
@@ -343,14 +343,14 @@ class _Then:
                 text = self.checkout.blob(row.hash) if row else ""
             except Missing:
                 continue
-            best = max(best or ABSENT, symbols.level(text, name, path))
+            best = max(best or ABSENT, mentions.level(text, name, path))
         return best
 
     def anywhere(self, name: str) -> Optional[int]:
         """Return how surely the tree of then held a symbol in a file that has changed since, None where that cannot be read."""
         best: Optional[int] = None
         for texts in map(self.checkout.changed, self.commits):
-            if texts is not None and (best or ABSENT) < symbols.most(name):
+            if texts is not None and (best or ABSENT) < mentions.most(name):
                 best = max(best or ABSENT, _most(texts, name))
         return best
 
@@ -364,10 +364,10 @@ def _text(data: Optional[bytes]) -> Optional[str]:
 
 def _most(texts: Dict[str, str], name: str) -> int:
     """Return how surely any of several texts holds a symbol."""
-    best, parts, most = ABSENT, symbols.parts_of(name), symbols.most(name)
+    best, parts, most = ABSENT, mentions.parts_of(name), mentions.most(name)
     for path, text in texts.items():
         if parts[-1] in text and (best < DEFINED or parts[-2] in text):
-            best = max(best, symbols.level(text, name, path))
+            best = max(best, mentions.level(text, name, path))
             if best == most:
                 break
     return best

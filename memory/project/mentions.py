@@ -1,20 +1,68 @@
-"""What a record names: files, in its key `files` and in its text, and commits."""
+"""What a record names: files, commits, identifiers, in which file it says they are; and how surely a source text holds one.
+
+How surely is a number, the same for the text of then and of now: 3 a member of the class that is named with it, 2 defined,
+1 used, 0 not there or in comments alone.  Lines decide, no language's grammar does: what a rule takes for a definition it takes
+for one both times, and only a fall says that something is gone.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Tuple
+from itertools import islice
+from typing import Dict, List, NamedTuple, Tuple
 
 from memory.core.records import Record
-from memory.project.symbols import BEFORE, PATH, TEXT_LIMIT, is_file
+
+MEMBER, DEFINED, USED, ABSENT = 3, 2, 1, 0
+TEXT_LIMIT = 1 << 16  # characters of a body that are searched
+QUOTES = 400  # quoted words of a body that are looked at
+PLACES = 60  # places of a word in one source that are looked at
+PROSE = frozenset("md mdx rst txt adoc html htm csv tsv lock ipynb".split())  # nothing is defined in files of these
+DATA = frozenset("json jsonc jsonl ndjson xml svg po snap patch diff log map sum".split()) | PROSE
+EXTENSIONS = frozenset(
+    "py pyi js jsx ts tsx mjs cjs go rs java kt kts scala rb php c h cc cpp cxx hpp cs swift m mm sh bash zsh fish ps1 sql html "
+    "htm css scss sass less vue svelte md mdx rst txt toml yaml yml json jsonc xml ini cfg conf lock gradle tf proto graphql "
+    "ex exs erl clj hs ml lua r jl dart zig nix cmake mk ipynb csv tsv env".split())
+_PART = r"(?:[\w.@+-]|\([\w.@+-]{1,60}\)|\[{1,2}[\w.@+-]{1,60}\]{1,2})+"  # brackets stand around a name: `[id]`, `(shop)`
+BEFORE = r"(?<![\w/.:@~\\+)\]-])"  # no path starts in the midst of one: each run of its characters is tried once
+PATH = r"(?:%s/)*%s(?<=[\w\])])\.[A-Za-z0-9]{1,8}" % (_PART, _PART)
+
+_NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*"
+_QUOTED = re.compile(r"`([^`\n]{2,200})`")
+_SYMBOL = re.compile(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
+_AT = re.compile(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
+_IN = re.compile(r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported|function|method|"
+                 r"class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?"
+                 r"`?(%s)" % PATH)
+_OWNER = re.compile(BEFORE + r"(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
+_SEPARATOR = re.compile(r"\.|::|#|->")
+_COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)|.*(?:(?<!:)//|\s#\s|/\*)")
+_KEYWORD = re.compile(
+    r"(?:^|[^\w$])(?:def|class|func|fun|fn|function\*?|struct|enum|union|trait|interface|type|const|let|var|val|module|mod|macro|"
+    r"macro_rules!|impl|record|object|namespace|typedef|package|protocol|extension|sub|proc|static|defmodule|defp|message|"
+    r"service|rpc|#\s*define|(?i:create\s+(?:table|view|index|function)(?:\s+if\s+not\s+exists)?))"
+    r"\s+(?:mut\s+|unique\s+)?(?:\([^)\n]*\)\s*)?(?:[\w$]+(?:\.|::))*[*&`\"]*\Z")
+_LEFT = re.compile(r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z")
+_TYPED = re.compile(r"\s*(?!return\b|else\b|new\b|await\b|yield\b|throw\b|case\b|in\b|not\b|and\b|or\b|assert\b|del\b|raise\b)"
+                    r"(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
+_MODIFIERS = re.compile(r"\s*(?:(?:public|private|protected|static|async|export|default|final|override|get|set|virtual|inline|"
+                        r"extern|const|unsigned|abstract|readonly|\*)\s+)*\Z")
+_ASSIGNED = re.compile(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
+_BODY = re.compile(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
+_HEAD = re.compile(r"\s*\([^;\n]*\)?\s*(?:const|noexcept|override)?\s*\Z")
+_FIELD = re.compile(r"\s*(?:;|=[^=>])")
+_OPENING = re.compile(r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\#[^\n]*|//[^\n]*""")
+_CLOSING = {'"""': '"""', "'''": "'''", "/*": "*/"}
+_KEY = re.compile(r"[\"']?\s*:(?!:)")
 
 _PATH = re.compile(BEFORE + r"(%s)(?![\w/])" % PATH)
-_QUOTED = re.compile(r"`([^`\n]{2,200})`")
 _HASH = re.compile(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
 _SAID = re.compile(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"
                    r"git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in|as))"
                    r"\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z")
 
+
+# --- files and commits
 
 def listed_files(record: Record) -> List[str]:
     """Return the paths of the key `files`."""
@@ -67,3 +115,163 @@ def hashes(body: str) -> List[Tuple[str, bool]]:
         bare = text[max(line, start - 80):start].rstrip("`( ")
         found.append((name, not name.isdigit() and not name.isalpha() and _SAID.search(bare) is not None))
     return found
+
+
+# --- identifiers
+
+class Symbol(NamedTuple):
+    """name: as written, without its call.  file: the path that the text says it is in, "" where it says none."""
+
+    name: str
+    file: str
+
+
+def named(body: str) -> List[Symbol]:
+    """Return the symbols that a text names, in their order, each once.
+
+    In backticks, where they look like identifiers (`user_name`, `getUser`, `Config.load`, `run()`); with a file, any word does:
+    "`run` in `src/app.py`", "`src/app.py`'s `run`", `src/app.py:run`.
+    """
+    text = body[:TEXT_LIMIT]
+    found: Dict[str, str] = {}
+    for match in _AT.finditer(text):
+        path, name = match.group(1), match.group(2)
+        if is_file(path):
+            found[name] = _path(path)
+    for match in islice(_QUOTED.finditer(text), QUOTES):
+        symbol = _SYMBOL.match(match.group(1).strip())
+        if not symbol or is_file(symbol.group(1)):
+            continue
+        name, place = symbol.group(1), _place(text, match)
+        if place or (is_identifier(name) or symbol.group(2)) and len(name) > 2:
+            found[name] = found.get(name) or place
+    return [Symbol(name, path) for name, path in found.items()]
+
+
+def _place(text: str, match: re.Match[str]) -> str:
+    """Return the file that a sentence puts a quoted word in, or ""."""
+    after = _IN.match(text, match.end())
+    before = _OWNER.search(text, max(0, match.start() - 200), match.start() + 1)
+    path = after.group(1) if after else before.group(1) if before else ""
+    return _path(path) if path and is_file(path) else ""
+
+
+def _path(path: str) -> str:
+    return path[2:] if path.startswith("./") else path
+
+
+def is_file(path: str) -> bool:
+    """Tell whether a word looks like a file's path."""
+    return path.rpartition(".")[2].lower() in EXTENSIONS and "." in path and ".." not in path and "//" not in path
+
+
+def is_source(path: str) -> bool:
+    """Tell whether a whole tree is searched in files of this name: those of code and settings, and those without an extension."""
+    base = path.rpartition("/")[2]
+    return base.rpartition(".")[2].lower() not in DATA and not base.endswith((".min.js", ".min.css"))
+
+
+def is_identifier(name: str) -> bool:
+    """Tell whether a word is hardly one of prose: it has an underscore, a dot, `::`, or a capital behind a small letter."""
+    parts = _SEPARATOR.split(name)
+    return (len(parts) > 1 or "_" in name.strip("_")
+            or any(a.islower() and b.isupper() for a, b in zip(name, name[1:])))
+
+
+def parts_of(name: str) -> List[str]:
+    """Return the parts of a name: `Config` and `load` of `Config.load`."""
+    return _SEPARATOR.split(name)
+
+
+def most(name: str) -> int:
+    """Return the highest level that a name can have."""
+    return MEMBER if len(parts_of(name)) > 1 else DEFINED
+
+
+def level(source: str, name: str, path: str) -> int:
+    """Return how surely a source text holds a symbol: MEMBER, DEFINED, USED or ABSENT.
+
+    path: the file's, whose extension says whether anything can be defined in it.
+    """
+    parts = _SEPARATOR.split(name)
+    places = _places(source, parts[-1])
+    best = max((found for _, found in places), default=ABSENT)
+    if path.rpartition(".")[2].lower() in PROSE:
+        return min(best, USED)
+    if best < DEFINED or len(parts) < 2:
+        return best
+    spans = [_span(source, at) for at, found in _places(source, parts[-2]) if found == DEFINED]
+    for at, found in places:
+        if found == DEFINED and (any(low < at < high for low, high in spans) or _is_owned(source, at, parts[-2])):
+            return MEMBER
+    return DEFINED
+
+
+def _places(source: str, word: str) -> List[Tuple[int, int]]:
+    """Return (offset, DEFINED or USED) of the places of a whole word outside comments, of the used ones the first alone."""
+    found: List[Tuple[int, int]] = []
+    at, seen = source.find(word), 0
+    while at >= 0 and seen < PLACES:
+        end = at + len(word)
+        if not (_is_word(source[at - 1:at]) or _is_word(source[end:end + 1])):
+            seen += 1
+            best = _place_level(source, at, end)
+            if (best == DEFINED or best and not found) and not _is_inside(source, at):
+                found.append((at, best))
+        at = source.find(word, end)
+    return found
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_" if char else False
+
+
+def _place_level(source: str, at: int, end: int) -> int:
+    first = source.rfind("\n", 0, at) + 1
+    last = source.find("\n", end)
+    before, after = source[first:at][-400:], source[end:last if last >= 0 else len(source)][:400]
+    if _COMMENT.match(before):
+        return ABSENT
+    keyed = not before.strip(" \t\"'") and _KEY.match(after)
+    assigned = _ASSIGNED.match(after) and _LEFT.match(before)
+    made = _BODY.match(after) and (_MODIFIERS.match(before) or _TYPED.match(before))
+    typed = _TYPED.match(before) and (_HEAD.match(after) or _FIELD.match(after))
+    return DEFINED if keyed or assigned or made or typed or _KEYWORD.search(before) else USED
+
+
+def _is_inside(source: str, at: int) -> bool:
+    """Tell whether a place stands in a block comment or a text of several lines."""
+    if not (source.count('"""', 0, at) % 2 or source.count("'''", 0, at) % 2
+            or source.rfind("/*", 0, at) > source.rfind("*/", 0, at)):
+        return False
+    opening = _OPENING.search(source, 0, at)
+    while opening:
+        mark, end = opening.group(), opening.end()
+        if mark in _CLOSING:
+            close = source.find(_CLOSING[mark], end)
+            if close < 0 or close >= at:
+                return close >= at
+            end = close + len(_CLOSING[mark])
+        opening = _OPENING.search(source, end, at)
+    return False
+
+
+def _span(source: str, at: int) -> Tuple[int, int]:
+    """Return (start, end) of the block that is indented below the line of a place."""
+    first = source.rfind("\n", 0, at) + 1
+    indent = len(source[first:at]) - len(source[first:at].lstrip())
+    end = source.find("\n", at)
+    while end >= 0:
+        following = source.find("\n", end + 1)
+        line = source[end + 1:following if following >= 0 else len(source)]
+        bare = line.lstrip()
+        if bare and len(line) - len(bare) <= indent and bare[0] not in "{})":
+            return at, end
+        end = following
+    return at, len(source)
+
+
+def _is_owned(source: str, at: int, owner: str) -> bool:
+    """Tell whether a definition names its owner itself: `Config.load =`, `Config::load`, `func (c *Config) load`."""
+    before = source[source.rfind("\n", 0, at) + 1:at]
+    return re.search(r"\b%s(?:\.|::|\.prototype\.|[^()\n]*\)\s*)\Z" % re.escape(owner), before) is not None

@@ -13,7 +13,7 @@ from memory.health.findings import FAIL, OK, WARN, Finding
 from memory.health.goldens import MEASURES
 from memory.health.inspection import SECTIONS, Audited
 from memory.knowledge import housekeeping
-from memory.terminal import pushes, screen
+from memory.terminal import pastlines, screen
 
 MOST_MOVED = 10  # changes of rank that are listed
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
@@ -30,7 +30,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
             ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"]]
     changed = [[key, one_line(fastjson.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
                if row["value"] != config.DEFAULTS[key]]
-    out = [*screen.table(rows), *pushes.off(value["off"]), "", style.bold("Records"), *_records(value), "",
+    out = [*screen.table(rows), *pastlines.off(value["off"]), "", style.bold("Records"), *_records(value), "",
            style.bold("Index"), *index(value)[1:]]
     tags = [[one_line(tag["tag"]), "%g" % tag["weight"], one_line(tag["from"])] for tag in value["contextTags"]]
     if tags:

@@ -14,12 +14,12 @@ from memory.health import figures
 from memory.hook import receipts
 from memory.store import ledger
 from memory.store.store import Store
-from memory.terminal import drawn, screen
+from memory.terminal import charts, screen
 
 
 def told(place, now, columns=80, plain=True, since=0.0):
     """Return the lines for a person."""
-    return drawn.lines(figures.figures([place], settings(), now, since), screen.Style(columns), plain)
+    return charts.lines(figures.figures([place], settings(), now, since), screen.Style(columns), plain)
 
 
 def test_a_new_place_says_so_in_one_line(ok):

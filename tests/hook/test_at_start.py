@@ -21,7 +21,7 @@ from memory.hook import at_prompt, at_start, receipts, signs
 from memory.index import builder
 from memory.session import arrival
 from memory.store import store
-from memory.terminal import pushes
+from memory.terminal import pastlines
 
 SESSION = "cut-1"
 KILLED = """
@@ -418,7 +418,7 @@ def test_a_block_that_did_not_arrive_is_noted_once(talk, place):
     assert talk.settle() == ["p2"] and talk.settle() == []
     state = receipts.session(place.receipts(SESSION))
     assert "kafka" not in state.shown and "jwt" in state.shown
-    said = "\n".join(pushes.pushed(accounts.report(place, SESSION, ""), talk.at))
+    said = "\n".join(pastlines.pushed(accounts.report(place, SESSION, ""), talk.at))
     assert said.count("LOST: it did not reach the model") == 1 and "prompt p2" in said.split("LOST")[0].splitlines()[-1]
     assert "Kafka" in talk.ask("and the kafka rebalance storm?", "p4")
 

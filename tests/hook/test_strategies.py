@@ -8,7 +8,7 @@ from harness import vault
 from memory import hook
 from memory.health import accounts
 from memory.hook import at_prompt, at_start, receipts
-from memory.terminal import pushes
+from memory.terminal import pastlines
 
 
 @pytest.mark.parametrize(("count", "tokens", "name"), [
@@ -80,7 +80,7 @@ def test_a_new_strategy_is_one_row(place, now, monkeypatch, ok):
     assert prompted(index, "yes, go on")[1] == ("", [])
     value = accounts.load(place, vault.settings(), "kafka offsets", "")
     assert value["strategy"] == "few_in_full" and value["considered"] == []
-    said = pushes.loaded(value, False)
+    said = pastlines.loaded(value, False)
     assert said[0].startswith("strategy few_in_full: 40 learnings")
     assert "every learning is given at the session's start; a prompt gets none again" in said
 

@@ -22,7 +22,7 @@ from harness.scripts import SAYS, keeper
 from memory.core import StoreError, approvals
 from memory.knowledge import scripts
 from memory.project import material
-from memory.terminal.printer import Printer
+from memory.terminal.screen import Printer
 
 
 @pytest.fixture

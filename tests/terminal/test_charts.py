@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from harness.command import dayleaf, on_terminal
+from harness.pushes import push
+from harness.vault import put, settings
 
 from memory.core import plaintext
-from memory.terminal import charts
+from memory.health import figures
+from memory.terminal import charts, screen
 
 
 @pytest.mark.parametrize("plain", [False, True])
@@ -74,3 +78,27 @@ def test_a_value_is_broken_at_its_commas():
     assert charts.wrapped("  in", "one (1), two (2), three (3)", 6, 24) == ["  in  one (1), two (2),", "      three (3)"]
     said = charts.wrapped("  in", "a part that is longer than the line", 6, 20)
     assert " ".join(line[6:] for line in said) == "a part that is longer than the line"
+
+
+def told(place, now, columns=80, plain=True, since=0.0):
+    """Return the lines for a person."""
+    return charts.lines(figures.figures([place], settings(), now, since), screen.Style(columns), plain)
+
+
+@pytest.mark.parametrize("columns", [40, 80, 160])
+def test_stats_on_a_terminal_of_any_width(place, now, env, columns):
+    """No line is wider, Korean topics and one session included, and the same instant gives the same lines."""
+    put(place, "p/learnings/a.md", "배포 뒤에는 캐시를 비운다 " * 9, "x", "배포와 운영에 관한 이야기, auth", created="2026-11-20")
+    push(place, "s1", now, "a", tokens=120)
+    lines = told(place, now, columns, plain=False)
+    assert max(map(plaintext.width, lines)) <= columns and lines == told(place, now, columns, plain=False)
+    _, said = on_terminal(["stats"], {**env, "COLUMNS": str(columns), "TERM": "xterm", "NO_COLOR": "1"}, place.project)
+    assert max(map(plaintext.width, said.splitlines())) <= columns and "\x1b" not in said and "█" in said
+
+
+def test_charts_in_ascii(place, now, env):
+    """Where blocks may not show, and where asked for."""
+    push(place, "s1", now, "a", tokens=120)
+    for words, more in ((["stats"], {"LANG": "C"}), (["stats"], {"TERM": "dumb"}), (["stats", "--ascii"], {})):
+        said = dayleaf({**env, "TERM": "xterm"}, place.project)(*words, **more).stdout
+        assert "#" in said and not set(said) & set("█▁│└"), (words, more)

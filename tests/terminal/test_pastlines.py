@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from harness import conversations
+from harness import conversations, talks
+from harness.pushes import hooked
 
+from memory.core import clock
+from memory.hook import receipts
 from memory.knowledge import history, practice, remedies
 from memory.terminal import pastlines, screen
 
@@ -87,3 +90,93 @@ def test_what_moves_a_cursor_is_not_printed(place, now):
     said = [*pastlines.fixed(remedies.fix(found, "unknown flag: --bad"), 5, STYLE, 0.0),
             *pastlines.invocations(practice.how(found, "x", now), "x", 5, STYLE, now)]
     assert len(said) > 3 and all(line.isprintable() for line in said)
+
+
+TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
+
+
+def test_status_says_where_pushes_are_off(ok, run, env, project):
+    """A switch that nobody remembers is found again, by status, doctor and load."""
+    ok("learn", TEXT)
+    assert "pushes: off" not in ok("status") + run("doctor").stdout + ok("load", "jwt")
+    for session in ("bbbb2222", "aaaa1111"):
+        hooked(env, project, "SessionStart", session, source="startup")
+        ok("off", "--session", session)
+    said = "off in session aaaa1111; `dayleaf on` switches them on"
+    for words in (["status"], ["doctor"], ["load", "jwt"]):
+        assert "pushes: " + said in run(*words).stdout, words
+    assert "off in session bbbb2222; `dayleaf on --session bbbb2222`" in ok("status")
+    assert "would be chosen (1 record)" in ok("load", "jwt")
+    for session in ("bbbb2222", "aaaa1111"):
+        ok("on", "--session", session)
+    assert "pushes: off" not in ok("status")
+    ok("off", "--project")
+    for words in (["status"], ["doctor"], ["load", "jwt"]):
+        assert "pushes: off in this project; `dayleaf on --project` switches them on" in run(*words).stdout, words
+    assert "\nchosen" not in ok("load", "jwt") and "would be chosen" in ok("load", "jwt")
+
+
+def test_why_tells_passages_subagents_and_what_stayed_below(ok, place, now):
+    """Each with its reason; of prompts that got nothing, what came nearest."""
+    talks.put(place, ("## 10:12 why?\n\n`parseLedgerRow` drops the sign of every amount below ten in the export.\n\n",), id="c-00000001",
+              file="2026-11-10/100000-a.md", created="2026-11-10T10:12:00Z", title="Importer skips rows")
+    ok("index", "build")
+    base = {"v": 1, "t": clock.iso(now), "strategy": "load_all", "candidates": 4, "chars": 300, "ms": 9, "saved": 0}
+    told = [["c-00000001", 0.91, "passage: names what the prompt names"]]
+    for row in ({"event": "prompt", "prompt": "p1", "tag": "aaaaaaaa", "chosen": told},
+                {"event": "agent", "prompt": "p1", "tag": "bbbbbbbb", "chosen": told},
+                {"event": "prompt", "prompt": "p2", "tag": "", "chosen": [], "below": [["c-00000001", 0.41]]}):
+        receipts.write(place.receipts("s1"), {**base, **row})
+    said = ok("why", "s1")
+    assert "0.91  c-00000001  Importer skips rows  passage: names what the prompt names" in said
+    assert "subagent of prompt p1  load_all" in said
+    assert "1 prompt got nothing\n  nearest, below the threshold: 0.41 c-00000001" in said
+    assert "below the threshold: 0.41 c-00000001" in ok("why", "p2")
+
+
+def test_load_shows_the_passage_and_what_stays_below(ok, place):
+    """With --explain the block and the threshold."""
+    talks.put(place, ("## 10:12 why?\n\n`parseLedgerRow` drops the sign of every amount below ten in the export.\n\n",), id="c-00000001",
+              file="2026-11-10/100000-a.md", created="2026-11-10T10:12:00Z", title="Importer skips rows")
+    for i in range(5):
+        ok("learn", "Note %d on another thing, wherever it is." % i)
+    ok("index", "build")
+    said = ok("load", "where does parseLedgerRow drop the comma of invoices?", "--explain")
+    (row,) = [line for line in said.split("\n") if "passage: names what the prompt names" in line]
+    assert "c-00000001  Importer skips rows" in row
+    assert "(conversation, 2026-11-10, branch main) `parseLedgerRow` drops the sign" in said
+    said = ok("load", "where does parseLedgerRow drop the comma of invoices?", DAYLEAF_LOAD_PASSAGERELEVANCE="%.2f" % (float(row.split()[0]) + 0.05))
+    assert "below the threshold of passages, " in said and "c-00000001" in said
+
+
+def test_load_says_that_all_learnings_came_at_the_start(ok):
+    """Few learnings are given at once, and a prompt gets none of them again; none are not called all."""
+    assert "every learning is given" not in ok("load", "jwt")
+    ok("learn", TEXT)
+    assert "every learning is given at the session's start" in ok("load", "jwt")
+    ok("learn", "Another learning of some length. " * 40)
+    assert "1 of them fit into the session's start" in ok("load", "jwt", DAYLEAF_LOAD_SESSIONCHARS="900")
+
+
+def test_a_push_is_told_with_its_records_and_what_became_of_it(now):
+    """Whatever a receipt holds, each record is one line that a terminal may print; prompts without any are counted."""
+    event = {"event": "prompt", "t": "2026-11-21T09:00:00Z", "prompt": "p-1", "strategy": "load_all", "candidates": 2, "chars": "x", "ms": 3,
+             "lost": True, "unfit": ["l-2"], "chosen": [{"score": 1, "id": "l-1", "title": "a\n\x1b[31mb", "reason": "match"}]}
+    value = {"session": "s-1", "events": [event, {"event": "off", "t": "2026-11-21T09:01:00Z"}, {"event": "prompt", "chosen": []}]}
+    said = pastlines.pushed(value, now)
+    assert said[0] == "session s-1" and said[-1] == "1 prompt got nothing" and "\x1b" not in "".join(said)
+    assert "prompt p-1  load_all, 2 candidates scored, 0 characters, 3 ms  LOST: it did not reach the model" in said[2]
+    assert said[3].split() == ["1.00", "l-1", "a", "b", "match"] and said[4] == "  did not fit: l-2"
+    assert said[6].endswith("  switched off")
+
+
+def test_why_and_stats_tell_of_a_failed_call_that_was_answered(ok, env, project, place):
+    """By the tool and the record; what failed stands in no receipt."""
+    conversations.week(place)
+    ok("index", "build")
+    answer = hooked(env, project, "PostToolUseFailure", "aaaa1111", tool_name="Bash", tool_input={"command": "acme issue list --open"},
+                    error="Exit code 2\nunknown flag: --open")
+    assert "--state open" in answer["hookSpecificOutput"]["additionalContext"]
+    told = ok("why")
+    assert "failed Bash, known from another session" in told and "k-three" in told and "wall: met in 1" in told
+    assert "1 failed call told of" in ok("stats")

@@ -21,7 +21,7 @@ from memory.core import DayleafError, StoreError, approvals, clock, files, layou
 from memory.index import builder
 from memory.knowledge import scripts
 from memory.store import store
-from memory.terminal.printer import Printer
+from memory.terminal.screen import Printer
 
 BODY = "PLANTED: run the zebra script.\n"
 HEAD = "id: r-zebra\nkind: rule\ntitle: Zebra stripes\nrationale: r\ntags: [zebra]\n"
