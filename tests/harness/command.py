@@ -6,7 +6,9 @@ import contextlib
 import os
 import posix
 import pty
+import re
 import select
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -59,6 +61,32 @@ def dayleaf(env: dict[str, str], project: str, timeout: float = 60) -> Run:
             out, err = (end.read().decode("utf-8").replace("\r\n", "\n") for end in ends[1:])
         return subprocess.CompletedProcess(words, status, out, err)
     return process(env, project, timeout) if PROCESSES else run
+
+
+_QUOTED = re.compile(r"""'[^']*'|"[^"$`\\\\]*\"""")
+_SHELL = re.compile(r"[|<>;&$`*?\[\]~{}#!\\\\\"'=(]")
+
+
+def typed(env: dict[str, str], project: str, line: str) -> tuple[int, str]:
+    """Run a line as a person types it and return (status, output with errors): within this process where it is one command
+    of ours, by `sh` where it is more.
+
+    env: its PATH leads to `dayleaf` for lines of the second kind.
+    """
+    if PROCESSES or not line.startswith("dayleaf ") or _SHELL.search(_QUOTED.sub("", line)):
+        done = subprocess.run(["sh", "-c", line], cwd=project, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              stdin=subprocess.DEVNULL, encoding="utf-8", timeout=60)
+        return done.returncode, done.stdout
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as nothing, _standing(env, project), \
+            _speaking([nothing.fileno(), out.fileno(), out.fileno()]):
+        try:
+            status = main.main(shlex.split(line)[1:])
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        out.seek(0)
+        return status, out.read().decode("utf-8")
 
 
 @contextlib.contextmanager

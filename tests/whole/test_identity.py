@@ -60,7 +60,7 @@ class Person:
         return self.fire("session_start", where, session, source="startup")
 
     def run(self, where, *words, **more) -> subprocess.CompletedProcess:
-        done = command.process(self.world, str(where))(*words, **more)
+        done = command.dayleaf(self.world, str(where))(*words, **more)
         assert done.returncode in (0, 1), done.stderr
         return done
 

@@ -18,6 +18,7 @@ BARE = "/usr/bin:/bin"
 # How the machine's pip reaches its index: the one thing that a bare environment takes along.
 PIP = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "SSL_", "REQUESTS_", "UV_"))
        or key.lower().endswith("_proxy")}
+FAST = {"PIP_NO_COMPILE": "1", **({"PIP_CACHE_DIR": os.environ["DAYLEAF_TEST_CACHE"] + "/pip"} if "DAYLEAF_TEST_CACHE" in os.environ else {})}
 
 
 def install(home: Path, *words: str, script: Path = SCRIPT, path: str = BARE, prefix: tuple[str, ...] = (),
@@ -49,7 +50,7 @@ def reachable(tmp_path_factory) -> None:
 def made(reachable, tmp_path_factory) -> Path:
     """A runtime made once, for the tests that are about something else."""
     home = tmp_path_factory.mktemp("made")
-    done = install(home, "--runtime")
+    done = install(home, "--runtime", **FAST)
     assert done.returncode == 0, done.stderr
     return home / ".dayleaf" / "runtime"
 
@@ -206,7 +207,7 @@ def copy_with(tmp_path: Path, *pythons: str) -> tuple[Path, str]:
 def test_without_a_python_it_names_the_remedy(spaced, tmp_path):
     """A version manager's shim that answers with an error counts as no Python."""
     script, path = copy_with(tmp_path, "python3", "python3.12")
-    done = install(spaced, "--runtime", script=script, path=path)
+    done = install(spaced, "--runtime", script=script, path=path, **FAST)
     assert (done.returncode, done.stderr) == (
         1, "install.sh: no Python 3.10 or newer found; install one, then run ./install.sh again\n")
 
@@ -217,7 +218,7 @@ def test_a_shim_gives_way_to_a_real_python(spaced, tmp_path, reachable):
     real = subprocess.run(["/usr/bin/env", "python3", "-I", "-c", "import sys; print(sys._base_executable)"],
                           capture_output=True, text=True, check=True).stdout.strip()
     (Path(path) / "python3.11").symlink_to(real)
-    done = install(spaced, "--runtime", script=script, path=path)
+    done = install(spaced, "--runtime", script=script, path=path, **FAST)
     assert done.returncode == 0, done.stderr
     assert f"{path}/python3.11 -> " in done.stdout
 
@@ -288,9 +289,9 @@ def test_the_scripts_are_posix_sh():
 
 
 def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path):
-    """README's commands, for real: what shares no word with the question is found; a changed file of the model is refused."""
+    """The commands of the guide, for real: what shares no word with the question is found; a changed file of the model is refused."""
     home, project = spaced / ".dayleaf", tmp_path / "project"
-    done = install(spaced, "--embeddings")
+    done = install(spaced, "--embeddings", **FAST)
     if "the model could not be installed" in done.stderr:
         pytest.skip("pip has no model here: " + done.stderr.strip())
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -299,8 +300,8 @@ def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path
                        ("css", "The button is blue."), ("ci", "The pipeline caches its wheels.")):
         (project / ".dayleaf" / "learnings" / (name + ".md")).write_text(body + "\n")
     env = {**PIP, "HOME": str(spaced), "PATH": BARE, "LANG": "C.UTF-8"}
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    commands = re.search(r"```sh\n\./install.sh --embeddings\n(.*?)```", readme, re.S)[1].splitlines()
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    commands = re.search(r"```sh\n\./install.sh --embeddings\n(.*?)```", guide, re.S)[1].splitlines()
     for command in commands:
         last = subprocess.run(["sh", "-c", command.replace("dayleaf", f"'{ROOT}/bin/dayleaf'", 1)], cwd=project, env=env, text=True,
                               capture_output=True, timeout=120, check=False)

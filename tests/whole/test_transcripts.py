@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from harness import command
 
 from memory.core import clock
 
@@ -31,7 +31,7 @@ sys.exit(cli.main())
 
 
 @pytest.fixture
-def play(env, home, project, place, now, tmp_path):
+def play(env, home, project, place, now, tmp_path, monkeypatch):
     """Run the lines of a transcript and return it with what came back."""
     instant = tmp_path / "instant"
     (tmp_path / "driver.py").write_text(DRIVER % (str(ROOT), str(instant)))
@@ -40,6 +40,8 @@ def play(env, home, project, place, now, tmp_path):
     (folder / "dayleaf").write_text("#!/bin/sh\nexec '%s' -I '%s' \"$@\"\n" % (sys.executable, tmp_path / "driver.py"))
     (folder / "dayleaf").chmod(0o755)
     shell = {**env, "PATH": str(folder) + os.pathsep + env["PATH"], "EDITOR": "true", "TZ": "UTC"}
+
+    monkeypatch.setattr(clock, "local_offset", lambda instant: 0.0)
 
     def tell(output):
         for path, name in ((project, "PROJECT"), (home, "HOME"), (place.key, "WORKSPACE")):
@@ -56,10 +58,9 @@ def play(env, home, project, place, now, tmp_path):
                 out.append(line + "\n")
             elif line.startswith("$ "):
                 instant.write_text(repr(at))
-                done = subprocess.run(["sh", "-c", line[2:]], cwd=project, env=shell, stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, encoding="utf-8", timeout=60)
-                status = "[%d]\n" % done.returncode if done.returncode else ""
-                out.append(line + "\n" + tell(done.stdout) + status)
+                monkeypatch.setattr(clock, "now", lambda at=at: at)
+                status, said = command.typed(shell, project, line[2:])
+                out.append(line + "\n" + tell(said) + ("[%d]\n" % status if status else ""))
         return "\n".join(out)
     return run
 
