@@ -281,7 +281,7 @@ VERBS: dict[str, Verb] = {
         flag("--contradictions", help="list learnings and rules that cannot both hold"),
         flag("--clock-is-right", help="expire although clock and records are far apart"))),
     "undo": Verb("upkeep", "", "take the last upkeep back"),
-    "audit": Verb("audit", "[SECTION…]", "say what should not stand as it does, and what mends it", (
+    "audit": Verb("audit", "[SECTION…]", "find what is wrong in the records, and what mends it", (
         WORKSPACE, flag("--strict", help="status 1 where anything is found"))),
     "new": Verb("learn", "rule|learning|resource|plan [TITLE]", "write a record in $EDITOR", (
         flag("--shared", help="in the repository"), flag("--global", dest="tier_global", help="for every project"),

@@ -44,33 +44,33 @@ DEFAULTS: Values = {
     "load.sessionChars": 9500,  # UTF-16 units the brief may hold; the host cuts above 10,000
     "load.briefTokens": 1000,  # of the brief, learnings in full apart; a handoff, a plan and rules stand whatever they take
     "load.greeting": True,  # one line for the user at a start: where the work stands
-    "load.routes": [],  # "category: word word …": see hook.categories
-    "load.relevance": 1.2,  # what a learning must score for a prompt (see loader.py)
-    "load.passageRelevance": 0.55,  # what a passage must score for a prompt (see passages.py)
+    "load.routes": [],  # "category: word word …": words that route a prompt to a category of topics in large stores (hooks.md)
+    "load.relevance": 1.2,  # what a learning must score for a prompt
+    "load.passageRelevance": 0.55,  # what a passage must score for a prompt
     "load.recent": 0,  # learnings for a first prompt that matches nothing
     "context.derive": True,  # context tags from the project's manifests and its branch
-    "context.tags": [],  # "name" or "name=weight": context tags that always count (context.py)
-    "recall.limit": 10,
-    "recall.semantic": False,  # rank with vectors too, as `--semantic` does (semantic.py)
-    "recall.minSimilarity": -1.0,  # cosine below which vectors find nothing; below 0: what is right for the model (semantic.py)
+    "context.tags": [],  # "name" or "name=weight": context tags that always count
+    "recall.limit": 10,  # hits
+    "recall.semantic": False,  # rank with vectors too, as `--semantic` does
+    "recall.minSimilarity": -1.0,  # cosine below which vectors find nothing; below 0: what is right for the model
     "recall.without": [],  # what is left out of a score: recency frequency context outcomes version tags latest date source fuzzy
-    "recall.rerank": "factor",  # factor | weighted | none
+    "recall.rerank": "factor",  # how recency and context count: factor | weighted | none
     "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract, or none for it
-    "distill.model": "",
+    "distill.model": "",  # name of the model that a provider is asked for; "" for its own choice
     "distill.command": [],  # argv of provider `command`: prompt on stdin, answer on stdout
-    "distill.maxTokens": 500,
-    "distill.timeout": 30,  # seconds
-    "distill.cache": True,
-    "distill.dailyCalls": 50,
-    "distill.dailyTokens": 500000,
-    "embeddings.provider.command": "",  # a command (see embedder.py), `minilm` for the built-in one, "" for none
-    "embeddings.provider.args": [],
+    "distill.maxTokens": 500,  # tokens of a digest, 50 or more
+    "distill.timeout": 30,  # seconds for one call of a model
+    "distill.cache": True,  # keep a digest for a day
+    "distill.dailyCalls": 50,  # calls of models a day; beyond them, extract
+    "distill.dailyTokens": 500000,  # tokens of them a day
+    "embeddings.provider.command": "",  # a local command that makes vectors, `minilm` for the built-in one, "" for none
+    "embeddings.provider.args": [],  # its arguments
     "embeddings.modelLabel": "",  # name of its model; another label is embedded anew
-    "embeddings.timeout": 60.0,  # seconds for one process
+    "embeddings.timeout": 60.0,  # seconds for one process of it
     "embeddings.scripts": "auto",  # auto | latin | all: the writing its model knows
-    "redact.enabled": True,
+    "redact.enabled": True,  # take secrets out before writing
     "redact.allow": [],  # exact strings that may stay
-    "upkeep.expireDays": 90,  # automatic checkpoints older than this many days leave the index for the archive
+    "upkeep.expireDays": 90,  # automatic checkpoints older than this many days leave for the archive, by upkeep
     "upkeep.conversationDays": 365,  # conversations older than this many days, too; 0 keeps them for ever
     "runtime.auto": True,  # set up the runtime in the background where it is missing
 }

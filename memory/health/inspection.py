@@ -1,5 +1,5 @@
-"""The audit: what should not stand as it does, one line each with the command that mends it; nothing is changed.  And
-the same for secrets in what git would commit of a shared tier, with the hook that asks for them before each commit.
+"""The audit: what is wrong in the records, one line each with the command that mends it; nothing is changed.  And the same for
+secrets in what git would commit of a shared tier, with the hook that asks for them before each commit.
 
 Schema, version 1, of `<cache>/<scope>.audit`, sealed (fastjson.py), derived: what the last audit of every section found,
 

@@ -1,27 +1,29 @@
-"""The documents are true: every example of the README runs, every command and setting stands in it, versions agree."""
+"""The documents are true: every example runs, every command and setting stands in the reference, links lead somewhere."""
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from harness import command, reference
 
 import memory
-from memory.core import config
+from memory.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "bench" / "README.md", ROOT / "evals" / "README.md"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-def examples() -> list[tuple[str, list[str]]]:
-    """(command, expected lines) of each `$` line in the README's console blocks, in their order."""
+def examples(document: Path) -> list[tuple[str, list[str]]]:
+    """(command, expected lines) of each `$` line in a document's console blocks, in their order."""
     found: list[tuple[str, list[str]]] = []
-    for block in re.findall(r"```console\n(.*?)```", README, re.S):
+    for block in re.findall(r"```console\n(.*?)```", document.read_text(encoding="utf-8"), re.S):
         for line in block.splitlines():
             if line.startswith("$ "):
                 found.append((line[2:], []))
@@ -30,7 +32,8 @@ def examples() -> list[tuple[str, list[str]]]:
     return found
 
 
-def test_every_example_of_the_readme_runs(tmp_path, env, project):
+@pytest.mark.parametrize("document", [path for path in DOCUMENTS if examples(path)], ids=lambda path: path.stem)
+def test_every_example_runs(document, tmp_path, env, project):
     """In their order, in one scratch project, each with status 0 and the output that is printed beside it."""
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
@@ -39,19 +42,29 @@ def test_every_example_of_the_readme_runs(tmp_path, env, project):
     runtime.parent.mkdir(parents=True)
     runtime.symlink_to(sys.prefix)
     here = {**env, "PATH": f"{bin_dir}{os.pathsep}{env['PATH']}"}
-    assert len(examples()) >= 12
-    for command, expected in examples():
-        done = subprocess.run(["sh", "-c", command], cwd=project, env=here, capture_output=True, text=True, timeout=60)
-        assert done.returncode in ((0, 1) if command == "dayleaf doctor" else (0,)), (command, done.stdout, done.stderr)
-        for line in expected:
-            mask = re.compile(r"\b([a-z])-[0-9a-f]{8}\b")
-            assert mask.sub(r"\1-00000000", line) in mask.sub(r"\1-00000000", done.stdout), (command, done.stdout)
+    mask = re.compile(r"\b([a-z])-[0-9a-f]{8}\b")
+    for line, expected in examples(document):
+        status, said = command.typed(here, project, line)
+        assert status in ((0, 1) if line == "dayleaf doctor" else (0,)), (line, said)
+        for one in expected:
+            assert mask.sub(r"\1-00000000", one) in mask.sub(r"\1-00000000", said), (line, said)
 
 
-@pytest.mark.parametrize("key", sorted(config.DEFAULTS))
-def test_every_setting_stands_in_the_readme(key):
-    """A user can find it where the others are."""
-    assert f"`{key}`" in README
+def test_the_readme_and_the_guide_show_by_example():
+    """A document without examples would pass the test above."""
+    assert len(examples(ROOT / "README.md")) >= 12 and len(examples(ROOT / "docs" / "guide.md")) >= 40
+
+
+def test_the_readme_is_short():
+    """A newcomer reads it to the end; all else stands in docs/."""
+    assert len(README.split()) <= 1200
+
+
+def test_the_reference_is_what_the_tables_say():
+    """`PYTHONPATH=.:tests python -m harness.reference` writes it anew."""
+    text = reference.DOCUMENT.read_text(encoding="utf-8")
+    assert reference.renewed(text) == text
+    assert not [name for name in main.VERBS if "`dayleaf %s" % name not in text]
 
 
 @pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "commands").glob("*.md")))
@@ -69,8 +82,26 @@ def test_the_version_is_one(tmp_path):
     assert f"## [{memory.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_links_in_the_documents_lead_somewhere():
-    """Relative links of every document."""
-    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), ROOT / "bench/README.md"]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8")):
-            assert (document.parent / target).exists(), (document.name, target)
+@pytest.mark.parametrize("document", [*DOCUMENTS, ROOT / "llms.txt"], ids=lambda path: path.stem)
+def test_links_lead_somewhere(document):
+    """Relative links to files that are there, and to headings that stand in them."""
+    for target, anchor in re.findall(r"\]\(([^)#:\s]*)(?:#([^)\s]+))?\)", document.read_text(encoding="utf-8")):
+        there = (document.parent / target) if target else document
+        assert there.exists(), target
+        if anchor:
+            headings = re.findall(r"(?m)^#+ (.+)$", there.read_text(encoding="utf-8"))
+            assert anchor in [re.sub(r"[^\w -]", "", one.lower()).strip().replace(" ", "-") for one in headings], (target, anchor)
+
+
+def test_the_picture_is_a_recording(tmp_path):
+    """The script runs its steps for real, and the picture that stands here shows the same commands."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        import record
+    finally:
+        sys.path.pop(0)
+    drawn = (ROOT / "docs" / "at-work.svg").read_text(encoding="utf-8")
+    shown = [html.unescape(re.sub(r"<[^>]*>", "", line)) for line in drawn.splitlines()]
+    assert [step.typed in "".join(shown) for step in record.STEPS] == [True] * len(record.STEPS)
+    scene = record.Scene(tmp_path)
+    assert all(scene.show(step) for step in record.STEPS)

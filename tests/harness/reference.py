@@ -1,0 +1,71 @@
+"""The part of `docs/reference.md` that is made of the tables: `PYTHONPATH=.:tests python -m harness.reference` writes it anew."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+from memory.cli import main
+from memory.core import config
+from memory.store import authority
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENT = ROOT / "docs" / "reference.md"
+BEGIN, END = "<!-- %s: made of the tables -->\n", "<!-- end of %s -->\n"
+WHO = {authority.SESSION: "anyone", authority.TYPED: "you, also by a slash command", authority.PERSON: "you, in a terminal"}
+
+
+def commands() -> str:
+    """Return the commands by group: words, purpose, who may run it, options with what they mean."""
+    listed = {name for _, names in main.GROUPS for name in names.split()}
+    out = []
+    for heading, names in main.GROUPS:
+        more = [name for name in main.VERBS if name not in listed] if heading == main.GROUPS[-1][0] else []
+        out += ["### " + heading, ""]
+        for name in [*names.split(), *more]:
+            out += _command(name, main.VERBS[name])
+    return "\n".join(out)
+
+
+def _command(name: str, verb: main.Verb) -> list[str]:
+    out = ["**`dayleaf %s`**  %s.  Who: %s%s." % ((name + " " + verb.words).strip(), verb.purpose, WHO[authority.least(name)], _decided(name)), ""]
+    options = [(flags, given) for flags, given in verb.options if given.get("help") is not argparse.SUPPRESS]
+    filtered = name != "recall" and all(one in verb.options for one in main.FILTERS)
+    if filtered:
+        options = [one for one in options if one not in main.FILTERS]
+        out += ["- the filters of `recall`, from `--since` to `--explain`"]
+    if options or filtered:
+        out += ["- %s: %s" % (_shown(flags, given), given.get("help", "")) for flags, given in options] + [""]
+    return out
+
+
+def _decided(name: str) -> str:
+    words = authority.VERBS[name].words
+    return "; %s: %s" % (", ".join("`%s`" % word for word in words), WHO[next(iter(words.values()))]) if words else ""
+
+
+def _shown(flags: tuple[str, ...], given: dict) -> str:
+    return "`%s`" % (flags[-1] + " " + str(given["metavar"]) if given.get("metavar") else flags[-1])
+
+
+def settings() -> str:
+    """Return every setting with its default and what its line in `core/config.py` says of it."""
+    source = (ROOT / "memory" / "core" / "config.py").read_text(encoding="utf-8")
+    said = dict(re.findall(r'(?m)^    "([\w.]+)": .*?,  # (.*)$', source))
+    rows = ["| `%s` | `%s` | %s | %s |" % (key, json.dumps(default), said[key].replace("|", "or"), "yes" if key in config.PROJECT_KEYS else "")
+            for key, default in config.DEFAULTS.items()]
+    return "\n".join(["| key | default | what it is | a project may narrow it |", "| --- | --- | --- | --- |", *rows, ""])
+
+
+def renewed(text: str) -> str:
+    """Return the document with the parts that are made of the tables as they are now."""
+    for name, made in (("commands", commands()), ("settings", settings())):
+        begin, end = BEGIN % name, END % name
+        text = re.sub(re.escape(begin) + ".*?" + re.escape(end), lambda _, now=begin + "\n" + made + "\n" + end: now, text, flags=re.S)
+    return text
+
+
+if __name__ == "__main__":
+    DOCUMENT.write_text(renewed(DOCUMENT.read_text(encoding="utf-8")), encoding="utf-8")
