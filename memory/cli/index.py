@@ -1,4 +1,4 @@
-"""The verbs index and config, and redact as a filter of stdin."""
+"""The verbs index, config, on and off, and redact as a filter of stdin."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ import os
 import sys
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, files, plaintext
+from memory.core import StoreError, UsageError, clock, files, plaintext
 from memory.core.config import DEFAULTS, load
 from memory.health import figures
+from memory.hook import receipts
 from memory.index import builder
 from memory.knowledge import walls
 from memory.terminal import reports, screen
 from memory.terminal.arguments import PROVIDERS
-from memory.terminal.call import Call, nearest, shown, to_json, unknown_word
+from memory.terminal.call import Call, nearest, session_of, shown, to_json, unknown_word
 
 
 def index(call: Call) -> int:
@@ -227,3 +228,64 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
         files.replace(path, (json.dumps(held, ensure_ascii=False, indent=2) + "\n").encode("utf-8"), mode)
     except OSError as error:
         raise StoreError("%s: not written, %s; check its permissions" % (path, (error.strerror or "").lower())) from None
+
+
+# --- on and off
+
+def on(call: Call) -> int:
+    """Switch the pushes of a session or a project on."""
+    return _switch(call, True)
+
+
+def off(call: Call) -> int:
+    """Switch the pushes of a session or a project off."""
+    return _switch(call, False)
+
+
+def _switch(call: Call, on: bool) -> int:
+    if call.options.mine:
+        return _switch_mine(call, on)
+    if call.options.project:
+        if not call.place.shared:
+            raise UsageError("no project here; cd into one")
+        path = call.place.shared + "/config.json"
+        change_config(path, "load.enabled", None if on else False, 0o644)
+        return call.answer({"project": call.place.root, "config": path, "enabled": on}, [
+            "dayleaf pushes %s in this project (%s)" % ("again" if on else "nothing more", path)])
+    session = _switched(call, on)
+    if session:
+        receipts.write(call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb})
+        said = "dayleaf pushes %s in session %s" % ("again" if on else "nothing more", session)
+    else:
+        said = "no session of this workspace is off"
+    if on and not call.settings["load.enabled"]:
+        said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
+    return call.answer({"session": session, "enabled": on}, [said])
+
+
+def _switch_mine(call: Call, on: bool) -> int:
+    """Keep and push, or neither, in this project, for its user alone; with `capture.projects` listed, `on` lists it."""
+    path, listed = call.place.private + "/config.json", call.settings["capture.projects"] == "listed"
+    change_config(path, "capture.enabled", on if listed or not on else None, 0o600)
+    change_config(path, "load.enabled", None if on else False, 0o600)
+    return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [
+        "dayleaf keeps and pushes in this project, %s" % call.place.key if on else
+        "paused: dayleaf keeps and pushes nothing in this project, for you alone; `dayleaf on --mine` goes on"])
+
+
+def _switched(call: Call, on: bool) -> str:
+    """Return the session to switch: the one that is named or runs this, else the newest; `on` takes the newest that is off.
+
+    Returns "" where none is off; raises UsageError where none has run.
+    """
+    from memory.health import accounts
+
+    ran, named = accounts.sessions_of(call.place), session_of(call)
+    if call.options.session and named != call.env.get("CLAUDE_CODE_SESSION_ID") and named not in ran:
+        raise UsageError("no session '%s' here; %s" % (
+            shown(call.options.session), "the newest is " + ran[0] if ran else "none has run in this workspace"))
+    if not named and not ran:
+        raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
+    if named or not on:
+        return named or ran[0]
+    return next((session for session in ran if receipts.session(call.place.receipts(session)).off), "")

@@ -1,13 +1,12 @@
-"""The verbs that write records: learn, checkpoint, forget, restore, edit, new; and the switches on and off."""
+"""The verbs that write records: learn, checkpoint, forget, restore, edit, new."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from memory.cli import plan
-from memory.cli.index import change_config
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, plaintext, records
 from memory.core.records import Record, labels
 from memory.hook import receipts
@@ -125,11 +124,14 @@ def capture_now(call: Call, session: str, path: str) -> str:
 
 
 def forget(call: Call) -> int:
-    """Move a record, or all that tells of a session, to the archive, or remove it with --hard."""
+    """Move a record, or all that tells of a session, a day, a file or a text, to the archive, or remove it with --hard."""
+    many = [name for name in ("session", "day", "file", "mentions") if getattr(call.options, name)]
+    if many and call.words:
+        raise UsageError("forget wants one ID or --%s, not both" % many[0])
     if call.options.session:
-        if call.words:
-            raise UsageError("forget wants one ID or --session, not both")
         return _forget_session(call, call.options.session)
+    if many:
+        return _forget_matching(call)
     id = call.one("ID")
     if call.options.hard:
         return _forget_hard(call, id)
@@ -239,6 +241,52 @@ def _forget_session(call: Call, start: str) -> int:
         *lines, "%s %s" % (done, of), *note, "  the client's own transcript of it is not touched"])
 
 
+def _forget_matching(call: Call) -> int:
+    """Show the records of a day, that name a file, or that hold a text, and archive or remove them once a person said yes."""
+    store, hard = call.store(), bool(call.options.hard)
+    with call.spinner("reading the records"):
+        found = sorted(filter(_meant(call), store.each()), key=lambda record: (-record.created, record.name))
+    if not found:
+        return call.answer({"forgotten": []}, ["no record here is meant by that; nothing is forgotten"])
+    of = plaintext.count(len(found), "record")
+    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.clip(plaintext.one_line(one.title), TITLE)]
+                          for one in found])
+    if not call.options.yes:
+        print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
+        if not confirmed("%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")):
+            raise UsageError("all of it stays; forgetting %s wants a yes on a terminal, or --yes" % of)
+    for record in found:
+        _mark_forgotten(call, record)
+    if hard:
+        _removed(call, store, found)
+    else:
+        for record in found:
+            store.archive(record.name, call.options.reason or "forgotten")
+        call.indexed()
+        ledger.moved(call.place)
+    shared = sum(record.tier == layout.SHARED for record in found)
+    note = ["  git still has %s where it was committed" % plaintext.count(shared, "shared record")] if hard and shared else []
+    return call.answer({"forgotten": [record.id for record in found], "hard": hard}, [
+        *([] if not call.options.yes else lines), "%s %s" % ("removed" if hard else "archived", of), *note,
+        *([] if hard else ["  `dayleaf restore ID` brings one back"])])
+
+
+def _meant(call: Call) -> Callable[[Record], bool]:
+    """Return whether a record is meant by --day, --file and --mentions: by all that are given."""
+    from memory.project.mentions import mentions
+    from memory.recall import timewords
+
+    offset, text = clock.local_offset(call.now), " ".join((call.options.mentions or "").lower().split())
+    day = call.options.day or "today"
+    start, end = (timewords.instant(day, call.now, offset, ends) for ends in (False, True))
+
+    def is_meant(record: Record) -> bool:
+        return ((not call.options.day or start <= record.created <= end)
+                and (not call.options.file or mentions(record, call.options.file))
+                and (not text or text in " ".join((record.title + "\n" + record.body).lower().split())))
+    return is_meant
+
+
 def restore(call: Call) -> int:
     """Bring a record back from the archive."""
     found = call.store().restore(call.one("ID"))
@@ -257,53 +305,6 @@ def edit(call: Call) -> int:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])
     call.indexed()
     return written(call, changed, "changed")
-
-
-def on(call: Call) -> int:
-    """Switch the pushes of a session or a project on."""
-    return _switch(call, True)
-
-
-def off(call: Call) -> int:
-    """Switch the pushes of a session or a project off."""
-    return _switch(call, False)
-
-
-def _switch(call: Call, on: bool) -> int:
-    if call.options.project:
-        if not call.place.shared:
-            raise UsageError("no project here; cd into one")
-        path = call.place.shared + "/config.json"
-        change_config(path, "load.enabled", None if on else False, 0o644)
-        return call.answer({"project": call.place.root, "config": path, "enabled": on}, [
-            "dayleaf pushes %s in this project (%s)" % ("again" if on else "nothing more", path)])
-    session = _switched(call, on)
-    if session:
-        receipts.write(call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb})
-        said = "dayleaf pushes %s in session %s" % ("again" if on else "nothing more", session)
-    else:
-        said = "no session of this workspace is off"
-    if on and not call.settings["load.enabled"]:
-        said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
-    return call.answer({"session": session, "enabled": on}, [said])
-
-
-def _switched(call: Call, on: bool) -> str:
-    """Return the session to switch: the one that is named or runs this, else the newest; `on` takes the newest that is off.
-
-    Returns "" where none is off; raises UsageError where none has run.
-    """
-    from memory.health import accounts
-
-    ran, named = accounts.sessions_of(call.place), session_of(call)
-    if call.options.session and named != call.env.get("CLAUDE_CODE_SESSION_ID") and named not in ran:
-        raise UsageError("no session '%s' here; %s" % (
-            shown(call.options.session), "the newest is " + ran[0] if ran else "none has run in this workspace"))
-    if not named and not ran:
-        raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
-    if named or not on:
-        return named or ran[0]
-    return next((session for session in ran if receipts.session(call.place.receipts(session)).off), "")
 
 
 _OWN = ("id", "kind", "title", "source")  # keys that are not taken over as they were written

@@ -165,6 +165,8 @@ SESSION = opt("--session", metavar="ID", help="the session")
 TAG = opt("--tag", action="append", metavar="TAG", help="a label (repeatable)")
 WORKSPACE = opt("--workspace", metavar="NAME", help="another workspace, or `all`")
 SOURCE = opt("--source", type=choice(("human", "agent")), help=argparse.SUPPRESS)
+SWITCHES = (flag("--project", help="pushes, for everyone in this project"),
+            flag("--mine", help="pushes and capture in this project, for you alone"))
 TRANSCRIPT = opt("--transcript", metavar="PATH", help=argparse.SUPPRESS)
 FILTERS = (
     opt("--since", metavar="WHEN", help="not before: 3d, 2h, a date, `yesterday`"),
@@ -237,8 +239,8 @@ VERBS: dict[str, Verb] = {
         flag("--explain", help="every candidate with its reason"),
         opt("--mode", default="", metavar="MODE", help="the permission mode"))),
     "why": Verb("recall", "[SESSION|PROMPT_ID|last]", "show what was put into which prompt", (SESSION,)),
-    "on": Verb("learn", "", "push again", (SESSION, flag("--project", help="for everyone in this project"))),
-    "off": Verb("learn", "", "push nothing more", (SESSION, flag("--project", help="for everyone in this project"))),
+    "on": Verb("index", "", "push again", (SESSION, *SWITCHES)),
+    "off": Verb("index", "", "push nothing more", (SESSION, *SWITCHES)),
     "status": Verb("audit", "", "show paths, counts, freshness, settings"),
     "statusline": Verb("tell", "", "print one line for the client's status line, which gives its JSON on stdin"),
     "doctor": Verb("audit", "", "check everything, one verdict a line", (
@@ -261,6 +263,9 @@ VERBS: dict[str, Verb] = {
         opt("--why", metavar="WHY", help="kept in the record itself"), SESSION), True),
     "forget": Verb("learn", "ID", "move a record to the archive", (
         opt("--session", metavar="ID", help="all that tells of a session: its checkpoints and conversation"),
+        opt("--day", metavar="DATE", help="all of a day: a date, `today`, `yesterday`"),
+        opt("--file", metavar="PATH", help="all that names a file"),
+        opt("--mentions", metavar="TEXT", help="all that holds this text"),
         flag("--hard", help="remove it for good"), flag("--yes", help="without asking"),
         opt("--reason", metavar="WHY", help="for the archive's log"))),
     "restore": Verb("upkeep", "ID|FILE", "bring a record back from the archive, or everything from a backup", (
@@ -303,6 +308,7 @@ VERBS: dict[str, Verb] = {
         opt("--body", metavar="TEXT", help="suggest: what it says at length, or `-` for stdin"),
         opt("--title", metavar="T", help="suggest: its title, in place of words"), TAG,
         opt("--link", action="append", metavar="ID", help="suggest: a record it belongs to (repeatable)"),
+        flag("--always", help="suggest: it stands at every session's start"),
         flag("--global", dest="tier_global", help="suggest: for every project"),
         flag("--shared", help="suggest: in the repository"),
         flag("--pending", help="list: only those that wait for a decision"))),

@@ -11,6 +11,7 @@ from memory.core import StoreError, UsageError, approvals, files, layout, record
 from memory.core.layout import Place
 from memory.core.plaintext import count, one_line, visible
 from memory.core.records import Record
+from memory.hook import context
 from memory.knowledge import approvalstate
 from memory.knowledge.approvalstate import Standing
 from memory.recall.hit import record_json
@@ -65,7 +66,8 @@ def _suggest(call: Call, words: list[str]) -> int:
     body = (read_stdin() if options.body == "-" else options.body or "").strip()
     body = body + "\n" if body else ""
     there = store.same("rule", title, body, tier)
-    kept = there or store.add("rule", title, body, tier=tier, tags=options.tag or (), source=who,
+    tags = [*(options.tag or ()), *([context.ALWAYS] if options.always else [])]
+    kept = there or store.add("rule", title, body, tier=tier, tags=tags, source=who,
                               extra={"rationale": rationale, "suggested_by": who, **({"links": links} if links else {})})
     call.indexed()
     found = approvalstate.standings([kept], call.place)[0]
@@ -74,7 +76,7 @@ def _suggest(call: Call, words: list[str]) -> int:
     if found.state == "pending":
         lines.append("  it waits: " + REVIEW)
     if not kept.tags and not kept.links:
-        lines.append("  without --tag or --link it is in no context, and no prompt gets it")
+        lines.append("  without --tag, --always or --link it is in no context, and no prompt gets it")
     return call.answer({**record_json(kept), "path": call.place.path(kept.name), "state": found.state}, lines)
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULTS: Values = {
     "capture.enabled": True,  # write checkpoints from the hooks
+    "capture.projects": "all",  # all, or listed: only projects where you said `dayleaf on --mine`
     "capture.stopAfter": 8,  # Stop writes only after this many new edits, commands and prompts
     "capture.conversations": True,  # keep what was said in a session, turn by turn, beside its checkpoints
     "capture.lessons": True,  # make candidates of failures whose fix is likely known
@@ -84,6 +85,7 @@ PROJECT_KEYS = (
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
 HELD = ("capture.summarise", "distill.provider", "distill.model", "distill.command", "embeddings.provider.command",
         "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow")
+WORKSPACE = "workspace"  # source of what the user said of one project
 CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
 
 
@@ -99,14 +101,19 @@ class Config:
         return self.values[key]
 
 
-def load(home: str, repository: str, env: Dict[str, str]) -> Config:
+def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> Config:
     """Read the settings in force.
 
-    home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the environment.
+    home: dayleaf's directory; repository: root of the project's checkout, or "" for none; env: the environment; private: the
+    workspace's own directory, whose `config.json` is what its user said of this project alone (`dayleaf off --mine`).
     A broken file or an unknown key is a line in `problems`, never an error.
     """
     config = Config(dict(DEFAULTS), dict.fromkeys(DEFAULTS, "default"), [])
     _merge(config, home + "/config.json", "user")
+    if private:
+        _merge(config, private + "/config.json", WORKSPACE)
+    if config.values["capture.projects"] == "listed" and config.sources["capture.enabled"] != WORKSPACE:
+        config.values["capture.enabled"], config.sources["capture.enabled"] = False, "capture.projects"
     if repository and repository + "/.dayleaf" != home:
         _merge(config, repository + "/.dayleaf/config.json", "project")
     agent = is_agent(env)  # a repository's settings may fill a session's environment
@@ -151,8 +158,8 @@ def _merge(config: Config, path: str, source: str) -> None:
     for key, item in flatten(value).items():
         if key not in DEFAULTS:
             config.problems.append("%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key))
-        elif source == "project" and key not in PROJECT_KEYS:
-            config.problems.append("%s: '%s' may only be set in your own config; the project's is ignored" % (path, key))
+        elif source in ("project", WORKSPACE) and key not in PROJECT_KEYS:
+            config.problems.append("%s: '%s' may only be set in your own config; the %s's is ignored" % (path, key, source))
         else:
             _set(config, key, item, source, path)
 

@@ -18,6 +18,7 @@ FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
 RECENT_SESSIONS = 20  # of which it is said that their pushes are off
 _SETTING = {"project": ("in this project", "`dayleaf on --project` switches them on"),
+            config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches them on"),
             "user": ("everywhere", "`dayleaf config unset load.enabled` switches them on"),
             "environment": ("by the environment", "remove DAYLEAF_LOAD_ENABLED from it")}
 # Keys of a receipt that are told.
@@ -93,6 +94,18 @@ def switched_off(place: layout.Place, settings: config.Config, most: int = RECEN
             word = "on --session " + session if at else "on"
             found.append({"where": "in session " + session, "remedy": "`dayleaf %s` switches them on" % word})
     return found
+
+
+def not_kept(settings: config.Config) -> list[dict[str, str]]:
+    """Return where capture is off and what switches it on, as `where` and `remedy`; none where sessions are kept."""
+    if settings["capture.enabled"]:
+        return []
+    source = settings.sources["capture.enabled"]
+    where, remedy = {config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches it on"),
+                     "capture.projects": ("in projects that are not listed", "`dayleaf on --mine` lists this one"),
+                     "project": ("in this project", "its .dayleaf/config.json says so")}.get(
+        source, ("by the " + source, "its capture.enabled switches it on"))
+    return [{"where": where, "remedy": remedy}]
 
 
 def each(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -284,7 +284,7 @@ def on_failure(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[
     place = layout.locate(env, boundary.project_dir(event, env))
     if not files.exists(path_of(place)):
         return None, False
-    settings = config.load(place.home, place.root, env)
+    settings = config.load(place.home, place.root, env, place.private)
     state = receipts.session(place.receipts(session))
     if not settings["load.enabled"] or not settings["load.walls"] or state.off or state.pushes >= MOST_PUSHES:
         return None, False

@@ -115,7 +115,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
         from memory.hook import context
 
         fence.add_rules(context.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark)
-    if len(budget.lines) < 2:
+    if len(budget.lines) < 2 and not budget.rules:
         return "", []
     return fence.block("brief", [*budget.lines, MORE], budget.rules, (headline, counted, asked, aged)), chosen
 

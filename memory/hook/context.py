@@ -6,6 +6,7 @@ Where a tag comes from, and what it weighs:
     pinned   `context.tags` in the user's settings
     project  derived from the project's manifests (manifests.py), weight 1
     branch   words of the branch that is checked out, weight 1
+    always   the tag `always`, for rules alone
 
 The first of these that names a tag decides its weight.  A tag meets one of a record where both have the same `label`.
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 GIVEN, PINNED, BRANCH = "given", "pinned", "branch"  # origins; any other one is the path of a manifest
 PROMPT, CATEGORY = OF_PROMPT = ("prompt", "category")  # what of a context changes with every prompt
+ALWAYS = "always"  # the tag of a rule that is in every context of a session's start
 NONE = "none"  # the context tag that stands for no other than those given
 DEFAULT_WEIGHT, DERIVED_WEIGHT, MOST_WEIGHT = 1.5, 1.0, 100.0
 LIMIT = 1 << 16  # bytes of the kept file
@@ -207,7 +209,7 @@ def context_of(place: Place, prompt: str, mode: str, settings: Config) -> Contex
     on_branch = " ".join(tag.name for tag in tags if tag.origin == BRANCH)
     return Context({PROMPT: stems, CATEGORY: stems.union(term for term, _ in tokeniser.terms(category)),
                     BRANCH: frozenset(term for term, _ in tokeniser.terms(on_branch))},
-                   {label(tag.name): tag.origin if tag.origin in own else "project" for tag in tags})
+                   {ALWAYS: ALWAYS, **{label(tag.name): tag.origin if tag.origin in own else "project" for tag in tags}})
 
 
 def near_rules(found: Index, about: Context, ids: Iterable[str], before: Iterable[str] = ()) -> List[Any]:

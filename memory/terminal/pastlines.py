@@ -30,9 +30,9 @@ _QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1).){60})(?:\\.|(?!\1).)*\1""")
 
 # --- what reached the model
 
-def off(found: list[dict[str, str]]) -> list[str]:
-    """Write where pushes are off."""
-    return [one_line("pushes: off %s; %s" % (one["where"], one["remedy"])) for one in found]
+def off(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
+    """Write where pushes, or what else, are off."""
+    return [one_line("%s: off %s; %s" % (what, one["where"], one["remedy"])) for one in found]
 
 
 def pushed(value: dict[str, Any], now: float) -> list[str]:

@@ -30,7 +30,8 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
             ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"]]
     changed = [[key, one_line(fastjson.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
                if row["value"] != config.DEFAULTS[key]]
-    out = [*screen.table(rows), *pastlines.off(value["off"]), "", style.bold("Records"), *_records(value), "",
+    out = [*screen.table(rows), *pastlines.off(value["off"]), *pastlines.off(value["unkept"], "capture"),
+           "", style.bold("Records"), *_records(value), "",
            style.bold("Index"), *index(value)[1:]]
     tags = [[one_line(tag["tag"]), "%g" % tag["weight"], one_line(tag["from"])] for tag in value["contextTags"]]
     if tags:

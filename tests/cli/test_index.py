@@ -1,12 +1,19 @@
-"""The verbs index and config, and redact as a filter."""
+"""The verbs index, config, on and off, and redact as a filter."""
 
 from __future__ import annotations
 
 import json
+import os
 import stat
+import time
 from pathlib import Path
 
+from harness import hook
 from harness.command import on_terminal, one_line_error
+from harness.hook import push
+from harness.session import DATA
+
+from memory.hook import receipts
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 
@@ -99,3 +106,89 @@ def test_the_counts_of_a_small_index_are_true(ok):
     assert "0 terms" not in ok("index", "status")
     ok("index", "build")
     assert "0 terms" not in ok("index", "status") and " terms" in ok("index", "status")
+
+
+def end_a_session(env, project, session: str) -> None:
+    """End a session of the real client's in a project."""
+    path = Path(env["HOME"], ".claude", "projects", "p", session + ".jsonl")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes((DATA / "tools-interactive.jsonl").read_bytes())
+    event = hook.payload("SessionEnd", "other", session_id=session, transcript_path=str(path), cwd=project)
+    assert hook.harmless(hook.fire("session_end", event, {**env, "CLAUDE_PROJECT_DIR": project})).settled
+
+
+def test_a_paused_project_keeps_and_pushes_nothing_until_it_goes_on(ok, run, env, project, place):
+    """For its user alone: nothing is written into the repository; status says so with the command that goes on."""
+    assert "paused" in ok("off", "--mine")
+    end_a_session(env, project, "65c898d6-0001")
+    assert not list(Path(place.private).glob("checkpoints/*/*.md")) and not Path(project, ".dayleaf").exists()
+    said = ok("status")
+    assert "capture: off in this project, by you; `dayleaf on --mine`" in said and "pushes: off in this project, by you" in said
+    assert "only a person" in one_line_error(run("on", "--mine", CLAUDECODE="1"), 2)
+    ok("on", "--mine")
+    end_a_session(env, project, "65c898d6-0002")
+    assert list(Path(place.private).glob("checkpoints/*/*.md")) and "off" not in ok("status").split("Records")[0]
+
+
+def test_projects_are_captured_by_list_where_the_user_wants_that(ok, env, project, place):
+    """`on --mine` puts a project on the list."""
+    ok("config", "set", "capture.projects", "listed")
+    end_a_session(env, project, "65c898d6-0001")
+    assert not list(Path(place.private).glob("checkpoints/*/*.md")) and "projects that are not listed" in ok("status")
+    ok("on", "--mine")
+    end_a_session(env, project, "65c898d6-0002")
+    assert list(Path(place.private).glob("checkpoints/*/*.md"))
+
+
+def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
+    """A session's switch is a receipt, a project's a line of its settings that goes again."""
+    ok("off", "--session", "s-1", CLAUDE_CODE_SESSION_ID="s-1")
+    assert receipts.session(place.receipts("s-1")).off
+    ok("on", CLAUDE_CODE_SESSION_ID="s-1")
+    assert not receipts.session(place.receipts("s-1")).off
+    path = Path(project, ".dayleaf", "config.json")
+    ok("off", "--project")
+    assert json.loads(path.read_text()) == {"load.enabled": False}
+    assert json.loads(ok("config", "get", "load.enabled", "--json"))["source"] == "project"
+    ok("on", "--project")
+    assert json.loads(path.read_text()) == {}
+
+
+def test_off_in_a_terminal_means_the_newest_session(ok, place):
+    """Beside a running session nobody knows its id: the one that wrote the latest receipt is switched."""
+    receipts.write(place.receipts("older"), {"v": 1, "event": "start"})
+    os.utime(place.receipts("older"), (1000, 1000))
+    receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
+    assert "nothing more" in ok("off")
+    assert receipts.session(place.receipts("newer")).off and not receipts.session(place.receipts("older")).off
+
+
+def test_a_session_that_never_ran_is_not_switched(run, ok, env, project, place):
+    """A slip of the finger must not become the newest session; the one that ran is named."""
+    assert "none has run" in one_line_error(run("off", "--session", "nosuch"), 2)
+    push(env, project, "SessionStart", "aaaa1111", source="startup")
+    assert "no session 'nosuch' here; the newest is aaaa1111" in one_line_error(run("off", "--session", "nosuch"), 2)
+    assert not Path(place.receipts("nosuch")).exists()
+    assert "in session aaaa1111" in ok("off")
+    assert receipts.session(place.receipts("aaaa1111")).off and "switched off" in ok("why")
+
+
+def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, project, place):
+    """The running one may be switched before its first receipt; neither `why`, `off` nor `stats` takes it for one that ran."""
+    push(env, project, "SessionStart", "aaaa1111", source="startup")
+    assert "in session bbbb2222" in ok("off", CLAUDE_CODE_SESSION_ID="bbbb2222")
+    assert receipts.session(place.receipts("bbbb2222")).off
+    assert json.loads(ok("why", "--json"))["session"] == "aaaa1111" and "in session aaaa1111" in ok("off")
+    assert json.loads(ok("stats", "--json"))["sessions"] == 1
+
+
+def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
+    """Outside a session `on` means the newest one that is off, names it, and says where none is."""
+    receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
+    assert "no session of this workspace is off" in ok("on")
+    assert "nothing more in session aaaa1111" in ok("off")
+    time.sleep(0.02)
+    receipts.write(place.receipts("bbbb2222"), {"v": 1, "event": "prompt"})
+    assert "pushes again in session aaaa1111" in ok("on")
+    assert not receipts.session(place.receipts("aaaa1111")).off
+    assert json.loads(ok("on", "--json")) == {"session": "", "enabled": True}

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
 from harness import talks, vault
 from harness.command import dayleaf, on_terminal, one_line_error
 from harness.conversations import week
-from harness.hook import push
 
-from memory.hook import receipts
 from memory.knowledge import walls
 from memory.store import conversations
 
@@ -209,60 +206,6 @@ def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):
     assert not list(Path(home).rglob("*quokka*"))
 
 
-def test_pushes_are_switched_per_session_and_per_project(ok, place, project):
-    """A session's switch is a receipt, a project's a line of its settings that goes again."""
-    ok("off", "--session", "s-1", CLAUDE_CODE_SESSION_ID="s-1")
-    assert receipts.session(place.receipts("s-1")).off
-    ok("on", CLAUDE_CODE_SESSION_ID="s-1")
-    assert not receipts.session(place.receipts("s-1")).off
-    path = Path(project, ".dayleaf", "config.json")
-    ok("off", "--project")
-    assert json.loads(path.read_text()) == {"load.enabled": False}
-    assert json.loads(ok("config", "get", "load.enabled", "--json"))["source"] == "project"
-    ok("on", "--project")
-    assert json.loads(path.read_text()) == {}
-
-
-def test_off_in_a_terminal_means_the_newest_session(ok, place):
-    """Beside a running session nobody knows its id: the one that wrote the latest receipt is switched."""
-    receipts.write(place.receipts("older"), {"v": 1, "event": "start"})
-    os.utime(place.receipts("older"), (1000, 1000))
-    receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
-    assert "nothing more" in ok("off")
-    assert receipts.session(place.receipts("newer")).off and not receipts.session(place.receipts("older")).off
-
-
-def test_a_session_that_never_ran_is_not_switched(run, ok, env, project, place):
-    """A slip of the finger must not become the newest session; the one that ran is named."""
-    assert "none has run" in one_line_error(run("off", "--session", "nosuch"), 2)
-    push(env, project, "SessionStart", "aaaa1111", source="startup")
-    assert "no session 'nosuch' here; the newest is aaaa1111" in one_line_error(run("off", "--session", "nosuch"), 2)
-    assert not Path(place.receipts("nosuch")).exists()
-    assert "in session aaaa1111" in ok("off")
-    assert receipts.session(place.receipts("aaaa1111")).off and "switched off" in ok("why")
-
-
-def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, project, place):
-    """The running one may be switched before its first receipt; neither `why`, `off` nor `stats` takes it for one that ran."""
-    push(env, project, "SessionStart", "aaaa1111", source="startup")
-    assert "in session bbbb2222" in ok("off", CLAUDE_CODE_SESSION_ID="bbbb2222")
-    assert receipts.session(place.receipts("bbbb2222")).off
-    assert json.loads(ok("why", "--json"))["session"] == "aaaa1111" and "in session aaaa1111" in ok("off")
-    assert json.loads(ok("stats", "--json"))["sessions"] == 1
-
-
-def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
-    """Outside a session `on` means the newest one that is off, names it, and says where none is."""
-    receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
-    assert "no session of this workspace is off" in ok("on")
-    assert "nothing more in session aaaa1111" in ok("off")
-    time.sleep(0.02)
-    receipts.write(place.receipts("bbbb2222"), {"v": 1, "event": "prompt"})
-    assert "pushes again in session aaaa1111" in ok("on")
-    assert not receipts.session(place.receipts("aaaa1111")).off
-    assert json.loads(ok("on", "--json")) == {"session": "", "enabled": True}
-
-
 @pytest.mark.parametrize("words", [["learn", "<private>foo. bar</private>"], ["learn", "<private>foo</private>", "--title", "T"],
                                    ["checkpoint", "<private>foo</private>"]], ids=" ".join)
 def test_nothing_is_kept_of_what_is_private(run, place, words):
@@ -407,3 +350,23 @@ def test_a_conversation_that_is_edited_is_a_persons_from_then_on(edits, session,
     assert "markers" in path.read_text() and not conversations.is_by_hand(path.read_bytes())
     assert edits("sed -i 's/never committed/left out/' \"$1\"", "edit", "c-7a1c0001").returncode == 0
     assert conversations.is_by_hand(path.read_bytes())
+
+
+def test_a_day_a_file_or_a_text_is_forgotten_once_it_was_shown(run, ok, session, place):
+    """What goes stands there first; without a yes all stays; the options narrow one another."""
+    done = run("forget", "--day", "2026-01-24")
+    assert done.returncode == 2 and "150001-y" in done.stdout and "150001-x" not in done.stdout
+    assert "no record here is meant" in ok("forget", "--mentions", "nowhere to be seen", "--yes")
+    vault.put(place, "p/learnings/parser.md", "The parser", "It reads `src/parse.c` by line.")
+    assert json.loads(ok("forget", "--file", "src/parse.c", "--yes", "--json"))["forgotten"] == ["parser"]
+    ok("restore", "parser")
+    said = json.loads(ok("forget", "--mentions", "quokkanote", "--day", "2026-01-23", "--yes", "--json"))["forgotten"]
+    assert said == ["150002-x", "150001-x"] and ok("show", "150001-y")
+    assert "not both" in one_line_error(run("forget", "markers", "--day", "yesterday"), 2)
+    assert "only a person" in one_line_error(run("forget", "--day", "2026-01-24", "--yes", CLAUDECODE="1"), 2)
+
+
+def test_a_conversation_that_goes_with_its_day_is_not_written_again(ok, session, place):
+    """As one that was named by itself."""
+    assert "c-7a1c0001" in json.loads(ok("forget", "--day", "2026-01-23", "--hard", "--yes", "--json"))["forgotten"]
+    assert conversations.was_forgotten(place, session)

@@ -38,3 +38,22 @@ def test_a_broken_config_is_a_problem_and_not_an_error(home, data):
     files.replace(home + "/.dayleaf/config.json", data)
     found = config.load(home + "/.dayleaf", "", {})
     assert found["load.top"] == config.DEFAULTS["load.top"] and len(found.problems) == 1
+
+
+def test_what_a_user_said_of_one_project_is_a_switch_and_no_more(home, project):
+    """Between their own settings and the repository's, which still only narrows."""
+    base, private = home + "/.dayleaf", home + "/.dayleaf/workspaces/x-1"
+    files.replace(private + "/config.json", b'{"capture.enabled": false, "load.top": 2, "redact.enabled": false}')
+    found = config.load(base, project, {}, private)
+    assert (found["capture.enabled"], found["load.top"], found["redact.enabled"]) == (False, 2, True)
+    assert found.sources["capture.enabled"] == "workspace" and len(found.problems) == 1
+
+
+def test_listed_projects_alone_are_captured_where_the_user_wants_that(home, project):
+    """A repository cannot list itself."""
+    base, private = home + "/.dayleaf", home + "/.dayleaf/workspaces/x-1"
+    files.replace(base + "/config.json", b'{"capture.projects": "listed"}')
+    files.replace(project + "/.dayleaf/config.json", b'{"capture.enabled": true}')
+    assert not config.load(base, project, {}, private)["capture.enabled"]
+    files.replace(private + "/config.json", b'{"capture.enabled": true}')
+    assert config.load(base, project, {}, private)["capture.enabled"]

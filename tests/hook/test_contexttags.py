@@ -282,3 +282,14 @@ def test_context_is_read_once_from_one_small_file(place, now, monkeypatch):
     monkeypatch.setattr(at_prompt.files, "read", lambda path, *rest, **more: opened.append(path) or real(path, *rest, **more))
     assert context.context_of(place, "zebra", "", vault.settings()).labels["django"] == "project"
     assert opened == [context.path_of(place), place.git + "/HEAD"]
+
+
+def test_an_always_rule_stands_at_every_start(place, handled, now):
+    """Of this project or of all, and with no other rule's tag."""
+    for id, tier in (("here", "p"), ("everywhere", "g")):
+        rule(place, now, id, "[always]", tier)
+    rule(place, now, "go", "[go]")
+    builder.build(place, now)
+    shown = block(handled("start", source="startup"))
+    assert "Obey-here." in shown and "Obey-everywhere." in shown and "Obey-go." not in shown
+    assert set(reasons(place)) == {"rule: tag always (always)"}
