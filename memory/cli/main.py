@@ -43,7 +43,7 @@ SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember":
 FORM = 20  # columns of a verb with its words that the list of all verbs has room for
 GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
           ("Find", "show expand fix how blame friction standup load why graph"),
-          ("Know", "rule review resource link new edit harvest feedback import"),
+          ("Know", "rule review resource link new edit open harvest feedback import"),
           ("Look after it", "status statusline stats audit eval check upkeep undo forget restore backup redact"),
           ("The machine", "doctor config index on off workspace"))  # and whatever stands nowhere else
 # The machine's doing, not a fault of ours.
@@ -302,7 +302,9 @@ VERBS: dict[str, Verb] = {
         flag("--all", help="claude-memory: of every project"),
         opt("--since", metavar="WHEN", help="transcripts: sessions that ended later: 7d, a date"),
         flag("--all-projects", help="transcripts: of every workspace"))),
-    "edit": Verb("learn", "ID", "open a record in $EDITOR"),
+    "edit": Verb("learn", "ID", "change a record in $EDITOR, on a copy that is checked"),
+    "open": Verb("show", "[ID]", "open a record's file, or the folder of this project's notes, where your desktop opens it", (
+        flag("--folder", help="the folder that the record is in"),)),
     "rule": Verb("rule", "suggest|list|review|approve|reject|edit", "suggest rules, list them, decide on them", (
         opt("--rationale", metavar="WHY", help="suggest: why it holds (required)"),
         opt("--body", metavar="TEXT", help="suggest: what it says at length, or `-` for stdin"),

@@ -1,4 +1,4 @@
-"""The verbs that show one record, or one turn of a conversation: show, expand."""
+"""The verbs on one record, or one turn of a conversation: show, expand, feedback, open."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.recall.hit import Turn
 
+OPENERS = ("xdg-open", "open")  # of a Linux desktop, of macOS
 ENTRIES = 100  # of a transcript that are printed where --limit names no other number
 RESULT_LINES = 8  # of one entry without --full
 
@@ -308,3 +309,23 @@ def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
         raise StoreError("%s; nothing was noted, without --why it is" % error) from None
     call.indexed()
     return changed
+
+
+def open(call: Call) -> int:
+    """Open the file of a record, or the folder of the project's notes, by the desktop's own program; say where it is."""
+    import shutil
+    import subprocess
+    from pathlib import Path
+
+    from memory.recall.lookup import find_one
+
+    path = call.place.path(find_one(call.place, call.settings, call.one("ID")).name) if call.words else call.place.private
+    path = path.rpartition("/")[0] if call.options.folder and call.words else path
+    opener = next(filter(None, map(shutil.which, OPENERS)), None)
+    if opener is None or not Path(path).exists():
+        raise StoreError("%s: nothing here opens it (%s); open it in your editor" % (path, ", ".join(OPENERS)) if opener is None
+                         else "%s: nothing is kept there yet" % path)
+    done = subprocess.run([opener, path], stdin=subprocess.DEVNULL, capture_output=True)
+    if done.returncode:
+        raise StoreError("%s: %s ended with status %d; open it in your editor" % (path, opener, done.returncode))
+    return call.answer({"path": path, "by": opener}, ["opened " + plaintext.one_line(path)])

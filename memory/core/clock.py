@@ -133,3 +133,17 @@ def period(unit: str, back: int, instant: float, offset: float = 0.0) -> tuple[f
 def civil(year: int, month: int, dom: int) -> float:
     """Return the UTC midnight of a calendar day as seconds since the epoch."""
     return _days(year, month, dom) * DAY
+
+
+def of_path(name: str) -> float | None:
+    """Read the date in a path, `2026-11-21/143052-x.md` or `2026-11-21-x.md`, as seconds since the epoch; None for none."""
+    parts = name.split("/")
+    for part in parts[-1:] + parts[-2:-1]:
+        if len(part) >= 10 and part[4] == part[7] == "-" and not part[10:11].isdigit():
+            day = parse(part[:10])
+            if day is not None:
+                stem = parts[-1]
+                clocked = part is not stem and stem[:6].isdigit() and stem[:6].isascii() and stem[6:7] in ("-", ".", "_")
+                hour, minute, second = (int(stem[i:i + 2]) for i in (0, 2, 4)) if clocked else (0, 0, 0)
+                return day + (hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0)
+    return None

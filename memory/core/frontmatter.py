@@ -150,6 +150,9 @@ def _decode(data: bytes, page: Page) -> str:
         return str(data, "utf-8")
     except UnicodeDecodeError as error:
         line = page.head_lines + data.count(b"\n", 0, error.start) + 1
+        if data.decode("utf-8", "ignore").isascii():  # no letter of it is UTF-8: an editor's Latin-1
+            page.problems.append("line %d: bytes that are not UTF-8, read as Latin-1; save the file as UTF-8" % line)
+            return data.decode("latin-1")
         page.problems.append("line %d: bytes that are not UTF-8, read as U+FFFD; save the file as UTF-8" % line)
         return data.decode("utf-8", "replace")
 

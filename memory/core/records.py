@@ -6,7 +6,7 @@ Schema, version 1, of the frontmatter; every key may be missing, unknown keys ar
                        follows from the file's name, a missing title from the body
     kind               rule | learning | plan | resource | checkpoint | conversation; else the folder says it
     created, updated   ISO 8601, a bare day, or seconds since the epoch; else the path's date, else the file's time
-    tags, topics, versions    lists, or one text with commas or `#` marks
+    tags, topics, versions, aliases    lists, or one text with commas or `#` marks; `#tag` in the body is one too; alias: a title
     links              list of {relation, target}, of `relation: target`, or of `[[target]]`; `[[target]]` in the body is
                        one too, but not in an automatic record: there it is brackets that a command printed
     source             human | agent | auto        confidence  low | medium | high        pinned  true | false
@@ -111,6 +111,11 @@ class Record:
         return tuple(link.target for link in self.links if link.relation == "derived_from")
 
     @property
+    def aliases(self) -> Tuple[str, ...]:
+        """Other titles of this."""
+        return labels(self.meta.get("aliases"))
+
+    @property
     def rationale(self) -> str:
         """Why a rule holds, on one line; "" where it does not say, or not for certain."""
         return "" if self.guessed else _text(self.meta.get("rationale"))
@@ -167,7 +172,8 @@ def _record(name: str, data: bytes, mtime: float, page: frontmatter.Page) -> Rec
     return Record(
         name, _id(name, kind, meta, problems), kind, _title(name, meta, page.body), page.body,
         _created(name, meta, mtime, problems), _instant(meta, "updated", problems) or mtime,
-        labels(meta.get("tags")), labels(meta.get("topics")), labels(meta.get("versions")),
+        labels([meta.get("tags") or "", *(() if source == "auto" else body_tags(page.body))]), labels(meta.get("topics")),
+        labels(meta.get("versions")),
         _links(meta.get("links"), "" if source == "auto" else page.body), source, confidence, is_true(meta.get("pinned")),
         _accepted(kind, source, meta),
         meta, files.sha256(data), len(data), name[:1], tuple(problems), tuple(page.unsure), page.guessed)
@@ -210,13 +216,9 @@ def labels(value: Any) -> Tuple[str, ...]:
     return tuple(found)
 
 
-def has_blank(version: str) -> bool:
-    """Tell whether a version has a blank inside, so that nothing else that is written the same way would meet it."""
-    return len(version.split()) > 1
-
-
 def wiki_links(body: str) -> Tuple[str, ...]:
-    """Return the targets of `[[target]]`, `[[target|label]]` and `[[target#section]]` outside code, in their order."""
+    """Return the targets of `[[target]]`, `[[target|label]]` and `[[target#section]]` outside code, in their order; an embedded
+    file that is no note, `![[x.png]]`, is none."""
     if "[[" not in body:
         return ()
     found: Dict[str, None] = {}
@@ -226,11 +228,22 @@ def wiki_links(body: str) -> Tuple[str, ...]:
             end = line.find("]]", at + 2)
             if end < 0:
                 break
-            target = line[at + 2:end].partition("|")[0].partition("#")[0]
-            coded = line.count("`", 0, at) % 2
-            if not coded and target[:1].strip() and "[" not in target and len(target) <= 200:
-                found[target.strip()] = None
+            target = line[at + 2:end].partition("|")[0].partition("#")[0].rstrip()
+            file = line[at - 1:at] == "!" and "." in target[-6:] and target[-3:].lower() != ".md"
+            if target[:1].strip() and not line.count("`", 0, at) % 2 and not file and "[" not in target and len(target) <= 200:
+                found[target] = None
             at = line.find("[[", end + 2)
+    return tuple(found)
+
+
+def body_tags(body: str) -> Tuple[str, ...]:
+    """Return the tags of a text, `#retry` or `#queue/retries`, outside code and links, in their order; a number alone is none."""
+    found: Dict[str, None] = {}
+    for line, code in tokeniser.coded(body.split("\n") if "#" in body else ()):
+        for word in () if code or "#" not in line else " ".join(line.split("`")[::2]).split():
+            mark, tag = word.lstrip("(")[:1], word.lstrip("(")[1:].rstrip(".,;:!?)\"'")
+            if mark == "#" and tag.strip("0123456789") and len(tag) <= 60 and all(c.isalnum() or c in "_-/" for c in tag):
+                found[tag] = None
     return tuple(found)
 
 
@@ -342,22 +355,8 @@ def _created(name: str, meta: Dict[str, Any], mtime: float, problems: List[str])
     if found is None:
         found = _instant(meta, "date", [])
     if found is None:
-        found = _from_name(name)
+        found = clock.of_path(name)
     return mtime if found is None else found
-
-
-def _from_name(name: str) -> Optional[float]:
-    """Read the date in a path: `2026-11-21/143052-x.md`, `2026-11-21-x.md`; None where there is none."""
-    parts = name.split("/")
-    for part in parts[-1:] + parts[-2:-1]:
-        if len(part) >= 10 and part[4] == part[7] == "-" and not part[10:11].isdigit():
-            day = clock.parse(part[:10])
-            if day is not None:
-                stem = parts[-1]
-                clocked = part is not stem and stem[:6].isdigit() and stem[:6].isascii() and stem[6:7] in ("-", ".", "_")
-                hour, minute, second = (int(stem[i:i + 2]) for i in (0, 2, 4)) if clocked else (0, 0, 0)
-                return day + (hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second < 60 else 0)
-    return None
 
 
 def _links(value: Any, body: str) -> Tuple[Link, ...]:

@@ -1,6 +1,6 @@
 """The index on disk, part one: an immutable segment, read by position and never loaded whole.
 
-Format `DLSEG005`, little-endian:
+Format `DLSEG006`, little-endian:
 
     header    144 bytes: see HEADER; `built` is the only time stamp (8 bytes at BUILT_AT) and is left out of every checksum
     buckets   u32[nbuckets + 1]: where each bucket of the term directory starts; a term is in bucket crc32(term) mod nbuckets
@@ -39,7 +39,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Tuple
 
-MAGIC = b"DLSEG005"
+MAGIC = b"DLSEG006"
 # magic, generation, scope, tokeniser, documents, pushable, terms, buckets, records, learnings, learning tokens, all tokens,
 # mean length, built, crc32 of the rest of the header, offsets of buckets, directory, ids, impacts, rows, strings, lists
 HEADER = Struct("<8s8s8sIIIIIIIIQddIQQQQQQQ")

@@ -117,7 +117,7 @@ def _followed(hit: Hit, relation: str, shelf: Shelf, to: Record) -> Iterator[Lea
 
 def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
     """Return the links that lead to a record, each with the record that holds it; at most INTO records are looked at."""
-    called = documents.called(record.id, record.name, record.title)
+    called = documents.called(record.id, record.name, record.title, record.aliases)
     return [(link, source) for source in _held(shelf, documents.link_terms(called))
             if source.name != record.name for link in source.links if _means(shelf, link.target, record)]
 
@@ -145,7 +145,7 @@ def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
 
 
 def _means(shelf: Shelf, target: str, record: Record) -> bool:
-    if not relations.closeness(target, record.name, record.id, record.title):
+    if not relations.closeness(target, record.name, record.id, record.title, record.aliases):
         return False
     found = resolved(shelf, target)
     return found is not None and found.name == record.name

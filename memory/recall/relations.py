@@ -48,6 +48,7 @@ class Node(NamedTuple):
     end: str
     created: float
     workspace: str = ""
+    aliases: Tuple[str, ...] = ()
 
 
 class Edge(NamedTuple):
@@ -103,11 +104,11 @@ def wrong_ends(relation: str, source: str, target: str) -> str:
 def node(record: Record, workspace: str = "") -> Node:
     """Return a record as an end of links.  workspace: a place's key, where there are several."""
     return Node(record.name, record.id, record.title, record.end, record.created,
-                "global" if workspace and record.tier == GLOBAL else workspace)
+                "global" if workspace and record.tier == GLOBAL else workspace, record.aliases)
 
 
-def closeness(target: str, name: str, id: str, title: str) -> int:
-    """Rate how a link's target names a record: 4 by its id, 3 by its id in another case, 2 by its file, 1 by its title, 0 not."""
+def closeness(target: str, name: str, id: str, title: str, aliases: Iterable[str] = ()) -> int:
+    """Rate how a link's target names a record: 4 by its id, 3 by it in another case, 2 by its file, 1 by a title, 0 not."""
     if target == id:
         return 4
     key, path = documents.link_key(target), documents.link_key(name)
@@ -115,12 +116,12 @@ def closeness(target: str, name: str, id: str, title: str) -> int:
         return 3
     if ("/" + path).endswith(("/" + key, "/" + key + ".md")):
         return 2
-    return int(key == documents.link_key(title))
+    return int(key in map(documents.link_key, (title, *aliases)))
 
 
 def meant(target: str, nodes: Iterable[Node]) -> List[Node]:
     """Return the records that a target may mean, of several equally near ones the newest first."""
-    rated = [(closeness(target, one.name, one.id, one.title), one) for one in nodes]
+    rated = [(closeness(target, one.name, one.id, one.title, one.aliases), one) for one in nodes]
     best = max((how for how, _ in rated), default=0)
     return sorted((one for how, one in rated if how == best > 0), key=lambda one: (-one.created, one.name))
 
@@ -134,7 +135,7 @@ class Names:
         self._words: Dict[str, List[str]] = {}
         self._shorter: Dict[str, List[str]] = {}
         for one in nodes:
-            for key in documents.called(one.id, one.name, one.title):
+            for key in documents.called(one.id, one.name, one.title, one.aliases):
                 self._nodes.setdefault(key, []).append(one)
 
     def find(self, target: str) -> List[Node]:

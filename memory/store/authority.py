@@ -84,6 +84,7 @@ VERBS: dict[str, Row] = {
     "import": Row(SESSION, "--dry-run --shared --kind --since", typed="--global", person="--project --all --all-projects",
                   inside="WORDS", words={"claude-memory": PERSON, "transcripts": PERSON}),
     "edit": Row(PERSON),
+    "open": Row(PERSON, "--folder"),
     "rule": Row(SESSION, "--rationale --body --title --tag --link --shared --pending --always", typed="--global",
                 words={"approve": PERSON, "reject": PERSON, "review": PERSON, "edit": PERSON}),
     "review": Row(PERSON),

@@ -47,7 +47,7 @@ def calls(record: Record, text: str) -> int:
     if not key:
         return 0
     path = record.meta.get("path") if record.kind == "resource" else None
-    if key == " ".join(record.title.lower().split()):
+    if any(key == " ".join(said.lower().split()) for said in (record.title, *record.aliases)):
         return 3
     if isinstance(path, str) and ("/" + path).endswith("/" + text.removeprefix("./").lstrip("/")):
         return 2

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any, Callable, NoReturn
 
 from memory.core import UsageError, layout
-from memory.core.records import has_blank
 from memory.terminal import screen
 from memory.terminal.call import Call, Option, Verb, nearest, read_stdin, shown
 
@@ -136,7 +135,7 @@ def kinds(words: str) -> str:
 def versions(words: str) -> str:
     """Check a list of versions, with commas between them."""
     for word in words.split(","):
-        if has_blank(word):
+        if len(word.split()) > 1:
             raise argparse.ArgumentTypeError("the version '%s' holds a blank; write it without one, several with commas" % (
                 shown(word)))
     return words

@@ -234,3 +234,29 @@ def test_a_conversation_is_automatic_and_its_brackets_are_no_links():
     assert read.created == clock.parse("2026-01-23T14:03:00Z") and read.accepted
     linked = records.from_bytes("p/learnings/x.md", b"---\nkind: conversation\nlinks: [l-1]\n---\n" + body.encode(), 1.0)
     assert linked.kind == "conversation" and linked.links == (("related_to", "l-1"),)
+
+
+@pytest.mark.parametrize("body, tags", [
+    ("Talked about kafka. #meeting (#queue/retries), #워크!", ("meeting", "queue/retries", "워크")),
+    ("fixes #42, not C#, no a#b, `#code here`, colour: `#fff`\n\n    # a comment\n\n```\n#fenced\n```\n# Heading\n", ()),
+    ("#2026 #v2", ("v2",))])
+def test_a_tag_in_the_body_is_a_tag(body, tags):
+    """As Obsidian reads them; what a command printed into an automatic record is none."""
+    assert record_of(body).tags == tags
+    assert record_of("---\nsource: auto\ntags: own\n---\n" + body).tags == ("own",)
+
+
+def test_a_tag_that_stands_in_both_places_counts_once():
+    assert record_of("---\ntags: [queue]\n---\n#queue #retry\n").tags == ("queue", "retry")
+
+
+def test_an_embedded_file_is_no_link_and_an_embedded_note_is_one():
+    assert records.wiki_links("![[diagram.png]] ![[2026-11-20#Notes]] ![[note.md]] [[paper.pdf]]") == ("2026-11-20", "note.md", "paper.pdf")
+
+
+def test_a_file_in_latin_1_is_read_by_its_letters():
+    """What is neither, bytes in the midst of UTF-8, is said and marked."""
+    latin = records.from_bytes(NAME, "Der Schlüssel, Größe 32\n".encode("latin-1"), 5.0)
+    assert latin.body == "Der Schlüssel, Größe 32\n" and "read as Latin-1" in latin.problems[0]
+    mixed = records.from_bytes(NAME, "Schlüssel ".encode() + b"\xff\n", 5.0)
+    assert mixed.body == "Schlüssel \ufffd\n"

@@ -154,3 +154,11 @@ def test_a_link_in_a_new_text_that_leads_nowhere_is_told_and_kept(run, ok, shop,
     assert done.stderr == ("dayleaf: kept, but [[JWT isuer]] is no record (did you mean l-jwt 'JWT issuer'?), [[버튼]] is no record, "
                            "[[%s]] is archived: `dayleaf restore %s`\n" % (gone, gone))
     assert run(verb, "The [[l-jwt]] alone").stderr == ""
+
+
+def test_an_alias_is_one_more_title(ok, place):
+    """For commands, for links and for words; `show` takes it, `graph` finds no dangling link."""
+    vault.put(place, "p/learnings/retries.md", "Retries", "They back off.", aliases="[retry policy, backoff]")
+    vault.put(place, "p/learnings/queue.md", "The queue", "See [[retry policy]].")
+    assert "They back off." in ok("show", "Backoff") and "no link leads nowhere" in ok("graph", "--dangling")
+    assert "retries" in ok("recall", "backoff") or "Retries" in ok("recall", "backoff")
