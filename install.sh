@@ -100,13 +100,15 @@ make_environment() {
   mkdir "$work"
   say "  $python -> $1"
   # shellcheck disable=SC2086  # one requirement a word
-  if [ -n "$uv" ]; then
-    UV_PYTHON_DOWNLOADS=never "$uv" venv -q --python "$python" "$fresh" >"$log" 2>&1 &&
+  {
+    [ -n "$uv" ] && UV_PYTHON_DOWNLOADS=never "$uv" venv -q --python "$python" "$fresh" >"$log" 2>&1 &&
       "$uv" pip install -q --python "$fresh/bin/python" $wanted >>"$log" 2>&1
-  else
+  } || {
+    if [ -n "$uv" ]; then say "  uv failed ($(last "$log")); with pip"; fi
+    rm -rf "$fresh"
     "$python" -I -m venv "$fresh" >"$log" 2>&1 &&
       "$fresh/bin/python" -m pip install -q --prefer-binary $wanted >>"$log" 2>&1
-  fi || die "the packages could not be installed ($(last "$log")); check the connection or pip's settings, then run ./install.sh again"
+  } || die "the packages could not be installed ($(last "$log")); check the connection or pip's settings, then run ./install.sh again"
   "$fresh/bin/python" -I -c "import $2" 2>"$log" ||
     die "the packages do not load ($(last "$log")); set up another Python, then run ./install.sh again"
   printf '%s\n' "$wanted" >"$fresh/requirements.txt"

@@ -26,8 +26,17 @@ def status(call: Call) -> int:
     from memory.terminal import reports
 
     with call.spinner("reading the records"):
-        value = figures.state(call.place, call.settings, call.now)
+        value = {**figures.state(call.place, call.settings, call.now), "command": _command(call.env)}
     return call.answer(value, reports.state(value, call.style()))
+
+
+def _command(env: dict[str, str]) -> str:
+    """Return where a terminal finds `dayleaf`, or "": the plugin's own folder is on the path of its sessions alone."""
+    import shutil
+
+    own = os.path.realpath(__file__ + "/../../../bin")
+    path = [part for part in env.get("PATH", "").split(os.pathsep) if os.path.realpath(part) != own]
+    return shutil.which("dayleaf", path=os.pathsep.join(path)) or ""
 
 
 def stats(call: Call) -> int:

@@ -181,6 +181,8 @@ def _mark_said(todo: Job) -> None:
     from memory.hook import signs
 
     said = todo.event.get(signs.UNWRITTEN)
+    if todo.event.get(signs.READY) is True:
+        files.remove(todo.place.home + signs.SET_UP)
     try:
         attempts.say(todo.place, said if isinstance(said, list) else [], todo.now)
         size = files.posix.stat(todo.place.home + "/log/errors.jsonl").st_size
@@ -268,12 +270,18 @@ def _set_up(todo: Job) -> None:
     except OSError:
         pass
     import subprocess
+    import time
+
+    from memory.hook import signs
 
     root = __file__.replace("\\", "/").rpartition("/memory/")[0]
     files.replace(stamp, b"")
+    started = time.monotonic()
     with open(stamp, "ab") as log:
-        subprocess.call(["/bin/sh", root + "/install.sh", "--runtime"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                        env={**todo.env, "DAYLEAF_HOME": todo.place.home}, cwd=root)
+        status = subprocess.call(["/bin/sh", root + "/install.sh", "--runtime"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                 env={**todo.env, "DAYLEAF_HOME": todo.place.home}, cwd=root)
+    if not status:
+        files.replace(todo.place.home + signs.SET_UP, b"%d\n" % (time.monotonic() - started))
 
 
 AFTER_WORK: Tuple[Step, ...] = (

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Event = Dict[str, Any]
 
 ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
+READY = "dayleaf_ready"  # key of a hook's event: the user has heard that the runtime is there
+SET_UP = "/log/setup.ready"  # holds the seconds that the set-up took until the user has heard of it
 UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
 MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
 
@@ -89,9 +91,30 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
         lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` tells more" % (
             many(len(failures), "failure"), last.get("where"), last.get("error"),
             last.get("detail") or last.get("at") or ""))
-    if not files.exists(place.home + "/runtime/bin/python") and settings["runtime.auto"]:
-        lines.append("setting up the runtime in the background (recall and distill need it); capture and load work meanwhile")
+    lines += set_up(place, settings, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
+
+
+def set_up(place: Place, settings: Config, event: Event) -> List[str]:
+    """Return the line about the runtime: it is being set up, could not be, or is ready since; "ready" is said once."""
+    root = __file__.replace("\\", "/").rpartition("/memory/")[0]
+    if files.exists(place.home + "/runtime/bin/python"):
+        try:
+            seconds = files.read(place.home + SET_UP, 32).decode("ascii", "replace").strip()
+        except OSError:
+            return []
+        event[READY] = True
+        return ["the runtime is ready (it took %s s); for `dayleaf` in your terminal: "
+                "ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (seconds, root)]
+    if not settings["runtime.auto"]:
+        return []
+    try:
+        said = files.read(place.home + "/log/setup.log", 1 << 16).decode("utf-8", "replace").strip().rpartition("\n")[2]
+    except OSError:
+        said = ""
+    if said.startswith("install.sh: "):
+        return ["the runtime could not be set up: %s; '%s/install.sh' --runtime tries again" % (said[12:312], root)]
+    return ["setting up the runtime in the background (recall and distill need it); capture and load work meanwhile"]
 
 
 def unsaid(home: str) -> List[Dict[str, Any]]:

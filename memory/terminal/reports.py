@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from memory.core import config, fastjson
@@ -15,6 +16,7 @@ from memory.health.inspection import SECTIONS, Audited
 from memory.knowledge import housekeeping
 from memory.terminal import pastlines, screen
 
+ROOT = Path(__file__).resolve().parents[2]
 MOST_MOVED = 10  # changes of rank that are listed
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
 MOST_LISTED = 10  # skipped records that are listed for a person
@@ -27,7 +29,8 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     rows = [["workspace", value["workspace"]],
             *([["claimed", claimed + ", unproved; if it is yours, `dayleaf workspace claim` in a terminal"]] if claimed else []),
             *([name, folder] for name, folder in value["tiers"].items()),
-            ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"]]
+            ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"],
+            ["command", value["command"] or "no `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % ROOT]]
     changed = [[key, one_line(fastjson.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
                if row["value"] != config.DEFAULTS[key]]
     out = [*screen.table(rows), *pastlines.off(value["off"]), *pastlines.off(value["unkept"], "capture"),

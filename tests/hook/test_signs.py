@@ -11,6 +11,7 @@ from harness import vault, worked
 from harness.hook import ROOT, fire, harmless, payload
 
 from memory.core import boundary, clock, config
+from memory.health import worker
 from memory.hook import indexview, receipts, signs
 from memory.index import builder
 
@@ -42,6 +43,31 @@ def test_a_repository_that_brings_records_is_announced(place, env, now):
     event = {}
     assert heard(place, env, now, event) == ["dayleaf: 1 record by others: notes to check, none of them waits for review"]
     assert event == {signs.ANNOUNCED: True}
+
+
+@pytest.mark.parametrize("log, said", [
+    ("", "dayleaf: setting up the runtime in the background"),
+    ("  python3 -> runtime\ninstall.sh: no Python 3.10 or newer found; install one\n",
+     "dayleaf: the runtime could not be set up: no Python 3.10 or newer found; install one; '")])
+def test_a_runtime_that_is_missing_is_said_with_what_became_of_its_set_up(place, env, now, log, said):
+    """Where only the plugin is there, this is all a user sees of it."""
+    Path(place.home, "log").mkdir(parents=True)
+    Path(place.home, "log", "setup.log").write_text(log)
+    (line,) = signs.notices(place, config.load(place.home, place.root, env), {}, now).splitlines()
+    assert line.startswith(said)
+
+
+def test_a_runtime_that_was_set_up_is_said_once_with_the_line_for_the_terminal(place, env, now):
+    """The worker after the start takes the mark away."""
+    for path, text in (("runtime/bin/python", ""), ("log/setup.ready", "12\n")):
+        file = Path(place.home, path)
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    event = {}
+    assert heard(place, env, now, event) == [
+        "dayleaf: the runtime is ready (it took 12 s); for `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % ROOT]
+    worker.AFTER_START[0][1](worker.Job(event, env, now, place, config.load(place.home, place.root, env), []))
+    assert heard(place, env, now) == []
 
 
 # ---- where the work stands

@@ -150,6 +150,17 @@ def test_uv_makes_the_runtime_where_it_is_there(spaced, reachable):
     assert "uv" in (spaced / ".dayleaf" / "runtime" / "pyvenv.cfg").read_text()
 
 
+def test_a_uv_that_fails_gives_way_to_pip(spaced, tmp_path, reachable):
+    """What it said stands in the line."""
+    uv = tmp_path / "tools" / "uv"
+    uv.parent.mkdir()
+    uv.write_text("#!/bin/sh\necho 'error: no cache directory' >&2\nexit 2\n")
+    uv.chmod(0o755)
+    done = install(spaced, "--runtime", path=f"{uv.parent}:{BARE}", **FAST)
+    assert done.returncode == 0, done.stderr
+    assert "uv failed (error: no cache directory); with pip" in done.stdout
+
+
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
 def test_a_normal_user_installs_it(reachable):
     """Another user, who may only read the checkout."""
