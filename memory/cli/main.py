@@ -44,7 +44,7 @@ FORM = 20  # columns of a verb with its words that the list of all verbs has roo
 GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
           ("Find", "show expand fix how blame friction standup load why graph"),
           ("Know", "rule review resource link new edit open harvest feedback import"),
-          ("Look after it", "status statusline stats audit eval check upkeep undo forget restore backup redact"),
+          ("Look after it", "status statusline stats audit eval check upkeep undo forget restore backup sync redact"),
           ("The machine", "doctor config index on off workspace"))  # and whatever stands nowhere else
 # The machine's doing, not a fault of ours.
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO,
@@ -280,6 +280,10 @@ VERBS: dict[str, Verb] = {
         flag("--shared", help="the repository's .dayleaf too"),
         flag("--here", help="although FILE lies in a git work tree"),
         opt("--age", metavar="RECIPIENT", help="encrypt it to this key: age1…, or a line of an SSH key's .pub"))),
+    "sync": Verb("doors", "[setup WHERE|status|take COPY|drop COPY]", "bring your machines up to date with one another", (
+        opt("--identity", metavar="FILE", help="setup: the key that another machine made"),
+        flag("--gone", help="although many records are gone here"),
+        flag("--anew", help="tell everything anew, and take this machine's older files away"))),
     "upkeep": Verb("upkeep", "", "merge what says the same, archive what is old", (
         flag("--apply", help="do it; without it the plan is printed"),
         opt("--only", type=choice(("expiry", "duplicates")), metavar="WAY", help="expiry or duplicates alone"),

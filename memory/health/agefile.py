@@ -1,24 +1,50 @@
-"""Encrypted backups: files that `age` reads too, to one recipient.  They want `pyrage`, which is not installed by itself."""
+"""What is encrypted: backups, which are files that `age` reads too, to one recipient; and what goes from one of a person's
+machines to another, to their own key, which proves too that its holder wrote it.  All want `pyrage`, which is not installed by
+itself.
+
+What goes between machines is `<machine>/<number>.age`, or `<number>.base.age` for all there is.  Open, it is lines of JSON below
+
+    {"v":1,"dayleaf":"0.1.0","machine":"desk-1a2b3c4d","number":7}
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 import os
-from collections.abc import Iterator
+import re
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Callable
 
+from memory import __version__
 from memory.core import StoreError, UsageError, files
 from memory.core.plaintext import one_line
 
 HEADS = (b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----")
 KEY_BYTES = 1 << 16
+MOST = 1 << 30  # bytes that a message may unpack to
+VERSION = 1
+_MAC = 64  # hex digits in front of a message
+_PACK = re.compile(r"(\d{6})(\.base)?\.age\Z")
+_MACHINE = re.compile(r"[a-z0-9-]{1,60}\Z")
+
+
+class Locked(StoreError):
+    """A message that a key does not open."""
+
+
+class Damaged(StoreError):
+    """A message that is cut short or was changed: it may be whole later."""
 
 
 def _pyrage() -> Any:
     try:
         import pyrage  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
-        raise StoreError("encrypted backups want pyrage, which is not installed; "
+        raise StoreError("what is encrypted wants pyrage, which is not installed; "
                          "`~/.dayleaf/runtime/bin/python -m pip install 'pyrage>=1.2,<2'` brings it") from None
     return pyrage
 
@@ -75,7 +101,7 @@ def opened(path: str, identity: str, folder: str) -> Iterator[str]:
 
 
 def _decrypt(path: str, identity: str, plain: str) -> None:
-    pyrage, keys = _pyrage(), _identities(identity)
+    pyrage, keys = _pyrage(), identities(identity)
     try:
         _empty(plain)
         pyrage.decrypt_file(path, plain, keys)
@@ -91,7 +117,7 @@ def _empty(path: str) -> None:
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, files.FILE_MODE))
 
 
-def _identities(path: str) -> list[Any]:
+def identities(path: str) -> list[Any]:
     """Read the keys of a file; raises StoreError."""
     pyrage = _pyrage()
     try:
@@ -107,3 +133,66 @@ def _identities(path: str) -> list[Any]:
     if not found:
         raise StoreError("%s: no key of age is in it; `age-keygen -o FILE` writes one" % path)
     return found
+
+
+# ---- between one person's machines
+
+def new_key(path: str) -> None:
+    """Write a new key into a file that is not there yet, its owner's alone; raises FileExistsError or another OSError."""
+    identity = _pyrage().x25519.Identity.generate()
+    files.create(path, ("# public key: %s\n%s\n" % (identity.to_public(), identity)).encode("ascii"))
+
+
+def packs(root: str) -> dict[str, dict[int, str]]:
+    """Return, for each machine, the names of its files by number; raises OSError."""
+    found: dict[str, dict[int, str]] = {}
+    for machine in sorted(os.listdir(root)):
+        folder = root + "/" + machine
+        if _MACHINE.match(machine) and files.is_folder(folder) and files.inside(folder, root):
+            rows = [(_PACK.match(file), file) for file in sorted(os.listdir(folder))]
+            found[machine] = {int(hit[1]): file for hit, file in rows if hit}
+    return found
+
+
+def unread(every: dict[int, str], seen: int) -> tuple[list[int], bool]:
+    """Return (the numbers of a machine's files that are to be read, in order; whether one in between is not there yet)."""
+    later = sorted(number for number in every if number > seen)
+    bases = [number for number in later if ".base." in every[number]]
+    start = bases[-1] if bases else seen + 1
+    run = [number for at, number in enumerate(n for n in later if n >= start) if number == start + at]
+    return run, bool(later) and (not run or run[-1] != later[-1])
+
+
+def sealed(lines: Iterable[dict[str, Any]], machine: str, number: int, key: Any) -> bytes:
+    """Return a machine's file: encrypted to a key, with a proof that its holder wrote it.  key: one of `identities`, of age."""
+    head = {"v": VERSION, "dayleaf": __version__, "machine": machine, "number": number}
+    data = "\n".join(json.dumps(line, separators=(",", ":")) for line in (head, *lines)).encode("ascii")
+    return bytes(_pyrage().encrypt(zlib.compress(_proof(data, key) + data, 6), [key.to_public()]))
+
+
+def unsealed(data: bytes, machine: str, number: int, key: Any) -> list[dict[str, Any]]:
+    """Return the lines of a machine's file.
+
+    Raises Locked where another key is wanted, Damaged where it is not whole or not this file, StoreError for a newer version's.
+    """
+    pyrage = _pyrage()
+    try:
+        engine = zlib.decompressobj()
+        proved = engine.decompress(pyrage.decrypt(data, [key]), MOST)
+        if not engine.eof or not hmac.compare_digest(proved[:_MAC], _proof(proved[_MAC:], key)):
+            raise Damaged("whoever wrote it does not have the key")
+        head, *lines = map(json.loads, proved[_MAC:].decode("ascii").split("\n"))
+        if head["v"] > VERSION:
+            raise StoreError("a newer dayleaf wrote it (%s); update this one" % one_line(str(head["dayleaf"]), 20))
+        if (head["machine"], head["number"]) != (machine, number):
+            raise Damaged("it is another file's")
+        return lines
+    except pyrage.DecryptError as error:
+        raise (Locked if "matching keys" in str(error) else Damaged)(one_line(str(error), 120)) from None
+    except (zlib.error, ValueError, LookupError, TypeError) as error:
+        raise Damaged(one_line(str(error), 120)) from None
+
+
+def _proof(data: bytes, key: Any) -> bytes:
+    secret = hashlib.sha256(b"dayleaf sync\0" + str(key).encode("ascii")).digest()
+    return hmac.new(secret, data, "sha256").hexdigest().encode("ascii")

@@ -7,8 +7,8 @@ their names, then `manifest.json`, one line:
      "folders":[["home/global",mode,mtime ns]],"files":[["home/trust.jsonl",size,mode,mtime ns,"<SHA-256>"]],
      "left":[["home/x","a link"]]}
 
-Left out are what is derived or of this machine (`cache`, `runtime`, `spawn`), locks, temporary files, and links, which stand in
-`left`.  A file is read whole, as its writers replace it whole; of a ledger that others append to, all whole lines.
+Left out are what is derived or of this machine (`cache`, `runtime`, `spawn`, `sync`), locks, temporary files, and links, which
+stand in `left`.  A file is read whole, as its writers replace it whole; of a ledger that others append to, all whole lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memory.core import StoreError, clock, fastjson, files, walk
 from memory.core.layout import PLACES, Place
 
 VERSION, MANIFEST, HOME, SHARED = 1, "manifest.json", "home", "shared"
-NOT_KEPT = ("cache", "runtime", "spawn", PLACES[1:])  # of the home; whoever hands over a backup says nothing about paths here
+NOT_KEPT = ("cache", "runtime", "spawn", "sync", PLACES[1:])  # of the home; a backup says nothing of paths here
 WALKS = 5  # what is moved while a backup runs is looked for again
 PIECE, MOST_BYTES, MOST_FILES = 1 << 20, 16 << 30, 1_000_000
 FREE_BYTES, RATIO = 256 << 20, 200  # a file may grow to FREE_BYTES, or to RATIO times its size

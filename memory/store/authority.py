@@ -77,6 +77,7 @@ VERBS: dict[str, Row] = {
     "forget": Row(TYPED, "--hard --yes --reason --session --day --file --mentions"),
     "restore": Row(PERSON, "--into --merge --replace --trust --identity --dry-run"),
     "backup": Row(PERSON, "--workspace --shared --here --age"),
+    "sync": Row(PERSON, "--identity --gone --anew"),
     "upkeep": Row(SESSION, "--only --contradictions", person="--apply --clock-is-right"),
     "undo": Row(PERSON),
     "audit": Row(SESSION, "--workspace --strict"),
