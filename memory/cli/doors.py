@@ -82,7 +82,7 @@ def _unlearn(call: Call) -> None:
 def _copies(names: list[str]) -> list[str]:
     rows = ["  %s  %s" % (name[-11:-3], plaintext.one_line(name)) for name in names]
     digits = names[0][-11:-3] if names else ""
-    return [*rows, "%s changed on two machines at once: both texts are kept, and the copy is shown to no session; look at both, then "
+    return [*rows, "%s changed on two machines at once: both texts are kept, the copy is shown to no session; look at both, then "
             "`dayleaf sync take %s` puts the copy in the record's place, `sync drop %s` drops it" % (
                 plaintext.count(len(names), "record"), digits, digits)] if names else []
 

@@ -20,13 +20,18 @@ from contextlib import contextmanager
 from typing import Any, Callable
 
 from memory import __version__
-from memory.core import StoreError, UsageError, files
+from memory.core import StoreError, UsageError, files, layout
 from memory.core.plaintext import one_line
+from memory.health import bundle
+from memory.store import archive
 
 HEADS = (b"age-encryption.org/", b"-----BEGIN AGE ENCRYPTED FILE-----")
 KEY_BYTES = 1 << 16
 MOST = 1 << 30  # bytes that a message may unpack to
 VERSION = 1
+LOGS = ("ledger.jsonl", archive.FOLDER + "/" + archive.LOG)
+_KEY = re.compile(r"[a-z0-9-]{1,60}-[0-9a-f]{8}\Z")
+_FOLDERS = frozenset(layout.FOLDERS.values())
 _MAC = 64  # hex digits in front of a message
 _PACK = re.compile(r"(\d{6})(\.base)?\.age\Z")
 _MACHINE = re.compile(r"[a-z0-9-]{1,60}\Z")
@@ -141,6 +146,26 @@ def new_key(path: str) -> None:
     """Write a new key into a file that is not there yet, its owner's alone; raises FileExistsError or another OSError."""
     identity = _pyrage().x25519.Identity.generate()
     files.create(path, ("# public key: %s\n%s\n" % (identity.to_public(), identity)).encode("ascii"))
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """Return (tier's directory below the home, path in it) of a file that is synced, ("", "") for any other name."""
+    parts = name.split("/")
+    size = 1 if parts[0] == "global" else 2
+    inner = parts[size:]
+    kept = inner[1:] if inner[:1] == [archive.FOLDER] else inner
+    known = parts[0] == "global" or (parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1]))
+    if (not known or len(kept) < 2 or kept[0] not in _FOLDERS or (size == 1 and kept[0] == layout.FOLDERS["conversation"])
+            or not name.endswith(".md") or any(part[:1] in ("", ".") for part in parts) or not name.isprintable()
+            or not bundle.is_safe(bundle.HOME + "/" + name)):
+        return "", ""
+    return "/".join(parts[:size]), "/".join(inner)
+
+
+def log_of(name: str) -> str:
+    """Return the tier's directory of a log that is synced, "" for any other name."""
+    root = next((name[:-len(log) - 1] for log in LOGS if name.endswith("/" + log)), "")
+    return root if place_of(root + "/rules/x.md")[0] == root else ""
 
 
 def packs(root: str) -> dict[str, dict[int, str]]:

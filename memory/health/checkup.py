@@ -13,7 +13,7 @@ from memory.core import ProviderError, UsageError, clock, config, fastjson, file
 from memory.core.plaintext import count
 from memory.core.records import Record
 from memory.health import accounts, figures, inspection
-from memory.health.findings import FAIL, OK, WARN, Finding
+from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.hook import context, handoffs
 from memory.knowledge import housekeeping
 from memory.project import backfill

@@ -11,7 +11,7 @@ from typing import Any, Callable
 from memory.capture import recovery
 from memory.core import DayleafError, StoreError, attempts, clock, config, fastjson, files, layout, plaintext, walk
 from memory.health import accounts, checkup, figures
-from memory.health.findings import FAIL, OK, WARN, Finding
+from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.index import builder
 from memory.store import archive, journal, ledger
 from memory.store.store import Store

@@ -1,4 +1,4 @@
-"""One sync of this machine: what it reads where a person's machines meet, and what it writes there (its format: syncing.py).
+"""One sync of this machine: what it reads where a person's machines meet, and what it writes there (see syncing.py).
 
 They meet in a folder that something else carries from one to the other, or in the branch `dayleaf` of a git repository, of which
 `<home>/sync/git` is a checkout.  A machine writes below its own name alone, so nothing there is ever merged.
@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, Protocol
 from memory.core import DayleafError, StoreError, UsageError, fastjson, files, layout
 from memory.core.plaintext import one_line
 from memory.health import agefile, syncing
-from memory.health.syncing import COPY, LOGS, Changed, Merge, News, Row, State, conflicts, log_of, read_log
+from memory.health.agefile import LOGS, log_of, place_of
+from memory.health.syncing import COPY, Changed, Merge, News, Row, State, conflicts, read_log
 from memory.store import process
 from memory.store.writer import WHOLE, Tiers
 
@@ -85,9 +86,8 @@ class Git(Folder):
         """Run git; False where it says `fails`, else raises StoreError where it fails."""
         done = process.git(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
         if done.rc and not (fails and fails in done.err.decode("utf-8", "replace")):
-            said = done.err.decode("utf-8", "replace").strip().splitlines() or ["it took too long"]
-            raise StoreError("git %s of %s: %s; nothing is lost, the next sync goes on" % (
-                words[0], self.url, one_line(said[-1])[:200]))
+            said = (done.err.decode("utf-8", "replace").strip().splitlines() or ["it took too long"])[-1]
+            raise StoreError("git %s of %s: %s; the next sync goes on" % (words[0], self.url, one_line(said, 200)))
         return not done.rc
 
     def fetch(self) -> None:
@@ -165,7 +165,7 @@ def _take_in(lines: list[dict[str, Any]], heard: Heard) -> None:
         if "log" in line:
             heard.logs.append((line["log"], line["lines"]))
             continue
-        row = Row(line["version"], line["sha256"], line["id"], line.get("to", ""), line.get("was", ""))
+        row = Row(line["version"], line["sha256"], line["id"], line.get("to", ""), line.get("was", ""), line.get("of", {}))
         data = line.get("text", "").encode("utf-8", "surrogateescape")
         if row.sha256 and files.sha256(data) != row.sha256:
             raise ValueError("a text of it is another")
@@ -188,7 +188,7 @@ def told(state: State, names: Iterable[str]) -> tuple[list[dict[str, Any]], list
                 continue
             line.update(mtime=mtime, text=data.decode("utf-8", "surrogateescape"))
         else:
-            line.update(to=row.to, was=row.was)
+            line.update(to=row.to, was=row.was, of=row.of)
         lines.append(line)
         done.append(name)
     return lines, done
@@ -202,7 +202,7 @@ def sync(state: State, carrier: Carrier, tiers: Tiers, key: Any, gone: bool = Fa
     gone: many files may have gone here at once.  anew: tell all in place of older files.  Raises StoreError, OSError; what was
     done by then stands, and the next sync goes on.
     """
-    notes = list[str]()
+    notes: list[str] = []
     with files.Lock("%s/%s/lock" % (state.home, syncing.FOLDER)) as free:
         if not free:
             raise StoreError("another sync runs; wait for it")
@@ -228,7 +228,7 @@ def _bring_in(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> 
     steps = [(name, partial(merge.take, name, news)) for name, news in rows]
     steps += [(name, partial(_join, merge.state, merge.tiers, name, lines, added)) for name, lines in heard.logs]
     for name, step in steps:
-        if not (syncing.place_of(name)[0] or log_of(name)):
+        if not (place_of(name)[0] or log_of(name)):
             problems.append("%s tells of %s, which is no record's name; it is left out" % (heard.machine, ascii(name)[:120]))
             continue
         try:
@@ -303,10 +303,8 @@ def _new_lines(state: State, added: Added, anew: bool) -> tuple[dict[str, list[s
 
 def _roots(home: str) -> list[str]:
     """Return the directories of the tiers below the home."""
-    names = ["global"]
-    with suppress(OSError):
-        names += ["workspaces/" + name for name in sorted(os.listdir(home + "/workspaces"))]
-    return [name for name in names if log_of(name + "/" + LOGS[0])]
+    names = sorted(os.listdir(home + "/workspaces")) if files.is_folder(home + "/workspaces") else []
+    return [name for name in ("global", *("workspaces/" + name for name in names)) if log_of(name + "/" + LOGS[0])]
 
 
 def _join(state: State, tiers: Tiers, name: str, told: list[str], added: Added) -> None:
@@ -320,14 +318,13 @@ def _join(state: State, tiers: Tiers, name: str, told: list[str], added: Added) 
             lines.append(line)
     if lines:
         files.make_folder(path.rpartition("/")[0])
-        torn = bool(data) and not data.endswith(b"\n")
-        _append(tiers, path, lines, torn)
+        _append(tiers, path, lines, bool(data) and not data.endswith(b"\n"))
         again = _astray(path, lines) if name.endswith(LOGS[1]) else []
-        _append(tiers, path, again, False)
+        _append(tiers, path, again)
         added.setdefault(name, set()).update(lines, again)
 
 
-def _append(tiers: Tiers, path: str, lines: list[str], torn: bool) -> None:
+def _append(tiers: Tiers, path: str, lines: list[str], torn: bool = False) -> None:
     if lines:
         tiers.append(path, b"\n" * torn + ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
 

@@ -4,7 +4,7 @@ Each machine writes files of its own alone, into a folder or git repository that
 `<number>.base.age` for one that tells everything anew.  They are sealed; below their head (agefile.py) stand lines of JSON:
 
     {"name":"global/learnings/x.md","version":{"desk-1a2b3c4d":41},"sha256":"…","id":"l-…","mtime":ns,"text":"…"}
-    {"name":…,"version":…,"sha256":"","id":…,"to":"global/archive/learnings/x.md" or "","was":"…"}    it is gone: where to
+    {"name":…,"version":…,"sha256":"","id":…,"to":"global/archive/learnings/x.md" or "","was":"…","of":{}}    it is gone: where to
     {"log":"global/ledger.jsonl","lines":["…"]}
 
 A version says how much of each machine's changes a file contains; no clock decides.  What contains the other follows it.  Of two
@@ -15,7 +15,7 @@ alone.  Of ledgers and logs each machine gets the lines that it lacks.  Approval
 
 Schema, version 1, of `<home>/sync/state.json`: `machine, where, clock` (changes counted), `number, sent` (newest file, and its
 SHA-256), `pending` (of one on its way: number, SHA-256, names, sizes of logs), `seen` (machine -> number), `rows` (name ->
-[version, sha256, id, to, was]), `stats` (name -> [size, mtime, ctime]), `at` (ctime of the latest look), `dirty` (names to be
+[version, sha256, id, to, was, of]), `stats` (name -> [size, mtime, ctime]), `at` (ctime of the latest look), `dirty` (names to be
 told), `logs` (name -> bytes told), `removed` ("id sha256" -> version), `purge` (tell all anew, without what was removed), `held`
 (name -> sha256 of what stays on this machine alone).  Beside it stands `key.txt`, the key of all machines.
 """
@@ -26,30 +26,29 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from memory.core import StoreError, files, frontmatter, layout, records, walk
-from memory.health import bundle
+from memory.health.agefile import place_of
 from memory.store import archive
 from memory.store.writer import WHOLE, Tiers
 
 VERSION, FOLDER = 1, "sync"
-LOGS = ("ledger.jsonl", archive.FOLDER + "/" + archive.LOG)
 COPY = re.compile(r"(.+)\.sync-conflict-([0-9a-f]{8})\.md\Z")
 MOST_GONE = 20  # files that may go at once
-_KEY = re.compile(r"[a-z0-9-]{1,60}-[0-9a-f]{8}\Z")
 _KINDS = frozenset(layout.FOLDERS.values())
 Version = Dict[str, int]
 
 
 class Row(NamedTuple):
-    """What is known of a file.  sha256: "" where it is gone.  to: where it went, "" for good.  was: its SHA-256 before."""
+    """What is known of a file.  sha256: "" where it is gone.  to: where it went, "" for good.  was, of: hash, version before."""
 
     version: Version
     sha256: str
     id: str = ""
     to: str = ""
     was: str = ""
+    of: Optional[Version] = None
 
 
 class News(NamedTuple):
@@ -65,36 +64,18 @@ class Changed(StoreError):
 
 
 NONE = Row({}, "")
+HELD = ("%s was removed on another machine and changed here: the changed text stays on this one alone, until you remove it, or "
+        "change it again")
 
 
-def contains(one: Version, other: Version) -> bool:
-    """Tell whether a version contains all changes of another."""
-    return all(one.get(machine, 0) >= number for machine, number in other.items())
+def contains(one: Optional[Version], other: Optional[Version]) -> bool:
+    """Tell whether a version contains all changes of another; None is one without any."""
+    return all((one or {}).get(machine, 0) >= number for machine, number in (other or {}).items())
 
 
 def joined(one: Version, other: Version) -> Version:
     """Return the version that contains two."""
     return {machine: max(one.get(machine, 0), other.get(machine, 0)) for machine in sorted({*one, *other})}
-
-
-def place_of(name: str) -> Tuple[str, str]:
-    """Return (tier's directory below the home, path in it) of a file that is synced, ("", "") for any other name."""
-    parts = name.split("/")
-    size = 1 if parts[0] == "global" else 2
-    inner = parts[size:]
-    kept = inner[1:] if inner[:1] == [archive.FOLDER] else inner
-    known = parts[0] == "global" or (parts[0] == "workspaces" and len(parts) > 2 and _KEY.match(parts[1]))
-    if (not known or len(kept) < 2 or kept[0] not in _KINDS or (size == 1 and kept[0] == layout.FOLDERS["conversation"])
-            or not name.endswith(".md") or any(part[:1] in ("", ".") for part in parts) or not name.isprintable()
-            or not bundle.is_safe(bundle.HOME + "/" + name)):
-        return "", ""
-    return "/".join(parts[:size]), "/".join(inner)
-
-
-def log_of(name: str) -> str:
-    """Return the tier's directory of a log that is synced, "" for any other name."""
-    root = next((name[:-len(log) - 1] for log in LOGS if name.endswith("/" + log)), "")
-    return root if place_of(root + "/rules/x.md")[0] == root else ""
 
 
 class State:
@@ -121,7 +102,8 @@ class State:
         before = {**self.rows.get(name, NONE).version}
         if sha256 and name not in self.rows:
             before = dict(self.value["removed"].get("%s %s" % (id, sha256), {}))
-        self.rows[name] = Row({**before, self.machine: self.value["clock"]}, sha256, id, to, was)
+        of = None if sha256 else before
+        self.rows[name] = Row({**before, self.machine: self.value["clock"]}, sha256, id, to, was, of)
         self.dirty.add(name)
         if not (sha256 or to):
             self.value["removed"]["%s %s" % (id, was)], self.value["purge"] = self.rows[name].version, True
@@ -133,7 +115,7 @@ class State:
 
 
 def blank(machine: str, where: str) -> Dict[str, Any]:
-    """Return the state of a machine that has synced nothing yet."""
+    """Return the state of a machine that has not synced yet."""
     return {"v": VERSION, "machine": machine, "where": where, "clock": 0, "number": 0, "sent": "", "pending": None, "seen": {},
             "rows": {}, "stats": {}, "at": 0, "dirty": [], "logs": {}, "removed": {}, "purge": False, "held": {}}
 
@@ -221,8 +203,7 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
     for name, way in ways.items():
         state.mark(name, "", before[name].id, way, before[name].sha256)
         state.value["stats"].pop(name, None)
-    for name in [name for name in held if name not in found]:
-        del held[name]
+    state.value["held"] = {name: sha256 for name, sha256 in held.items() if name in found}
 
 
 def _id(home: str, name: str) -> str:
@@ -261,9 +242,18 @@ class Merge:
 
     def take(self, name: str, news: News) -> None:
         """Bring one row in; raises Changed, StoreError or OSError, and has then lost nothing."""
-        theirs, mine = news.row, self.rows.get(name, NONE)
-        if contains(mine.version, theirs.version):
-            return
+        before = self.rows.get(name, NONE)
+        if not contains(before.version, news.row.version):
+            try:
+                self._take(name, before, news)
+            except (StoreError, OSError):
+                self.rows.pop(name, None)
+                self.rows.update({name: before} if before != NONE else {})
+                raise
+            self.taken += 1
+
+    def _take(self, name: str, mine: Row, news: News) -> None:
+        theirs = news.row
         held = self.state.value["held"].get(name, "")
         if held and theirs.sha256:
             mine = mine._replace(sha256=held)
@@ -274,10 +264,11 @@ class Merge:
             self.state.dirty.add(name)
             return
         if mine.sha256 == theirs.sha256:
-            self.rows[name] = theirs._replace(version=version, to=theirs.to if mine == NONE else theirs.to and mine.to)
+            final = mine if mine != NONE and not mine.to else theirs  # what was removed for good is that, wherever else it went
+            self.rows[name] = final._replace(version=version)
             if theirs.to and mine.to not in ("", theirs.to):
-                one, other = sorted((theirs.to, mine.to), key=lambda to: ("/%s/" % archive.FOLDER not in to, to))
-                self._two_ways(one, other, theirs.was)
+                one, other = sorted((theirs, mine), key=lambda row: ("/%s/" % archive.FOLDER not in row.to, row.to))
+                self._two_ways(one, other)
         elif contains(theirs.version, mine.version) and not held:
             self._follow(name, mine, news)
         elif mine.sha256 and theirs.sha256:
@@ -288,15 +279,27 @@ class Merge:
             self._retire(name, self.rows[name])
         if theirs.sha256:
             self.state.value["held"].pop(name, None)
-        self.taken += 1
 
     def _follow(self, name: str, mine: Row, news: News) -> None:
+        self.rows[name] = news.row
         if news.row.sha256:
             self._write(name, news.data, news.mtime, mine.sha256)
+            return
+        self._own(name, mine.sha256)
+        if news.row.to and self._end(news.row.to)[0] == "":  # it came back here, or goes in a circle
+            self.state.mark(name, mine.sha256, mine.id)
         else:
-            self._own(name, mine.sha256)
             self._drop(name)
-        self.rows[name] = news.row
+
+    def _end(self, name: str) -> Tuple[str, Row]:
+        """Follow a file to where it stands, ("", its last row) where it is nowhere; raises Changed where it is not here yet."""
+        row, seen = self.rows.get(name, NONE), {name}
+        while row.to and row.to not in seen:
+            name, row = row.to, self.rows.get(row.to, NONE)
+            seen.add(name)
+        if row == NONE:
+            raise Changed("%s: not here yet; the next sync takes it" % name)
+        return (name if row.sha256 else ""), row
 
     def _both(self, name: str, mine: Row, news: News, version: Version) -> None:
         """Keep two texts of one name: the greater SHA-256 has it, the other stands beside it, or under a name of its own."""
@@ -315,49 +318,49 @@ class Merge:
             self._write(aside, data, mtime, "")
             self.state.mark(aside, sha256, id)
 
-    def _two_ways(self, one: str, other: str, was: str) -> None:
+    def _two_ways(self, one: Row, other: Row) -> None:
         """Keep one of two files where machines moved the same one to: a forgotten one is forgotten, what was changed stays."""
-        first, second = self.rows.get(one, NONE), self.rows.get(other, NONE)
+        first, second = self.rows.get(one.to, NONE), self.rows.get(other.to, NONE)
         if not (first.sha256 and second.sha256):
             return
-        data = self._own(other, second.sha256)
-        if first.sha256 == was != second.sha256:
-            self._write(one, data, os.stat(self.state.home + "/" + other).st_mtime_ns, first.sha256)
-            self.state.mark(one, second.sha256, first.id)
-        elif second.sha256 not in (first.sha256, was):
-            self._beside(one, data, second.sha256, second.id, os.stat(self.state.home + "/" + other).st_mtime_ns, True)
-        self._drop(other)
-        self.state.mark(other, "", second.id, one, second.sha256)
+        data, mtime = self._own(other.to, second.sha256), os.stat(self.state.home + "/" + other.to).st_mtime_ns
+        if first.sha256 == one.was and contains(other.of, one.of) and first.sha256 != second.sha256:
+            self._write(one.to, data, mtime, first.sha256)
+            self.state.mark(one.to, second.sha256, first.id)
+        elif second.sha256 != first.sha256 and not (second.sha256 == other.was and contains(one.of, other.of)):
+            self._beside(one.to, data, second.sha256, second.id, mtime, True)
+        self._drop(other.to)
+        self.state.mark(other.to, "", second.id, one.to, second.sha256)
 
     def _moved(self, name: str, mine: Row, news: News, version: Version) -> None:
         """Let a change go along with a file that is gone elsewhere; where it is gone for good, it stays on its machine."""
         gone, live = (news.row, mine) if mine.sha256 else (mine, news.row)
         data = self._own(name, live.sha256) if live is mine else news.data
         self.rows[name] = gone._replace(version=version)
-        if live.sha256 != gone.was and not (gone.to and self._went_along(gone, live, data, news.mtime)):
-            self.notes.append("%s was removed on one machine and changed on another: the changed text stays where it was "
-                              "changed, until you remove it there or change it again" % name)
+        end, row = self._end(gone.to) if gone.to else ("", NONE)
+        if row.to:  # a circle: one machine forgot what another brought back
+            if live is not mine:
+                self._write(name, data, news.mtime, "")
+            self.state.mark(name, live.sha256, live.id)
+        elif end or live.sha256 == gone.was:
+            if end and live.sha256 not in (gone.was, row.sha256):
+                self._along(end, row, gone, live, data, news.mtime)
             if live is mine:
-                self.state.value["held"][name] = live.sha256
-                return
-        if live is mine:
-            self._drop(name)
+                self._drop(name)
+        elif live is mine:
+            self.state.value["held"][name] = live.sha256
+            self.notes.append(HELD % name)
+        else:
+            self.rows[name] = gone  # whoever has the change shall see that this removal does not contain it
 
-    def _went_along(self, gone: Row, live: Row, data: bytes, mtime: int) -> bool:
-        """Write a changed text where its file went; tells whether it is anywhere."""
-        name, row = gone.to, self.rows.get(gone.to, NONE)
-        for _ in range(10):
-            if row.to:
-                name, row = row.to, self.rows.get(row.to, NONE)
-        if row == NONE:
-            raise Changed("%s: not here yet; the next sync takes it" % name)
-        if row.sha256 == gone.was:
+    def _along(self, name: str, row: Row, gone: Row, live: Row, data: bytes, mtime: int) -> None:
+        """Write a changed text where its file went, or beside it where that was changed too."""
+        if row.sha256 == gone.was and contains(live.version, gone.of):
             self._write(name, data, mtime, row.sha256)
             self.state.mark(name, live.sha256, row.id)
             self.notes.append("%s was changed on one machine and moved on another: the change stands there now" % name)
-        elif row.sha256 not in ("", live.sha256):
+        else:
             self._beside(name, data, live.sha256, live.id, mtime, True)
-        return bool(row.sha256)
 
     def _retire(self, name: str, gone: Row) -> None:
         """Remove what else holds the very bytes that were removed for good, such as the same record in the archive."""
@@ -390,8 +393,7 @@ class Merge:
                 self.tiers.create(path, data, files.FILE_MODE, mtime)
             except FileExistsError:
                 self._own(name, files.sha256(data))
-        stat = os.stat(path)
-        self.state.value["stats"][name] = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+        self.state.value["stats"].pop(name, None)
 
     def _drop(self, name: str) -> None:
         self.tiers.remove(self.state.home + "/" + name)

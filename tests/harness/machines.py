@@ -9,13 +9,12 @@ import random
 from collections import Counter
 from pathlib import Path
 
+from harness import vault
 from memory.core import layout, records
 from memory.health import agefile, machines, syncing
 from memory.store import ledger
 from memory.store.store import Store
 from memory.store.writer import Tiers
-
-from harness import vault
 
 
 class Machine:
@@ -65,11 +64,13 @@ class Machine:
         return list(self.store.names())
 
     def files(self) -> dict[str, bytes]:
-        """All that is synced, by name; of the logs the lines, sorted."""
-        root, found = Path(self.place.home), {}
+        """All that is synced, by name; of the ledgers the lines, sorted; without what stays on this machine alone."""
+        root, found, held = Path(self.place.home), {}, syncing.load(self.place.home).value["held"]
         for path in sorted(root.rglob("*")):
             name = path.relative_to(root).as_posix()
-            if path.is_file() and syncing.place_of(name)[0]:
+            if name in held:
+                continue
+            if path.is_file() and agefile.place_of(name)[0]:
                 found[name] = path.read_bytes()
             elif path.is_file() and name.endswith("ledger.jsonl"):
                 found[name] = b"\n".join(sorted(path.read_bytes().split(b"\n")))
@@ -116,7 +117,8 @@ class Work:
             self.restore(one)
         elif what == "rename":
             path = Path(one.place.path(self.chance.choice(names)))
-            path.rename(path.with_name("renamed-%d.md" % len(self.lines)))
+            self.made += 1
+            path.rename(path.with_name("renamed-%d.md" % self.made))
         elif what == "hard":
             name = self.chance.choice(names)
             self.gone.update(one.text(name).split())
@@ -129,16 +131,16 @@ class Work:
             one.sync()
 
     def restore(self, one: Machine) -> None:
-        away = [move.id for _, move in one.store.away()] if hasattr(one.store, "away") else []
+        away = sorted(one.store.away())
         if away:
             try:
                 one.store.restore(self.chance.choice(away))
-            except Exception:  # noqa: BLE001  (its place may be taken)
+            except Exception:
                 return
 
     def lost(self) -> list[str]:
         """The lines that stand on no machine although nobody removed them for good."""
-        text = b"\n".join(data for one in self.every for data in one.files().values()).decode()
+        text = "\n".join(path.read_text("utf-8") for one in self.every for path in Path(one.place.home).rglob("*.md"))
         return [line for line in self.lines if line not in text and line not in self.gone]
 
     def doubled(self) -> list[str]:

@@ -15,7 +15,7 @@ from harness.verdicts import worst
 
 from memory.core import clock, config
 from memory.health import checkup
-from memory.health.findings import FAIL, OK, WARN
+from memory.health.recordfaults import FAIL, OK, WARN
 from memory.hook import receipts
 from memory.store.store import Store
 

@@ -11,7 +11,7 @@ from harness.verdicts import worst
 
 from memory.core import attempts, clock, files
 from memory.health import checkup
-from memory.health.findings import FAIL, OK, WARN
+from memory.health.recordfaults import FAIL, OK, WARN
 from memory.hook import receipts
 from memory.store import journal
 

@@ -9,7 +9,7 @@ from harness import vault
 
 from memory.core import config
 from memory.health import examination, inspection, recordfaults
-from memory.health.findings import FAIL, OK, WARN, Finding
+from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.store.store import Store
 
 
