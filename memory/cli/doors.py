@@ -3,11 +3,134 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from contextlib import suppress
 
-from memory.core import UsageError, files, plaintext
+from memory.core import StoreError, UsageError, files, layout, plaintext
+from memory.store.reader import Skipped, Unreadable
+from memory.terminal import screen
 from memory.terminal.call import Call, unknown_word, warn
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.records import Record
+    from memory.project.sharing import Held, Status
+    from memory.store.store import Store
+
+MOST_LISTED = 30  # records of a team that are listed
 SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
+
+
+def share(call: Call) -> int:
+    """Move a record into the repository, unless something in it is not for others."""
+    from memory.health import inspection
+    from memory.project import sharing
+
+    store = call.store()
+    found = store.find(call.one("ID"))
+    allow = call.settings["redact.allow"]
+    lines = ["  line %d: %s; %s" % (one.line, plaintext.one_line(one.what), plaintext.one_line(one.remedy))
+             for one in sharing.hindrances(found, store.raw(found.name), call.place, allow)]
+    if lines:
+        if call.options.json:
+            call.answer({"id": found.id, "shared": False, "hindrances": [line.strip() for line in lines]}, [])
+        else:
+            print("\n".join(lines), flush=True)
+        raise StoreError("%s stays private: what is said above is not for others; nothing was moved" % found.id)
+    name = sharing.move(store, found, layout.SHARED)
+    return _moved(call, found, name, [*_apart(store, found), *_unchecked(call, inspection.commit_hook(call.place, call.env))])
+
+
+def unshare(call: Call) -> int:
+    """Move a record out of the repository, into the private tier."""
+    from memory.project import sharing
+
+    store = call.store()
+    found = store.find(call.one("ID"))
+    if found.tier != layout.SHARED:
+        raise UsageError("%s is not shared" % found.id)
+    committed = sharing.tracking(call.place)(found.name)
+    name = sharing.move(store, found, layout.PRIVATE)
+    note = ["  the others have it until you commit that it is gone; git's history keeps it"]
+    return _moved(call, found, name, note if committed else [])
+
+
+def _moved(call: Call, found: Record, name: str, notes: list[str]) -> int:
+    call.changed.append(found.name)
+    call.indexed()
+    path, done = call.place.path(name), "shared" if name[:1] == layout.SHARED else "private again:"
+    value = {"id": found.id, "from": found.name, "to": name, "path": path, "notes": [note.strip() for note in notes]}
+    return call.answer(value, [
+        "%s %s  %s" % (done, found.id, plaintext.one_line(found.title)), "  " + path, *notes])
+
+
+def _apart(store: Store, found: Record) -> list[str]:
+    """Say which links of a record lead where others do not follow."""
+    out = []
+    for link in found.links:
+        with suppress(StoreError):
+            if store.find(link.target).tier != layout.SHARED:
+                out.append("  for others its link to %s leads nowhere" % plaintext.one_line(link.target, 80))
+    return out
+
+
+def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
+    """Say what else a team wants: git to take the file, and a check of secrets before each commit."""
+    from memory.store import process
+
+    notes = ["  commit it, and who pulls has it: `git add .dayleaf && git commit`"]
+    file = call.place.shared + "/x.md"
+    ignored = call.place.git and process.git(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
+    if ignored:
+        notes = ["  git ignores .dayleaf here, so nobody gets it: take the line out of .gitignore"]
+    return notes if hook[0] or not hook[1] else [*notes, "  no secret gets in by hand, if git asks before each commit: " + hook[1]]
+
+
+def shared(call: Call) -> int:
+    """Say how the records of a team stand: who wrote them, what is new, what git could not merge."""
+    from memory.project import sharing
+
+    if call.words not in ([], ["status"]):
+        raise unknown_word("shared", call.words[0], ["status"])
+    store = call.store()
+    with call.spinner("asking git"):
+        found = sharing.status(store, call.env)
+    skipped = [one for one in store.skipped if one.name[:1] == layout.SHARED]
+    titles = {}
+    for held in found.records:
+        try:
+            record = store.read(held.name)
+            titles[held.name] = record.id, record.title
+        except Unreadable as error:
+            skipped.append(error.skipped)
+    value = {"records": [{**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records],
+             "conflicts": [list(row) for row in found.conflicts], "ahead": found.ahead, "behind": found.behind,
+             "since": found.since, "unreadable": [list(one) for one in skipped]}
+    return call.answer(value, _team_lines(found, titles, skipped))
+
+
+def _team_lines(found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]) -> list[str]:
+    lines = ["%s: %s" % (plaintext.one_line(path), what) for path, what in found.conflicts]
+    lines += ["%s: %s; %s" % (one.name, one.reason, one.remedy) for one in skipped]
+    readable = [held for held in found.records if held.name in titles]
+    new = [held for held in readable if held.fresh]
+    loose = [held for held in readable if held.state != "committed" and held not in new]
+    rest = [held for held in readable if held not in new and held not in loose]
+    for heading, rows in (("New since the last pull", new), ("Not committed", loose), ("The rest", rest)):
+        if rows:
+            table = [["", titles[held.name][0], plaintext.clip(plaintext.one_line(titles[held.name][1]), 60), _by(held)]
+                     for held in rows[:MOST_LISTED]]
+            more = ["  … and %d more; --json lists all" % (len(rows) - MOST_LISTED)] if len(rows) > MOST_LISTED else []
+            lines += ["%s (%d)" % (heading, len(rows)), *screen.table(table), *more]
+    lines += ["%s about them not pushed yet" % plaintext.count(found.ahead, "commit")] if found.ahead > 0 else []
+    lines += ["%s about them fetched and not merged yet" % plaintext.count(found.behind, "commit")] if found.behind > 0 else []
+    return lines or ["nothing is shared here; `dayleaf share ID` does"]
+
+
+def _by(held: Held) -> str:
+    by = "you" if held.mine else plaintext.one_line(held.by, 40)
+    last = plaintext.one_line(held.last, 40)
+    return by + (", %s" % held.state if held.state != "committed" else ", last %s" % last if last != held.by else "")
 
 
 def sync(call: Call) -> int:

@@ -43,7 +43,7 @@ SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember":
 FORM = 20  # columns of a verb with its words that the list of all verbs has room for
 GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
           ("Find", "show expand fix how blame friction standup load why graph"),
-          ("Know", "rule review resource link new edit open harvest feedback import"),
+          ("Know", "rule review resource link new edit open harvest feedback import share unshare shared"),
           ("Look after it", "status statusline stats audit eval check upkeep undo forget restore backup sync redact"),
           ("The machine", "doctor config index on off workspace"))  # and whatever stands nowhere else
 # The machine's doing, not a fault of ours.
@@ -280,6 +280,9 @@ VERBS: dict[str, Verb] = {
         flag("--shared", help="the repository's .dayleaf too"),
         flag("--here", help="although FILE lies in a git work tree"),
         opt("--age", metavar="RECIPIENT", help="encrypt it to this key: age1…, or a line of an SSH key's .pub"))),
+    "share": Verb("doors", "ID", "move a record into the repository, for the team"),
+    "unshare": Verb("doors", "ID", "move a record out of the repository again"),
+    "shared": Verb("doors", "[status]", "say who shared what, what is new, what git could not merge"),
     "sync": Verb("doors", "[setup WHERE|status|take COPY|drop COPY]", "bring your machines up to date with one another", (
         opt("--identity", metavar="FILE", help="setup: the key that another machine made"),
         flag("--gone", help="although many records are gone here"),

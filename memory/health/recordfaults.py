@@ -19,6 +19,7 @@ from memory.core.layout import FOLDERS, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.core.tokeniser import utf16
 from memory.hook import fence
+from memory.project import sharing
 from memory.recall import relations
 from memory.store import activeplan, redactor
 from memory.store.reader import WHOLE_LIMIT
@@ -131,6 +132,8 @@ def one(name: str, data: bytes, path: str, place: Place, config: Config, linked:
     text = data.decode("utf-8-sig", "replace")
     rows = [*_read(record, lines), *size_rows(record, data), *_keys(record, lines), *_versions(record, lines),
             *_hidden(text)]
+    at = sharing.marker_line(data)
+    rows += [(at, True, "lines of a merge stand in it", "keep what holds and take them out")] if at else []
     rows += _links(record, text, lines, linked)
     rows += _resource(record, lines, place) if record.kind == "resource" else []
     rows += secret_rows(text, config["redact.allow"], place.key) if secrets and config["redact.enabled"] else []

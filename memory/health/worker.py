@@ -256,7 +256,7 @@ def _mark_announced(todo: Job) -> None:
     from memory.hook import signs
     from memory.knowledge import approvalstate
 
-    approvalstate.note(todo.place, todo.settings, todo.now, todo.event.get(signs.ANNOUNCED) is True)
+    approvalstate.note(todo.place, todo.settings, todo.now, todo.event.get(signs.ANNOUNCED) is True, todo.env)
 
 
 def _set_up(todo: Job) -> None:

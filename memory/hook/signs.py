@@ -20,6 +20,7 @@ READY = "dayleaf_ready"  # key of a hook's event: the user has heard that the ru
 SET_UP = "/log/setup.ready"  # holds the seconds that the set-up took until the user has heard of it
 UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
 MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
+INDEX_BYTES = 16 << 20  # of git's index
 
 
 def greeting(found: Index, last: Any, branch: str, now: float) -> str:
@@ -175,7 +176,8 @@ def many(count: int, what: str) -> str:
 
 
 def _counted(place: Place) -> Tuple[int, int, int]:
-    """Count (records, rules, scripts without a decision) of a shared tier that no worker has read yet, file by file."""
+    """Count (records, rules, scripts without a decision) of a shared tier that no worker has read yet, file by file, without what
+    git does not track: that is the user's own."""
     from memory.core import approvals
     from memory.core.layout import FOLDERS
     from memory.core.walk import is_record
@@ -183,7 +185,7 @@ def _counted(place: Place) -> Tuple[int, int, int]:
     decisions = approvals.decisions(place.home)
     decided = {key[2] for key in decisions if key[0] == place.key}
     named = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
-    records = rules = scripts = seen = 0
+    tracked, records, rules, scripts, seen = _tracked(place), 0, 0, 0, 0
     folders = [place.shared + "/" + folder for folder in FOLDERS.values()]
     while folders and seen < MOST_ENTRIES:
         folder = folders.pop()
@@ -194,7 +196,10 @@ def _counted(place: Place) -> Tuple[int, int, int]:
                 if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
                     folders.append(entry.path)
                 elif is_record(entry.name) and entry.is_file(follow_symlinks=False):
-                    kind = entry.path[len(place.shared) + 1:].partition("/")[0]
+                    inner = entry.path[len(place.shared) + 1:]
+                    if tracked is not None and inner.encode("utf-8", "surrogateescape") not in tracked:
+                        continue
+                    kind = inner.partition("/")[0]
                     head = files.read(entry.path, RULE_BYTES, follow=False) if kind in ("rules", "resources") else b""
                     records += 1
                     rules += kind == "rules" and files.sha256(head) not in decided
@@ -202,6 +207,19 @@ def _counted(place: Place) -> Tuple[int, int, int]:
             except OSError:  # a rule or a script that cannot be read waits for nobody
                 continue
     return records, rules, scripts
+
+
+def _tracked(place: Place) -> Optional[Set[bytes]]:
+    """Return the paths below a `.dayleaf` that stand in git's index, None where it does not say."""
+    try:
+        data = files.read(place.git + "/index", INDEX_BYTES) if place.git else b""
+    except FileNotFoundError:
+        return set()
+    except OSError:
+        return None
+    if data[:4] != b"DIRC" or data[7:8] not in (b"\2", b"\3") or len(data) == INDEX_BYTES:
+        return None  # of version 4, no name stands there whole
+    return {piece[:piece.find(b"\0")] for piece in data.split(b".dayleaf/")[1:]}
 
 
 def _entries(folder: str) -> Iterable[Any]:

@@ -2,7 +2,7 @@
 
 Schema, version 2, of `<cache>/<scope>.review`, one line of words between blanks, derived by the worker after a session's start:
 
-    2 <1: the user has heard it, 0: not yet> <records of the shared tier> <its rules that wait> <its scripts> <8 hex of each ...>
+    2 <1: the user has heard it, 0: not yet> <records by others> <its rules that wait> <its scripts> <8 hex of each ...>
 
 The hex digits are of the content of the rules and scripts that were announced or are to be; one that is not among them is
 announced.  The mark of an older version counts as none.
@@ -11,12 +11,12 @@ announced.  The mark of an older version counts as none.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional
 
 from memory.core import StoreError, approvals, files, frontmatter, layout, records
 from memory.core.records import READ_LIMIT, Record
 from memory.knowledge import scripts
-from memory.project import material
+from memory.project import material, sharing
 from memory.store.store import Store
 
 UNSURE = "line %d can be read in two ways"
@@ -35,30 +35,33 @@ class Standing(NamedTuple):
 
 def standings(rules: Iterable[Record], place: layout.Place) -> List[Standing]:
     """Return the standing of rules, in their order."""
-    decided = approvals.decisions(place.home)
-    return [standing(record, place, decided) for record in rules]
+    decided, tracked = approvals.decisions(place.home), sharing.tracking(place)
+    return [standing(record, place, decided, tracked) for record in rules]
 
 
-def standing(record: Record, place: layout.Place, decided: Dict[approvals.Approval, str]) -> Standing:
-    """Return the standing of one rule.  decided: what approvals.decisions returned."""
-    found = _standing(record, approvals.workspace_of(record.name, place.key), record.checksum, decided)
+def standing(record: Record, place: layout.Place, decided: Dict[approvals.Approval, str],
+             tracked: Optional[Callable[[str], bool]] = None) -> Standing:
+    """Return the standing of one rule.  decided: what approvals.decisions returned.  tracked: what sharing.tracking did."""
+    key = approvals.workspace_of(record.name, place.key)
+    found = _standing(record, key, record.checksum, decided, tracked or sharing.tracking(place))
     if record.unsure and found.state == "approved":
         return found._replace(state="pending", why=UNSURE % record.unsure[0])
     return found
 
 
-def _standing(record: Record, workspace: str, checksum: str, decided: Dict[approvals.Approval, str]) -> Standing:
+def _standing(record: Record, workspace: str, checksum: str, decided: Dict[approvals.Approval, str],
+              tracked: Callable[[str], bool]) -> Standing:
     decision = decided.get((workspace, record.id, checksum), "")
     if decision:
         return Standing(record, "approved" if decision == "approve" else "rejected", "", checksum)
     edited = approvals.latest(decided, workspace, record.id)
     return Standing(record, "pending", "edited since approval" if edited else
-                    "by others" if record.tier == layout.SHARED else "new", checksum)
+                    "by others" if record.tier == layout.SHARED and tracked(record.name) else "new", checksum)
 
 
 def script_standings(found: Iterable[Record], place: layout.Place) -> List[Standing]:
     """Return the standing of the scripts among records, in their order: that of the bytes of each one's file."""
-    decided, out = approvals.decisions(place.home), []
+    decided, tracked, out = approvals.decisions(place.home), sharing.tracking(place), []
     for record in found:
         if record.kind == "resource" and material.type_of(record) == "script":
             try:
@@ -66,7 +69,8 @@ def script_standings(found: Iterable[Record], place: layout.Place) -> List[Stand
             except StoreError as error:
                 out.append(Standing(record, "gone", str(error)))
             else:
-                out.append(_standing(record, approvals.script_workspace(record.name, place.key), source.checksum, decided))
+                key = approvals.script_workspace(record.name, place.key)
+                out.append(_standing(record, key, source.checksum, decided, tracked))
     return out
 
 
@@ -102,11 +106,11 @@ def hindrance(place: layout.Place, name: str, data: bytes) -> str:
     return "" if record.kind == "rule" else "it is a %s; set `kind: rule`" % record.kind
 
 
-def note(place: layout.Place, settings: Any, now: float, announced: bool) -> None:
+def note(place: layout.Place, settings: Any, now: float, announced: bool, env: Mapping[str, str]) -> None:
     """Write the mark that says which rules and scripts of the shared tier are still to be announced.
 
     now: seconds since the epoch, UTC.  announced: the user has just heard what the mark held, or what there was without one.
-    Raises OSError.
+    env: for git, which is asked whose records these are where there is something to announce.  Raises OSError.
     """
     if not files.is_folder(place.shared):
         return
@@ -124,6 +128,8 @@ def note(place: layout.Place, settings: Any, now: float, announced: bool) -> Non
     said = announced or words[1:2] == ["1"]
     if words and said:
         said = set(words[5:]).issuperset(waiting)
+    if not said:
+        names = sharing.others(place, names, env)
     marks = list(dict.fromkeys([*waiting, *words[5:]]))[:MOST_MARKS]
     line = " ".join([MARK, "1" if said else "0", str(len(names)), *(str(len(each)) for each in both), *marks])
     if line.split() != words:

@@ -1,0 +1,259 @@
+"""A team's records: what may go from the private tier into the repository, and what git says of those that are there.
+
+One record is one file, so git merges them; of the archive's log, to whose end all add lines, `.dayleaf/.gitattributes` says that
+the lines of both sides stay.  Whose a record is, git's authorship tells: who first committed its file, renames followed; one that
+git does not track is one's own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+
+from memory.core import StoreError, files
+from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
+from memory.core.records import Record
+from memory.project import gitindex, material
+from memory.store import process, redactor, writer
+from memory.store.archive import FOLDER, LOG
+from memory.store.store import Store
+
+ATTRIBUTES = "%s/%s merge=union\n" % (FOLDER, LOG)
+_HOMES = (r"(?:/home|/Users|[A-Za-z]:[\\/]Users|/mnt/[a-z]/Users)[\\/]"
+          r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+")
+_PRIVATE = re.compile(_HOMES + r"|(?<![\w./-])(?:/root/|~/)[\w.-]+|file:///\S+", re.I)
+_MARKER = re.compile(rb"^(?:<{7} .*|={7}|>{7} .*)\r?$", re.M)
+_ARRIVED = ("pull", "merge", "rebase")  # how a line of HEAD's log begins that brought what others did
+_SEEN = 200  # lines of HEAD's log that are searched for one
+
+
+class Hindrance(NamedTuple):
+    """What keeps a record from being shared: its line from 1, what it is, what mends it."""
+
+    line: int
+    what: str
+    remedy: str
+
+
+class Held(NamedTuple):
+    """A record of the shared tier.  by: who wrote it first, last: who changed it last, as git names them, "" for nobody yet.
+    mine: it is this user's.  state: `new`, `changed` or `committed`.  fresh: it came, or was changed, with the latest pull."""
+
+    name: str
+    by: str
+    last: str
+    mine: bool
+    state: str
+    fresh: bool
+
+
+class Status(NamedTuple):
+    """How a team's records stand.
+
+    conflicts: (path below the repository, what to do).  ahead, behind: commits about them that were not pushed, or fetched and
+    not merged; -1 where no branch is followed.  since: the commit before the latest pull, or "".
+    """
+
+    records: List[Held]
+    conflicts: List[Tuple[str, str]]
+    ahead: int
+    behind: int
+    since: str
+
+
+# ---- sharing
+
+def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) -> List[Hindrance]:
+    """List what keeps a record from being shared.  data: its file's bytes.  allow: strings that are no secrets."""
+    text = data.decode("utf-8", "replace")
+    out = [Hindrance(1, *row) for row in _unfit(record)]
+    done = redactor.redact(text, allow, place.key)
+    for found in done.found:
+        at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))
+        what = "a <private> part" if found.kind == "private" else "a secret (%s)" % found.kind
+        out.append(Hindrance(done.text.count("\n", 0, max(at, 0)) + 1, what, "take it out: `dayleaf edit %s`" % record.id))
+    own = [re.escape(path) for path in (place.home, place.root, os.path.expanduser("~")) if len(path) > 1]
+    paths = re.compile("(?:%s)(?![\\w-])[^\\s\"'`)]*|%s" % ("|".join(own), _PRIVATE.pattern), re.I)
+    for hit in paths.finditer(text):
+        below = hit[0][len(place.root) + 1:] if hit[0].startswith(place.root + "/") else ""
+        out.append(Hindrance(text.count("\n", 0, hit.start()) + 1, "a path of this machine (%s)" % hit[0][:60],
+                             "write it from the repository on: %s" % below if below else "say it without the path"))
+    return sorted(out)
+
+
+def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
+    """Yield what a record is that no team can have, with the remedy."""
+    if record.tier != PRIVATE:
+        yield "it stands in the %s tier" % TIER_NAMES[record.tier], "only a record of this project's private tier is shared"
+    if record.kind == "conversation":
+        yield "it is a conversation", "what was said stays private; share what came of it: `dayleaf learn --shared`"
+    if not record.accepted:
+        yield "it is a candidate", "`dayleaf harvest accept %s` first" % record.id
+    if record.name.endswith("/handoff.md"):
+        yield "it is the handoff", "`dayleaf handoff --clear` first"
+    if record.kind == "resource" and os.path.isabs(material.path_of(record)):
+        yield "its file lies outside the repository", "a team has only what the repository holds"
+
+
+def move(store: Store, record: Record, tier: str) -> str:
+    """Move a record into the shared tier, or back into the private one, and return its name there.
+
+    Killed in between, it stands in both, and the same again ends it.  Raises StoreError where another file has its name, OSError.
+    """
+    place, name = store.place, tier + record.name[1:]
+    if tier not in store.roots:
+        raise StoreError("no shared tier here; run inside a repository whose .dayleaf is a directory of its own")
+    source, target = place.path(record.name), place.path(name)
+    data, mtime = store.raw(record.name), os.stat(source).st_mtime_ns
+    with writer.Tiers(place, store.on_change) as tiers:
+        if tier == SHARED and not files.exists(place.shared + "/.gitattributes"):
+            tiers.create(place.shared + "/.gitattributes", ATTRIBUTES.encode("ascii"), writer.mode(SHARED), mtime)
+        try:
+            tiers.create(target, data, writer.mode(tier), mtime)
+        except FileExistsError:
+            if files.read(target, writer.WHOLE) != data:
+                raise StoreError("%s: another record has that name there; rename one of the two" % name) from None
+        if files.read(source, writer.WHOLE) != data:
+            tiers.remove(target)
+            raise StoreError("%s: changed meanwhile; look at it again" % record.name)
+        tiers.remove(source)
+    return name
+
+
+# ---- what git says
+
+class Repository:
+    """What git says of the shared tier; every call is a process of git, so no hook makes one."""
+
+    def __init__(self, place: Place, env: Mapping[str, str]):
+        self.place, self.env = place, env
+        self.prefix = place.shared[len(place.root) + 1:] + "/"
+
+    def git(self, *words: str) -> Optional[List[str]]:
+        """Return what git printed, by NUL bytes; None where it failed."""
+        done = process.git(self.place.root, self.env, *words)
+        return None if done.rc else done.out.decode("utf-8", "surrogateescape").rstrip("\n").split("\0")
+
+    def me(self) -> str:
+        """Return the address that this user commits with, "" for none."""
+        return ((self.git("config", "user.email") or [""])[0]).strip().lower()
+
+    def authors(self) -> Dict[str, Tuple[str, str, str]]:
+        """Return (who wrote it first, that one's address, who changed it last) of each path that was ever committed."""
+        said = self.git("-c", "core.quotePath=false", "log", "--topo-order", "--reverse", "-M", "--name-status", "-z",
+                        "--format=%x01%aN%x02%aE", "HEAD", "--", self.prefix) or []
+        found: Dict[str, Tuple[str, str, str]] = {}
+        who, rest = ("", ""), iter(said)
+        for word in rest:
+            word = word.lstrip("\n")
+            if word[:1] == "\1":
+                name, _, address = word[1:].partition("\2")
+                who = name, address.strip().lower()
+                continue
+            if word[:1] in ("R", "C"):
+                old, new = next(rest, ""), next(rest, "")
+                first = found.pop(old, (*who, "")) if word[:1] == "R" else (*who, "")
+                found[new] = (first[0], first[1], who[0])
+            elif word:
+                path = next(rest, "")
+                first = found.get(path, (*who, ""))
+                found[path] = (first[0], first[1], who[0])
+        return found
+
+    def since(self) -> str:
+        """Return the commit that HEAD was at before the latest pull, merge or rebase, "" where there was none."""
+        rows = [row.split("\2") for row in self.git("log", "-g", "-z", "-n", str(_SEEN), "--format=%H%x02%gs", "HEAD") or []]
+        for at, row in enumerate(rows):
+            if len(row) == 2 and row[1].startswith(_ARRIVED):
+                stop = at + 1
+                while stop < len(rows) and rows[stop][1:] and rows[stop][1].startswith(("pull", "rebase")) \
+                        and "(" in rows[stop - 1][1] and "(start)" not in rows[stop - 1][1]:
+                    stop += 1
+                return rows[stop][0] if stop < len(rows) else ""
+        return ""
+
+    def fresh(self, since: str, me: str) -> Set[str]:
+        """Return the paths that others' commits since another one touched."""
+        said = self.git("log", "--no-renames", "--name-only", "-z", "--format=%x01%aE", since + "..HEAD", "--", self.prefix) or []
+        found, who = set[str](), ""
+        for word in (part for row in said for part in row.split("\n")):
+            if word[:1] == "\1":
+                who = word[1:].strip().lower()
+            elif word and who != me:
+                found.add(word)
+        return found
+
+    def states(self) -> Tuple[Dict[str, str], List[str]]:
+        """Return (`new` or `changed` by path, the paths that git could not merge)."""
+        rows = iter(self.git("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix) or [])
+        found, torn = dict[str, str](), list[str]()
+        for row in rows:
+            code, path = row[:2], row[3:]
+            if "U" in code or code in ("AA", "DD"):
+                torn.append(path)
+            if path:
+                found[path] = "new" if code in ("??", "A ", "AM") else "changed"
+        return found, torn
+
+    def count(self, span: str) -> int:
+        """Count the commits of a span about the shared tier, -1 where there is none."""
+        said = self.git("rev-list", "--count", span, "--", self.prefix)
+        return int(said[0]) if said and said[0].isdigit() else -1
+
+
+def status(store: Store, env: Mapping[str, str]) -> Status:
+    """Say how the records of a team stand; raises StoreError where this is no repository with a shared tier."""
+    place = store.place
+    if not place.git or SHARED not in store.roots:
+        raise StoreError("this is no git repository with a .dayleaf directory of its own: nothing is shared here")
+    asked = Repository(place, env)
+    me, authors, since = asked.me(), asked.authors(), asked.since()
+    states, torn = asked.states()
+    fresh = asked.fresh(since, me) if since else set()
+    records, conflicts = [], [(path, "git could not merge it: keep what holds, then `git add` it") for path in torn]
+    for name in [name for name in store.names() if name[:1] == SHARED]:
+        path = asked.prefix + name[2:]
+        by, address, last = authors.get(path, ("", "", ""))
+        records.append(Held(name, by, last, not address or address == me, states.get(path, "committed"), path in fresh))
+        if path not in torn and marked(place.path(name)):
+            conflicts.append((path, "lines of a merge stand in it (`<<<<<<<`): keep what holds, take them out"))
+    return Status(records, conflicts, asked.count("@{u}..HEAD"), asked.count("HEAD..@{u}"), since)
+
+
+def marked(path: str) -> int:
+    """Return the line, from 1, at which a merge that nobody resolved begins in a file, 0 for none."""
+    try:
+        return marker_line(files.read(path))
+    except OSError:
+        return 0
+
+
+def marker_line(data: bytes) -> int:
+    """Return the line, from 1, at which a merge that nobody resolved begins, 0 for none."""
+    hits = list(_MARKER.finditer(data)) if b"<<<<<<< " in data else []
+    begins = next((hit for hit in hits if hit[0].startswith(b"<<<<<<< ")), None)
+    ends = any(hit[0].startswith(b">>>>>>> ") for hit in hits)
+    return data.count(b"\n", 0, begins.start()) + 1 if begins and ends else 0
+
+
+# ---- what others brought
+
+def tracking(place: Place) -> Callable[[str], bool]:
+    """Return what tells by a shared record's name whether git tracks it, without a process; of all where nobody knows."""
+    if not place.git:
+        return lambda name: True
+    if not files.exists(place.git + "/index"):
+        return lambda name: False
+    tracked, prefix = gitindex.read(place.git), place.shared[len(place.root) + 1:] + "/"
+    return lambda name: not tracked.whole or prefix + name[2:] in tracked.hashes
+
+
+def others(place: Place, names: Iterable[str], env: Mapping[str, str]) -> List[str]:
+    """Return those of the shared records that somebody else wrote first; all that git tracks where it does not say who."""
+    known = list(filter(tracking(place), names))
+    if not known or not place.git:
+        return known
+    asked = Repository(place, env)
+    me, authors = asked.me(), asked.authors()
+    return [name for name in known if not me or authors.get(asked.prefix + name[2:], ("", "", ""))[1] != me]
