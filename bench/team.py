@@ -49,7 +49,8 @@ def homes(root: Path, env: dict[str, str], edits: int, seed: int, count: int, gi
         steps += 1
     rounds = machines.quiet(every)
     again = sum(report.sent + report.taken for report in (one.sync() for one in every))
-    return "%d edits in %d steps, %d conflicts named, %d lost, %d doubled, %d differ, at rest after %d rounds, %d by a further one" % (
+    said = "%d edits in %d steps, %d conflicts named, %d lost, %d doubled, %d differ, at rest after %d rounds, %d by a further"
+    return said % (
         len(work.lines), steps, len(first.sync().conflicts), len(work.lost()), len(work.doubled()), len(machines.agree(every)),
         rounds, again)
 

@@ -83,7 +83,8 @@ def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
     ignored = call.place.git and process.git(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
     if ignored:
         notes = ["  git ignores .dayleaf here, so nobody gets it: take the line out of .gitignore"]
-    return notes if hook[0] or not hook[1] else [*notes, "  no secret gets in by hand, if git asks before each commit: " + hook[1]]
+    wanted = ["  no secret gets in by hand, if git asks before each commit: " + hook[1]]
+    return notes if hook[0] or not hook[1] else [*notes, *wanted]
 
 
 def shared(call: Call) -> int:

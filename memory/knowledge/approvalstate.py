@@ -2,9 +2,9 @@
 
 Schema, version 2, of `<cache>/<scope>.review`, one line of words between blanks, derived by the worker after a session's start:
 
-    2 <1: the user has heard it, 0: not yet> <records by others> <its rules that wait> <its scripts> <8 hex of each ...>
+    2 <1: the user has heard it, 0: not yet> <records> <rules that wait> <scripts that wait> <8 hex of each ...>
 
-The hex digits are of the content of the rules and scripts that were announced or are to be; one that is not among them is
+Of records those by others count, till the user has heard of them, then all.  The hex digits are of the content of the rules and scripts that were announced or are to be; one that is not among them is
 announced.  The mark of an older version counts as none.
 """
 

@@ -25,6 +25,12 @@ LIMIT_OF_TOKENS = 5
 """
 
 
+def received(root, env):
+    """Commit all that stands in a repository as somebody else, as if it had come with a pull."""
+    subprocess.run(["git", "-C", root, "add", "-A"], env=env, check=True)
+    subprocess.run(["git", "-C", root, "commit", "-qm", "theirs", "--author", "Kim <kim@example.invalid>"], env=env, check=True)
+
+
 class Repository:
     """A repository whose commits are one hour apart, from the fixed instant on."""
 

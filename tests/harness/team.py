@@ -7,11 +7,10 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+from harness import vault
 from memory.core import layout
 from memory.project import sharing
 from memory.store.store import Store
-
-from harness import vault
 
 
 class Member:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 from harness import vault
 from harness.command import on_terminal
+from harness.repository import received
 
 from memory.core import approvals, records
 from memory.hook import at_prompt, context, fence
@@ -118,10 +119,11 @@ def test_a_suggestion_in_no_context_says_so(run):
 
 # ---- deciding
 
-def test_the_list_says_why_a_rule_waits(ok, decide, place):
+def test_the_list_says_why_a_rule_waits(ok, decide, place, env):
     """New, edited since its approval, by others; a decided one has no reason."""
     path = put(place)
     put(place, RULE.replace("r-1", "r-2"), "s/rules/theirs.md")
+    received(place.root, env)
     assert states(ok) == {"r-1": ("pending", "new"), "r-2": ("pending", "by others")}
     decide("rule", "approve", "r-1", "r-2", answers=["yes", "yes"])
     assert states(ok) == {"r-1": ("approved", ""), "r-2": ("approved", "")} and ok("rule", "list", "--pending") == []

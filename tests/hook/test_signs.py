@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from harness import vault, worked
 from harness.hook import ROOT, fire, harmless, payload
+from harness.repository import received
 
 from memory.core import boundary, clock, config
 from memory.health import worker
@@ -40,6 +41,8 @@ def test_a_failure_is_said_with_its_place_and_the_remedy(place, env, now):
 def test_a_repository_that_brings_records_is_announced(place, env, now):
     """Until a worker has marked it as said."""
     vault.put(place, "s/learnings/a.md", "A note", "Of others.")
+    assert heard(place, env, now) == []  # git does not track it: it is the user's own
+    received(place.root, env)
     event = {}
     assert heard(place, env, now, event) == ["dayleaf: 1 record by others: notes to check, none of them waits for review"]
     assert event == {signs.ANNOUNCED: True}

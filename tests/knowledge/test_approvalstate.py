@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from harness import vault
 from harness.hook import fire, harmless, payload
+from harness.repository import received
 
 from memory.core import approvals
 from memory.health import worker
 from memory.knowledge import approvalstate
+from memory.store.store import Store
 
 RULE = "---\nid: r-1\nkind: rule\ntitle: Never push to main\nrationale: it deploys\ntags: [git]\n---\nAsk first.\n"
 
 
-def shared(place) -> None:
+def shared(place, env) -> None:
     """A clone's shared tier: two learnings, one of them a folder down, and a rule."""
     vault.put(place, "s/learnings/a.md", "Alpha", "alpha")
     vault.put(place, "s/learnings/deep/b.md", "Beta", "beta")
     vault.put(place, "s/rules/r.md", "Rule", "Obey.", "[kafka]", rationale="x")
+    received(place.root, env)
 
 
 def started(session, place, env, now) -> str:
@@ -35,12 +39,14 @@ def started(session, place, env, now) -> str:
 def test_a_clones_records_are_announced_once(session, place, env, now):
     """At the first start, before anything was read in the background; then only for a rule that is new."""
     assert started(session, place, env, now) == ""
-    shared(place)
+    shared(place, env)
     assert "3 records by others; 1 rule waits for review: `dayleaf review`" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
     vault.put(place, "s/learnings/c.md", "Gamma", "gamma")
+    received(place.root, env)
     assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
     new = vault.put(place, "s/rules/n.md", "New", "Obey.", "[kafka]", rationale="x")
+    received(place.root, env)
     assert started(session, place, env, now) == ""  # its worker finds the new rule
     assert "5 records by others; 2 rules wait" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
@@ -54,7 +60,7 @@ def test_a_clones_records_are_announced_once(session, place, env, now):
 
 def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
     """The cache may be deleted: the line comes once more, without the rules that were decided on."""
-    shared(place)
+    shared(place, env)
     vault.approve(place, place.path("s/rules/r.md"), "r", now)
     started(session, place, env, now)
     shutil.rmtree(place.cache)
@@ -65,7 +71,7 @@ def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
 @pytest.mark.parametrize("mark", [b"", b"x", b"1 1 3 1 12345678", b"2 0 3 1", b"2 0", b"2 0 x y z 12345678", b"\xff" * 90])
 def test_a_damaged_or_older_mark_counts_as_none(session, place, env, now, mark):
     """The line comes once more, and the worker writes a whole mark."""
-    shared(place)
+    shared(place, env)
     path = Path(place.cache, place.scope + ".review")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(mark)
@@ -75,9 +81,10 @@ def test_a_damaged_or_older_mark_counts_as_none(session, place, env, now, mark):
 
 def test_a_file_that_cannot_be_read_leaves_the_others_counted(session, place, env, now, monkeypatch):
     """Nor does a folder that cannot: a repository may hold anything, and the brief comes."""
-    shared(place)
+    shared(place, env)
     vault.put(place, "p/learnings/own.md", "Own", "mine")
     bad = vault.put(place, "s/rules/n.md", "New", "Obey.", "[kafka]", rationale="x")
+    received(place.root, env)
     read, scandir = approvals.files.read, approvals.files.posix.scandir
 
     def broken(path, *rest, **keys):
@@ -103,10 +110,25 @@ def test_a_pending_rule_reads_the_same_to_both_readers(place):
 
 def test_the_hook_announces_a_clone_at_its_first_start_alone(env, place):
     """As processes, with the work behind them: said once, and the user's home holds the mark."""
-    shared(place)
+    shared(place, env)
     Path(place.home).mkdir(mode=0o700, exist_ok=True)
     Path(place.home, "runtime").symlink_to(sys.prefix)
     world = {"HOME": env["HOME"], "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": place.root}
     told = [harmless(fire("session_start", payload("SessionStart", "startup", session_id="s%d" % i), world)).message
             for i in range(3)]
     assert told == ["dayleaf: 3 records by others; 1 rule waits for review: `dayleaf review`", "", ""]
+
+
+def test_ones_own_records_are_not_announced(session, place, env, now):
+    """Neither those that git does not track yet, nor those that this user committed; a rule of one's own is new, not by others."""
+    vault.put(place, "s/learnings/mine.md", "Mine", "x")
+    vault.put(place, "s/rules/mine.md", "Mine", "Obey.", rationale="x")
+    assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
+    [rule] = approvalstate.standings([Store(place, vault.settings(), now).find("s/rules/mine.md")], place)
+    assert (rule.state, rule.why) == ("pending", "new")
+    for words in (("add", "-A"), ("commit", "-qm", "mine")):
+        subprocess.run(["git", "-C", place.root, *words], env=env, check=True)
+    vault.put(place, "s/rules/other.md", "Other", "Obey.", rationale="x")
+    received(place.root, env)
+    assert started(session, place, env, now) == ""  # its worker finds the new rule
+    assert "1 record by others; 2 rules wait" in started(session, place, env, now)

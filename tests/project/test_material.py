@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from harness import vault
 from harness.command import on_terminal
+from harness.repository import received
 from harness.resources import GUIDE, guide, resource
 
 from memory.core import approvals, config, files, layout, records
@@ -402,6 +403,7 @@ def test_a_clones_scripts_are_announced_with_its_rules(handled, place, env, now)
     vault.put(place, "s/resources/x.md", "X", "x", kind="resource", type="script", path="x.sh")
     vault.put(place, "s/resources/d.md", "D", "d", kind="resource", type="doc", path="d.md")
     Path(place.root, "x.sh").write_text(SCRIPT)
+    received(place.root, env)
     assert "5 records by others; 3 rules and 1 script wait for review: `dayleaf review`" in started() and started() == ""
     mark = Path(place.cache, place.scope + ".review")
     assert mark.read_text().startswith("2 1 5 3 1 ")
