@@ -4,8 +4,8 @@ Schema, version 2, of `<cache>/<scope>.review`, one line of words between blanks
 
     2 <1: the user has heard it, 0: not yet> <records> <rules that wait> <scripts that wait> <8 hex of each ...>
 
-Of records those by others count, till the user has heard of them, then all.  The hex digits are of the content of the rules and scripts that were announced or are to be; one that is not among them is
-announced.  The mark of an older version counts as none.
+Of records those by others count, till the user has heard of them, then all.  The hex digits are of the content of the rules and
+scripts that were announced or are to be; one that is not among them is announced.  The mark of an older version counts as none.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from memory.store.archive import FOLDER, LOG
 from memory.store.store import Store
 
 ATTRIBUTES = "%s/%s merge=union\n" % (FOLDER, LOG)
-_HOMES = (r"(?:/home|/Users|[A-Za-z]:[\\/]Users|/mnt/[a-z]/Users)[\\/]"
-          r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+")
-_PRIVATE = re.compile(_HOMES + r"|(?<![\w./-])(?:/root/|~/)[\w.-]+|file:///\S+", re.I)
+_HOMES = (r"(?<![\w./-])(?:/home|/Users|[A-Za-z]:[\\/]Users|/mnt/[a-z]/Users)[\\/]"
+          r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+[^\s\"'`)]*")
+_PRIVATE = re.compile(_HOMES + r"|(?<![\w./-])(?:/root/|~/)[\w.-]+[^\s\"'`)]*|file:///\S+", re.I)
 _MARKER = re.compile(rb"^(?:<{7} .*|={7}|>{7} .*)\r?$", re.M)
 _ARRIVED = ("pull", "merge", "rebase")  # how a line of HEAD's log begins that brought what others did
 _SEEN = 200  # lines of HEAD's log that are searched for one

@@ -1,0 +1,140 @@
+"""A team in git: what may be shared, whose it is, what is new, and two users who work at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from harness import team
+
+from memory.core import StoreError, layout, records
+from memory.project import sharing
+
+TOKEN = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
+BASE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+
+@pytest.fixture
+def two(tmp_path, now):
+    """Two users with a clone each."""
+    return [team.Member(tmp_path, name, BASE, now) for name in ("alex", "kim")]
+
+
+def kept(place, text, name="p/learnings/x.md", head=""):
+    """(A record, its bytes)."""
+    data = ("---\nid: l-1\ntitle: T\n%s---\n\n%s\n" % (head, text)).encode()
+    return records.from_bytes(name, data, 0.0), data
+
+
+@pytest.mark.parametrize(("text", "what"), [
+    ("key %s" % TOKEN, "a secret (github-token)"), ("a <private>plan</private> b", "a <private> part"),
+    ("see /home/alex/notes.txt", "a path of this machine (/home/alex"), ("see /Users/kim/x", "a path of this machine"),
+    (r"see C:\Users\kim\x", "a path of this machine"), ("see ~/.ssh/config", "a path of this machine"), ("file:///srv/x", "a path of this machine")])
+def test_what_is_not_for_others_blocks(place, text, what):
+    """With its line, its reason and a remedy."""
+    record, data = kept(place, text)
+    [found] = sharing.hindrances(record, data, place, [])
+    assert found.what.startswith(what) and found.line == 6 and found.remedy
+
+
+@pytest.mark.parametrize("text", ["see src/home/page.py", "PUT /users/{id}", "in /home/user/app and /Users/me/x", "a ~ b", "/rooted/path", "https://x.example/home/a"])
+def test_what_only_looks_private_does_not_block(place, text):
+    record, data = kept(place, text)
+    assert sharing.hindrances(record, data, place, []) == []
+
+
+def test_a_path_of_the_project_is_said_as_the_team_has_it(place):
+    record, data = kept(place, "see %s/src/a.py" % place.root)
+    [found] = sharing.hindrances(record, data, place, [])
+    assert found.remedy == "write it from the repository on: src/a.py"
+
+
+@pytest.mark.parametrize(("name", "head", "what"), [
+    ("g/learnings/x.md", "", "the global tier"), ("p/conversations/d/x.md", "", "a conversation"), ("p/learnings/x.md", "accepted: false\n", "a candidate"),
+    ("p/checkpoints/handoff.md", "", "the handoff"), ("p/resources/x.md", "type: doc\npath: /srv/doc.md\n", "outside the repository")])
+def test_what_no_team_can_have_blocks(place, name, head, what):
+    record, data = kept(place, "x", name, head)
+    assert any(what in found.what for found in sharing.hindrances(record, data, place, []))
+
+
+def test_a_record_moves_and_comes_back_with_its_bytes(two):
+    """A second file of that name stays; a move that was cut short ends at the next one."""
+    alex = two[0]
+    store = alex.store
+    made = store.add("learning", "Alpha", "x\n")
+    data = Path(store.place.path(made.name)).read_bytes()
+    name = sharing.move(store, made, layout.SHARED)
+    assert alex.path(name).read_bytes() == data and not Path(store.place.path(made.name)).exists()
+    assert alex.path("s/.gitattributes").read_text() == "archive/log.jsonl merge=union\n"
+    Path(store.place.path(made.name)).write_bytes(data)  # as if killed in between
+    assert sharing.move(store, made, layout.SHARED) == name and not Path(store.place.path(made.name)).exists()
+    Path(store.place.path(made.name)).write_bytes(b"another")
+    with pytest.raises(StoreError, match="another record has that name"):
+        sharing.move(store, store.read(name), layout.PRIVATE)
+    Path(store.place.path(made.name)).unlink()
+    assert sharing.move(store, store.read(name), layout.PRIVATE) == made.name and Path(store.place.path(made.name)).read_bytes() == data
+
+
+def test_git_says_whose_a_record_is_and_what_is_new(two):
+    """Over a rename; one's own is one's own, committed or not; what came before the last pull is not new."""
+    alex, kim = two
+    name = alex.shared("Alpha")
+    team.meet(two)
+    kim.path(name).rename(kim.path("s/learnings/renamed.md"))
+    kim.shared("Beta")
+    team.meet([kim])
+    assert alex.pull() == []
+    draft = alex.shared("Draft")
+    found = {held.name: held for held in alex.status().records}
+    renamed, beta = found["s/learnings/renamed.md"], next(held for held in found.values() if "beta" in held.name)
+    assert (renamed.by, renamed.last, renamed.mine, renamed.fresh) == ("alex", "kim", True, True)
+    assert (beta.by, beta.mine, beta.state, beta.fresh) == ("kim", False, "committed", True)
+    assert (found[draft].mine, found[draft].state, found[draft].fresh) == (True, "new", False)
+    kim.shared("Gamma")
+    team.meet([kim])
+    alex.pull()
+    assert [held.name for held in alex.status().records if held.fresh] == [held.name for held in alex.status().records if "gamma" in held.name]
+    place = alex.store.place
+    assert [name for name in sharing.others(place, [held.name for held in alex.status().records], alex.env) if "gamma" not in name and "beta" not in name] == []
+
+
+def test_two_users_lose_and_double_nothing(two):
+    """Edits, renames and what is forgotten, on both sides at once, through git."""
+    lines, _ = team.work(two, 30, 3)
+    assert team.judged(two, lines) == ([], [])
+    assert sorted(path.name for path in Path(two[0].clone, ".dayleaf").rglob("*.md")) == sorted(path.name for path in Path(two[1].clone, ".dayleaf").rglob("*.md"))
+
+
+def test_a_conflict_is_named(two):
+    """While git waits for it, and where somebody committed its lines."""
+    alex, kim = two
+    name = alex.shared("Alpha")
+    team.meet(two)
+    alex.edit(name, "of alex")
+    team.meet([alex])
+    kim.edit(name, "of kim")
+    [torn] = kim.pull()
+    [(path, what)] = kim.status().conflicts
+    assert path == torn and "git could not merge it" in what
+    kim.commit()
+    [(path, what)] = kim.status().conflicts
+    assert path == torn and "lines of a merge" in what and sharing.marked(str(kim.path(name)))
+    assert not sharing.marker_line(b"<<<<<<< only quoted\n") and sharing.marker_line(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n") == 2
+
+
+def test_both_forget_and_the_logs_lines_stay(two):
+    """Two lines at one end would be a conflict without the rule for it."""
+    alex, kim = two
+    one, other = alex.shared("Alpha"), alex.shared("Beta")
+    team.meet(two)
+    alex.store.archive(one, "forgotten")
+    kim.store.archive(other, "forgotten")
+    team.meet([alex])
+    assert kim.pull() == []
+    assert kim.path("s/archive/log.jsonl").read_text().count("\n") == 2 and len(kim.store.away()) == 2
+
+
+def test_without_a_repository_nothing_is_shared(env, tmp_path):
+    (tmp_path / "plain").mkdir()
+    place = layout.locate(env, str(tmp_path / "plain"))
+    assert sharing.tracking(place)("s/learnings/x.md") and sharing.others(place, ["s/learnings/x.md"], env) == ["s/learnings/x.md"]
