@@ -104,6 +104,10 @@ def shared(call: Call) -> int:
             titles[held.name] = record.id, record.title
         except Unreadable as error:
             skipped.append(error.skipped)
+    ids: dict[str, str] = {}
+    for name, (id, _) in titles.items():
+        if ids.setdefault(id, name) != name:
+            found.conflicts.append((name, "it has the id %s as %s has: keep one of the two, or give one another id" % (id, ids[id])))
     value = {"records": [{**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records],
              "conflicts": [list(row) for row in found.conflicts], "ahead": found.ahead, "behind": found.behind,
              "since": found.since, "unreadable": [list(one) for one in skipped]}
@@ -191,16 +195,19 @@ def _synced(call: Call) -> int:
 
 def _unlearn(call: Call) -> None:
     """Remove what was derived of records that another machine removed for good, in every workspace."""
+    from memory.core import walk
     from memory.distill import cache
+    from memory.health import erasure
     from memory.index import builder
-    from memory.knowledge import walls
-    from memory.recall import lookup
 
-    for place in {place.key: place for place in (*lookup.workspaces(call.place, "all"), call.place)}.values():
-        cache.prune(cache.folder_of(place.cache), None)
-        builder.discard(place)
-        walls.discard(place)
+    folder = call.place.home + "/cache"
+    for name, path, stat in walk.below(folder):
+        if walk.is_folder(stat) and name and "/" not in name:
+            cache.prune(cache.folder_of(path), None)
+        elif walk.is_regular(stat) and name.endswith(erasure.DERIVED):
+            files.remove(path)
     builder.build(call.place, call.now)
+    call.changed.clear()
 
 
 def _copies(names: list[str]) -> list[str]:

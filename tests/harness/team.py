@@ -80,6 +80,15 @@ def resolve(one: Member, torn: list[str]) -> None:
             one.git("add", "--", path)
         else:
             one.git("rm", "-q", "--cached", "--", path, fails=True)
+    first: dict[str, Path] = {}
+    for file in (file for path in torn if (file := Path(one.clone, path)).exists()):
+        id = next(line for line in file.read_text().splitlines() if line.startswith("id: "))
+        if first.setdefault(id, file) != file:  # both renamed it: one name is kept, with the lines of both
+            lines = first[id].read_text().splitlines()
+            with first[id].open("a") as kept:
+                kept.writelines(line + "\n" for line in file.read_text().splitlines() if line not in lines)
+            file.unlink()
+            one.git("add", "-A", "--", ".dayleaf")
     one.git("commit", "-qm", "merged")
 
 
