@@ -107,7 +107,7 @@ def shared(call: Call) -> int:
     ids: dict[str, str] = {}
     for name, (id, _) in titles.items():
         if ids.setdefault(id, name) != name:
-            found.conflicts.append((name, "it has the id %s as %s has: keep one of the two, or give one another id" % (id, ids[id])))
+            found.conflicts.append((name, "%s has its id too (%s): keep one, or give it another id" % (ids[id], id)))
     value = {"records": [{**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records],
              "conflicts": [list(row) for row in found.conflicts], "ahead": found.ahead, "behind": found.behind,
              "since": found.since, "unreadable": [list(one) for one in skipped]}
@@ -204,7 +204,7 @@ def _unlearn(call: Call) -> None:
     for name, path, stat in walk.below(folder):
         if walk.is_folder(stat) and name and "/" not in name:
             cache.prune(cache.folder_of(path), None)
-        elif walk.is_regular(stat) and name.endswith(erasure.DERIVED):
+        elif walk.is_regular(stat) and name.endswith(erasure.DERIVED_ENDS):
             files.remove(path)
     builder.build(call.place, call.now)
     call.changed.clear()

@@ -38,7 +38,7 @@ RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS
     "record", "other record", "archive", "before an upkeep", "log of moves", "log", "state", "approved copy", "derived",
     "temporary", "settings", "not ours")
 LEFT = (SETTINGS, FOREIGN)
-DERIVED = (".seg", ".log", ".scan", ".stale", ".vec", ".veclog", ".damaged", ".tags", ".review", ".walls",
+DERIVED_ENDS = (".seg", ".log", ".scan", ".stale", ".vec", ".veclog", ".damaged", ".tags", ".review", ".walls",
             ".met")
 _KINDS = frozenset(FOLDERS.values())
 _FORMAT = (
@@ -325,7 +325,7 @@ def _derived(place: Place, todo: Iterable[Holder]) -> Iterator[str]:
             keys.add(parts[1])
     for key in sorted(keys):
         folder = "%s/%s" % (cache, key)
-        yield from ("%s/%s" % (folder, name) for name in _names(folder) if name.endswith(DERIVED))
+        yield from ("%s/%s" % (folder, name) for name in _names(folder) if name.endswith(DERIVED_ENDS))
         yield from ("%s/digests/%s" % (folder, name) for name in _names(folder + "/digests"))
     yield cache + "/queries.db"
 
