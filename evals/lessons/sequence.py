@@ -1,7 +1,7 @@
 """A labelled sequence as the transcript that the host would have written: the keys and shapes are those of recorded ones.
 
 Steps: ["ask", text], ["say", text], ["run", command, status, output], ["edit", path, old, new], ["make", path, content],
-["cancel", command] (the user interrupts it), ["timeout", command], ["agent"] (what follows is a subagent's).
+["cancel", command] (the user interrupts it), ["timeout", command], ["agent"] (what follows is a subagent's), ["main"] (it is the session's own again).
 """
 
 from __future__ import annotations
@@ -103,5 +103,9 @@ def _agent(made: _Transcript) -> None:
     made.lines[made.agent] = []
 
 
+def _main(made: _Transcript) -> None:
+    made.agent = ""
+
+
 _STEPS = {"ask": _ask, "say": _say, "run": _run, "edit": _edit, "make": _make, "cancel": _cancel, "timeout": _timeout,
-          "agent": _agent}
+          "agent": _agent, "main": _main}

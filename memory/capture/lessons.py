@@ -22,26 +22,40 @@ from typing import NamedTuple
 from memory.capture import causes, checkpointpage, fixes, gist, turns
 from memory.capture.causes import Named
 from memory.capture.facts import Edit, Facts
+from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
 from memory.session import commandline, shell, tellingline
 from memory.session.shell import Run
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.capture.progress import State
+
 MOST = 6  # lessons of a session
-TITLE = 100  # characters
+TITLE = 120  # characters
 MODEL, PERSON = "model", "user"
 _LINE_CHARS, _REPORT_CHARS, _CHANGE = 200, 240, 90
-_MOST_FILES, _REACH, _BACK = 2, 2, 3  # files of a fix; turns after a cause that may mend it; turns before it that may report
+_MOST_FILES, _REACH, _BACK = 2, 3, 3  # files of a fix; turns after a cause that may mend it; turns before it that may report
 _SAME = 0.6  # of the words of the shorter of two causes that the other has
 _TYPED = 1500  # characters of what a person types
 _REPORTS = re.compile(
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|hang(?:s|ing)?|"
-    r"panics?|stuck|slow|flaky|missing|lost|empty|(?:does|did|do|is|are|was|were|has|have|can|could|should)(?:n't| not)\b|no longer|"
+    r"panics?|stuck|slow|flaky|missing|lost|empty|(?:does|did|do|is|are|was|were|has|have|can|should)(?:n't| not)\b(?! (?:we|it|there|you|that)\b)|no longer|"
     r"not (?:work|show|set|sav|be|found|there|populat|gett|see|captur|stor)\w*|still (?:see|get|show|not|the|being|there)\w*|"
-    r"instead of|(?:why|how come) \w+|weird|strange|odd|inflated|problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|"
-    r"overrid\w+|duplicat\w*|twice|misleading|confus\w+|delay|timed? ?out|vulnerab\w+)\b|"
+    r"instead of|(?:why|how come) (?:is|are|do|does|did|was|were|am|has|have|would) (?!we\b|you\b)\w+|somehow|ends? up|"
+    r"(?:shows?|see|gets?|lists?) (?:no|nothing|only|0)|but (?:it|they|there|only|now)|expected|weird|strange|odd|inflated|problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|"
+    r"overrid\w+|duplicat\w*|twice|misleading|delay|timed? ?out|vulnerab\w+)\b|"
     r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
+_PLAINLY = re.compile(
+    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"
+    r"isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
+_ORDERS = re.compile(r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|fix|"
+                     r"check|look|review|update|we (?:can|could|should))\b(?! (?:why|if|at) .{12})")
+_GO = re.compile(r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|고쳐|直して|修一下|behebe")
+_ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
+_RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
 _PASTED = re.compile(
     r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
     r"\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
@@ -59,7 +73,8 @@ _RETRACTS = re.compile(
     r"\bmy (?:earlier|previous|first|last|initial) (?:fix|analysis|assumption|explanation|change)\b|"
     r"\bmy fix\b.{0,70}\b(?:caus|br[eo]k|fail)\w*|\b(?:reverted|rolled back|took back|undid) (?:the|that|this|my)\b")
 _REVERT = re.compile(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
-_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|<!--|\"\"\")")
+_WORD = re.compile(r"[^\W\d]\w{2,}")
+_COMMENT = re.compile(r".*\b(?:DEBUG|[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\b|\s*(?:#(?!\[|include|if|define)|//|/\*|\*|--|<!--|\"\"\")")
 _COMMON = frozenset("test tests error errors fail failed fails file files line code with that this from when does have been were "
                     "into session only because which true false nil null string value call calls path name type main "
                     "run running should expected package".split())
@@ -83,11 +98,15 @@ class Lesson(NamedTuple):
 
 
 class _Failure(NamedTuple):
-    """What failed: a run's command and telling line, or what was reported (command "").  run: the run, where it is known."""
+    """What failed: a run's command and telling line, or what was reported (command "").
+
+    run: the run, where it is known.  shown: the error itself was seen or pasted, and not only spoken of.
+    """
 
     line: str
     command: str = ""
     run: Run | None = None
+    shown: bool = False
 
 
 class _Fix(NamedTuple):
@@ -109,10 +128,9 @@ class _Draft(NamedTuple):
 
 def lessons(facts: Facts) -> list[Lesson]:
     """Return the lessons of a stretch, the surest cause first, at most MOST."""
-    drafts: list[_Draft] = []
-    for number, turn in enumerate(facts.turns):
-        if turn.asked != SUMMARY:
-            drafts += _of_turn(facts, number)
+    told = [(number, one) for number, turn in enumerate(facts.turns) if turn.asked != SUMMARY for one in [_told(turn)] if one]
+    known = fixes.fixes(facts) if told else []
+    drafts = [draft for number, one in told for draft in _of_turn(facts, number, one, known)]
     kept: list[_Draft] = []
     for draft in sorted(drafts, key=lambda draft: (-draft.cause.weight, -draft.turn)):
         if not _taken_back(draft, facts) and not any(_same(draft.cause.text, other.cause.text) for other in kept):
@@ -120,26 +138,41 @@ def lessons(facts: Facts) -> list[Lesson]:
     return [_lesson(draft, facts) for draft in kept[:MOST]]
 
 
+def keep(state: State) -> None:
+    """Put what a stretch teaches into its session's state, each lesson once, and what it took back of earlier ones."""
+    for lesson in lessons(state.facts):
+        if lesson.key not in state.learned and sum(key[:1] != "-" for key in state.learned) < MOST:
+            state.learned.append(lesson.key)
+            state.lessons.append({**lesson._asdict(), "turn": state.base + lesson.turn + 1, "checkpoint": state.name})
+    for subject in reverts(state.facts):
+        if "-" + key_of(subject) not in state.learned:
+            state.learned.append("-" + key_of(subject))
+            state.lessons.append({"reverts": subject})
+
+
 def reverts(facts: Facts) -> list[str]:
     """Return the subjects of the commits that a stretch took back."""
     return [match[1] for match in (_REVERT.match(subject) for _, subject, _ in facts.commits) if match]
 
 
-def _of_turn(facts: Facts, number: int) -> Iterator[_Draft]:
-    """Yield what a turn teaches: the causes of its outcome, or else the last one that was named on the way."""
-    turn = facts.turns[number]
+def _told(turn: Turn) -> list[tuple[int, str, Named, bool]]:
+    """Return the causes that a turn names: (after which of its pieces, who named it, the cause, whether its outcome does)."""
     outcome = gist.outcome(turn)
     told = [(place, MODEL, cause, piece.text == outcome) for place, piece in enumerate(turn.pieces)
             if piece.kind == SAID for cause in causes.named(piece.text)]
-    told += [(0, PERSON, cause, False) for text in _typed(turn) for cause in causes.named(text) if cause.weight != causes.LABELLED]
+    return told + [(0, PERSON, cause, False) for text in _typed(turn) for cause in causes.named(text)
+                   if cause.weight in (causes.ROOT, causes.TOLD)]
+
+
+def _of_turn(facts: Facts, number: int, told: Sequence[tuple[int, str, Named, bool]], known: Sequence[Fix]) -> Iterator[_Draft]:
+    """Yield what a turn teaches: the causes of its outcome, or else the last one that was named on the way."""
     drafts: list[tuple[bool, _Draft]] = []
     for place, speaker, cause, final in told:
-        failure = _failure(facts, number, place, cause, final)
-        fix = _fix(facts, number, cause, failure) if failure else None
-        if failure and fix and (final or failure.run or cause.weight > causes.TOLD):
+        failure = _failure(facts, number, place, cause, final, known)
+        fix = _fix(facts, number, cause, failure, known, final) if failure else None
+        if failure and fix and (final or failure.shown or cause.weight >= causes.FOUND):
             drafts.append((final, _Draft(cause, speaker, number, failure, fix)))
-    last = [draft for final, draft in drafts if final] or [draft for _, draft in drafts[-1:]]
-    yield from last
+    yield from [draft for final, draft in drafts if final] or [draft for _, draft in drafts[-1:]]
 
 
 def _typed(turn: Turn) -> Iterator[str]:
@@ -152,25 +185,63 @@ def _typed(turn: Turn) -> Iterator[str]:
 
 # --- the failure
 
-def _failure(facts: Facts, number: int, place: int, cause: Named, final: bool) -> _Failure | None:
-    """Return what a cause is the cause of; None where nothing tells."""
-    turn = facts.turns[number]
-    before = turn.pieces[:place]
-    for piece in reversed(before):
-        if piece.kind == SAID and not final:
-            break
-        if piece.kind == RUN and piece.failed and piece.telling and (not final or _speaks_of(cause.text, piece.telling)):
-            run = next((r for r in facts.runs if r.bad and r.at >= turn.at and r.command == piece.text
-                        and one_line(r.detail.partition("\n")[0]) == piece.telling), None)
-            return _Failure(piece.telling, piece.text, run)
-    reported = _reported(turn, cause.text)
-    if not reported and cause.symptom:
-        reported = cause.symptom
+def _failure(facts: Facts, number: int, place: int, cause: Named, final: bool, known: Sequence[Fix]) -> _Failure | None:
+    """Return what a cause is the cause of; None where nothing tells.
+
+    place: of the sentence among the turn's pieces.  final: it stands in the turn's outcome.  known: the fixes of the stretch.
+    """
+    run = _ran(facts, number, place, cause, final) or (_mended(facts, number, cause, known) if final else None)
+    if run:
+        return run
+    reported, pasted = _reported(facts.turns[number], cause.text)
+    reported = reported or cause.symptom
     for back in range(number - 1, max(-1, number - 1 - _BACK), -1):
         if reported or not _goes_on(facts.turns[back + 1]):
             break
-        reported = _reported(facts.turns[back], cause.text)
-    return _Failure(reported) if reported else None
+        reported, pasted = _reported(facts.turns[back], cause.text)
+    if reported:
+        return _Failure(reported, shown=pasted)
+    working = any(piece.kind == FILE for piece in facts.turns[number].pieces[place:])
+    return _Failure("") if final and not working and cause.weight >= causes.LABELLED else None
+
+
+def _ran(facts: Facts, number: int, place: int, cause: Named, final: bool) -> _Failure | None:
+    """Return the failed run that a cause explains: the one right before it, or one that speaks of the same."""
+    turn = facts.turns[number]
+    right_before = True
+    for piece in reversed(turn.pieces[:place]):
+        right_before = right_before and piece.kind != SAID and not (piece.kind == RUN and not piece.failed)
+        if not (right_before or final):
+            break
+        if piece.kind != RUN or not piece.failed or not piece.telling or piece.name:
+            continue
+        run = next((r for r in facts.runs if r.bad and r.at >= turn.at and r.command == piece.text
+                    and one_line(r.detail.partition("\n")[0]) == piece.telling), None)
+        if run is None or run.kind == tellingline.LINT and not _of_finding(cause.text, piece.telling, right_before):
+            continue
+        if right_before or _speaks_of(cause.text, piece.telling):
+            return _Failure(piece.telling, piece.text, run, True)
+    return None
+
+
+def _mended(facts: Facts, number: int, cause: Named, known: Sequence[Fix]) -> _Failure | None:
+    """Return the one failure that a turn mended, where edits that have to do with the cause did."""
+    turn = facts.turns[number]
+    until = facts.turns[number + 1].at if number + 1 < len(facts.turns) else facts.until + "~"
+    ended = [fix for fix in known if turn.at <= fix.success.at < until and fix.failure.detail
+             and fix.failure.kind != tellingline.LINT]
+    if len({shell.normal(fix.failure.detail.partition("\n")[0]) for fix in ended}) != 1 or not (
+            _related(ended[-1].edits, cause) or ended[-1].ran):
+        return None
+    failure = ended[-1].failure
+    return _Failure(one_line(failure.detail.partition("\n")[0]), failure.command, failure, True)
+
+
+def _of_finding(cause: str, finding: str, right_before: bool) -> bool:
+    """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
+    rule = _RULE.search(finding)
+    named = right_before and causes.words(cause) & causes.words(finding)
+    return bool(named) or bool(rule) and rule[1].lower() in cause.lower()
 
 
 def _goes_on(turn: Turn) -> bool:
@@ -178,18 +249,19 @@ def _goes_on(turn: Turn) -> bool:
     return len(turn.request) < 160 and turn.asked != SUMMARY
 
 
-def _reported(turn: Turn, cause: str) -> str:
-    """Return what a turn's request reports as wrong, in one line: the error that it pastes, or the sentence that says so."""
+def _reported(turn: Turn, cause: str) -> tuple[str, bool]:
+    """Return (what a turn's request reports as wrong, in one line, whether that is an error that it pastes)."""
     request = turn.request
     if turn.asked == SUMMARY or _ORDERED.search(request[:200]):
-        return ""
+        return "", False
     if "\n" in request.strip() and _PASTED.search(request):
         told = tellingline.tell(request[-8000:], most=1)
         if told.lines and not tellingline.is_trailer(told.lines[0]) and _PASTED.search(told.lines[0]):
-            return one_line(told.lines[0], _REPORT_CHARS)
-    said = [one for line in gist.prose(request) for one in gist.sentences(one_line(line)) if _REPORTS.search(one)]
-    near = sorted(said, key=lambda one: -len(_words(one) & _words(cause)))
-    return at_word(one_line(near[0]).lstrip("-*> "), _REPORT_CHARS) if near and len(near[0]) > 12 else ""
+            return one_line(told.lines[0], _REPORT_CHARS), True
+    said = [(len(_words(one) & _words(cause)) + 2 * bool(_PLAINLY.search(one)), one) for line in gist.prose(request)
+            for one in gist.sentences(one_line(line)) if len(one) > 12 and _REPORTS.search(one) and not _ORDERS.match(one)]
+    near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
+    return (at_word(one_line(sentence).lstrip("-*> "), _REPORT_CHARS) if near > 1 else ""), False
 
 
 def _speaks_of(cause: str, error: str) -> bool:
@@ -204,28 +276,39 @@ def _words(text: str) -> set[str]:
 
 # --- the fix
 
-def _fix(facts: Facts, number: int, cause: Named, failure: _Failure) -> _Fix | None:
+def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequence[Fix], final: bool) -> _Fix | None:
     """Return what mended a failure whose cause is known; None where nothing did, or something still fails."""
-    if failure.run:
-        known = next((fix for fix in fixes.fixes(facts) if fix.failure is failure.run or (
-            fix.failure.command == failure.command and fix.failure.detail == failure.run.detail)), None)
-        if known is None:
+    known = next((fix for fix in every if fix.failure.command == failure.command
+                  and fix.failure.detail == failure.run.detail), None) if failure.run else None
+    if known:
+        edits = _related(known.edits, cause, lone=True)
+        bent = edits and known.failure.is_test and all(commandline.TEST_FILE.search(edit.path) for edit in edits)
+        commands = () if edits else tuple(run.command for run in known.ran if known.likely or (
+            (_words(run.command) | set(causes.words(run.command))) & (_words(cause.text) | causes.words(cause.text))))
+        if not bent and (edits or commands):
+            return _Fix(edits, commands[-1:], cause.fix, known.success.at)
+        if not final:
             return None
-        edits = _related(known.edits, cause)
-        commands = () if edits else tuple(run.command for run in known.ran if fixes.mends(run, failure.run) or run is known.success)
-        return _Fix(edits, commands[-1:], cause.fix, known.success.at) if edits or commands or cause.fix else None
-    until = facts.turns[number + 1].at if number + 1 < len(facts.turns) else facts.until + "~"
-    since, last = facts.turns[number].at, number
-    while not any(piece.kind == FILE for turn in facts.turns[number:last + 1] for piece in turn.pieces):
-        last += 1
-        if last - number > _REACH or last >= len(facts.turns) or not _goes_on(facts.turns[last]):
-            return None
-        until = facts.turns[last + 1].at if last + 1 < len(facts.turns) else facts.until + "~"
-    if _fails(facts, since, until):
+    turn, reach = facts.turns[number], _REACH if failure.line else _agreed(facts, number)
+    last = next((later for later in range(number, min(number + 1 + reach, len(facts.turns)))
+                 if any(piece.kind == FILE for piece in facts.turns[later].pieces)), number)
+    until = facts.turns[last + 1].at if last + 1 < len(facts.turns) else facts.until + "~"
+    if _fails(facts, turn.at, until):
         return None
-    edits = _related([edit for edit in facts.edits if since <= edit.at < until], cause)
-    at = max((edit.at for edit in edits), default=until)
-    return _Fix(edits, (), cause.fix, at) if edits or cause.fix else None
+    done = [edit for edit in facts.edits if turn.at <= edit.at < until]
+    edits = _related(done, cause, lone=bool(failure.line) and cause.weight >= causes.FOUND)
+    only_tests = bool(edits) and all(commandline.TEST_FILE.search(edit.path) for edit in edits)
+    if only_tests or not edits and failure.line and _ASKS.search(turn.request):  # what was mended before is told here
+        since = facts.turns[max(0, number - _REACH)].at
+        edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
+    stated = cause.fix if done else ""
+    return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if edits or stated else None
+
+
+def _agreed(facts: Facts, number: int) -> int:
+    """Return 1 where the request after a turn tells the model to fix what it found, else 0."""
+    after = facts.turns[number + 1:number + 2]
+    return int(any(_GO.search(turn.request[:100]) for turn in after))
 
 
 def _fails(facts: Facts, since: str, until: str) -> bool:
@@ -235,20 +318,22 @@ def _fails(facts: Facts, since: str, until: str) -> bool:
     return bool(runs) and max(runs, key=lambda run: run.last).bad
 
 
-def _related(edits: Sequence[Edit], cause: Named) -> tuple[Edit, ...]:
-    """Return the edits that have to do with a cause, the nearest first, those of tests last; of few files all of them."""
+def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
+    """Return the edits that have to do with a cause, the nearest first; those of tests where there is nothing else.
+
+    lone: where none names the same things, but few files were edited, these.
+    """
     told = cause.text + " " + cause.fix
     named, low = causes.words(told), told.lower()
     by_path: dict[str, tuple[float, Edit]] = {}
     for edit in edits:
-        name = edit.path.rpartition("/")[2]
-        score = len(named & causes.words(edit.hunk)) + 2.0 * (name.lower() in low)
-        score -= 1.5 * bool(commandline.TEST_FILE.search(edit.path)) if score else 0.0
-        if score > by_path.get(edit.path, (-9.0, edit))[0]:
+        score = len(named & _code(edit.hunk)) + 2.0 * (edit.path.rpartition("/")[2].lower() in low)
+        if score > by_path.get(edit.path, (-1.0, edit))[0]:
             by_path[edit.path] = score, edit
     ranked = sorted(by_path.values(), key=lambda pair: -pair[0])
-    chosen = [edit for score, edit in ranked if score > 0]
-    return tuple((chosen or ([edit for _, edit in ranked] if len(ranked) <= _MOST_FILES else []))[:_MOST_FILES])
+    chosen = [edit for score, edit in ranked if score] or [edit for _, edit in ranked if lone and len(ranked) <= _MOST_FILES]
+    code = [edit for edit in chosen if not commandline.TEST_FILE.search(edit.path)]
+    return tuple((code or chosen)[:_MOST_FILES])
 
 
 # --- what takes it back
@@ -262,7 +347,7 @@ def _taken_back(draft: _Draft, facts: Facts) -> bool:
     if subject and subject in reverts(facts):
         return True
     later = facts.turns[draft.turn + 1:]
-    if any(turn.at > draft.fix.at and _DENIES.search(one_line(turn.request)[:300]) for turn in later[:_REACH]):
+    if any(turn.at > draft.fix.at and _DENIES.search(one_line(turn.request)[:300]) for turn in later[:1]):
         return True
     named = causes.words(draft.cause.text)
     return any(_RETRACTS.search(one) and (named & causes.words(one) or not causes.words(one) and turn in later[:1])
@@ -297,7 +382,7 @@ def _lesson(draft: _Draft, facts: Facts) -> Lesson:
     told = [cause.text.rstrip(" .") + ".", ""]
     if failure.command:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
-    else:
+    elif failure.line:
         told += ["Reported: " + at_word(one_line(failure.line), _REPORT_CHARS), ""]
     told += ["What mended it:", ""] + (["- " + at_word(fix.stated, _REPORT_CHARS)] if fix.stated else [])
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
@@ -318,13 +403,23 @@ def _change(edit: Edit, cause: Named) -> str:
     """Tell an edit in one line: the file, and the line that came, with the one it replaced, that speaks most of the cause."""
     gone, come = _lines(edit.hunk)
     named = causes.words(cause.text + " " + cause.fix)
-    order = {line[1:].strip(): -at for at, line in enumerate(edit.hunk.split("\n"))}
-    new = sorted((line for line in come if not _COMMENT.match(line) and len(line) > 3),
-                 key=lambda line: (-len(named & causes.words(line)), -order.get(line, 0)))[:1]
-    old = sorted((line for line in gone if not _COMMENT.match(line) and len(line) > 3),
-                 key=lambda line: (-len(set(line.split()) & set((new or [""])[0].split())), -order.get(line, 0)))[:1]
     told = "- %s %s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path))
+    new, old = (_nearest(lines, named, edit.hunk) for lines in (come, gone))
+    if new and old and not set(_WORD.findall(old)) & set(_WORD.findall(new)):
+        old = ""
     if new and old:
-        return "%s: %s → %s" % (told, checkpointpage.quoted(old[0], _CHANGE), checkpointpage.quoted(new[0], _CHANGE))
-    return told + (": + %s" % checkpointpage.quoted(new[0], _CHANGE) if new else
-                   ": − %s" % checkpointpage.quoted(old[0], _CHANGE) if old else "")
+        return "%s: %s → %s" % (told, checkpointpage.quoted(old, _CHANGE), checkpointpage.quoted(new, _CHANGE))
+    sign = "+" if new else "−"
+    return "%s: %s %s" % (told, sign, checkpointpage.quoted(new or old, _CHANGE)) if new or old else told
+
+
+def _nearest(lines: set[str], named: frozenset[str], hunk: str) -> str:
+    """Return the line that has most of the named words, the first of several; "" where none has any, unless it is the only one."""
+    code = [line for line in lines if not _COMMENT.match(line) and len(line) > 3]
+    order = {line[1:].strip(): at for at, line in reversed(list(enumerate(hunk.split("\n"))))}
+    ranked = sorted(code, key=lambda line: (-len(named & _code(line)), order.get(line, 0)))
+    return ranked[0] if ranked and (len(ranked) == 1 and len(ranked[0]) > 12 or named & _code(ranked[0])) else ""
+
+
+def _code(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text)}

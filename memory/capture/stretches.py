@@ -16,7 +16,6 @@ from typing import NamedTuple
 from memory.capture import checkpointpage, conversationfile, progress
 from memory.capture.checkpointpage import worth
 from memory.capture.facts import Facts, absorb, named, say
-from memory.capture.fixes import fixes
 from memory.capture.progress import State, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, shell, transcript
@@ -327,15 +326,10 @@ class Capture:
 
     def _learn(self) -> None:
         """Keep the lessons of a stretch in the session's state; the worker makes candidates of them later."""
-        state = self.state
-        if not (state.name and self.settings["capture.lessons"] and fixes(state.facts)):
-            return
-        from memory.capture import lessons
+        if self.state.name and self.settings["capture.lessons"] and any(turn.said() for turn in self.state.facts.turns):
+            from memory.capture import lessons
 
-        for lesson in lessons.lessons(state.facts):
-            if lesson.key not in state.learned and len(state.learned) < lessons.MOST:
-                state.learned.append(lesson.key)
-                state.lessons.append({**lesson._asdict(), "checkpoint": state.name})
+            lessons.keep(self.state)
 
     def pass_over(self) -> None:
         """Read a stretch to its end and write no checkpoint: what tells it is a person's by now, or was taken away."""

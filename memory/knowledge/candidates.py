@@ -39,7 +39,7 @@ ASKED = 600  # characters of a lesson that they are looked up by
 SEEN = "dayleaf, seen in 2 sessions"
 _WORD = re.compile(r"[^\W_]+(?:[_./:@+-]+[^\W_]+)*|[^\w\s]")
 _EXACT = re.compile(r"\d|[a-z][A-Z]|[^\W\d][_./:@][^\W\d]")
-_ORIGIN = re.compile(r"(?:Commit\b|From [a-z]-)")
+_ORIGIN = re.compile(r"(?:Commit\b|From [a-z]-|Named by the )")
 
 
 def settle(place: Place, settings: config.Config, now: float, session: str = "",
@@ -75,10 +75,14 @@ def _settled(place: Place, settings: config.Config, now: float, session: str, le
              on_change: Callable[[str], None] | None) -> bool:
     """Write one lesson as a candidate, or count what says the same; returns whether one was written."""
     store = Store(place, settings, now, on_change)
+    if "reverts" in lesson:
+        _withdraw(store, lesson["reverts"])
+        return False
     if any(_rejects(record, lesson) for record in store.archived("learning", lesson["title"])):
         return False
     said = words(lesson["body"])
-    twin = next((record for record in near(place, settings, now, lesson) if similarity(words(record.body), said) > SAME), None)
+    twin = next((record for record in near(place, settings, now, lesson) if record.meta.get(records.MADE_OF) == lesson["key"]
+                 or similarity(words(record.body), said) > SAME), None)
     if twin is None:
         _add(store, session, lesson)
         return True
@@ -103,21 +107,34 @@ def near(place: Place, settings: config.Config, now: float, lesson: dict[str, An
     return [hit.record for hit in search.recall(place, settings, query, now, clock.local_offset(now)).hits]
 
 
+def _withdraw(store: Store, subject: str) -> None:
+    """Archive the lessons whose commit was reverted, unless a person accepted them."""
+    for record in list(store.each(("learning",))):
+        landed = [line for line in record.body.split("\n") if line.startswith("Commit") and line.endswith(": " + subject)]
+        if landed and _is_captured(record) and record.meta.get("accepted_by", SEEN) == SEEN and (
+                "accepted_by" in record.meta or "accepted" not in record.meta):
+            store.archive(record.name, "its commit was reverted")
+
+
+def _is_captured(record: Record) -> bool:
+    """Tell whether capture wrote a record."""
+    return record.source == "auto" and record.tier == PRIVATE and bool(record.meta.get("session"))
+
+
 def _add(store: Store, session: str, lesson: dict[str, Any]) -> None:
     try:
         source = [store.read(lesson["checkpoint"]).id]
     except StoreError:
         source = []  # a person has removed it since
     extra = {"confidence": "low", "links": records.derived_links(source) or None, "files": list(lesson["files"]) or None,
-             "commit": lesson["commit"] or None, records.MADE_OF: lesson["key"]}
+             "commit": lesson["commit"] or None, "turn": lesson.get("turn"), "named_by": lesson.get("speaker"), records.MADE_OF: lesson["key"]}
     store.add("learning", lesson["title"], lesson["body"], tags=lesson["tags"], source="auto", session=session,
               extra={key: value for key, value in extra.items() if value is not None})
 
 
 def _promote(store: Store, record: Record) -> None:
     """Accept a candidate of capture's, unless a person has said anything on it."""
-    mine = record.source == "auto" and record.tier == PRIVATE and record.meta.get("session")
-    if mine and "accepted" not in record.meta:
+    if _is_captured(record) and "accepted" not in record.meta:
         store.edit(record.name, {"accepted": True, "accepted_by": SEEN})
 
 
