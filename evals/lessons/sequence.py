@@ -1,7 +1,8 @@
 """A labelled sequence as the transcript that the host would have written: the keys and shapes are those of recorded ones.
 
 Steps: ["ask", text], ["say", text], ["run", command, status, output], ["edit", path, old, new], ["make", path, content],
-["cancel", command] (the user interrupts it), ["timeout", command], ["agent"] (what follows is a subagent's), ["main"] (it is the session's own again).
+["cancel", command] (the user interrupts it), ["timeout", command], ["agent"] (what follows is a subagent's), ["main"] (it is
+the session's own again).
 """
 
 from __future__ import annotations

@@ -12,58 +12,99 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import gist
+from memory.capture.turns import SUMMARY, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import one_line
+from memory.core.plaintext import at_word, one_line
+from memory.session import tellingline
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
-ROOT, FOUND, LABELLED, TOLD = 3.0, 2.5, 2.0, 1.5  # how surely a sentence names a cause: `root cause`, `the bug was`, `the bug is`
-_NAMED = (r"(?:(?:root|actual|real|true|underlying|original|core|main|key|remaining|first|second)[\s-]+)*"
-          r"(?P<%s>root causes?|causes?|culprits?|reason|insight|bugs?|issues?|problems?|flaw|fault|mistake|gotcha|catch|"
-          r"ursache|(?:근본 ?)?원인|(?:根本)?原因)")
+_READ = 800  # characters of a sentence that is judged
+REPORT = 240  # characters of what a person reports
+SAME = 0.6  # of the words of the shorter of two causes that the other has
+ROOT, FOUND, LABELLED, TOLD = 3.0, 2.5, 2.0, 1.5  # how surely a cause: `root cause`, `the bug was`, `is`, none of them
+_NAMED = (
+    r"(?:(?:root|actual|real|true|underlying|original|core|main|key|remaining|first|second)[\s-]+)*"
+    r"(?P<word>root causes?|causes?|culprits?|reason|insight|bugs?|issues?|problems?|flaw|fault|mistake|gotcha|catch|"
+    r"ursache|(?:근본 ?)?원인|(?:根本)?原因)")
 _LEAD = re.compile(
-    r"\A(?:[✅❌⚠️🎉🔧•→\s*-]+|(?:\d+|[A-Z]\d?)[.)]\s+|(?:i see|found (?:it|the \w+(?: \w+)?)|got it|now i (?:see|understand)|good catch|so|and|"
-    r"but|before|ok|okay|right|interesting|yes|perfect|great|ah|actually|indeed|summary(?: of (?:changes|the fix))?|"
-    r"looking at (?:the |this )?[\w ]{3,30})\b\s*(?:[-–—,.:!]+\s+|\s(?=the (?:issue|problem|bug|root|cause))))+", re.I)
+    r"\A(?:[✅❌⚠️🎉🔧•→\s*-]+|(?:\d+|[A-Z]\d?)[.)]\s+|(?:i see|found (?:it|the \w+(?: \w+)?)|got it|now i (?:see|understand)|"
+    r"good catch|so|and|but|before|ok|okay|right|interesting|yes|perfect|great|ah|actually|indeed|"
+    r"summary(?: of (?:changes|the fix))?|looking at (?:the |this )?[\w ]{3,30})\b\s*"
+    r"(?:[-–—,.:!]+\s+|\s(?=the (?:issue|problem|bug|root|cause))))+", re.I)
 _LABEL = re.compile(
-    r"(?:the |this |das |die )?" + _NAMED % "word" + r"(?: here| now| (?:of|with|behind|for) [^:.]{3,60}?)?(?:\s*[:：–—]\s+|\s-\s+|"
+    r"(?:the |this |das |die )?" + _NAMED + r"(?: here| now| (?:of|with|behind|for) [^:.]{3,60}?)?"
+    r"(?:(?:\s+(?:is|was|are|were))?\s*[:：–—](?:\s+|\Z)|\s-\s+|"
     r"\s+(?:is|was|were|ist|war)\s+(?:(?:likely )?(?:that|because|how|due to|caused by|dass)\s+)?|(?:은|는|は|是)\s*)", re.I)
 _LATE = re.compile(  # a label behind other words
-    r".{0,80}\b(?:root cause|culprit)\b(?: (?:of|behind|for|here) [^:.]{0,60}?)?(?:\s*[:–—]\s+|\s+(?:is|was)\s+(?:that\s+)?)", re.I)
+    r".{0,80}\b(?:root cause|culprit)\b(?: (?:of|behind|for|here) [^:.]{0,60}?)?(?:\s*[:–—]\s+|\s+(?:is|was)\s+(?:that\s+)?)",
+    re.I)
+_PAST = re.compile(r"\s(?:was|were|war)\b|[:：]\s*\Z")
+_WHY = re.compile(r"because|due to|since|as it|caused by|turn(?:ed|s) out|때문|ため|原因|因为|weil", re.I)
 _TOLD = re.compile(
-    r"\b(?:fail(?:s|ed|ing|ures?)?|broke(?:n)?|crash(?:es|ed|ing)?|hangs?|hung|panic(?:s|ked)?|occur(?:s|red)?|happen(?:s|ed)?|"
-    r"errors?|lost|missing|missed|skipped|wrong|ignored|rejected|times? out|flaky|(?:does|did|do|could|can)(?:n't| ?not) "
-    r"(?:work|show|appear|run|match|find|compile|build|install|start|load|resolve|exist|connect|parse|reach|pass|detect|trigger|fire|"
-    r"update|return|save|restore|see)|undefined|unknown|not found|unavailable|in use|taken|denied|refused|stale|empty)\b.{0,90}?\b(?:because(?: of)?|due to|since (?:the|it|a|we|our)|as it)\b|"
+    r"\b(?:fail(?:s|ed|ing|ures?)?|broke(?:n)?|crash(?:es|ed|ing)?|hangs?|hung|panic(?:s|ked)?|occur(?:s|red)?|"
+    r"happen(?:s|ed)?|errors?|lost|missing|missed|skipped|wrong|ignored|rejected|times? out|flaky|"
+    r"(?:does|did|do|could|can)(?:n't| ?not) (?:work|show|appear|run|match|find|compile|build|install|start|load|resolve|exist|"
+    r"connect|parse|reach|pass|detect|trigger|fire|update|return|save|restore|see)|undefined|unknown|not found|unavailable|"
+    r"in use|taken|denied|refused|stale|empty)\b.{0,90}?\b(?:because(?: of)?|due to|since (?:the|it|a|we|our)|as it)\b|"
     r".{8,}\b(?:was|were|is|are) (?:being )?caused by\b|.{8,}\bturn(?:ed|s) out (?:that|to be)\b|"
     r"실패.{0,40}때문|때문에.{0,40}실패|失敗.{0,40}(?:ため|原因)|ため.{0,30}失敗|因为.{0,60}失败|失败.{0,40}因为|"
     r"(?:schlug|schlägt|fehl\w+).{0,60}\bweil\b", re.I)
-_WHY = re.compile(r"because|due to|since|as it|caused by|turn(?:ed|s) out|때문|ため|原因|因为|weil", re.I)
 _SUPPOSED = re.compile(
-    r"[?？]|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|may(?! not be)|could(?:n't)? (?:be|cause|have|lead|also)|seems?|"
-    r"appears?|suspect|assume|presum\w+|looks? like|i think|not sure|unclear|whether|"
-    r"would(?:n't)? (?:you|be|need|like|have|require|make|mean|recommend|suggest|also|still)|should|needs? to|if (?:you|we|i)|"
-    r"let me|let's|i'll|i will|we'll|hypothes\w+)\b", re.I)
-_OWN = re.compile(r"\b(?:i|i'm|i've|i'd|my|myself|me)\b|\b(?:your|you) (?:description|request)\b|\bsubagent renamed\b", re.I)
+    r"[?？]|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|may(?! not be)|"
+    r"could(?:n't)? (?:be|cause|have|lead|also)|seems?|appears?|suspect|assume|presum\w+|looks? like|i think|not sure|unclear|"
+    r"whether|would(?:n't)? (?:you|be|need|like|have|require|make|mean|recommend|suggest|also|still)|should|needs? to|"
+    r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|hypothes\w+)\b", re.I)
+_OWN = re.compile(
+    r"\b(?:i|i'm|i've|i'd|my|myself|me)\b|\b(?:your|you) (?:description|request)\b|\bsubagent renamed\b", re.I)
 _LEANS = re.compile(
-    r"\W*(?:it|its|it's|this(?! (?:version|project|repo|package|library|machine|database|release)\w*\b)|that|that's|these|those|they|them|he|she|both|so|also|then|there|here|one|another|in (?:how|the "
-    r"(?:design|logic|way))|the (?:above|following|same|visualization)|exactly|twofold|clear|becoming|real|fixed|also|still|now|"
-    r"only|partially|about|with|line \d+|(?:in|on|at) [^,]{3,70}\Z)\b", re.I)
-_POINTS = re.compile(r"\b(?:create|do|use|support|have|set|find|see|call|handle|add|remove|expose|fix|cause|show)s? (?:it|this|that|them|these)\b", re.I)
-_CUT = re.compile(r"[:：…]\W*\Z|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|so|when|because|if|since|while)\W*\Z|→|⏎|\bsee (?:above|below)\b")
+    r"\W*(?:it|its|it's|this(?! (?:version|project|repo|package|library|machine|database|release)\w*\b)|that|that's|these|"
+    r"those|they|them|he|she|both|so|also|then|there|here|one|another|in (?:how|the (?:design|logic|way))|"
+    r"the (?:above|following|same|visualization)|exactly|twofold|clear|becoming|real|fixed|still|now|only|partially|about|with|"
+    r"line \d+)\b|\A(?:in|on|at) [^,]{3,120}\Z", re.I)
+_POINTS = re.compile(
+    r"\b(?:create|do|use|support|have|set|find|see|call|handle|add|remove|expose|fix|cause|show)s? "
+    r"(?:it|this|that|them|these)\b", re.I)
+_CUT = re.compile(
+    r"[:：…]\W*\Z|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|so|when|because|if|since|while)\W*\Z|→|⏎|"
+    r"\bsee (?:above|below)\b")
 _TRIVIAL = re.compile(
-    r"\b(?:unused|missing .{0,20}imports?|imports? (?:is|was) missing|typos?|gofmt|formatting|whitespace|scop(?:e|ing) issue|redeclared|undefined: \w+|syntax error|"
-    r"(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict|circular dependency was)\b", re.I)
-_MODULE = re.compile(r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
+    r"\b(?:unused|missing .{0,20}imports?|imports? (?:is|was) missing|typos?|gofmt|formatting|whitespace|scop(?:e|ing) issue|"
+    r"redeclared|undefined: \w+|syntax error|(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict)\b",
+    re.I)
+_MODULE = re.compile(
+    r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _QUOTED = re.compile(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
-_FIX = re.compile(r"\A(?:the |core |root cause |simple )?(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)(?: (?:was|is)(?: to)?)?"
-                  r"\s*(?:\([^()]*\))?\s*[:：–—]\s*|\A(?:the )?fix (?:was|is) to\s+", re.I)
-_FINDING = re.compile(r"\W*(?:the )?" + _NAMED % "word" + r"\W*\Z", re.I)
-
-
-_PAST = re.compile(r"\s(?:was|were|war)\b|[:：]\s*\Z")
+_FIX = re.compile(
+    r"\A(?:the |core |root cause |simple )?(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
+    r"(?: (?:was|is)(?: to)?)?\s*(?:\([^()]*\))?\s*[:：–—]\s*|\A(?:the )?fix (?:was|is) to\s+", re.I)
+_FINDING = re.compile(r"\W*(?:the )?" + _NAMED + r"\W*\Z", re.I)
 _SUBJECT = re.compile(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
 _ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")
+_REPORTS = re.compile(  # what a person says of something that is wrong
+    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|"
+    r"hang(?:s|ing)?|panics?|stuck|slow|flaky|missing|lost|empty|"
+    r"(?:does|did|do|is|are|was|were|has|have|can|should)(?:n't| not)\b(?! (?:we|it|there|you|that)\b)|no longer|"
+    r"not (?:work|show|set|sav|be|found|there|populat|gett|see|captur|stor)\w*|still (?:see|get|show|not|the|being|there)\w*|"
+    r"instead of|(?:why|how come) (?:is|are|do|does|did|was|were|am|has|have|would) (?!we\b|you\b)\w+|somehow|ends? up|"
+    r"(?:shows?|see|gets?|lists?) (?:no|nothing|only|0)|but (?:it|they|there|only|now)|expected|weird|strange|odd|inflated|"
+    r"problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|overrid\w+|duplicat\w*|twice|misleading|delay|"
+    r"timed? ?out|vulnerab\w+)\b|"
+    r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
+_PLAINLY = re.compile(
+    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"
+    r"isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
+_ORDERS = re.compile(
+    r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|"
+    r"fix|check|look|review|update|we (?:can|could|should))\b(?! (?:why|if|at) .{12})")
+_PASTED = re.compile(
+    r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
+    r"\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
+_ORDERED = re.compile(r"implement the following plan|base directory for this skill|\A/", re.I)
+_COMMON = frozenset(
+    "test tests error errors fail failed fails file files line code with that this from when does have been were into session "
+    "only because which true false nil null string value call calls path name type main run running should expected "
+    "package".split())
 
 
 class Named(NamedTuple):
@@ -109,9 +150,9 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
         bare = (head if level else line).strip("*: ") if level or bold else _ITEM.sub("", line, count=1).replace("**", "").strip()
         word = _FINDING.match(bare.rstrip(":："))
-        if word or (not (level or bold) and bare.endswith((":", "：")) and _LABEL.match(_LEAD.sub("", bare, count=1))):
+        *before, last = gist.sentences(bare) or [""]
+        if word or (not (level or bold) and bare.endswith((":", "：")) and _LABEL.match(_LEAD.sub("", last, count=1))):
             listed = _listed(lines[number + 1:])
-            *before, last = gist.sentences(bare)
             yield from map(_judged, before)
             weight, rest = (_surety(word["word"]), "") if word else _judged(last)
             yield (weight, _joined(rest.rstrip(":： "), listed)) if listed else (weight, rest.rstrip(":： "))
@@ -149,8 +190,13 @@ def _joined(head: str, items: Sequence[str]) -> str:
 
 def _judged(sentence: str) -> tuple[float, str]:
     """Return (how surely a sentence names a cause, it without its label)."""
+    if len(sentence) > _READ:
+        return 0.0, ""
     bare = _SUBJECT.sub("The run ", one_line(_LEAD.sub("", sentence, count=1)))
     label = _LABEL.match(bare)
+    inner = _LABEL.match(bare[label.end():]) if label else None
+    if label and inner:  # `the issue - the problem is that …`
+        bare, label = bare[label.end():], inner
     late = None if label else _LATE.match(bare)
     told = not (label or late) and _WHY.search(bare) and _TOLD.search(bare)
     if not (label or late or told) or _SUPPOSED.search(bare) or gist.is_announced(bare):
@@ -196,3 +242,41 @@ def words(text: str) -> frozenset[str]:
     quoted = {word for pair in _QUOTED.findall(text) for part in pair for word in _WORD.findall(part)}
     return frozenset(word.lower() for word in _WORD.findall(text)
                      if re.search(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|[A-Za-z]\d", word) or word in quoted)
+
+
+def plain_words(text: str) -> set[str]:
+    """Return the words of a text that tell what it is about."""
+    return {word for word in tokeniser.tokens(text) if len(word) > 3 and not word.isdigit()} - tokeniser.STOP - _COMMON
+
+
+def meet(cause: str, other: str, least: int = 2) -> bool:
+    """Tell whether a cause and an error, or a command, speak of the same: by a name of code, or `least` words."""
+    return bool(words(cause) & words(other)) or len(plain_words(cause) & plain_words(other)) >= least
+
+
+def same(one: str, other: str) -> bool:
+    """Tell whether two causes say nearly the same."""
+    first, second = ({word for word in tokeniser.tokens(text) if word not in tokeniser.STOP} for text in (one, other))
+    return len(first & second) >= SAME * max(1, min(len(first), len(second)))
+
+
+# --- what a person reports
+
+def is_ordered(request: str) -> bool:
+    """Tell whether a request is a plan or a command, and no words of a person's own."""
+    return bool(_ORDERED.search(request[:200]))
+
+
+def reported(turn: Turn, cause: str) -> tuple[str, bool]:
+    """Return (what a turn's request reports as wrong, in one line, whether that is an error that it pastes)."""
+    request = turn.request
+    if turn.asked == SUMMARY or is_ordered(request):
+        return "", False
+    if "\n" in request.strip() and _PASTED.search(request):
+        told = tellingline.tell(request[-8000:], most=1)
+        if told.lines and not tellingline.is_trailer(told.lines[0]) and _PASTED.search(told.lines[0]):
+            return one_line(told.lines[0], REPORT), True
+    said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(_PLAINLY.search(one)), one) for line in gist.prose(request)
+            for one in gist.sentences(one_line(line)) if len(one) > 12 and _REPORTS.search(one) and not _ORDERS.match(one)]
+    near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
+    return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 else ""), False

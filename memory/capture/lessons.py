@@ -36,48 +36,31 @@ if TYPE_CHECKING:
 MOST = 6  # lessons of a session
 TITLE = 120  # characters
 MODEL, PERSON = "model", "user"
-_LINE_CHARS, _REPORT_CHARS, _CHANGE = 200, 240, 90
+_LINE_CHARS, _CHANGE = 200, 90
 _MOST_FILES, _REACH, _BACK = 2, 3, 3  # files of a fix; turns after a cause that may mend it; turns before it that may report
-_SAME = 0.6  # of the words of the shorter of two causes that the other has
 _TYPED = 1500  # characters of what a person types
-_REPORTS = re.compile(
-    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|hang(?:s|ing)?|"
-    r"panics?|stuck|slow|flaky|missing|lost|empty|(?:does|did|do|is|are|was|were|has|have|can|should)(?:n't| not)\b(?! (?:we|it|there|you|that)\b)|no longer|"
-    r"not (?:work|show|set|sav|be|found|there|populat|gett|see|captur|stor)\w*|still (?:see|get|show|not|the|being|there)\w*|"
-    r"instead of|(?:why|how come) (?:is|are|do|does|did|was|were|am|has|have|would) (?!we\b|you\b)\w+|somehow|ends? up|"
-    r"(?:shows?|see|gets?|lists?) (?:no|nothing|only|0)|but (?:it|they|there|only|now)|expected|weird|strange|odd|inflated|problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|"
-    r"overrid\w+|duplicat\w*|twice|misleading|delay|timed? ?out|vulnerab\w+)\b|"
-    r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
-_PLAINLY = re.compile(
-    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"
-    r"isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
-_ORDERS = re.compile(r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|fix|"
-                     r"check|look|review|update|we (?:can|could|should))\b(?! (?:why|if|at) .{12})")
 _GO = re.compile(r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|고쳐|直して|修一下|behebe")
 _ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
+_REDACTED = re.compile(r"(?<=\[redacted:)[\w-]+")
 _RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
-_PASTED = re.compile(
-    r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
-    r"\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
-_ORDERED = re.compile(r"implement the following plan|base directory for this skill|\A/", re.I)
 _DENIES = re.compile(
-    r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|that(?:'s| is)(?: still)? (?:not|wrong)|this is(?: still)? (?:not|wrong)|not (?:quite|"
-    r"right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|hm+,? (?:no|but|still)|"
-    r"still (?:not|the same|fail|broken|see|gett)|(?:it|this|that)(?:'s| is)? still|same (?:issue|problem|error)|then i (?:would|'d)|"
-    r"revert|undo|roll ?back|please (?:revert|undo)|can you (?:revert|undo)|아니|違|不是|不对|nein\b)|"
-    r"\b(?:revert (?:that|this|it|the)|undo (?:that|this|it|the)|not the (?:issue|problem|cause|reason)|"
-    r"then i(?: would|'d) (?:want|rather|like|prefer))\b")
+    r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
+    r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
+    r"hm+,? (?:no|but|still)|still (?:not|the same|fail|broken|see|gett)|(?:it|this|that)(?:'s| is)? still|"
+    r"same (?:issue|problem|error)|then i (?:would|'d)|revert|undo|roll ?back|(?:please|can you) (?:revert|undo)|"
+    r"아니|違|不是|不对|nein\b)|\b(?:revert (?:that|this|it|the)|undo (?:that|this|it|the)|"
+    r"not the (?:issue|problem|cause|reason)|then i(?: would|'d) (?:want|rather|like|prefer))\b")
 _RETRACTS = re.compile(
-    r"(?i)\bmisdiagnos\w+|\b(?:was|were) (?:wrong|incorrect|unnecessary|a mistake)\b|\bnot (?:actually )?the (?:actual |real |root )?"
-    r"(?:cause|issue|problem|bug)\b|\bthe (?:actual|real) (?:root cause|cause|issue|problem|bug)\b|\bunrelated to\b|"
+    r"(?i)\bmisdiagnos\w+|\b(?:was|were) (?:wrong|incorrect|unnecessary|a mistake)\b|"
+    r"\bnot (?:actually )?the (?:actual |real |root )?(?:cause|issue|problem|bug)\b|"
+    r"\bthe (?:actual|real) (?:root cause|cause|issue|problem|bug)\b|\bunrelated to\b|"
     r"\bmy (?:earlier|previous|first|last|initial) (?:fix|analysis|assumption|explanation|change)\b|"
     r"\bmy fix\b.{0,70}\b(?:caus|br[eo]k|fail)\w*|\b(?:reverted|rolled back|took back|undid) (?:the|that|this|my)\b")
 _REVERT = re.compile(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
 _WORD = re.compile(r"[^\W\d]\w{2,}")
-_COMMENT = re.compile(r".*\b(?:DEBUG|[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\b|\s*(?:#(?!\[|include|if|define)|//|/\*|\*|--|<!--|\"\"\")")
-_COMMON = frozenset("test tests error errors fail failed fails file files line code with that this from when does have been were "
-                    "into session only because which true false nil null string value call calls path name type main "
-                    "run running should expected package".split())
+_COMMENT = re.compile(  # what tells nothing of a change: a comment, a line for the log
+    r".*\b(?:DEBUG|[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\b|"
+    r"\s*(?:#(?!\[|include|if|define)|//|/\*|\*|--|<!--|\"\"\")")
 
 
 class Lesson(NamedTuple):
@@ -133,7 +116,7 @@ def lessons(facts: Facts) -> list[Lesson]:
     drafts = [draft for number, one in told for draft in _of_turn(facts, number, one, known)]
     kept: list[_Draft] = []
     for draft in sorted(drafts, key=lambda draft: (-draft.cause.weight, -draft.turn)):
-        if not _taken_back(draft, facts) and not any(_same(draft.cause.text, other.cause.text) for other in kept):
+        if not _taken_back(draft, facts) and not any(causes.same(draft.cause.text, other.cause.text) for other in kept):
             kept.append(draft)
     return [_lesson(draft, facts) for draft in kept[:MOST]]
 
@@ -177,7 +160,7 @@ def _of_turn(facts: Facts, number: int, told: Sequence[tuple[int, str, Named, bo
 
 def _typed(turn: Turn) -> Iterator[str]:
     """Yield what the person typed in a turn."""
-    if turn.asked in ("", turns.SLASH) and len(turn.request) < _TYPED and not _ORDERED.search(turn.request):
+    if turn.asked in ("", turns.SLASH) and len(turn.request) < _TYPED and not causes.is_ordered(turn.request):
         yield turn.request
     yield from (piece.text for piece in turn.pieces if piece.kind == USER and piece.name != turns.APPROVED
                 and len(piece.text) < _TYPED)
@@ -193,12 +176,12 @@ def _failure(facts: Facts, number: int, place: int, cause: Named, final: bool, k
     run = _ran(facts, number, place, cause, final) or (_mended(facts, number, cause, known) if final else None)
     if run:
         return run
-    reported, pasted = _reported(facts.turns[number], cause.text)
+    reported, pasted = causes.reported(facts.turns[number], cause.text)
     reported = reported or cause.symptom
     for back in range(number - 1, max(-1, number - 1 - _BACK), -1):
         if reported or not _goes_on(facts.turns[back + 1]):
             break
-        reported, pasted = _reported(facts.turns[back], cause.text)
+        reported, pasted = causes.reported(facts.turns[back], cause.text)
     if reported:
         return _Failure(reported, shown=pasted)
     working = any(piece.kind == FILE for piece in facts.turns[number].pieces[place:])
@@ -216,12 +199,17 @@ def _ran(facts: Facts, number: int, place: int, cause: Named, final: bool) -> _F
         if piece.kind != RUN or not piece.failed or not piece.telling or piece.name:
             continue
         run = next((r for r in facts.runs if r.bad and r.at >= turn.at and r.command == piece.text
-                    and one_line(r.detail.partition("\n")[0]) == piece.telling), None)
+                    and _known(r.detail.partition("\n")[0]) == _known(piece.telling)), None)
         if run is None or run.kind == tellingline.LINT and not _of_finding(cause.text, piece.telling, right_before):
             continue
-        if right_before or _speaks_of(cause.text, piece.telling):
+        if right_before or causes.meet(cause.text, piece.telling):
             return _Failure(piece.telling, piece.text, run, True)
     return None
+
+
+def _known(line: str) -> str:
+    """Return what a telling line is known by; the redactor may name the kind of a secret otherwise in another text."""
+    return _REDACTED.sub("", one_line(line))
 
 
 def _mended(facts: Facts, number: int, cause: Named, known: Sequence[Fix]) -> _Failure | None:
@@ -240,38 +228,14 @@ def _mended(facts: Facts, number: int, cause: Named, known: Sequence[Fix]) -> _F
 def _of_finding(cause: str, finding: str, right_before: bool) -> bool:
     """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
     rule = _RULE.search(finding)
-    named = right_before and causes.words(cause) & causes.words(finding)
-    return bool(named) or bool(rule) and rule[1].lower() in cause.lower()
+    if rule is not None and rule[1].lower() in cause.lower():
+        return True
+    return right_before and bool(causes.words(cause) & causes.words(finding))
 
 
 def _goes_on(turn: Turn) -> bool:
     """Tell whether a request goes on with what was asked before: it says too little to begin anything."""
     return len(turn.request) < 160 and turn.asked != SUMMARY
-
-
-def _reported(turn: Turn, cause: str) -> tuple[str, bool]:
-    """Return (what a turn's request reports as wrong, in one line, whether that is an error that it pastes)."""
-    request = turn.request
-    if turn.asked == SUMMARY or _ORDERED.search(request[:200]):
-        return "", False
-    if "\n" in request.strip() and _PASTED.search(request):
-        told = tellingline.tell(request[-8000:], most=1)
-        if told.lines and not tellingline.is_trailer(told.lines[0]) and _PASTED.search(told.lines[0]):
-            return one_line(told.lines[0], _REPORT_CHARS), True
-    said = [(len(_words(one) & _words(cause)) + 2 * bool(_PLAINLY.search(one)), one) for line in gist.prose(request)
-            for one in gist.sentences(one_line(line)) if len(one) > 12 and _REPORTS.search(one) and not _ORDERS.match(one)]
-    near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
-    return (at_word(one_line(sentence).lstrip("-*> "), _REPORT_CHARS) if near > 1 else ""), False
-
-
-def _speaks_of(cause: str, error: str) -> bool:
-    """Tell whether a cause and an error speak of the same thing: by a name of code, or two words."""
-    named = causes.words(cause) & causes.words(error)
-    return bool(named) or len(_words(cause) & _words(error)) > 1
-
-
-def _words(text: str) -> set[str]:
-    return {word for word in tokeniser.tokens(text) if len(word) > 3 and word not in tokeniser.STOP and word not in _COMMON}
 
 
 # --- the fix
@@ -283,8 +247,8 @@ def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequ
     if known:
         edits = _related(known.edits, cause, lone=True)
         bent = edits and known.failure.is_test and all(commandline.TEST_FILE.search(edit.path) for edit in edits)
-        commands = () if edits else tuple(run.command for run in known.ran if known.likely or (
-            (_words(run.command) | set(causes.words(run.command))) & (_words(cause.text) | causes.words(cause.text))))
+        commands = () if edits else tuple(run.command for run in known.ran
+                                          if known.likely or causes.meet(cause.text, run.command, 1))
         if not bent and (edits or commands):
             return _Fix(edits, commands[-1:], cause.fix, known.success.at)
         if not final:
@@ -368,12 +332,6 @@ def _lines(hunk: str) -> tuple[set[str], set[str]]:
     return gone - come, come - gone
 
 
-def _same(one: str, other: str) -> bool:
-    """Tell whether two causes say nearly the same."""
-    first, second = ({word for word in tokeniser.tokens(text) if word not in tokeniser.STOP} for text in (one, other))
-    return len(first & second) >= _SAME * max(1, min(len(first), len(second)))
-
-
 # --- what is told
 
 def _lesson(draft: _Draft, facts: Facts) -> Lesson:
@@ -383,8 +341,8 @@ def _lesson(draft: _Draft, facts: Facts) -> Lesson:
     if failure.command:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
     elif failure.line:
-        told += ["Reported: " + at_word(one_line(failure.line), _REPORT_CHARS), ""]
-    told += ["What mended it:", ""] + (["- " + at_word(fix.stated, _REPORT_CHARS)] if fix.stated else [])
+        told += ["Reported: " + at_word(one_line(failure.line), causes.REPORT), ""]
+    told += ["What mended it:", ""] + (["- " + at_word(fix.stated, causes.REPORT)] if fix.stated else [])
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
     told += [_change(edit, cause) for edit in fix.edits]
     told += ["", "Named by the %s on %s." % (draft.speaker, facts.turns[draft.turn].at[:10])]
@@ -414,7 +372,7 @@ def _change(edit: Edit, cause: Named) -> str:
 
 
 def _nearest(lines: set[str], named: frozenset[str], hunk: str) -> str:
-    """Return the line that has most of the named words, the first of several; "" where none has any, unless it is the only one."""
+    """Return the line that has most of the named words, the first of several; "" where none has one, unless it stands alone."""
     code = [line for line in lines if not _COMMENT.match(line) and len(line) > 3]
     order = {line[1:].strip(): at for at, line in reversed(list(enumerate(hunk.split("\n"))))}
     ranked = sorted(code, key=lambda line: (-len(named & _code(line)), order.get(line, 0)))

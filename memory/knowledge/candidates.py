@@ -1,13 +1,15 @@
 """What capture learned of sessions becomes candidates: compared with what is there, counted again, accepted when it comes back.
 
-A lesson says the same as a learning where more than SAME of the words of both, in their order, agree, and every identifier and
-number is the same; what `shell.normal` puts aside in the lines of an error may differ.  Compared are the few learnings that
-recall finds for it, and those archived ones that were written under the same title.  Then
+A lesson says the same as a learning that was made of the same cause, or where more than SAME of the words of both, in their
+order, agree, and every identifier and number is the same; what `shell.normal` puts aside in the lines of an error may differ.
+Compared are the few learnings that recall finds for it, and those archived ones that were written under the same title.  Then
 
     none says the same        a candidate is written: source auto, confidence low, linked to the checkpoint that tells it
     one that was archived     nothing: what was rejected or forgotten is not proposed again
     one of this session       nothing: the same capture ran twice
     any other one             the ledger gets a line `again`; a candidate of capture's that another session met is accepted
+
+A commit that was reverted takes the candidates along that tell it, unless a person accepted them.
 
 An accepted one says `accepted: true` and `accepted_by: dayleaf, seen in 2 sessions`, and stays automatic: what a person or an
 agent wrote outranks it.  `accepted: false` takes that back for good.
@@ -127,7 +129,8 @@ def _add(store: Store, session: str, lesson: dict[str, Any]) -> None:
     except StoreError:
         source = []  # a person has removed it since
     extra = {"confidence": "low", "links": records.derived_links(source) or None, "files": list(lesson["files"]) or None,
-             "commit": lesson["commit"] or None, "turn": lesson.get("turn"), "named_by": lesson.get("speaker"), records.MADE_OF: lesson["key"]}
+             "commit": lesson["commit"] or None, "turn": lesson.get("turn"), "named_by": lesson.get("speaker"),
+             records.MADE_OF: lesson["key"]}
     store.add("learning", lesson["title"], lesson["body"], tags=lesson["tags"], source="auto", session=session,
               extra={key: value for key, value in extra.items() if value is not None})
 

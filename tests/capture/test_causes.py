@@ -1,0 +1,73 @@
+"""Which sentences name a cause, and in which words it stands."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.capture import causes
+from memory.capture.turns import Turn
+
+
+def _said(text):
+    return [one.text for one in causes.named(text)]
+
+
+@pytest.mark.parametrize(("text", "cause"), [
+    ("**Root Cause:** The `Pool` struct was missing the `owner` field.", "The `Pool` struct was missing the `owner` field."),
+    ("I see the issue - the problem is that `open_pool()` never received the `timeout` parameter.",
+     "`open_pool()` never received the `timeout` parameter."),
+    ("All tests pass. The bug was that `list_pools` counted closed pools twice on a full scan.",
+     "`list_pools` counted closed pools twice on a full scan."),
+    ("The two bugs have the same root cause: paths in `git status` are relative to the root, not to the folder.",
+     "Paths in `git status` are relative to the root, not to the folder."),
+    ("## Root cause\n\nA map in Go has no order, and `Detect()` takes the first entry.\n\nSo it varies.",
+     "A map in Go has no order, and `Detect()` takes the first entry."),
+    ("It fails because `run.sh` was committed without its executable bit.",
+     "The run fails because `run.sh` was committed without its executable bit."),
+    ("Found the bug! The issue is:\n\n1. `scan()` goes by commit time\n2. After a merge the newer commits come first\n",
+     "`scan()` goes by commit time; After a merge the newer commits come first"),
+    ("근본 원인은 `export.py`가 파일을 열 때 인코딩을 지정하지 않는 것이다.", "`export.py`가 파일을 열 때 인코딩을 지정하지 않는 것이다.")])
+def test_a_cause_stands_without_its_label(text, cause):
+    """The label and the words around it go."""
+    assert _said(text) == [cause]
+
+
+@pytest.mark.parametrize("text", [
+    "The issue might be that `open_pool()` never received the `timeout` parameter.",
+    "Could the problem be that `open_pool()` never received the `timeout`?",
+    "The problem is that I forgot to pass the `timeout` parameter to `open_pool()`.",
+    "The issue is that it doesn't support this in that release of ours.",
+    "The bug is in `pool.py` and in `list.py` and in the `cli` folder.",
+    "Let me check whether the root cause is the `timeout` parameter of `open_pool()`.",
+    "The issue was a missing `errors` import in the `validators.go` file of the package.",
+    "We use `open_pool()` here because it takes the `timeout` parameter from the settings.",
+    "The problem: when a pool is closed while `list_pools` runs, the"])
+def test_what_is_supposed_own_trivial_or_cut_names_no_cause(text):
+    """A reader of the sentence alone must learn something, and something true."""
+    assert _said(text) == []
+
+
+def test_a_statement_tells_the_problem_and_the_fix_beside_the_cause():
+    """Where it labels them."""
+    (one,) = causes.named(
+        "**Problem:** Pools of `list_pools` were shown twice after a restart of the server.\n\n"
+        "**Root cause:** `list_pools` read the cache and the `pools.json` file, and joined both.\n\n"
+        "**Fix:** Read `pools.json` only where the cache is older than the file.")
+    assert one.weight == causes.ROOT and one.symptom.startswith("Pools of `list_pools` were shown twice")
+    assert one.fix == "Read `pools.json` only where the cache is older than the file."
+
+
+@pytest.mark.parametrize(("request_", "line", "pasted"), [
+    ("run it\n\npool.go:12:3: undefined: owner\nFAIL pool 0.1s", "pool.go:12:3: undefined: owner", True),
+    ("Nice. But list_pools somehow shows closed pools. Can you look?", "But list_pools somehow shows closed pools.", False),
+    ("please add a flag to list_pools that shows closed pools", "", False),
+    ("Implement the following plan: fix the broken list_pools", "", False)])
+def test_what_a_person_reports_is_the_pasted_error_or_the_sentence_that_says_so(request_, line, pasted):
+    """An order reports nothing."""
+    assert causes.reported(Turn("", request_), "`list_pools` counted closed pools twice") == (line, pasted)
+
+
+@pytest.mark.parametrize("piece", ["a ", "the issue is ", "because ", "`a` failed ", "**", "root cause: "])
+def test_repetition_does_not_hang_it(piece):
+    """A line of 40 KB."""
+    assert isinstance(_said(piece * (40000 // len(piece))), list)
