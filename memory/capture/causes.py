@@ -46,7 +46,7 @@ _TOLD = re.compile(
     r"(?:does|did|do|could|can)(?:n't| ?not) (?:work|show|appear|run|match|find|compile|build|install|start|load|resolve|exist|"
     r"connect|parse|reach|pass|detect|trigger|fire|update|return|save|restore|see)|undefined|unknown|not found|unavailable|"
     r"in use|taken|denied|refused|stale|empty)\b.{0,90}?\b(?:because(?: of)?|due to|since (?:the|it|a|we|our)|as it)\b|"
-    r".{8,}\b(?:was|were|is|are) (?:being )?caused by\b|.{8,}\bturn(?:ed|s) out (?:that|to be)\b|"
+    r"(?<=.{8})\b(?:(?:was|were|is|are) (?:being )?caused by|turn(?:ed|s) out (?:that|to be))\b|"
     r"실패.{0,40}때문|때문에.{0,40}실패|失敗.{0,40}(?:ため|原因)|ため.{0,30}失敗|因为.{0,60}失败|失败.{0,40}因为|"
     r"(?:schlug|schlägt|fehl\w+).{0,60}\bweil\b", re.I)
 _SUPPOSED = re.compile(

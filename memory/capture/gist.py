@@ -46,6 +46,9 @@ _CAUSE = re.compile(
     r"\b(?:root cause|because|the (?:issue|problem|bug|reason|cause|culprit)\b.{0,40}\b(?:is|was|were|are)|turn(?:s|ed) out|"
     r"caused by|due to|"
     r"was missing|were missing|weil|wegen|grund|ursache)\b|때문|이유|ため|理由|因为|因為|由于|由於|原因", re.I)
+_CUE = re.compile(
+    r"\b(?:causes?\b|caused by|culprit|because|due to|bugs?\b|issues?\b|problems?\b|turn(?:s|ed) out|insight|flaw|fault|mistake|"
+    r"reason\b|weil\b|ursache)|때문|원인|ため|原因|因为", re.I)
 _AHEAD = re.compile(
     r"\b(?:next steps?|next up|"
     r"remaining(?= (?:\w+ )?(?:work|steps?|tasks?|items?|todos?|issues?|phases?|problems?|failures?)\b|\W*$)|"
@@ -231,6 +234,11 @@ def statements(text: str) -> Iterator[str]:
 
 
 # --- causes
+
+
+def may_name_cause(statement: str) -> bool:
+    """Tell whether a word of causes stands in a statement, so that it is worth a closer look."""
+    return bool(_CUE.search(statement))
 
 
 def causes(statement: str) -> list[str]:

@@ -39,6 +39,7 @@ MODEL, PERSON = "model", "user"
 _LINE_CHARS, _CHANGE = 200, 90
 _MOST_FILES, _REACH, _BACK = 2, 3, 3  # files of a fix; turns after a cause that may mend it; turns before it that may report
 _TYPED = 1500  # characters of what a person types
+_TURNS = 300  # newest turns of a stretch that are looked at
 _GO = re.compile(r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|고쳐|直して|修一下|behebe")
 _ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _REDACTED = re.compile(r"(?<=\[redacted:)[\w-]+")
@@ -111,7 +112,8 @@ class _Draft(NamedTuple):
 
 def lessons(facts: Facts) -> list[Lesson]:
     """Return the lessons of a stretch, the surest cause first, at most MOST."""
-    told = [(number, one) for number, turn in enumerate(facts.turns) if turn.asked != SUMMARY for one in [_told(turn)] if one]
+    told = [(number, one) for number, turn in list(enumerate(facts.turns))[-_TURNS:] if turn.asked != SUMMARY
+            for one in [_told(turn)] if one]
     known = fixes.fixes(facts) if told else []
     drafts = [draft for number, one in told for draft in _of_turn(facts, number, one, known)]
     kept: list[_Draft] = []
@@ -142,9 +144,9 @@ def _told(turn: Turn) -> list[tuple[int, str, Named, bool]]:
     """Return the causes that a turn names: (after which of its pieces, who named it, the cause, whether its outcome does)."""
     outcome = gist.outcome(turn)
     told = [(place, MODEL, cause, piece.text == outcome) for place, piece in enumerate(turn.pieces)
-            if piece.kind == SAID for cause in causes.named(piece.text)]
-    return told + [(0, PERSON, cause, False) for text in _typed(turn) for cause in causes.named(text)
-                   if cause.weight in (causes.ROOT, causes.TOLD)]
+            if piece.kind == SAID and gist.may_name_cause(piece.text) for cause in causes.named(piece.text)]
+    return told + [(0, PERSON, cause, False) for text in _typed(turn) if gist.may_name_cause(text)
+                   for cause in causes.named(text) if cause.weight in (causes.ROOT, causes.TOLD)]
 
 
 def _of_turn(facts: Facts, number: int, told: Sequence[tuple[int, str, Named, bool]], known: Sequence[Fix]) -> Iterator[_Draft]:

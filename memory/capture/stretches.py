@@ -13,7 +13,7 @@ import re
 from copy import deepcopy
 from typing import NamedTuple
 
-from memory.capture import checkpointpage, conversationfile, progress
+from memory.capture import checkpointpage, conversationfile, gist, progress
 from memory.capture.checkpointpage import worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, names
@@ -326,7 +326,9 @@ class Capture:
 
     def _learn(self) -> None:
         """Keep the lessons of a stretch in the session's state; the worker makes candidates of them later."""
-        if self.state.name and self.settings["capture.lessons"] and any(turn.said() for turn in self.state.facts.turns):
+        said = (text for turn in self.state.facts.turns for text in turn.said())
+        if self.state.name and self.settings["capture.lessons"] and (
+                any(map(gist.may_name_cause, said)) or any("revert" in one[1].lower() for one in self.state.facts.commits)):
             from memory.capture import lessons
 
             lessons.keep(self.state)
