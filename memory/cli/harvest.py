@@ -217,14 +217,27 @@ def _review(call: Call, words: list[str]) -> int:
 def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
     """Ask about every candidate; returns those that were decided on, with `accepted` or `rejected`."""
     waiting = candidates(store)
+    doubts = _doubts(store) if waiting else {}
     done: list[tuple[Record, str]] = []
     for number, record in enumerate(waiting, 1):
-        decision, record = _answered(call, store, record, "%d of %d" % (number, len(waiting)))
+        decision, record = _answered(call, store, record, "%d of %d%s" % (number, len(waiting), doubts.get(record.name, "")))
         if decision == "quit":
             break
         if decision != "skipped":
             done.append((record, decision))
     return done
+
+
+def _doubts(store: Store) -> dict[str, str]:
+    """Return by name of a learning what another one says against it: `; against ID of DAY (one says no): …`."""
+    from memory.knowledge import contradictions
+
+    found: dict[str, str] = {}
+    for pair in contradictions.pairs(store.each(contradictions.KINDS)):
+        for side, other in ((pair.older, pair.newer), (pair.newer, pair.older)):
+            found[side.record.name] = "; against %s of %s (%s): %s" % (
+                other.record.id, clock.day(other.record.created), pair.why, visible(one_line(other.said, 160)))
+    return found
 
 
 def _answered(call: Call, store: Store, record: Record, where: str) -> tuple[str, Record]:

@@ -53,8 +53,13 @@ def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> 
 
     with call.spinner("searching"):
         query = _query(call, words, limit)
-        return search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call),
-                             links=links)
+        found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call),
+                              links=links)
+    if not links or len(found.hits) < 2:
+        return found
+    from memory.knowledge import contradictions
+
+    return found._replace(hits=tuple(contradictions.marked(found.hits)))
 
 
 def _semantic(call: Call) -> Semantic:

@@ -8,19 +8,26 @@ A pair is two sentences of two records on the same subject, nearly all of whose 
 
 Compared is what a sentence says, without its reason (`because …`).  Records whose versions have none in common hold side by
 side, and so do two of which one links to the other: somebody has decided.  Checkpoints tell what was, plans what shall be.
+
+`marked` looks at what a query found instead: what a session answered is no longer so where a later one of the hits says that the
+thing it names was replaced, renamed, removed or taken back.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from memory.core import tokeniser
+from memory.capture import causes, choices, gist
+from memory.core import clock, tokeniser
+from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
 from memory.knowledge import statements
+from memory.recall import hit as hits
+from memory.recall.hit import Hit
 
 KINDS = ("learning", "rule")
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
@@ -179,3 +186,81 @@ def _alike(one: _Claim, other: _Claim) -> bool:
         return False
     shared = len(one.terms & other.terms)
     return shared >= FEWEST and shared >= (SAME_WIDE * few if wide else SAME * many)
+
+
+# --- what was decided otherwise since
+
+SAID = 160  # characters of the sentence that says so
+_GONE = r"`(?P<old>[^`\n]{3,60})`"
+_TURNED = tuple(re.compile(pattern, re.I) for pattern in (
+    r"\b(?:renamed|moved|switched|changed|migrated|went) (?:the )?(?:\w+ ){0,2}(?:from )?" + _GONE
+    + r"[^`]{0,40}? (?:to|→|into) ",
+    r"\breplac(?:ed|es|ing) (?:the )?(?:\w+ ){0,2}" + _GONE + r"[^`]{0,40}? (?:with|by) ",
+    r"\b(?:removed|dropped|deleted|got rid of|reverted|abandoned|deprecated) (?:the )?(?:\w+ ){0,2}" + _GONE,
+    _GONE + r"(?: \w+){0,2} (?:is|are|was|were|ha(?:s|ve) been) (?:no longer|removed|replaced|renamed|dropped|deprecated|gone)\b",
+    r"\b(?:instead of|rather than|no longer use[sd]?|in place of) (?:the )?(?:\w+ ){0,2}" + _GONE))
+
+
+_PLACED = re.compile(r"[\w)][_./ -]\w|[a-z][A-Z]|^--?\w")  # a name that tells more than a type or a word
+_WEIGHED = re.compile(r"(?i)\b(?:suggest\w*|could|would|should|consider|options?|recommend\w*|might|prefer\w*|if)\b")
+
+
+def marked(found: Sequence[Hit]) -> list[Hit]:
+    """Return hits, each with what a later one of them says to have taken the place of what it names."""
+    dated = sorted(((_when(hit), hit) for hit in found), key=lambda pair: (pair[0], pair[1].path))
+    turned = [(at, hit, old, said) for at, hit in dated for old, said in _turned(hit)]
+    settled = [(at, hit, claim) for at, hit in dated for claim in _decided(hit)]
+    out = []
+    for hit in found:
+        mine, shown = _when(hit), _shown(hit)
+        own = [_claim(hit.record, said) for said in gist.statements(shown) if len(said) <= LONGEST]
+        later = [(at, other, said) for at, other, old, said in turned
+                 if at > mine and other.path != hit.path and old in _names(shown) and _same_thing(shown, said, old)]
+        later += [(at, other, claim.side.said) for at, other, claim in settled
+                  if at > mine and other.path != hit.path and any(_against(one, claim) for one in own)]
+        if later and not any(said in shown for _, _, said in later):
+            at, other, said = later[-1]
+            place = "%s#%d" % (other.conversation, other.turn) if other.turn else other.id
+            hit = hit._replace(otherwise="decided otherwise on %s (%s): %s" % (at[:10], place, at_word(one_line(said), SAID)))
+        out.append(hit)
+    return out
+
+
+def _when(hit: Hit) -> str:
+    """Return the instant of what a hit tells: of the turn that was found, else of the record."""
+    held = hits.turns(hit.told) if hit.told is not None and hit.turn else []
+    return held[hit.turn - 1].at if 0 < hit.turn <= len(held) else clock.iso(hit.created)[:16]
+
+
+def _shown(hit: Hit) -> str:
+    """Return what a hit answers: the passage of its turn, else its title and opening."""
+    return hit.passage if hit.turn else hit.title + "\n" + hit.body[:600]
+
+
+def _turned(hit: Hit) -> Iterator[tuple[str, str]]:
+    """Yield (the name of what is no longer so, the sentence that says so) of what a hit says."""
+    for sentence in gist.statements(hit.said if hit.turn else hit.body[:4000]):
+        if len(sentence) <= LONGEST and not sentence.endswith("?") and not gist.is_announced(sentence) and (
+                not _WEIGHED.search(sentence)):
+            for pattern in _TURNED:
+                for match in pattern.finditer(sentence):
+                    if _PLACED.search(match["old"]):
+                        yield match["old"].strip("()").lower(), sentence
+
+
+def _decided(hit: Hit) -> Iterator[_Claim]:
+    """Yield what a hit says to have been decided."""
+    for sentence in gist.statements(hit.said if hit.turn else hit.body[:4000]):
+        if len(sentence) <= LONGEST and (choices.is_decision(sentence) or choices.is_correction(sentence)):
+            yield _claim(hit.record, sentence)
+
+
+def _names(text: str) -> set[str]:
+    """Return what a text sets in marks of code, and its words that are code, in small letters."""
+    return {name.strip("()").lower() for name in re.findall(r"`([^`\n]{3,60})`", text)} | set(causes.words(text))
+
+
+def _same_thing(one: str, other: str, old: str) -> bool:
+    """Tell whether two texts speak of the same apart from a name that both have."""
+    known = set(tokeniser.tokens(old))
+    return len((causes.plain_words(one) & causes.plain_words(other)) - known) >= FEWEST

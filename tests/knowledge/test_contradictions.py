@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from harness import vault
+from harness import talks, vault
+from harness.command import on_terminal
 from harness.pairs import texts
 
 from memory.knowledge import contradictions
@@ -77,3 +78,55 @@ def test_contradictions_are_listed_with_the_ways_to_decide(place, ok, run):
     assert "`dayleaf forget a` or `dayleaf forget b`" in said and "1 pair to decide on" in said
     assert {side["id"] for side in json.loads(ok("upkeep", "--contradictions", "--json"))["pairs"][0]["sides"]} == {"a", "b"}
     assert run("upkeep", "--contradictions", "--apply").returncode == 2 and texts(place) == before
+
+
+# ---- what was decided otherwise since
+
+ANSWERED = """## 14:03 where do the shadow branches get cleaned up?
+
+The command `entire clean` deletes shadow branches that an earlier session left behind.
+
+"""
+
+
+def later(said: str) -> str:
+    """Write a turn of the next day that says something."""
+    return "## 09:10 work on the clean up of shadow branches\n\n%s\n\n" % said
+
+
+def answer(ok, place, said: str) -> dict:
+    """Ask again for what one conversation answered after another one said something; return the hit of the first."""
+    talks.put(place, (ANSWERED,), id="c-aaaa0001", session="s-1")
+    talks.put(place, (later(said),), id="c-bbbb0002", session="s-2", created="2026-01-24T09:10:00Z")
+    hits = json.loads(ok("recall", "which command cleans up the shadow branches", "--json"))["hits"]
+    return next(hit for hit in hits if hit["id"] == "c-aaaa0001")
+
+
+@pytest.mark.parametrize("said", [
+    "We renamed `entire clean` to `entire session cleanup`, since shadow branches belong to sessions.",
+    "Removed the command `entire clean`: shadow branches of a session are cleaned up at its commit.",
+    "The command `entire clean` is no longer there: shadow branches are deleted with their session."])
+def test_an_answer_says_what_was_decided_otherwise_since(place, ok, said):
+    """With its day, and where that stands."""
+    hit = answer(ok, place, said)
+    assert hit["otherwise"].startswith("decided otherwise on 2026-01-24 (c-bbbb0002#1): ") and said[:20] in hit["otherwise"]
+    assert hit["passage"].startswith("2026-01-23 14:03, ")
+    assert "decided otherwise on 2026-01-24" in ok("recall", "which command cleans up the shadow branches")
+
+
+@pytest.mark.parametrize("said", [
+    "We could rename `entire clean` to `entire session cleanup` for the shadow branches of a session.",
+    "Removed the option `--force` of the command that deletes shadow branches.",
+    "The command `entire clean` deletes shadow branches of detached heads as well now.",
+    "Should `entire clean` be removed, since shadow branches are deleted with a session?"])
+def test_what_is_only_weighed_or_of_another_thing_takes_no_answers_place(place, ok, said):
+    """Nothing is said then."""
+    assert answer(ok, place, said)["otherwise"] == ""
+
+
+def test_a_review_shows_what_stands_against_a_candidate(store, place, env, project, now):
+    """Before a person decides on it; nothing is changed by itself."""
+    learning(place, "a", "Use Redis for sessions", source="human", accepted="true", created="2026-10-01")
+    learning(place, "b", "Do not use Redis for sessions", source="auto", accepted="false", created="2026-10-02")
+    status, shown = on_terminal(["review"], env, project, ["s"])
+    assert "against a of 2026-10-01 (one says no): Use Redis for sessions" in shown, shown

@@ -142,10 +142,10 @@ def test_turns_have_numbers_and_their_day(place):
 def test_a_passage_names_the_time_and_the_request():
     """What the client summed up has no request; without a word of the query the outcome's last paragraph stands."""
     turn = hit.Turn(1, "2026-01-23T14:03", "fix " + "a long request " * 6, "## 14:03 fix\n\nRead it.\n\n- ✓ `ls`\n\nIt **works** now.\n")
-    assert hit.passage(turn, "It was x.").startswith('14:03, after "fix a long request')
+    assert hit.passage(turn, "It was x.").startswith('2026-01-23 14:03, after "fix a long request')
     assert hit.passage(turn, "It was x.").endswith('…": It was x.') and hit.passage(turn, "").endswith(": It works now.")
-    assert hit.passage(turn._replace(request=hit.BY_CLIENT), "x") == "14:03, summary by the client: x"
-    assert hit.passage(turn._replace(request=""), "x") == "14:03: x"
+    assert hit.passage(turn._replace(request=hit.BY_CLIENT), "x") == "2026-01-23 14:03, summary by the client: x"
+    assert hit.passage(turn._replace(request=""), "x") == "2026-01-23 14:03: x"
 
 
 def test_json_names_the_turn_of_a_session(place, run):

@@ -35,9 +35,9 @@ def test_a_session_is_a_line_with_the_passage_below_it(ok, place):
                   session=talks.SESSION, source="auto", conversation="c-7a1c0001")
     said = ok("recall", "uploader retries backoff")
     assert said.count("c-n") == 1 and " +1 checkpoint " in said and "Conversations" not in said
-    assert '      14:31, after "how many retries does the uploader make, and …":' in said
+    assert '      2026-01-23 14:31, after "how many retries does the uploader make, and …":' in said
     assert "      `dayleaf show c-7a1c0001#2`" in said
     fenced = ok("recall", "uploader retries backoff", "--hook")
-    assert "\n> 14:31, after" in fenced and "(`dayleaf show c-7a1c0001#2`)" in fenced
+    assert "\n> 2026-01-23 14:31, after" in fenced and "(`dayleaf show c-7a1c0001#2`)" in fenced
     alone = ok("recall", "exponential backoff", "--kind", "conversation")
     assert alone.startswith("Conversations\n  c-7a1c0001") and "`dayleaf show c-7a1c0001#2`" in alone
