@@ -173,7 +173,7 @@ def blame(call: Call) -> int:
 
 
 def friction(call: Call) -> int:
-    """Show the failures that three sessions and more ran into."""
+    """Show the failures that several sessions ran into, with what then worked."""
     from memory.knowledge.practice import gather, project_files, proposal, to_json
     from memory.terminal import pastlines
 

@@ -26,8 +26,7 @@ from memory.core.records import Record
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
 from memory.knowledge import statements
-from memory.recall import hit as hits
-from memory.recall.hit import Hit
+from memory.recall.hit import Hit, turns
 
 KINDS = ("learning", "rule")
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
@@ -228,7 +227,7 @@ def marked(found: Sequence[Hit]) -> list[Hit]:
 
 def _when(hit: Hit) -> str:
     """Return the instant of what a hit tells: of the turn that was found, else of the record."""
-    held = hits.turns(hit.told) if hit.told is not None and hit.turn else []
+    held = turns(hit.told) if hit.told is not None and hit.turn else []
     return held[hit.turn - 1].at if 0 < hit.turn <= len(held) else clock.iso(hit.created)[:16]
 
 

@@ -1,4 +1,4 @@
-"""What works here and what does not: the invocations of a tool that worked, and walls, which three sessions and more ran into.
+"""What works here and what does not: the invocations of a tool that worked, and walls, which several sessions ran into.
 
 `gather` finds walls, with what then worked; `proposal` says what would keep the next session away from one.  A wall's line is
 its newest telling line; calls of the client's own tools count with the path that they were given, and where its folder is not
@@ -36,7 +36,7 @@ from memory.project import gitindex
 from memory.session import commandline, shell, tellingline
 
 HALVED = 45.0  # days after which a use counts half
-SESSIONS = 3
+SESSIONS, TOLD = 3, 2  # that a wall was met in: at least, and where another call or a cause is known
 INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md")
 MOST_BYTES = 1 << 19  # of a file of instructions
 LEARNT = 400  # characters of a text for a learning
@@ -147,7 +147,7 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 # --- friction: walls
 
 class Wall(NamedTuple):
-    """A failure that SESSIONS and more met.
+    """A failure that SESSIONS and more met, or TOLD where another call worked or a cause was named.
 
     telling: its newest line.  given: the path that a tool was given, "" for commands.  tools: programs or tools that met it.
     times: how often.  last: seconds since the epoch.  met: what came of it, newest first.  best: what tells most, or None.
@@ -175,7 +175,7 @@ class Proposal(NamedTuple):
 
 
 def gather(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> list[Wall]:
-    """Return the failures that SESSIONS and more ran into, those first whose remedy is known and that the most met.
+    """Return the failures that SESSIONS and more ran into, or TOLD with more than edits as remedy; those with one first.
 
     known: paths of the project's files; what is there by now is no wall any more.
     """
@@ -187,7 +187,8 @@ def gather(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> lis
             key = _key(piece, folders) if piece.kind == RUN and piece.failed and piece.text not in known else ""
             if key:
                 groups.setdefault(key, []).append(Failure(past, steps, at, key))
-    found = [_wall(key, rows) for key, rows in groups.items() if len({past.session for past, *_ in rows}) >= SESSIONS]
+    found = [_wall(key, rows) for key, rows in groups.items() if len({past.session for past, *_ in rows}) >= TOLD]
+    found = [wall for wall in found if wall.sessions >= SESSIONS or wall.best and wall.best.worth > 1]
     return sorted(found, key=lambda wall: (wall.best is None, -wall.sessions, -wall.times, wall.telling))
 
 

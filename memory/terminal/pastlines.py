@@ -250,7 +250,7 @@ def _asked(ref: str, request: str) -> str:
 def walls(met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset: float) -> list[str]:
     """Write walls: the line, who met it and how often, what worked, what is proposed."""
     if not met:
-        return ["no error is known here that three sessions ran into"]
+        return ["no error is known here that several sessions ran into"]
     out: list[str] = []
     for wall, proposed in met[:limit]:
         tools = ", ".join(wall.tools[:3]) + (" " + wall.given if wall.given else "")

@@ -128,5 +128,5 @@ def test_a_review_shows_what_stands_against_a_candidate(store, place, env, proje
     """Before a person decides on it; nothing is changed by itself."""
     learning(place, "a", "Use Redis for sessions", source="human", accepted="true", created="2026-10-01")
     learning(place, "b", "Do not use Redis for sessions", source="auto", accepted="false", created="2026-10-02")
-    status, shown = on_terminal(["review"], env, project, ["s"])
+    shown = on_terminal(["review"], env, project, ["s"])[1]
     assert "against a of 2026-10-01 (one says no): Use Redis for sessions" in shown, shown

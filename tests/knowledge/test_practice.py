@@ -71,11 +71,21 @@ def test_a_test_that_failed_says_nothing_of_the_call(place, how):
 
 
 def test_three_sessions_make_a_wall(week, walls):
-    """What then worked, and the cause where somebody named it; two sessions are none."""
+    """What then worked, and the cause where somebody named it; two sessions that only edited are none."""
     ((wall, proposed),) = walls()
     assert (wall.sessions, wall.times, wall.tools, wall.met[0].where) == (3, 3, ("make lint",), "k-three#2")
     assert wall.best.cause.startswith("The linter fails because") and wall.telling.startswith("src/server.c:12:3")
     assert proposed.line == "" and "The linter fails because `fclose` may fail" in proposed.learning
+
+
+@pytest.mark.parametrize(("then", "met"), [("- ✓ `gh pr diff 7 --name-only`\n", 1), ("- edited `pull.go`\n", 0), ("", 0)])
+def test_two_sessions_make_a_wall_where_another_call_is_known(place, walls, then, met):
+    """The second sighting tells what to type instead."""
+    for number in range(2):
+        conversations.held(place, "s-%d" % number, "2026-11-1%d" % number, "## 10:00 look at the pull request\n\n"
+                          "- ✗ `gh pr diff 7 --stat` → exit 1: unknown flag: --stat\n%s\nThat is its diff.\n" % then)
+    found = walls()
+    assert len(found) == met and all("gh pr diff 7 --name-only" in proposed.learning for _, proposed in found)
 
 
 def test_what_the_client_says_of_its_own_rules_is_no_wall(place, walls):

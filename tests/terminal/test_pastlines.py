@@ -81,7 +81,7 @@ def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place):
                          "    worked    the same call after editing src/server.c (k-one#1)",
                          "    cause     The linter fails because `fclose` may fail and nobody looks at its result."]
     assert lines[4].startswith("    learning  `make lint` fails: ")
-    assert pastlines.walls([], 10, STYLE, 0.0) == ["no error is known here that three sessions ran into"]
+    assert pastlines.walls([], 10, STYLE, 0.0) == ["no error is known here that several sessions ran into"]
 
 
 def test_what_moves_a_cursor_is_not_printed(place, now):
