@@ -247,7 +247,7 @@ def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequ
     known = next((fix for fix in every if fix.failure.command == failure.command
                   and fix.failure.detail == failure.run.detail), None) if failure.run else None
     if known:
-        edits = _related(known.edits, cause, lone=True)
+        edits = _related(known.edits, cause, lone=known.likely)
         bent = edits and known.failure.is_test and all(commandline.TEST_FILE.search(edit.path) for edit in edits)
         commands = () if edits else tuple(run.command for run in known.ran
                                           if known.likely or causes.meet(cause.text, run.command, 1))
@@ -285,7 +285,7 @@ def _fails(facts: Facts, since: str, until: str) -> bool:
 
 
 def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
-    """Return the edits that have to do with a cause, the nearest first; those of tests where there is nothing else.
+    """Return the edits that have to do with a cause, the nearest first; those of tests where no other is near.
 
     lone: where none names the same things, but few files were edited, these.
     """
@@ -297,9 +297,9 @@ def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[E
         if score > by_path.get(edit.path, (-1.0, edit))[0]:
             by_path[edit.path] = score, edit
     ranked = sorted(by_path.values(), key=lambda pair: -pair[0])
-    chosen = [edit for score, edit in ranked if score] or [edit for _, edit in ranked if lone and len(ranked) <= _MOST_FILES]
-    code = [edit for edit in chosen if not commandline.TEST_FILE.search(edit.path)]
-    return tuple((code or chosen)[:_MOST_FILES])
+    chosen = [pair for pair in ranked if pair[0]] or [pair for pair in ranked if lone and len(ranked) <= _MOST_FILES]
+    code = [pair for pair in chosen if 2 * pair[0] >= chosen[0][0] and not commandline.TEST_FILE.search(pair[1].path)]
+    return tuple(edit for _, edit in (code or chosen)[:_MOST_FILES])
 
 
 # --- what takes it back
