@@ -51,7 +51,7 @@ _TOLD = re.compile(
     r"(?:schlug|schlägt|fehl\w+).{0,60}\bweil\b", re.I)
 _SUPPOSED = re.compile(
     r"[?？]|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|may(?! not be)|"
-    r"could(?:n't)? (?:be|cause|have|lead|also)|seems?|appears?|suspect|assume|presum\w+|looks? like|i think|not sure|unclear|"
+    r"could(?:n't)? (?:be|cause|have|lead|also)|seems?|appears? to|suspect|assume|presum\w+|looks? like|i think|not sure|unclear|"
     r"whether|would(?:n't)? (?:you|be|need|like|have|require|make|mean|recommend|suggest|also|still)|should|needs? to|"
     r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|hypothes\w+)\b", re.I)
 _OWN = re.compile(

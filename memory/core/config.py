@@ -26,7 +26,7 @@ DEFAULTS: Values = {
     "capture.projects": "all",  # all, or listed: only projects where you said `dayleaf on --mine`
     "capture.stopAfter": 8,  # Stop writes only after this many new edits, commands and prompts
     "capture.conversations": True,  # keep what was said in a session, turn by turn, beside its checkpoints
-    "capture.lessons": True,  # make candidates of failures whose fix is likely known
+    "capture.lessons": True,  # make candidates of failures whose cause somebody named
     "capture.summarise": False,  # let a model reword a checkpoint; off: no hook ever calls a model
     "load.enabled": True,  # any push at all
     "load.session": True,  # the brief at session start
