@@ -69,7 +69,8 @@ _CUT = re.compile(
     r"\bsee (?:above|below)\b")
 _TRIVIAL = re.compile(
     r"\b(?:unused|missing .{0,20}imports?|imports? (?:is|was) missing|typos?|gofmt|formatting|whitespace|scop(?:e|ing) issue|"
-    r"redeclared|undefined: \w+|syntax error|(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict|staged changes)\b",
+    r"redeclared|undefined: \w+|syntax error|(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict|"
+    r"staged changes)\b",
     re.I)
 _MODULE = re.compile(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
