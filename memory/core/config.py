@@ -69,6 +69,9 @@ DEFAULTS: Values = {
     "embeddings.modelLabel": "",  # name of its model; another label is embedded anew
     "embeddings.timeout": 60.0,  # seconds for one process of it
     "embeddings.scripts": "auto",  # auto | latin | all: the writing its model knows
+    "index.backend": "local",  # local | postgres: a database is asked beside the index of the files
+    "index.dsn": "",  # its connection string, without a password; "" for a server of one's own
+    "index.private": False,  # load the private and the global tier into it too; always so for a server of one's own
     "redact.enabled": True,  # take secrets out before writing
     "redact.allow": [],  # exact strings that may stay
     "upkeep.expireDays": 90,  # automatic checkpoints older than this many days leave for the archive, by upkeep
@@ -84,7 +87,8 @@ PROJECT_KEYS = (
 )
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
 HELD = ("capture.summarise", "distill.provider", "distill.model", "distill.command", "embeddings.provider.command",
-        "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow")
+        "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow", "index.backend", "index.dsn",
+        "index.private")
 WORKSPACE = "workspace"  # source of what the user said of one project
 CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
 

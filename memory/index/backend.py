@@ -1,0 +1,234 @@
+"""What recall asks of an index, whichever holds it: the files beside the store (Local), or an organisation's PostgreSQL.
+
+A backend brings candidates; it decides nothing.  Recall takes its second look at the text of each, ranks, and shows: what stands
+on this machine is read from its file at that moment, and of a record that is not here the database's row is what there is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
+
+from memory.core import IndexFault, StoreError, UsageError, files
+from memory.core.boundary import is_agent
+from memory.core.config import Config
+from memory.hook import indexview, loader, segment
+from memory.hook.segment import Doc
+
+NAMES = ("local", "postgres")
+
+
+class Unreachable(StoreError):
+    """The database did not answer, or not in time; recall goes on without it."""
+
+
+def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
+    """Return the connection string of the database that recall asks as well, "" where the settings choose none."""
+    if settings["index.backend"] != "postgres":
+        return ""
+    from memory.index import ownserver
+
+    return named(settings, home, env) or ownserver.dsn(home)
+
+
+def named(settings: Config, home: str, env: Mapping[str, str]) -> str:
+    """Return the connection string that somebody wrote down, "" for none, which means a server of one's own (ownserver.py).
+
+    The first of: DAYLEAF_DSN, but in a session, whose environment a repository may fill; the file `<home>/dsn`; `index.dsn`.
+    Raises UsageError for a file that others can read, and for a password among the settings.
+    """
+    if env.get("DAYLEAF_DSN") and not is_agent(dict(env)):
+        return env["DAYLEAF_DSN"]
+    path = home + "/dsn"
+    if files.exists(path):
+        if files.posix.stat(path).st_mode & 0o077:
+            raise UsageError("%s can be read by others; `chmod 600 %s`, then ask again" % (path, path))
+        return files.read(path, 4096).decode("utf-8", "replace").strip()
+    said = str(settings["index.dsn"])
+    if has_password(said):
+        raise UsageError("index.dsn " + SECRET)
+    return said
+
+
+SECRET = ("holds a password; put the connection string into ~/.dayleaf/dsn (mode 600) or DAYLEAF_DSN, or the password into "
+          "~/.pgpass")
+
+
+def has_password(dsn: str) -> bool:
+    """Tell whether a connection string holds a password, in either of its forms."""
+    if "password" in dsn.lower():
+        return True
+    return "://" in dsn and "@" in dsn and ":" in dsn.partition("://")[2].rpartition("@")[0]
+
+
+def driver() -> Any:
+    """Return psycopg; raises StoreError where it is not installed."""
+    try:
+        import psycopg
+        import psycopg_pool  # noqa: F401
+    except ImportError:
+        raise StoreError("the PostgreSQL index wants psycopg, which is not installed; `~/.dayleaf/runtime/bin/python -m pip "
+                         "install 'psycopg[binary]>=3.2,<4' 'psycopg_pool>=3.2,<4'` brings it") from None
+    return psycopg
+
+
+def said(error: BaseException) -> str:
+    """Return what the database said, on one line of at most 200 characters: its own words, without the statement."""
+    text = str(error).strip().split("\n")[0]
+    for word in ("FATAL: ", "failed: "):
+        text = text.rpartition(word)[2]
+    return "the database says: " + (text.strip() or type(error).__name__)[:200]
+
+
+class Sieve(NamedTuple):
+    """The filters that an index answers itself: kinds (any of them), and when a record was made, from `since` on and before
+    `until` (seconds since the epoch, None for open)."""
+
+    kinds: Tuple[str, ...] = ()
+    since: Optional[float] = None
+    until: Optional[float] = None
+
+
+class Held(NamedTuple):
+    """A record as a database holds it: its workspace, name, file, and the time and commit of that file."""
+
+    workspace: str
+    name: str
+    data: bytes
+    mtime: float
+    commit: str
+
+
+class Backend(Protocol):
+    """An index that is open for queries.  Documents go by numbers, terms are the tokeniser's."""
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+
+    def lengths(self) -> Tuple[int, float]:
+        """Return (documents, terms in them all), for the mean length."""
+
+    def expect(self, terms: Sequence[str]) -> None:
+        """Hear which terms `df` will be asked for, so that one question can answer them all."""
+
+    def df(self, term: str) -> int:
+        """Return how many documents hold a term."""
+
+    def vocabulary(self, start: str, longest: int) -> List[str]:
+        """Return the terms that start with some letters; a few may be noise that `df` answers with 0.
+
+        longest: of longer ones none is needed.
+        """
+
+    def search(self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve) -> List[int]:
+        """Return the numbers of the best documents for weighed terms, best first, ties by number.
+
+        limit: how many, before the sieve.  cap: postings that may be read; an index may know a bound of its own.
+        """
+
+    def newest(self, sieve: Sieve) -> List[int]:
+        """Return the first documents of the records that pass, newest first."""
+
+    def kind(self, number: int) -> int:
+        """Return the kind of a document's record, as its place in segment.KINDS."""
+
+    def doc(self, number: int) -> Doc:
+        """Return a document; raises IndexFault where there is none."""
+
+    def by_id(self, id: str) -> Optional[Doc]:
+        """Return the first document of a record by its id."""
+
+    def holding(self, term: str) -> List[int]:
+        """Return the numbers of the documents that hold a rare term."""
+
+    def close(self) -> None:
+        """Close it."""
+
+
+class Local:
+    """The index of one place: its segment, and what changed since."""
+
+    def __init__(self, view: indexview.Index):
+        self.view = view
+        self._df: Dict[str, int] = {}
+        self._facts: List[Tuple[int, int, int]] = []
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are, 1 at the least."""
+        return self.view.documents
+
+    @property
+    def size(self) -> int:
+        """How many numbers are given, those of documents that are gone included."""
+        base = self.view.segment
+        return (base.docs if base else 0) + len(self.view.delta.docs)
+
+    def lengths(self) -> Tuple[int, float]:
+        """Return (documents, terms) of the segment."""
+        base = self.view.segment
+        return (base.docs, base.mean * base.docs) if base else (0, 0.0)
+
+    def expect(self, terms: Sequence[str]) -> None:
+        """Do nothing: a term costs some microseconds here."""
+
+    def df(self, term: str) -> int:
+        """Return how many documents hold a term."""
+        if term not in self._df:
+            self._df[term] = self.view.df(term)
+        return self._df[term]
+
+    def vocabulary(self, start: str, longest: int) -> List[str]:
+        """Return the terms that start with some letters."""
+        found = self.view.segment.vocabulary(start) if self.view.segment else []
+        return found + self.view.delta.vocabulary(start)
+
+    def search(self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve) -> List[int]:
+        """Return the numbers of the best documents, best first."""
+        return self._sifted([number for _, number in loader.search(self.view, terms, limit, cap=cap)], sieve)
+
+    def newest(self, sieve: Sieve) -> List[int]:
+        """Return the first documents of the records that pass, newest first."""
+        facts = self.facts()
+        return self._sifted(sorted((n for n, fact in enumerate(facts) if fact[2] == 0), key=lambda n: (-facts[n][1], n)), sieve)
+
+    def facts(self) -> List[Tuple[int, int, int]]:
+        """Return (flags, created, ordinal) of every document, in the order of their numbers; ordinal is -1 where it is gone."""
+        if not self._facts:
+            base, gone = self.view.segment, self.view.delta.gone
+            if base is not None:
+                rows = base.rows()
+                if len(rows) != segment.ROW.size * base.docs:
+                    raise IndexFault("truncated rows; `dayleaf index build` makes a new one")
+                self._facts = [(row[4], row[5], -1 if n in gone else row[-1])
+                               for n, row in enumerate(segment.ROW.iter_unpack(rows))]
+            self._facts += [(d.flags, d.created, d.ordinal) for d in self.view.delta.docs]
+        return self._facts
+
+    def _sifted(self, numbers: List[int], sieve: Sieve) -> List[int]:
+        if sieve == Sieve():
+            return numbers
+        facts, kinds = self.facts(), {segment.KINDS.index(kind) for kind in sieve.kinds}
+        low = -1.0 if sieve.since is None else sieve.since - 1.0  # rows hold whole seconds
+        high = float("inf") if sieve.until is None else sieve.until
+        return [n for n in numbers if low <= facts[n][1] < high and (not kinds or facts[n][0] & 7 in kinds)]
+
+    def kind(self, number: int) -> int:
+        """Return the kind of a document's record."""
+        return self.facts()[number][0] & 7
+
+    def doc(self, number: int) -> Doc:
+        """Return a document."""
+        return self.view.doc(number)
+
+    def by_id(self, id: str) -> Optional[Doc]:
+        """Return the first document of a record by its id."""
+        return self.view.by_id(id)
+
+    def holding(self, term: str) -> List[int]:
+        """Return the numbers of the documents that hold a rare term."""
+        return self.view.holding(term)
+
+    def close(self) -> None:
+        """Close the index."""
+        self.view.close()

@@ -1,0 +1,325 @@
+"""Asking an organisation's index in PostgreSQL (tables: migrations.py, what stands in them: rows.py).
+
+Limits, so that a common term of a million records costs no more than a rare one.  Candidates come from the rarest terms, CAP
+documents in all; of a term that more hold, from its highest tiers, and from pairs of such terms that stand together.  What holds
+none of these is not found, though it holds a common word of the query: the local index has the same bound (loader.CAP), counted
+in postings.  The best of the candidates are ranked by recall itself, from their text.
+
+Back-pressure: POOL connections a process, WAITING callers in their queue for SECONDS, and as long for a statement; beyond that
+`Unreachable` says so and recall goes on with the local index.  Nothing here is loaded by a hook.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import time
+from math import ceil
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from memory.core import IndexFault, tokeniser
+from memory.hook import loader, segment
+from memory.hook.segment import Doc
+from memory.index import migrations, rows
+from memory.index.backend import Held, Sieve, Unreachable, driver, said
+
+CAP = 2000  # candidates that are ranked
+TIERED = 500  # of them, from the tiers of one common term
+LISTED = 200  # newest records, and matches where filters read the text
+TEXTS = 48  # records whose text is fetched at once
+WORDS = 3000  # the most common of one first letter, among which a misspelt word is looked for
+POOL, WAITING, SECONDS = 4, 32, 3.0
+REMEMBERED = 30.0  # seconds for which a process believes the list of workspaces, and of words
+_KNOWN: Dict[str, Database] = {}
+
+
+class Space(NamedTuple):
+    """A workspace of the database: its number, documents, terms in them."""
+
+    number: int
+    documents: int
+    length: int
+
+
+class Row(NamedTuple):
+    """A document that was found."""
+
+    record: int
+    workspace: str
+    ordinal: int
+    name: str
+    known: str
+    kind: int
+    created: int
+    checksum: str
+
+
+def database(dsn: str) -> Database:
+    """Return the database of a connection string, opened once a process."""
+    if dsn not in _KNOWN:
+        _KNOWN[dsn] = Database(dsn)
+        if len(_KNOWN) == 1:
+            atexit.register(_close_all)
+    return _KNOWN[dsn]
+
+
+def _close_all() -> None:
+    while _KNOWN:
+        _KNOWN.popitem()[1].close()
+
+
+class Database:
+    """A pool of connections to one database, for reading."""
+
+    def __init__(self, dsn: str):
+        psycopg = driver()
+        from psycopg_pool import ConnectionPool
+
+        self._psycopg = psycopg
+        self._pool = ConnectionPool(dsn, min_size=0, max_size=POOL, max_waiting=WAITING, timeout=SECONDS, open=False,
+                                    reconnect_timeout=SECONDS, max_idle=60.0, configure=_configure,
+                                    kwargs={"connect_timeout": ceil(SECONDS), "autocommit": True, "prepare_threshold": None,
+                                            "application_name": "dayleaf"})
+        self._opened, self._at = False, 0.0
+        self._spaces: Dict[str, Space] = {}
+        self.words: Dict[Tuple[Any, ...], Tuple[float, List[Any]]] = {}
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close(timeout=0.5)
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Any]:
+        """Lend a connection; raises Unreachable with what the database or the pool said, without the connection string."""
+        from psycopg_pool import PoolTimeout, TooManyRequests
+
+        try:
+            if not self._opened:
+                # A first connection outside of the pool: the pool tells of a wrong password only as a timeout.
+                self._psycopg.connect(self._pool.conninfo, connect_timeout=ceil(SECONDS)).close()
+                self._pool.open()
+                self._opened = True
+            with self._pool.connection() as connection:
+                yield connection
+        except TooManyRequests:
+            raise Unreachable("%d callers wait for the database already" % WAITING) from None
+        except PoolTimeout:
+            raise Unreachable("no connection to the database within %d s" % SECONDS) from None
+        except self._psycopg.errors.QueryCanceled:
+            raise Unreachable("the database took longer than %d s" % SECONDS) from None
+        except self._psycopg.Error as error:
+            raise Unreachable(said(error)) from None
+
+    def spaces(self, fresh: bool = False) -> Dict[str, Space]:
+        """Return the workspaces that this role may read, by key; raises Unreachable, and StoreError for another schema."""
+        if fresh or not self._at or time.monotonic() - self._at > REMEMBERED:
+            with self.reading() as connection:
+                migrations.check(migrations.version(connection))
+                rows = connection.execute("SELECT key, id, documents, length, tokeniser FROM dayleaf.workspace").fetchall()
+            self._spaces = {key: Space(*more) for key, *more, version in rows if version == tokeniser.VERSION}
+            self._at = time.monotonic()
+        return self._spaces
+
+
+def _configure(connection: Any) -> None:
+    connection.execute("SET statement_timeout = %d" % (1000 * SECONDS))
+    connection.execute("SET default_transaction_read_only = on")
+
+
+class Remote:
+    """Some workspaces of a database, for one process's queries; a Backend."""
+
+    def __init__(self, base: Database, spaces: Dict[str, Space], counted: Sequence[str]):
+        """spaces: those that are searched.  counted: those that count for how rare a term is: an index on this machine counts for
+        its own."""
+        self._base, self._spaces = base, spaces
+        self._counted = [spaces[key] for key in counted if key in spaces]
+        self._beside = [space for key, space in spaces.items() if key not in counted]
+        self._keys = {space.number: key for key, space in spaces.items()}
+        self._df: Dict[str, int] = {}
+        self._known: Dict[str, int] = {}
+        self._rows: Dict[int, Row] = {}
+        self._order: List[int] = []
+        self._held: Dict[int, Optional[Held]] = {}
+
+    @property
+    def documents(self) -> int:
+        """How many documents count."""
+        return sum(space.documents for space in self._counted)
+
+    def lengths(self) -> Tuple[int, float]:
+        """Return (documents, terms) of those that count."""
+        return sum(space.documents for space in self._counted), float(sum(space.length for space in self._counted))
+
+    def expect(self, terms: Sequence[str]) -> None:
+        """Count some terms at once."""
+        missing = [term for term in dict.fromkeys(terms) if term not in self._df and "\0" not in term]
+        if missing:
+            found = self._counts(missing, self._counted)
+            self._df.update(found)
+            self._known.update(self._counts(missing, self._beside))
+
+    def df(self, term: str) -> int:
+        """Return how many documents hold a term."""
+        if term not in self._df:
+            self.expect([term])
+        return self._df.get(term, 0)
+
+    def is_known(self, term: str) -> bool:
+        """Tell whether a workspace that counts elsewhere holds a term: it is not unknown, though no file here has it."""
+        self.expect([term])
+        return self._known.get(term, 0) > 0
+
+    def _counts(self, terms: Sequence[str], spaces: Sequence[Space]) -> Dict[str, int]:
+        counts = dict.fromkeys(terms, 0)
+        if spaces:
+            counts.update(self._ask("SELECT term, df FROM dayleaf.frequency(%s, %s)",
+                                    ([space.number for space in spaces], list(terms))))
+        return counts
+
+    def vocabulary(self, start: str, longest: int) -> List[str]:
+        """Return the terms that start with some letters, with what `df` will be asked of each."""
+        if not self._counted or not start or "\0" in start:
+            return []
+        key = (start, *(space.number for space in self._counted))
+        at, found = self._base.words.get(key, (0.0, []))
+        if not found or time.monotonic() - at > REMEMBERED:
+            found = self._ask("SELECT term, df FROM dayleaf.vocabulary(%s, %s, %s)", (list(key[1:]), start, WORDS))
+            self._base.words[key] = time.monotonic(), found
+        words = {term: df for term, df in found if len(term) <= longest}
+        self._df = {**words, **self._df}
+        return list(words)
+
+    def search(self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve) -> List[int]:
+        """Return the best documents for weighed terms; the cap is our own."""
+        asked = [(term, weight) for term, weight in terms if term and "\0" not in term]
+        spaces = list(self._spaces.values())
+        lexemes = [rows.tier(term, n) for term, _ in asked for n in range(len(rows.TIERS) + 1)]
+        counts = self._counts(lexemes, spaces)
+        total = max(1, sum(space.documents for space in spaces))
+        wanted = candidates([term for term, _ in asked], counts, total)
+        if not wanted:
+            return []
+        weights = [weight * loader.idf(total, counts[term]) for term, weight in asked]
+        kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
+        bounds = [None if at is None else ceil(at) for at in (sieve.since, sieve.until)]
+        found = self._ask(
+            "SELECT s.document, r.id, r.workspace, s.ordinal, r.name, r.known, r.kind, r.created, r.checksum FROM dayleaf.search("
+            "%s, %s, %s, %s::real[], %s::real[], %s::smallint[], %s::bigint, %s::bigint, %s, %s) s "
+            "JOIN dayleaf.record r ON r.id = s.record ORDER BY s.score DESC, s.document",
+            ([space.number for space in spaces], wanted, [rows.quoted(term) for term, _ in asked], weights,
+             list(rows.WEIGHTS), kinds, *bounds, 2 * CAP, min(limit, CAP)))
+        return self._take(found)
+
+    def newest(self, sieve: Sieve) -> List[int]:
+        """Return the newest records that pass, LISTED at the most."""
+        kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
+        found = self._ask(
+            "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum FROM ("
+            "SELECT t.id FROM unnest(%s::int[]) s, LATERAL (SELECT id, created FROM dayleaf.record WHERE workspace = s AND "
+            "(%s::smallint[] = '{}' OR kind = ANY (%s::smallint[])) AND created >= %s AND created < %s "
+            "ORDER BY created DESC, id LIMIT %s) t ORDER BY t.created DESC, t.id LIMIT %s) best "
+            "JOIN dayleaf.record r ON r.id = best.id ORDER BY r.created DESC, r.id",
+            ([space.number for space in self._spaces.values()], kinds, kinds, ceil(sieve.since or 0.0),
+             1 << 40 if sieve.until is None else ceil(sieve.until), LISTED, LISTED))
+        return self._take(found)
+
+    def _take(self, found: Sequence[Any]) -> List[int]:
+        for number, record, space, *more in found:
+            if space in self._keys:
+                self._rows[number] = Row(record, self._keys[space], *more)
+        self._order = [row[0] for row in found if row[0] in self._rows]
+        return list(self._order)
+
+    def row(self, number: int) -> Row:
+        """Return what is known of a document that was found."""
+        if number not in self._rows:
+            raise IndexFault("a document that was not found")
+        return self._rows[number]
+
+    def kind(self, number: int) -> int:
+        """Return the kind of a document's record."""
+        return self.row(number).kind
+
+    def doc(self, number: int) -> Doc:
+        """Return a document that was found."""
+        row = self.row(number)
+        return Doc(row.name, row.known, "", row.kind, row.created, 0, 0, 0, bytes.fromhex(row.checksum[:16]), (), row.ordinal)
+
+    def by_id(self, id: str) -> Optional[Doc]:
+        """Return the first document of a record by its id."""
+        number = self.number_of(id)
+        return None if number is None else self.doc(number)
+
+    def number_of(self, id: str) -> Optional[int]:
+        """Return the number under which a record is known by its id."""
+        found = self._ask(
+            "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum FROM dayleaf.record r "
+            "WHERE r.known = %s AND r.workspace = ANY (%s) ORDER BY r.id LIMIT 1",
+            (id.replace("\0", ""), [space.number for space in self._spaces.values()]))
+        return next(iter(self._take(found)), None)
+
+    def holding(self, term: str) -> List[int]:
+        """Return nothing: links are followed among the files of this machine."""
+        return []
+
+    def held(self, number: int) -> Optional[Held]:
+        """Return a record as the database holds it; the records that follow it in the last answer come with it."""
+        record = self.row(number).record
+        if record not in self._held:
+            at = self._order.index(number) if number in self._order else 0
+            wanted: Set[int] = {record}
+            for other in self._order[at:]:
+                if len(wanted) >= TEXTS:
+                    break
+                if self._rows[other].record not in self._held:
+                    wanted.add(self._rows[other].record)
+            self._held.update(dict.fromkeys(wanted))
+            for id, space, *more in self._ask("SELECT id, workspace, name, data, mtime, commit FROM dayleaf.record "
+                                              "WHERE id = ANY (%s)", (sorted(wanted),)):
+                self._held[id] = Held(self._keys[space], *more) if space in self._keys else None
+        return self._held[record]
+
+    def close(self) -> None:
+        """Leave the connections to the pool."""
+
+    def _ask(self, statement: str, values: Sequence[Any]) -> List[Any]:
+        with self._base.reading() as connection:
+            rows: List[Any] = connection.cursor(binary=True).execute(statement, values).fetchall()
+            return rows
+
+
+def candidates(terms: Sequence[str], counts: Dict[str, int], total: int) -> str:
+    """Return the text search that brings the candidates of a query, "" where no document holds a term of it.
+
+    terms: of the query.  counts: how many documents hold each term and each of its tiers.  total: documents.
+    """
+    order = sorted((term for term in terms if counts[term]), key=lambda term: (counts[term], term))
+    parts: List[str] = []
+    common: List[str] = []
+    left = CAP
+    for term in order:
+        if counts[term] <= left:
+            parts.append(rows.quoted(term))
+            left -= counts[term]
+            continue
+        common.append(term)
+        for number in range(1, len(rows.TIERS) + 1):
+            count = counts[rows.tier(term, number)]
+            if 0 < count <= min(left, TIERED):
+                parts.append(rows.quoted(rows.tier(term, number)))
+                left -= count
+                break
+    for i, first in enumerate(common[:4]):
+        for second in common[i + 1:4]:
+            for number in range(len(rows.TIERS)):
+                a, b = rows.tier(first, number), rows.tier(second, number)
+                count = ceil(counts[a] * counts[b] / total)
+                if counts[a] and counts[b] and count <= min(left, TIERED):
+                    parts.append("(%s & %s)" % (rows.quoted(a), rows.quoted(b)))
+                    left -= count
+                    break
+    if not parts and common:
+        tiers = [rows.tier(common[0], n) for n in range(len(rows.TIERS), -1, -1)]
+        parts.append(rows.quoted(next(t for t in tiers if counts[t])))
+    return " | ".join(parts)
