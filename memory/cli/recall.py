@@ -30,7 +30,7 @@ def recall(call: Call) -> int:
     if call.options.batch:
         offset = clock.local_offset(call.now)
         for line in batch.batch(sys.stdin, call.place, call.settings, call.now, offset, _query(call, words, None),
-                                 semantic=_semantic(call)):
+                                 semantic=_semantic(call), dsn=dsn_of(call)):
             print(line)
         return 0
     found = found_by(call, words, call.options.limit, not call.options.no_links)
@@ -54,12 +54,21 @@ def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> 
     with call.spinner("searching"):
         query = _query(call, words, limit)
         found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call),
-                              links=links)
+                              links=links, dsn=dsn_of(call))
     if not links or len(found.hits) < 2:
         return found
     from memory.knowledge import contradictions
 
     return found._replace(hits=tuple(contradictions.marked(found.hits)))
+
+
+def dsn_of(call: Call) -> str:
+    """Return the connection string of the database that recall asks as well, "" for none."""
+    if call.settings["index.backend"] == "local":
+        return ""
+    from memory.index import backend
+
+    return backend.dsn_of(call.settings, call.place.home, call.env)
 
 
 def _semantic(call: Call) -> Semantic:

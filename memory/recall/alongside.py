@@ -56,7 +56,7 @@ def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
     record = home(shelf, found.record, query, at) if not query.session else None
     if record is None:
         return found
-    return of(record, found.workspace, shelf.place.path(record.name))._replace(
+    return of(record, found.workspace, shelf.path(record.name))._replace(
         score=found.score, parts=found.parts, why=found.why, conversation=found.id, turn=found.turn, passage=found.passage,
         said=found.said, told=found.told)
 
@@ -67,10 +67,10 @@ def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[
     hits: best first.  shelves: the workspaces that were searched.  query: whose filters hold for what is linked too.
     """
     seen = {hit.path for hit in hits}
-    leads = [lead for hit in hits[:HITS] for lead in _leads(hit, _home(hit, shelves))]
+    leads = [lead for hit in hits[:HITS] if not hit.origin for lead in _leads(hit, _home(hit, shelves))]
     found: List[Hit] = []
     for lead in sorted(leads, key=lambda lead: lead.order):
-        path = lead.shelf.place.path(lead.to.name)
+        path = lead.shelf.path(lead.to.name)
         if len(found) == MOST:
             break
         if path in seen or not passes(query, lead.to):
@@ -124,9 +124,9 @@ def inward(shelf: Shelf, record: Record) -> List[Tuple[Link, Record]]:
 
 def resolved(shelf: Shelf, target: str) -> Optional[Record]:
     """Return the record that a link's target means, as its file is now, or None; a merged one's is the one it was merged into."""
-    number = shelf.index.by_id(target)
+    number = shelf.backend.by_id(target)
     record = shelf.record(number.name) if number is not None else None
-    if record is not None and record.id == target and len(shelf.index.holding("\x01" + target)) == 1:
+    if record is not None and record.id == target and len(shelf.backend.holding("\x01" + target)) == 1:
         return record
     there = {r.name: r for r in _held(shelf, documents.name_terms(documents.aimed(target)))}
     found = relations.meant(target, map(relations.node, there.values()))
@@ -138,7 +138,7 @@ def resolved(shelf: Shelf, target: str) -> Optional[Record]:
 
 def _held(shelf: Shelf, terms: Sequence[str]) -> List[Record]:
     """Read the records under some terms of the index: resources first, then the newest, at most INTO."""
-    docs = {doc.name: doc for term in terms for doc in map(shelf.index.doc, shelf.index.holding(term))}
+    docs = {doc.name: doc for term in terms for doc in map(shelf.backend.doc, shelf.backend.holding(term))}
     order = sorted(docs.values(), key=lambda doc: (doc.kind != "resource", -doc.created, doc.name))
     read = (shelf.record(doc.name) for doc in order[:INTO])
     return [record for record in read if record is not None]

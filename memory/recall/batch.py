@@ -19,16 +19,17 @@ from memory.recall.semantic import Semantic
 
 
 def batch(lines: Iterable[str], place: Place, settings: Config, now: float, offset: float, base: Optional[Query] = None,
-          semantic: Optional[Semantic] = None) -> Iterator[str]:
+          semantic: Optional[Semantic] = None, dsn: str = "") -> Iterator[str]:
     """Answer JSONL queries as JSONL (format above) through one open index; blank lines are skipped.
 
     now: the instant for lines without one of their own.  base: the options of the command itself.  semantic: vectors, which
     all queries get from one process where the base wants them: then nothing is answered before the last line was read.
+    dsn: see search.recall.
     """
     if semantic and semantic.is_wanted(base.semantic if base else None):
         lines = list(lines)
         semantic.prepare(place, [text for text in map(_text_of, lines) if text], now)
-    with Searcher(place, settings, semantic, bare=True) as searcher:
+    with Searcher(place, settings, semantic, bare=True, dsn=dsn) as searcher:
         for line in lines:
             if not line.strip():
                 continue

@@ -29,6 +29,7 @@ class Hit(NamedTuple):
     shared | global.  tokens: of the body.  labels: tags, then topics.  source: human | agent | auto.  rationale, scope: of a
     rule, why it holds and in which contexts (its tags, and what it is linked to).  source_path: of a script or doc, its file as
     written.  workspace: where it lives, `global` for the global tier.  path: the record's file.
+    origin: what its text is where no file on this machine holds it, "" for all others.
 
     score: 0 of one that is only linked.  parts: every number that made the score, by name, in the order in which they apply.
     why: the reasons, on one line.  section: heading path of the best section, "" for the whole.  linked_from: the id of the hit
@@ -62,6 +63,7 @@ class Hit(NamedTuple):
     source_path: str
     workspace: str
     path: str
+    origin: str = ""
     score: float = 0.0
     parts: Parts = ()
     why: str = ""
@@ -86,14 +88,15 @@ class Hit(NamedTuple):
         return tuple(claim for claim in self.claims if claim.stands is False)
 
 
-def of(record: Record, workspace: str, path: str) -> Hit:
+def of(record: Record, workspace: str, path: str, origin: str = "") -> Hit:
     """Make a hit of a record; ranking and `shown` fill in the rest.  workspace: a place's key.  path: the record's file."""
     is_rule = record.kind == "rule"
     return Hit(record, record.id, record.kind, record.title, record.body, record.created,
                layout.TIER_NAMES.get(record.tier, record.tier), record.tokens, record.versions, (*record.tags, *record.topics),
                record.confidence, record.source, record.rationale if is_rule else "",
                (*record.tags, *(link.target for link in record.links)) if is_rule and not record.guessed else (),
-               record.path if record.kind == "resource" else "", "global" if record.tier == layout.GLOBAL else workspace, path,
+               record.path if record.kind == "resource" else "",
+               "global" if record.tier == layout.GLOBAL else workspace, path, origin,
                conversation=_conversation(record))
 
 
@@ -224,7 +227,8 @@ def about_json(hit: Hit) -> Dict[str, Any]:
     """Return the part of a hit that is about its record, not about how it was found, as plain data."""
     special: Dict[str, Dict[str, Any]] = {
         "rule": {"rationale": hit.rationale, "scope": list(hit.scope)}, "resource": {"source_path": hit.source_path}}
-    return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, "group": hit.group, "age": int(hit.age),
+    return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, "origin": hit.origin,
+            "group": hit.group, "age": int(hit.age),
             "freshness": hit.freshness, "claims": [claim_json(claim) for claim in hit.claims], **special.get(hit.kind, {})}
 
 

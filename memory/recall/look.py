@@ -29,7 +29,7 @@ class Words:
 
 class Candidate(NamedTuple):
     """A section of a record to be ranked: where it lives (workspace and path), its number among its neighbours, and the turn of a
-    conversation that it is part of, from 1, else 0."""
+    conversation that it is part of, from 1, else 0.  origin: where it comes from if not from a file on this machine."""
 
     record: Record
     section: str
@@ -38,6 +38,7 @@ class Candidate(NamedTuple):
     path: str
     number: int
     turn: int = 0
+    origin: str = ""
 
 
 class Question(NamedTuple):

@@ -10,8 +10,11 @@ from memory.core.config import Config
 from memory.core.layout import Place
 from memory.core.records import Record
 from memory.hook import indexview
+from memory.recall.shelf import Distant
 from memory.store import archive, ledger, reader
 from memory.store.store import Store
+
+LOCAL_ALONE = "%s; only what is on this machine was searched"
 
 
 def workspaces(place: Place, name: str) -> List[Place]:
@@ -32,6 +35,34 @@ def workspaces(place: Place, name: str) -> List[Place]:
         near = ", ".join(keys[:5]) or "none yet"
         raise UsageError("no workspace '%s'; there are %s; `all` searches every one" % (name[:60], near))
     return found
+
+
+def beyond(place: Place, name: str, dsn: str, notes: List[str]) -> Tuple[List[Place], List[Distant]]:
+    """Return the places of `--workspace` on this machine, and what a database holds of it, opened; where the database does not
+    answer, a note says so.  Raises UsageError for a name that neither knows."""
+    if not dsn:
+        return workspaces(place, name), []
+    from memory.index import postgres
+
+    try:
+        here = workspaces(place, name)
+        unknown = None
+    except UsageError as error:
+        here, unknown = [], error
+    try:
+        base = postgres.database(dsn)
+        spaces = base.spaces()
+    except StoreError as fault:
+        if unknown is not None:
+            raise UsageError("%s (%s)" % (unknown, fault)) from None
+        notes.append(LOCAL_ALONE % fault)
+        return here, []
+    wanted = {p.key for p in here}
+    held = {key: space for key, space in spaces.items()
+            if name == "all" or key in wanted or name in (key, key.rpartition("-")[0])}
+    if unknown is not None and not held:
+        raise unknown
+    return here, [Distant(place, postgres.Remote(base, held, [key for key in held if key not in wanted]))] if held else []
 
 
 def find_one(place: Place, settings: Config, text_: str) -> Record:

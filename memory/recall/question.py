@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import UsageError, clock, tokeniser
 from memory.core.layout import FOLDERS
 from memory.core.records import Record
 from memory.hook import context, documents, loader
+from memory.index.backend import Sieve
 from memory.project import mentions
 from memory.recall import fuzzy, look, rank, timewords
 from memory.recall.shelf import Shelf
@@ -66,6 +67,11 @@ class Query:
     min_score: Optional[float] = None
     semantic: Optional[bool] = None
 
+    @property
+    def sieve(self) -> Sieve:
+        """The filters that an index answers itself."""
+        return Sieve(self.kinds, self.since, self.until)
+
 
 class Rarity(Dict[str, float]):
     """Term -> its idf over the workspaces of a query, each looked up once."""
@@ -93,11 +99,14 @@ class Terms:
         self._raws = tokeniser.split(said)
         self.weights: Dict[str, float] = {}
         self.surface: Dict[str, str] = {}
-        self.documents = max(1, sum(shelf.index.documents for shelf in self._shelves))
+        self.documents = max(1, sum(shelf.backend.documents for shelf in self._shelves))
         self.sequence: List[str] = []
         self._unknown: Dict[str, float] = {}
         self._guessed: Set[str] = set()
         self._terms = _asked(self._raws)
+        known = [term for _, term, _ in self._terms]
+        self._expect(lambda df: [df(term) for t in known for term in (t, *fuzzy.OTHERS.get(t, ()))],
+                     lambda df: fuzzy.joined(self._raws, df))
         for raw, term, weight in self._terms:
             self._add(term, weight, raw)
             if not self.sequence or self.sequence[-1] != term:
@@ -114,8 +123,22 @@ class Terms:
             self.weights[term] = weight
             self.surface.setdefault(term, word.strip("-./_"))
 
+    def _expect(self, *asks: Callable[[Callable[[str], int]], object]) -> None:
+        """Ask a database at once for what some functions would ask of it one by one.  asks: each takes `df`."""
+        distant = [shelf.backend for shelf in self._shelves if shelf.is_distant]
+        terms: Dict[str, int] = {}
+        for ask in asks if distant else ():
+            ask(lambda term: terms.setdefault(term, 0))
+        for backend in distant:
+            backend.expect(list(terms))
+
+    def read(self, pool: Sequence[look.Candidate], expansion: look.Expansion) -> None:
+        """Ask how rare the terms in the heads of candidates are."""
+        self._expect(lambda df: [df(term) for c in pool for raw in c.words.head for term in expansion[raw.strip("-./_")]])
+
     def df(self, term: str) -> int:
-        return sum(shelf.df(term) for shelf in self._shelves)
+        found = sum(shelf.backend.df(term) for shelf in self._shelves)
+        return found or int(any(shelf.is_known(term) for shelf in self._shelves))
 
     def _vary(self) -> None:
         """Add the short and long forms of the query's words."""
@@ -129,6 +152,9 @@ class Terms:
         """Add the words that unknown ones may be misspellings of."""
         for term, a, b in fuzzy.joined(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
+        lost = [raw.strip("-./_").lower() for raw in self._raws if not any(self.df(t) for r, t, _ in self._terms if r == raw)]
+        self._expect(lambda df: [fuzzy.halves(word, df) for word in lost],
+                     lambda df: [fuzzy.conjugated(term, df) for term in self._unknown])
         for term, weight in list(self._unknown.items()):
             for other in fuzzy.conjugated(term, self.df):
                 self._add(other, SHORT * weight, "%s~%s" % (term, other))
@@ -148,7 +174,8 @@ class Terms:
         if wanted and near is None:
             self.notes.append("RapidFuzz is not installed: misspelt words are not looked for; `dayleaf doctor` tells how")
         for term, weight in wanted.items() if near else ():
-            words = [w for shelf in self._shelves for w in shelf.vocabulary(term[0])]
+            longest = len(typed.get(term, term)) + 2
+            words = [w for shelf in self._shelves for w in shelf.backend.vocabulary(term[0], longest)]
             for word, similarity in fuzzy.neighbours(term, typed.get(term, term), words, self.df, near):  # type: ignore[arg-type]
                 self._add(word, similarity * weight, "%s~%s" % (term, word))
                 self._guessed.add(term)
@@ -166,9 +193,9 @@ class Terms:
         return list(self.weights.items())
 
     def question(self) -> look.Question:
-        sizes = [shelf.index.segment for shelf in self._shelves]
-        total = sum(s.docs for s in sizes if s)
-        mean = sum(s.mean * s.docs for s in sizes if s) / total if total else 100.0
+        sizes = [shelf.backend.lengths() for shelf in self._shelves]
+        total = sum(documents for documents, _ in sizes)
+        mean = sum(length for _, length in sizes) / total if total else 100.0
         weights = {t: self._value(t) for t in self.weights}
         return look.Question(weights, self.sequence, mean, self.surface, self._said, Rarity(self))
 

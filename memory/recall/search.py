@@ -15,10 +15,11 @@ from memory.core.config import Config
 from memory.core.layout import DATED, FOLDERS, GLOBAL, Place
 from memory.hook import context, loader, segment
 from memory.hook.context import Tag
+from memory.index.backend import Unreachable
 from memory.project import manifests
 from memory.recall import alongside, hit, look, rank, timewords
 from memory.recall.hit import Found, Hit
-from memory.recall.lookup import workspaces
+from memory.recall.lookup import LOCAL_ALONE, beyond
 from memory.recall.question import MOST_LIMIT, MOST_TERMS, Query, Terms, passes, sense
 from memory.recall.semantic import FILTERED, NEAR, Semantic, fell_back
 from memory.recall.shelf import Shelf
@@ -35,23 +36,23 @@ _CONVERSATION = segment.KINDS.index("conversation")
 
 
 def recall(place: Place, settings: Config, query: Query, now: float, offset: float, places: Optional[Sequence[Place]] = None,
-           semantic: Optional[Semantic] = None, links: bool = False) -> Found:
+           semantic: Optional[Semantic] = None, links: bool = False, dsn: str = "") -> Found:
     """Answer a query.
 
     now: seconds since the epoch.  offset: seconds that local time is ahead of UTC.  places: the workspaces to search instead
     of those that the query names.  semantic: vectors, for queries that want them.  links: add what the hits are linked with
-    (alongside.py).  Raises UsageError for an unknown workspace or kind.
+    (alongside.py).  dsn: the database to ask as well, see backend.dsn_of.  Raises UsageError for an unknown workspace or kind.
     """
-    with Searcher(place, settings, semantic) as searcher:
+    with Searcher(place, settings, semantic, dsn=dsn) as searcher:
         return searcher.answer(query, now, offset, places, links)
 
 
 class Searcher:
     """Answers queries, one or a batch, and keeps open what it read for them; a context manager."""
 
-    def __init__(self, place: Place, settings: Config, semantic: Optional[Semantic] = None, bare: bool = False):
-        """bare: hits are wanted in their order with their scores, not to be shown."""
-        self.place, self.settings, self.semantic, self.bare = place, settings, semantic, bare
+    def __init__(self, place: Place, settings: Config, semantic: Optional[Semantic] = None, bare: bool = False, dsn: str = ""):
+        """bare: hits are wanted in their order with their scores, not to be shown.  dsn: see `recall`."""
+        self.place, self.settings, self.semantic, self.bare, self.dsn = place, settings, semantic, bare, dsn
         self.shelves: Dict[str, Shelf] = {}
         self.expansion = look.Expansion()
         self._around: Optional[Tuple[Tag, ...]] = None
@@ -70,21 +71,31 @@ class Searcher:
         for kind in query.kinds:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
-        shelves = [self._shelf(p, now) for p in (places or workspaces(self.place, query.workspace))]
+        notes: List[str] = []
+        places, distant = (places, []) if places else beyond(self.place, query.workspace, self.dsn, notes)
+        shelves = [*(self._shelf(p, now) for p in places), *distant]
         try:
-            found = _Task(self, shelves, query, now, offset).run(links)
+            return self._answered(shelves, query, now, offset, links, notes)
+        except Unreachable as fault:
+            if not places:
+                raise
+            return self._answered(shelves[:len(places)], query, now, offset, links, [LOCAL_ALONE % fault])
+
+    def _answered(self, shelves: List[Shelf], query: Query, now: float, offset: float, links: bool, notes: List[str]) -> Found:
+        try:
+            found = _Task(self, shelves, query, now, offset, notes).run(links)
             # An edit that no folder's time gives away may hold just what was asked for.
             more = [shelf.finish(now) for shelf in shelves] if not found.hits else []
             if any(more):
-                found = _Task(self, shelves, query, now, offset).run(links)
+                found = _Task(self, shelves, query, now, offset, notes).run(links)
             return found
         except (IndexFault, struct.error, ValueError, IndexError, OverflowError) as fault:
             # A flipped bit can pass every check of the reader and surface as any of these.
-            if not any(shelf.on_disk for shelf in shelves):
+            if not any(shelf.on_disk and not shelf.is_distant for shelf in shelves):
                 raise
-            for shelf in shelves:
+            for shelf in (each for each in shelves if not each.is_distant):
                 shelf.from_files(now, "the index is damaged (%s)" % (str(fault).partition(";")[0] or type(fault).__name__))
-            return _Task(self, shelves, query, now, offset).run(links)
+            return _Task(self, shelves, query, now, offset, notes).run(links)
 
     def context(self, query: Query) -> Tuple[Tag, ...]:
         """Return the context tags that count for a query: those given with it, then those of the place, each label once."""
@@ -110,11 +121,11 @@ class Searcher:
 class _Task:
     """One query on its way through its workspaces."""
 
-    def __init__(self, searcher: Searcher, shelves: Sequence[Shelf], query: Query, now: float, offset: float):
+    def __init__(self, searcher: Searcher, shelves: Sequence[Shelf], query: Query, now: float, offset: float, notes: List[str]):
         self.searcher, self.shelves, self.query = searcher, shelves, query
         self.now, self.offset = now, offset
         self.limit = min(query.limit or int(searcher.settings["recall.limit"]), MOST_LIMIT)
-        self.notes: List[str] = []
+        self.notes: List[str] = list(notes)
         self.latest, self.about = False, timewords.OPEN
         self.context = searcher.context(query) if query.text else ()
         self.weak = False
@@ -152,7 +163,7 @@ class _Task:
     def _plan(self, there: Sequence[Hit]) -> List[Hit]:
         """Return the active plan of the present workspace where it is searched and not among some hits."""
         shelf = self.shelves[0]
-        found = alongside.plan_of(shelf) if shelf.place.key == self.searcher.place.key else None
+        found = alongside.plan_of(shelf) if not shelf.is_distant and shelf.place.key == self.searcher.place.key else None
         path = shelf.place.path(found.name) if found else ""
         return [] if found is None or any(each.path == path for each in there) else [hit.of(found, shelf.place.key, path)]
 
@@ -169,6 +180,7 @@ class _Task:
         pool = [c for shelf in self.shelves for c in self._pool(shelf, terms, CANDIDATES)]
         question = terms.question()
         expansion = self.searcher.expansion
+        terms.read(pool, expansion)
         found = look.looks(pool, question, expansion)
         # Learnings name the session that they came from too, but are no turns of it; a conversation is ranked by its turns.
         kinds = [c.record.kind for c in pool]
@@ -199,7 +211,7 @@ class _Task:
         for score, i in best.values():
             c = pool[i]
             most = max(most, sum(question.weights[term] for term in found[i].places), whole * (c.path in self.similar))
-            hits.append(hit.of(c.record, c.workspace, c.path)._replace(
+            hits.append(hit.of(c.record, c.workspace, c.path, c.origin)._replace(
                 score=score, parts=scored[i][1], why=rank.why(found[i], question, self.similar.get(c.path)), section=c.section,
                 turn=c.turn, told=c.record if c.turn else None))
         self._question = question
@@ -223,16 +235,15 @@ class _Task:
     def _pool(self, shelf: Shelf, terms: Terms, most: int) -> List[look.Candidate]:
         """Return the best candidates of a workspace that pass the filters, each read from its file."""
         most = max(most, 2 * self.limit)
-        every = shelf.index.documents + len(shelf.index.delta.docs)
+        every, sieve = 2 * shelf.backend.documents, self.query.sieve
         if self._is_filtered():
             # Uncapped: what the filters leave may stand behind thousands of better documents.
-            numbers = [number for _, number in loader.search(shelf.index, terms.pairs(), every, cap=every * MOST_TERMS)]
-            return self._taken(shelf, self._sifted(shelf, numbers), most)
+            return self._taken(shelf, shelf.backend.search(terms.pairs(), every, every * MOST_TERMS, sieve), most)
         wanted, cap = most + shelf.slack, loader.CAP
         while True:
-            numbers = [number for _, number in loader.search(shelf.index, terms.pairs(), wanted, cap=cap)]
+            numbers = shelf.backend.search(terms.pairs(), wanted, cap, sieve)
             taken = self._taken(shelf, numbers, most)
-            if len(numbers) < wanted or len({c.path for c in taken}) >= most:
+            if shelf.is_distant or len(numbers) < wanted or len({c.path for c in taken}) >= most:
                 return taken
             # Sections of long records took the places of others: the search goes on behind them.
             wanted, cap = 4 * wanted, every * MOST_TERMS
@@ -253,7 +264,7 @@ class _Task:
                 self.notes.append("%s: %d further matches were not read; narrow the query"
                                   % (shelf.place.key, len(numbers) - at))
                 break
-            name = shelf.index.doc(number).name
+            name = shelf.backend.doc(number).name
             sections[name] = sections.get(name, 0) + 1
             if sections[name] > SECTIONS or self._is_elsewhere(shelf, name):
                 continue
@@ -281,10 +292,10 @@ class _Task:
             return {}
         vector = semantic.vector(self.searcher.place, self.query.text, self.now, self.notes)
         best: Dict[str, Tuple[float, Shelf, str, int]] = {}
-        for shelf in self.shelves if vector is not None else ():
+        for shelf in (each for each in self.shelves if vector is not None and not each.is_distant):
             limit = FILTERED if self._is_filtered() else NEAR
             for name, ordinal, similarity in semantic.near(shelf.place, vector, limit, self.notes):
-                path = shelf.place.path(name)
+                path = shelf.path(name)
                 if not self._is_elsewhere(shelf, name) and similarity > best.get(path, (-2.0,))[0]:
                     best[path] = (similarity, shelf, name, ordinal)
         order = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
@@ -320,18 +331,18 @@ class _Task:
         """List what passes the filters, newest first, for a query without text."""
         pool: List[look.Candidate] = []
         for shelf in self.shelves:
-            numbers = self._sifted(shelf, shelf.newest())
+            numbers = shelf.backend.newest(self.query.sieve)
             apart = bool(self.query.kinds or self.query.session)
             taken = self._taken(shelf, numbers, self.limit, apart)
             pool += taken
             if len(taken) == self.limit and not self._is_reading():
-                self.unread += sum(apart or shelf.facts()[n][0] & 7 != _CONVERSATION for n in numbers) - self.limit
+                self.unread += sum(apart or shelf.backend.kind(n) != _CONVERSATION for n in numbers) - self.limit
         pool.sort(key=lambda c: (-c.record.created, c.record.id, c.record.name))
         hits = []
         for c in pool:
             score = rank.recency(self.now, c.record.created)
             if self.query.min_score is None or score >= self.query.min_score:
-                hits.append(hit.of(c.record, c.workspace, c.path)._replace(
+                hits.append(hit.of(c.record, c.workspace, c.path, c.origin)._replace(
                     score=score, parts=(("recency", score),), why="newest first"))
         return hits
 
@@ -340,7 +351,7 @@ class _Task:
         expansion = look.Expansion(frozenset())
         pool: List[look.Candidate] = []
         for shelf in self.shelves:
-            pool += self._taken(shelf, self._sifted(shelf, shelf.newest())[:SCANNED], SCANNED)
+            pool += self._taken(shelf, shelf.backend.newest(self.query.sieve)[:SCANNED], SCANNED)
         self.notes.append("only common words: looked through the %d newest records" % len(pool))
         pairs = tokeniser.terms(self.query.text)
         sequence = [t for raw in tokeniser.split(self.query.text) for t, _ in tokeniser.expand(raw, frozenset())]
@@ -363,19 +374,6 @@ class _Task:
         q = self.query
         return bool(q.type or q.tags or q.topics or q.file or q.branch or q.session or q.versions)
 
-    def _sifted(self, shelf: Shelf, numbers: Sequence[int]) -> List[int]:
-        """Drop the documents whose row in the index already says that they do not pass."""
-        q, facts = self.query, shelf.facts()
-        kinds = {segment.KINDS.index(kind) for kind in q.kinds}
-        low = -1.0 if q.since is None else q.since - 1.0  # rows hold whole seconds
-        high = float("inf") if q.until is None else q.until
-        found = []
-        for number in numbers:
-            flags, created = facts[number][:2]
-            if low <= created < high and (not kinds or flags & 7 in kinds):
-                found.append(number)
-        return found
-
     # ---- the answer
 
     def _told(self, found: Hit) -> Hit:
@@ -393,6 +391,8 @@ class _Task:
         if not hits:
             self.notes.append("nothing found")
         backend = "lexical" if all(shelf.on_disk or shelf.is_foreign for shelf in self.shelves) else "lexical, from the files"
+        if any(shelf.is_distant for shelf in self.shelves):
+            backend += " + postgres"
         if any(name == "vector" for each in shown for name, _ in each.parts):
             backend += " + vectors (%s)" % (self.searcher.semantic.label if self.searcher.semantic else "")
         return Found(shown, tuple(self.notes), backend, max(0, len(hits) - self.limit) + self.unread,

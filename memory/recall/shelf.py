@@ -6,16 +6,23 @@ import struct
 from typing import Dict, List, Optional, Tuple
 
 from memory.core import IndexFault, files, records, tokeniser, walk
-from memory.core.layout import Place
+from memory.core.layout import SHARED, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import delta, documents, indexview, segment
 from memory.index import assembly, builder
+from memory.index.backend import Backend, Local
 from memory.recall import look
 from memory.store import archive, ledger
 
 MOST_READ = 2000  # changed files that are searched beside the index; of more, an index in memory is made where that is quick
 MOST_FILES = 20000  # files that an index in memory is made of; 1-4 s
 REMEMBERED = 4000  # records kept between the queries of a batch
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.index.backend import Held
+    from memory.index.postgres import Remote
 
 
 class Shelf:
@@ -35,8 +42,7 @@ class Shelf:
         self._read: Dict[str, Tuple[Tuple[int, int, int], Record]] = {}
         self._words: Dict[Tuple[str, int], Tuple[str, look.Words, str, int]] = {}
         self._cut: Dict[str, Tuple[str, List[Tuple[str, str]]]] = {}
-        self._df: Dict[str, int] = {}
-        self._facts: List[Tuple[int, int, int]] = []
+        self._local: Optional[Local] = None
         self._tally: Optional[Dict[str, ledger.Fold]] = None
         try:
             self.index = indexview.open_index(place, watch=False)
@@ -92,7 +98,7 @@ class Shelf:
         frames = [documents.frame(found, name) for name in names]
         found.stale = True
         found.delta = delta.Delta(found.delta.data + b"".join(frames))
-        self._df, self._facts = {}, []
+        self._local = None
 
     def from_files(self, now: float, note: str, damaged: bool = True) -> None:
         """Search an index in memory from now on, made of the files as they are; `note` says why."""
@@ -103,7 +109,7 @@ class Shelf:
             if damaged:
                 builder.set_aside(self.place)
         self.on_disk = False
-        self._df, self._facts = {}, []
+        self._local = None
         self._read, self._words = {}, {}
         listed, _ = walk.walk(self.place)
         if listed and not self.is_foreign:
@@ -140,38 +146,31 @@ class Shelf:
         return not self.place.project
 
     @property
+    def backend(self) -> Backend:
+        """What answers queries here."""
+        return self._opened()
+
+    def _opened(self) -> Local:
+        if self._local is None or self._local.view is not self.index:
+            self._local = Local(self.index)
+        return self._local
+
+    @property
     def size(self) -> int:
-        base = self.index.segment
-        return (base.docs if base else 0) + len(self.index.delta.docs)
+        return self._opened().size
 
-    def df(self, term: str) -> int:
-        """Return how many documents hold a term."""
-        if term not in self._df:
-            self._df[term] = self.index.df(term)
-        return self._df[term]
+    @property
+    def is_distant(self) -> bool:
+        """Whether its records stand in a database, and not here."""
+        return False
 
-    def vocabulary(self, start: str) -> List[str]:
-        """Return the terms that start with some letters; a few may be noise that `df` answers with 0."""
-        found = self.index.segment.vocabulary(start) if self.index.segment else []
-        return found + self.index.delta.vocabulary(start)
+    def is_known(self, term: str) -> bool:
+        """Tell whether a database holds a term that the index of its workspace lacks."""
+        return False
 
-    def facts(self) -> List[Tuple[int, int, int]]:
-        """Return (flags, created, ordinal) of every document, in the order of their numbers; ordinal is -1 where it is gone."""
-        if not self._facts:
-            base, gone = self.index.segment, self.index.delta.gone
-            if base is not None:
-                rows = base.rows()
-                if len(rows) != segment.ROW.size * base.docs:
-                    raise IndexFault("truncated rows; `dayleaf index build` makes a new one")
-                self._facts = [(row[4], row[5], -1 if n in gone else row[-1])
-                               for n, row in enumerate(segment.ROW.iter_unpack(rows))]
-            self._facts += [(d.flags, d.created, d.ordinal) for d in self.index.delta.docs]
-        return self._facts
-
-    def newest(self) -> List[int]:
-        """Return the numbers of all records' first documents, newest first."""
-        facts = self.facts()
-        return sorted((n for n, fact in enumerate(facts) if fact[2] == 0), key=lambda n: (-facts[n][1], n))
+    def path(self, name: str) -> str:
+        """Return the path of a record's file."""
+        return self.place.path(name)
 
     def candidate(self, number: int) -> Optional[look.Candidate]:
         """Read the record of a document as its file is now; None where it is gone."""
@@ -190,6 +189,11 @@ class Shelf:
         if record is None:
             self._drifted = True
             return None
+        workspace = "global" if record.tier == "g" else self.place.key
+        return self._cut_out(record, name, ordinal, number, checksum, workspace)
+
+    def _cut_out(self, record: Record, name: str, ordinal: int, number: int, checksum: str, workspace: str) -> look.Candidate:
+        """Make a candidate of a section of a record.  name: by which it is known here."""
         key = (name, ordinal)
         known = self._words.get(key)
         if known is None or known[0] != record.checksum:
@@ -202,8 +206,7 @@ class Shelf:
             if len(self._words) >= REMEMBERED:
                 self._words.clear()
             self._words[key] = known
-        workspace = "global" if record.tier == "g" else self.place.key
-        return look.Candidate(record, known[2], known[1], workspace, self.place.path(name), number, known[3])
+        return look.Candidate(record, known[2], known[1], workspace, self.path(name), number, known[3])
 
     def _sections(self, record: Record) -> List[Tuple[str, str]]:
         """Cut a record into its documents, once for all of them."""
@@ -242,3 +245,99 @@ class Shelf:
             self._read.clear()
         self._read[name] = (stamp, record)
         return record
+
+
+class Distant(Shelf):
+    """The workspaces of a database that a query asks for, open for queries.
+
+    Of a tier that is on this machine the files are the truth, and another shelf has searched them: the database's rows of it are
+    passed over, but those that came with a commit that this checkout has not pulled yet.
+    """
+
+    def __init__(self, here: Place, remote: Remote):
+        """here: the place that asks."""
+        self.place = Place(here.home, "postgres", "", "", "", "")
+        self.notes, self.on_disk, self._drifted, self._glanced, self.rescan = [], True, False, False, False
+        self.slack = 20
+        self._here, self._remote = here, remote
+        self._table = tokeniser.Table()
+        self._words, self._cut, self._tally = {}, {}, {}
+        self._records: Dict[str, Record] = {}
+        self._pulled: Dict[str, bool] = {}
+
+    @property
+    def is_distant(self) -> bool:
+        """Whether its records stand in a database, and not here."""
+        return True
+
+    @property
+    def backend(self) -> Backend:
+        """What answers queries here."""
+        return self._remote
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether an index on disk is behind: there is none."""
+        return False
+
+    def finish(self, now: float) -> bool:
+        """Find nothing more: no files are compared."""
+        return False
+
+    def close(self) -> None:
+        """Leave the connections to the pool."""
+
+    def is_known(self, term: str) -> bool:
+        """Tell whether a database holds a term that the index of its workspace lacks."""
+        return self._remote.is_known(term)
+
+    def path(self, name: str) -> str:
+        """Return what stands for the path of a file that is not here; name: workspace/name."""
+        return "postgres:" + name
+
+    def candidate(self, number: int) -> Optional[look.Candidate]:
+        """Return a section as the database holds it; None where a file of this machine stands for it."""
+        row = self._remote.row(number)
+        if self._is_here(row.workspace, row.name) and not self._is_ahead(number):
+            return None
+        held = self._remote.held(number)
+        if held is None:
+            return None
+        name = held.workspace + "/" + held.name
+        if name not in self._records:
+            self._records[name] = records.from_bytes(held.name, held.data, held.mtime)
+        record = self._records[name]
+        made = self._cut_out(record, name, row.ordinal, number, row.checksum, held.workspace)
+        return made._replace(origin=origin(held))
+
+    def _is_here(self, key: str, name: str) -> bool:
+        """Tell whether the tier of a record is on this machine."""
+        place = self._here if key == self._here.key else Place(self._here.home, key, "", "", "", "")
+        return any(letter == name[0] and files.exists(folder) for letter, folder in place.tiers())
+
+    def _is_ahead(self, number: int) -> bool:
+        """Tell whether a shared record of this workspace came with a commit that is not in this checkout."""
+        from memory.project.gitobjects import Objects
+
+        row = self._remote.row(number)
+        if row.name[0] != SHARED or files.exists(self._here.path(row.name)):
+            return False
+        held = self._remote.held(number)
+        commit = held.commit if held else ""
+        if commit and commit not in self._pulled:
+            with Objects(self._here.git) as objects:
+                self._pulled[commit] = bool(objects.find(commit)) or not objects.complete
+        return bool(commit) and not self._pulled[commit]
+
+    def checkpoints(self, session: str) -> List[Record]:
+        """Return nothing: what belongs to a session is joined among the files of this machine."""
+        return []
+
+    def record(self, name: str) -> Optional[Record]:
+        """Return nothing: no file stands for a name."""
+        return None
+
+
+def origin(held: Held) -> str:
+    """Say what a record's text is that no file on this machine holds."""
+    return "not on this machine: from the database%s" % (", as of commit " + held.commit if held.commit else "")

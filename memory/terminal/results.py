@@ -92,6 +92,7 @@ def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) 
     context: the context tags that counted, None where nothing is to be explained.
     """
     lines = [one_line(hit.why)] if hit.linked_from else []
+    lines += [one_line(hit.origin)] if hit.origin else []
     lines += ["`%s`" % _run_command(hit)] if hit.group == "script" else []
     said = [snippet(hit, words, columns)]
     if hit.passage:
@@ -194,6 +195,7 @@ _STANDINGS = {"pending": "rule that nobody approved, do not follow", "candidate"
 def _for_model(hit: Hit, units: int) -> str:
     """Write one hit for the model; a rule or script that nobody approved says so."""
     origin = {"shared": ", shared through this repository", "global": ", global"}.get(hit.tier, "")
+    origin = ", " + fence.line(hit.origin, 100) if hit.origin else origin
     id = fence.line(hit.id, 64)
     place = fence.line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score
     head = "## [%s] %s (%s, %s%s%s%s, %s)" % (
