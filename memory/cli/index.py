@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, clock, files, plaintext
+from memory.core import DayleafError, StoreError, UsageError, clock, files, plaintext
 from memory.core.config import DEFAULTS, load
 from memory.health import figures
 from memory.hook import receipts
@@ -21,6 +21,8 @@ from memory.terminal.call import Call, nearest, session_of, shown, to_json, unkn
 def index(call: Call) -> int:
     """Build, refresh, verify, show or export the index."""
     asked = [name for name in WORDS if getattr(call.options, name)] + call.words
+    if call.options.backend and asked in ([], ["build"], ["refresh"]):
+        return _choose(call, asked)
     if len(asked) != 1:
         raise UsageError("index wants one of " + ", ".join(WORDS))
     if asked[0] not in WORDS:
@@ -85,12 +87,67 @@ def _verify(call: Call) -> int:
     return 0
 
 
-def _index_status(call: Call) -> int:
+def _choose(call: Call, asked: list[str]) -> int:
+    """Choose what holds the index; where it is a database, set it up and load this workspace into it."""
+    from memory.index import backend, ownserver
 
+    if call.options.backend not in backend.NAMES:
+        raise UsageError("--backend wants one of %s, not '%s'" % (", ".join(backend.NAMES), shown(call.options.backend)))
+    local = (builder.build if asked == ["build"] else builder.refresh)(call.place, call.now) if asked else None
+    path, home = call.place.home + "/config.json", call.place.home
+    if call.options.backend == "local":
+        stopped = ownserver.stop(home)
+        change_config(path, "index.backend", "local", files.FILE_MODE)
+        lines = ["recall asks the files alone%s" % ("; the own server is stopped" if stopped else "")]
+        return call.answer({"backend": "local", "stopped": stopped}, [*(_said(local) if local else ()), *lines])
+    given, private = call.options.dsn or "", call.options.private or call.settings["index.private"]
+    if backend.has_password(given):
+        raise UsageError("--dsn " + backend.SECRET)
+    said = given or backend.named(call.settings, home, call.env)
+    with call.spinner("setting the database up") as spinner:
+        def told(done: int, of: int) -> None:
+            spinner.step = "loading: %d of %d" % (done, of)
+
+        from memory.index import rows
+
+        done = rows.bring(said or ownserver.start(home), call.place, "psg" if private or not said else "s", told)
+    for key, value in (("index.backend", "postgres"), ("index.dsn", given or None), ("index.private", private or None)):
+        if value is not None:
+            change_config(path, key, value, files.FILE_MODE)
+    lines = ["%s in the database: %d added, %d changed, %d removed" % (
+        plaintext.count(done.records, "record"), done.added, done.changed, done.removed)]
+    return call.answer({"backend": "postgres", "own": not said, **done._asdict()}, [
+        *(_said(local) if local else ()), *lines, *("left out %s" % line for line in done.left),
+        "recall asks %s beside the files" % ("a server of your own" if not said else "the database")])
+
+
+def _database(call: Call) -> dict[str, Any] | None:
+    """Return the state of the database that recall asks, None where there is none."""
+    from memory.index import backend
+
+    try:
+        dsn = backend.dsn_of(call.settings, call.place.home, call.env)
+        if not dsn:
+            return None
+        from memory.index import postgres
+
+        spaces = postgres.database(dsn).spaces()
+    except DayleafError as fault:
+        return {"state": "unreachable", "problem": str(fault)}
+    here = spaces.get(call.place.key)
+    return {"state": "ready", "problem": "", "workspaces": len(spaces), "documents": sum(s.documents for s in spaces.values()),
+            "here": here.documents if here else 0}
+
+
+def _index_status(call: Call) -> int:
     with call.spinner("reading the records"):
         value = figures.state(call.place, call.settings, call.now)
-    return call.answer({key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
-                       reports.index(value))
+    database = _database(call)
+    said = [] if database is None else ["database: %s" % (database["problem"] or "%s of %s, %d of them of this workspace" % (
+        plaintext.count(database["documents"], "document"), plaintext.count(database["workspaces"], "workspace"),
+        database["here"]))]
+    return call.answer({**{key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
+                        "backend": call.settings["index.backend"], "database": database}, [*reports.index(value), *said])
 
 
 def _export(call: Call) -> int:
@@ -145,7 +202,7 @@ def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
     return row
 
 
-CHOICES = {"recall.rerank": ("factor", "weighted", "none"), "distill.provider": PROVIDERS}
+CHOICES = {"index.backend": ("local", "postgres"), "recall.rerank": ("factor", "weighted", "none"), "distill.provider": PROVIDERS}
 
 
 def config(call: Call) -> int:
@@ -197,6 +254,11 @@ def checked(key: str, said: str) -> Any:
             if name not in ADJUSTMENTS:
                 raise UsageError("recall.without wants a list of %s; %s" % (
                     ", ".join(ADJUSTMENTS), nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name)))))
+    if key == "index.dsn":
+        from memory.index import backend
+
+        if backend.has_password(value[key]):
+            raise UsageError("index.dsn " + backend.SECRET)
     words = CHOICES.get(key)
     if words and value[key] not in words:
         raise UsageError("%s wants one of %s; %s" % (key, ", ".join(words), nearest(said, words, "not '%s'" % shown(said))))

@@ -258,7 +258,10 @@ VERBS: dict[str, Verb] = {
         *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
         flag("--embeddings", help="build: vectors too"), VECTORS_BY,
         opt("--workspace", metavar="NAME", help="build --embeddings: another workspace, or `all`"),
-        opt("--out", metavar="FILE", help="where to export to"))),
+        opt("--out", metavar="FILE", help="where to export to"),
+        opt("--backend", metavar="NAME", help="local or postgres: choose what recall asks, and load this workspace into it"),
+        opt("--dsn", metavar="DSN", help="--backend postgres: the server, without a password; else one of your own is started"),
+        flag("--private", help="--backend postgres: load the private and the global tier too"))),
     "feedback": Verb("show", "ID up|down [WHY]", "say that a record helped or misled", (
         opt("--why", metavar="WHY", help="kept in the record itself"), SESSION), True),
     "forget": Verb("learn", "ID", "move a record to the archive", (
