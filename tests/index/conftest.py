@@ -6,6 +6,7 @@ import json
 
 import pytest
 from harness import stubs, vault
+from harness.database import dsn, empty, loaded, server, stranger, template  # noqa: F401  (fixtures, made once for all)
 
 from memory.index import embedder
 
