@@ -1,4 +1,4 @@
-"""What stands beside the hits, and under which checkpoint a conversation stands.
+"""What stands beside the hits, and which checkpoints a conversation stands under and is ranked with.
 
 Follow the links of what recall shows one step, in both directions.
 
@@ -13,18 +13,21 @@ from __future__ import annotations
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core.records import Link, Record
-from memory.hook import documents
+from memory.hook import documents, segment
 from memory.recall import relations
 from memory.recall.hit import Hit, of
+from memory.recall.look import Candidate
 from memory.recall.question import Query, passes
 from memory.recall.shelf import Shelf
 from memory.store import archive
 
+MATES = 4  # checkpoints of a session that are read for the sake of its turns
 MOST = 5  # records that come beside the hits
 HITS = 50  # whose links are followed
 OUT, INTO = 50, 20  # links of a hit, and records that link to it, that are read
 RELATIONS = ("has_script", "proved_by", "has_doc", "related_to")  # as seen from the hit, those that say most first
 ENDS = ("script", "doc", "plan", "learning")
+_CHECKPOINT = segment.KINDS.index("checkpoint")
 
 
 class Lead(NamedTuple):
@@ -46,6 +49,20 @@ def home(shelf: Shelf, record: Record, query: Query, at: str = "") -> Optional[R
     found = [other for other in shelf.checkpoints(session) if other.source == "auto" and passes(query, other)]
     found = [other for other in found if at and str(other.meta.get("until") or "") >= at] or found[-1:]
     return found[0] if found else None
+
+
+def mates(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candidate]:
+    """Return the checkpoints of the sessions that have turns among some candidates and no checkpoint: both make a session's
+    score.  Of one session the newest MATES.  query: whose filters hold for them too; one for a session gets them apart."""
+    key = shelf.place.key
+    mine = [(str(c.record.meta.get("session")), c.record.kind) for c in pool if c.workspace == key and not query.session]
+    there = {session for session, kind in mine if kind == "checkpoint"}
+    lone = dict.fromkeys(session for session, kind in mine if kind == "conversation" and session not in there)
+    found: List[Candidate] = []
+    for session in lone:
+        numbers = [n for n in shelf.index.holding(segment.session_term(session)) if shelf.facts()[n][0] & 7 == _CHECKPOINT]
+        found += [c for c in map(shelf.candidate, numbers[-MATES:]) if c and passes(query, c.record)]
+    return found
 
 
 def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:

@@ -140,7 +140,11 @@ FORMS = (
     "generate; conn connection; sync synchronize; mem memory; proc process; calc calculate; desc description; eval "
     "evaluate; struct structure; sec second; ms millisecond; decl declaration; concat concatenate; diff difference; avg "
     "average; rand random; col column; arr array; vec vector; pos position; freq frequency; prob probability; stat "
-    "statistics")
+    "statistics; id identifier; prev previous; curr current; orig original; src source; dst dest destination; fmt format; alloc "
+    "allocate; iter iterate; ptr pointer; buf buffer; pwd passwd password; mgr manager; svc service; srv server; cred "
+    "credential; org organization organisation; util utility; std standard; stmt statement; expr expression; misc "
+    "miscellaneous; hist history; fs filesystem; perm permission; lang language; pct percent percentage; ext extension; sig "
+    "signature; k8s kubernetes; i18n internationalization; a11y accessibility")
 OTHERS: Dict[str, FrozenSet[str]] = {
     stem: stems - {stem}
     for stems in (frozenset(map(tokeniser.stem, forms.split())) for forms in FORMS.split(";")) for stem in stems}

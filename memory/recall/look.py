@@ -28,8 +28,9 @@ class Words:
 
 
 class Candidate(NamedTuple):
-    """A section of a record to be ranked: where it lives (workspace and path), its number among its neighbours, and the turn of a
-    conversation that it is part of, from 1, else 0.  origin: where it comes from if not from a file on this machine."""
+    """A section of a record to be ranked: where it lives (workspace and path), its number among its neighbours, the turn of a
+    conversation that it is part of, from 1, else 0, and into how many sections its record is cut.  origin: where it comes from
+    if not from a file on this machine."""
 
     record: Record
     section: str
@@ -38,6 +39,7 @@ class Candidate(NamedTuple):
     path: str
     number: int
     turn: int = 0
+    among: int = 1
     origin: str = ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from math import log
 from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import UsageError, clock, tokeniser
@@ -18,6 +19,7 @@ from memory.recall.shelf import Shelf
 MOST_TERMS = 64
 SHORT = 0.5  # weight of a word's short or long form
 UNKNOWN = 1.5  # times SHORT where no record holds the word itself
+RARE = 3.0  # documents added to those that hold a term: one that stands in one or two outweighs no three others by chance
 MOST_LIMIT = 10000
 TYPES = ("doc", "script", "both")
 _OPTIONS = frozenset("query text since days from to kind kinds type tag tags topic topics file branch session version versions "
@@ -187,7 +189,7 @@ class Terms:
         self.sequence = [t for t in self.sequence if t in self.weights]
 
     def _value(self, term: str) -> float:
-        return self.weights[term] * loader.idf(self.documents, min(self.df(term), self.documents))
+        return self.weights[term] * log(1.0 + self.documents / (RARE + min(self.df(term), self.documents)))
 
     def pairs(self) -> List[Tuple[str, float]]:
         return list(self.weights.items())

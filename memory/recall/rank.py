@@ -19,7 +19,7 @@
 Short notes of one session (turns of a conversation) are scored together: each gains NEIGHBOUR of the notes before and after
 it and SESSION of its session's best three, and AUTHOR where the query names who wrote it; the window says nothing there.
 A session's best checkpoint and the best turn of its conversation make one hit (by_session): the score of the better one, and
-SUPPORT of the other's.
+SUPPORT of the other's, divided by 1 + CROWD * ln(turns of the conversation).
 Order: score, then id, then name.  Where the constants come from: docs/design.md.
 """
 
@@ -37,7 +37,7 @@ from memory.hook import context, documents
 from memory.recall.hit import Hit, Parts
 from memory.recall.look import Candidate, Look, Question
 
-WINDOW, PROXIMITY, TITLE = 1.0, 0.6, 0.3
+WINDOW, PROXIMITY, TITLE = 1.0, 0.8, 0.33
 LONG = 40  # words of a query from which the title counts less: it can be about a small part of so much
 VECTOR = 0.35  # share of similarity where vectors rank too
 MOST_FACTOR, RECENCY_DAYS, LATEST, DAMPED = 0.10, 30.0, 0.5, 0.15
@@ -48,7 +48,8 @@ ADJUSTMENTS = ("recency", "frequency", "context", "outcomes", "version", "tags",
 SOURCE = {"human": 1.02, "agent": 1.01, "auto": 1.0}
 VERSIONS = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unversioned": 0.70}
 NEIGHBOUR, SESSION, AUTHOR, WHEN, ASKING = 0.5, 0.2, 2.0, 1.3, 0.85
-SUPPORT = 0.6  # share of the lesser of checkpoint and turn that a session's hit gains
+SUPPORT = 0.7  # share of the lesser of checkpoint and turn that a session's hit gains
+CROWD = 0.1  # how much less a session of many turns counts: the best of many is good by chance
 TALK_TOKENS = 80  # mean terms of a candidate below which notes of a session count as a conversation
 
 _WHEN = re.compile(r"\s*(when|what (date|day|month|year)|how long|wann|언제|いつ|什么时候|何时)", re.I)
@@ -306,9 +307,9 @@ def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
     return "; ".join(said) or "beside a match in its session"
 
 
-def by_session(hits: Sequence[Hit]) -> List[Hit]:
+def by_session(hits: Sequence[Hit], cut: Mapping[str, int]) -> List[Hit]:
     """Make one hit of the checkpoints and the conversation of each session, with the best checkpoint's record; what a person or
-    an agent wrote by hand stands for itself."""
+    an agent wrote by hand stands for itself.  cut: into how many turns a conversation is, by its path."""
     out: List[Hit] = []
     sessions: Dict[Tuple[str, str], List[Hit]] = {}
     for hit in hits:
@@ -317,18 +318,22 @@ def by_session(hits: Sequence[Hit]) -> List[Hit]:
             sessions.setdefault((hit.workspace, session), []).append(hit)
         else:
             out.append(hit)
-    return out + [_as_one(order(found)) for found in sessions.values()]
+    return out + [_as_one(order(found), cut) for found in sessions.values()]
 
 
-def _as_one(found: Sequence[Hit]) -> Hit:
+def _as_one(found: Sequence[Hit], cut: Mapping[str, int]) -> Hit:
     """found: hits of one session, best first."""
     notes = [hit for hit in found if hit.kind == "checkpoint"]
     talk = next((hit for hit in found if hit.kind == "conversation"), None)
-    if not notes or talk is None:
-        return found[0]._replace(others=tuple(hit.id for hit in notes[1:]))
+    others = tuple(hit.id for hit in notes[1:])
+    if talk is None:
+        return found[0]._replace(others=others)
+    by = 1.0 / (1.0 + CROWD * log(cut.get(talk.path, 1)))
+    if not notes:
+        return talk._replace(score=talk.score * by, parts=(*talk.parts, ("turns", by)))
     lesser = SUPPORT * min(notes[0].score, talk.score)
-    return notes[0]._replace(score=found[0].score + lesser, parts=(*found[0].parts, ("session", lesser)), why=found[0].why,
-                             conversation=talk.id, turn=talk.turn, told=talk.record, others=tuple(hit.id for hit in notes[1:]))
+    return notes[0]._replace(score=(found[0].score + lesser) * by, parts=(*found[0].parts, ("session", lesser), ("turns", by)),
+                             why=found[0].why, conversation=talk.id, turn=talk.turn, told=talk.record, others=others)
 
 
 def order(hits: Sequence[Hit]) -> List[Hit]:

@@ -192,6 +192,7 @@ class _Task:
             found = look.looks(pool, question, expansion)
             near: Dict[str, float] = {}
         else:
+            pool += [c for shelf in self.shelves for c in alongside.mates(shelf, pool, self.query)]
             near = self._near(pool)
             found = found + look.looks(pool[len(found):], question, expansion)
         return self._ranked(pool, found, question, talk, near), terms.gaps()
@@ -215,19 +216,18 @@ class _Task:
                 score=score, parts=scored[i][1], why=rank.why(found[i], question, self.similar.get(c.path)), section=c.section,
                 turn=c.turn, told=c.record if c.turn else None))
         self._question = question
-        hits = rank.order(hits if talk or self.query.session else rank.by_session(hits))
+        hits = rank.order(hits if talk or self.query.session else rank.by_session(hits, {c.path: c.among for c in pool}))
         self.weak = bool(hits) and most < WEAK * whole
         least = self.query.min_score if self.query.min_score is not None else NOISE * (hits[0].score if hits else 0.0)
         return [each for each in hits if each.score >= least]
 
     def _signals(self, pool: Sequence[look.Candidate], question: Optional[look.Question]) -> rank.Signals:
-        several = len({c.workspace for c in pool}) > 1
         ids = {c.record.id for c in pool}
         uses, outcomes = ledger.joined([shelf.tally for shelf in self.shelves], ids)
         words = frozenset(tokeniser.split(self.query.text.lower())) | {t.lower() for t in self.query.topics}
         tags = [(tag.name, tag.weight) for tag in self.context]
         return rank.Signals(self.now, str(self.searcher.settings["recall.rerank"]), self.query.versions, tags,
-                            uses, outcomes, self.searcher.place.key if several else "", words,
+                            uses, outcomes, self.searcher.place.key if len({c.workspace for c in pool}) > 1 else "", words,
                             self.latest, self.about, frozenset(map(str, self.searcher.settings["recall.without"])))
 
     # ---- candidates

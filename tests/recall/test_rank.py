@@ -209,13 +209,23 @@ def of(id, score, kind="checkpoint", session="s-1", turn=0):
 
 def test_a_session_scores_by_its_better_half_and_a_share_of_the_other():
     """Checkpoint and turn are two witnesses; a second checkpoint is none."""
-    both = rank.by_session([of("c1", 4.0), of("c2", 3.0), of("v1", 5.0, "conversation", turn=2)])
+    both = rank.by_session([of("c1", 4.0), of("c2", 3.0), of("v1", 5.0, "conversation", turn=2)], {"/v1": 1})
     (one,) = both
     assert one.id == "c1" and one.turn == 2 and one.conversation == "v1" and one.others == ("c2",)
-    assert one.score == pytest.approx(5.0 + rank.SUPPORT * 4.0) == pytest.approx(sum(value for _, value in one.parts))
-    notes = rank.by_session([of("c1", 4.0), of("c2", 3.0), of("c3", 2.0, session="s-2")])
+    assert one.score == pytest.approx(5.0 + rank.SUPPORT * 4.0)
+    notes = rank.by_session([of("c1", 4.0), of("c2", 3.0), of("c3", 2.0, session="s-2")], {})
     assert [(each.id, each.score, each.others) for each in notes] == [("c1", 4.0, ("c2",)), ("c3", 2.0, ())]
-    assert [each.id for each in rank.by_session([of("v1", 5.0, "conversation", turn=2)])] == ["v1"]
+    assert [each.id for each in rank.by_session([of("v1", 5.0, "conversation", turn=2)], {})] == ["v1"]
+
+
+def test_a_session_of_many_turns_counts_less_than_one_of_few():
+    """The best of fifty turns holds the words of any query; how much less stands among the parts."""
+    long, short = ([of("c", 4.0, session=name), of("v", 5.0, "conversation", name, turn=1)] for name in ("s-1", "s-2"))
+    (many,), (few,) = rank.by_session(long, {"/v": 50}), rank.by_session(short, {"/v": 2})
+    assert many.score < few.score < 5.0 + rank.SUPPORT * 4.0
+    assert dict(many.parts)["turns"] == pytest.approx(1 / (1 + rank.CROWD * log(50)))
+    (alone,) = rank.by_session(long[1:], {"/v": 50})
+    assert alone.score == pytest.approx(5.0 * dict(alone.parts)["turns"])
 
 
 def test_a_title_counts_less_for_a_long_query():

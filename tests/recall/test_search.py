@@ -293,6 +293,19 @@ def test_a_turn_stands_under_the_checkpoint_of_its_stretch(place, now, backend):
     assert (marker.id, marker.turn) == ("c-n0", 1)
 
 
+def test_a_session_is_ranked_by_its_checkpoint_too_where_only_a_turn_is_near(place, now, monkeypatch):
+    """Both halves make its score, whichever brought it among the candidates; filters hold for both."""
+    session(place, checkpoints=("15:00",))
+    builder.build(place, now)
+    monkeypatch.setattr(search._Task, "_pool", lambda self, shelf, terms, most: [c for c in pool(self, shelf, terms, most) if c.turn])
+    first, = ask(place, now, "uploader retries").hits
+    assert (first.id, first.turn) == ("c-n0", 2) and dict(first.parts)["session"] > 0.0
+    assert ids(place, now, "uploader retries", kind="conversation") == ["c-7a1c0001"]
+
+
+pool = search._Task._pool
+
+
 def test_a_conversation_without_a_checkpoint_stands_by_itself(place, now):
     """Of a kind that is asked for too, and where a filter leaves no checkpoint."""
     session(place, checkpoints=())
