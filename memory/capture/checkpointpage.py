@@ -123,7 +123,7 @@ def _last(facts: Facts) -> list[str]:
         return []
     came = gist.outcome(turn)
     if gist.is_finished(turn):
-        return [gist.plain(came, LAST)] if came else []
+        return [gist.plain(gist.unasked(came) if gist.questions(facts.turns) else came, LAST)] if came else []
     done = _doing(turn)
     lines = ["in progress, not finished: " + at_word(_request(turn), REQUEST)] if turn.pieces else []
     lines += ["said on the way: " + gist.plain(came, LAST // 2)] if came else []
@@ -132,8 +132,9 @@ def _last(facts: Facts) -> list[str]:
 
 def _turns(facts: Facts, room: int) -> list[str]:
     """Return a line for each turn, its request and the opening of its outcome, in `room` characters at most where that goes."""
-    told = [turn for turn in facts.turns if turn.asked != turns.SUMMARY and (
-        turn.pieces or not TRIVIAL.match(turn.request))]
+    again = {turn.request: at for at, turn in enumerate(facts.turns)}  # a hook stopped what was asked first, or the user did
+    told = [turn for at, turn in enumerate(facts.turns) if turn.asked != turns.SUMMARY and (
+        turn.pieces or again[turn.request] == at and not TRIVIAL.match(turn.request))]
     last = gist.closing(facts.turns)
     if len(told) * _LEAST > room:
         sizes = {at: len(gist.outcome(turn)) + len(turn.request) for at, turn in enumerate(told)}
@@ -146,7 +147,7 @@ def _turns(facts: Facts, room: int) -> list[str]:
         request = ("(goes on) " if turn.asked == turns.GOES_ON else "") + at_word(_request(turn), asked)
         room = max(60, min(OUTCOME, each - len(request)))
         came = "" if turn is last and len(told) == 1 else "see Outcome" if turn is last else (
-            gist.plain(gist.outcome(turn), room) or at_word(_doing(turn), room))
+            gist.plain(gist.unasked(gist.outcome(turn)), room) or at_word(_doing(turn), room))
         lines.append("%s %s%s" % (turn.at[11:16], request, " → " + came if came else ""))
     return lines
 

@@ -15,11 +15,11 @@ from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
 
 TITLE = 70  # characters
-REQUEST, OUTCOME, DECISION, STEP, QUESTION = 165, 330, 220, 200, 240
+REQUEST, OUTCOME, DECISION, STEP, QUESTION = 140, 330, 220, 200, 240
 _SUBSTANCE = 80  # characters of a statement that says something by itself
 _LONG = 400  # characters of a statement that cannot but say something
 _SAYS = 75  # characters of an item that still says something
-_CODE_LINES = 3  # of code that a sentence introduces
+_CODE_LINES, _CODE_LINE, _CODE = 6, 70, 180  # of code that a sentence introduces: lines, characters of one and of all
 _NAMING = 30  # turns at either end of which one may name the work
 _MOST_STEPS, _MOST_QUESTIONS = 6, 2
 
@@ -36,7 +36,8 @@ _ON_THE_WAY = re.compile(
     r"i am going to\b|i need to\b|i should\b|i'm (?:now )?(?:checking|looking|running|reading)|now i\b|time to\b|going to\b|"
     r"checking\b|looking at\b|running\b|reading\b)", re.I)
 _DONE = re.compile(r"(?:all )?(?:done|finished|complete[d]?|fixed|ready|good|perfect|great|clean)\b", re.I)
-_OPENERS = re.compile(r"\A(?:(?:perfect|great|excellent|awesome|good|sure|absolutely|nice|got it|i see)[!.]+\s+)+", re.I)
+_OPENERS = re.compile(r"\A(?:(?:perfect|great|excellent|awesome|good|sure|absolutely|nice|got it|i see|"
+                      r"good (?:question|idea|point|catch|call)|great (?:question|idea|point|catch))[!.]+\s+)+", re.I)
 _LEADS_UP = re.compile(r"(?:now |great|perfect|excellent|based on|here(?:'s| is| are)|i(?:'ve| have|'ll)|let me|my |this is|#+ )",
                        re.I)
 _PLAIN_HEADING = re.compile(r"(?:the |my |final |overall |fix |implementation )*(?:summary|overview|result|results|changes|"
@@ -114,11 +115,8 @@ def _parts(statement: str) -> list[tuple[bool, str]]:
     for line, code in tokeniser.coded(statement.strip().split("\n")):
         bare = line.strip()
         if code:
-            if out and bare and not bare.startswith(("```", "~~~")) and shown < _CODE_LINES and out[-1][1].endswith((":", "`")):
-                mark, before = out[-1]
-                before = before[:-1] + " ⏎ " if shown else before + " `"
-                out[-1] = mark, before + at_word(bare.replace("`", "'"), 70) + "`"
-                shown += 1
+            if out and bare and not bare.startswith(("```", "~~~")) and shown <= _CODE and out[-1][1].endswith((":", "`")):
+                shown += _quote(out, bare, shown)
             continue
         shown = 0
         if not bare or set(bare) <= set("|-=:* "):
@@ -134,6 +132,17 @@ def _parts(statement: str) -> list[tuple[bool, str]]:
         text = bare[item.end():] if item else bare
         out.append((bool(item), text.replace("**", "").replace("__", "").rstrip("|").lstrip("| ")))
     return out
+
+
+def _quote(out: list[tuple[bool, str]], line: str, shown: int) -> int:
+    """Add a line of code to the last part, or a mark where it has too many; return the characters that it takes up.
+
+    shown: characters of the lines before it."""
+    mark, before = out[-1]
+    full = shown and (before.count("⏎") >= _CODE_LINES - 1 or shown + len(line) > _CODE)
+    said = "…" if full else at_word(line.replace("`", "'"), _CODE_LINE)
+    out[-1] = mark, (before[:-1] + " ⏎ " if shown else before + " `") + said + "`"
+    return _CODE + 1 if full else len(said)
 
 
 def prose(text: str) -> list[str]:
@@ -188,6 +197,15 @@ def _arrived(statement: str) -> str:
     while last and (_ON_THE_WAY.match(last[-1]) or last[-1].endswith((":", "："))):
         last.pop()
     return "\n".join([*head, " ".join(last)]).rstrip()
+
+
+def unasked(statement: str) -> str:
+    """Return a statement without the questions at its end, which whatever was said next has answered."""
+    lines = statement.rstrip().split("\n")
+    while lines and (not lines[-1].strip() or sentences(lines[-1])[-1].rstrip("*_ ").endswith(("?", "？"))):
+        rest = sentences(lines.pop())[:-1]
+        lines += [" ".join(rest)] if rest else []
+    return "\n".join(lines) or statement
 
 
 def findings(report: str) -> str:

@@ -55,7 +55,8 @@ _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _TAG = re.compile(r"<(command-name|command-args|bash-input|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)", re.S)
 _MACHINE = ("<local-command-", "<task-notification", "<agent-notification", "<bash-notification", "[Request interrupted",
-            "Caveat: The messages below", "This session is being continued from a previous conversation")
+            "Caveat: The messages below", "Operation stopped by hook: ",
+            "This session is being continued from a previous conversation")
 _NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
 _IDE = re.compile(r"\s*<(ide_[a-z_]+)>.*?</\1>", re.S)
 _OFFER = re.compile(r"\n*If (?:you need specific details from before exiting plan mode|this plan can be broken down into) .*")

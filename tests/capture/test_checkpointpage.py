@@ -19,6 +19,16 @@ def test_questions_and_next_steps_are_open_until_answered(session):
     assert "- migrate the table\n- drop the old column\n" in section(text, "Next")
 
 
+def test_a_request_that_a_hook_stopped_stands_once(session):
+    """The client's own words about it are nobody's request."""
+    session.ask("move the cache to disk").ask("Operation stopped by hook: Another session is active")
+    session.ask("move the cache to disk").edit("cache.py").say("It is on disk. Shall I drop the old one?")
+    session.ask("no, keep it").edit("a.py").say("Kept it.")
+    (text,) = session.fire("SessionEnd")
+    assert section(text, "Turns").count("move the cache to disk → It is on disk.\n") == 1
+    assert "move the cache" not in section(text, "Turns").split("\n", 2)[2] and "Operation stopped" not in text
+
+
 @pytest.mark.parametrize(
     ("build", "title"),
     [

@@ -38,6 +38,22 @@ def test_a_statement_is_told_on_one_line_without_its_decoration():
     assert gist.plain("The command runs, and the command ends.") == "The command runs, and the command ends."
 
 
+def test_code_that_a_sentence_introduces_is_quoted_and_what_is_left_out_is_marked():
+    """Six short lines, or fewer long ones: a list cut short without a mark reads as if it were whole."""
+    def told(lines):
+        return gist.plain("It prints:\n```\n%s\n```" % "\n".join(lines))
+
+    assert told("abcdef") == "It prints: `a ⏎ b ⏎ c ⏎ d ⏎ e ⏎ f`"
+    assert told("abcdefgh") == "It prints: `a ⏎ b ⏎ c ⏎ d ⏎ e ⏎ f ⏎ …`"
+    assert told(["x" * 60] * 4) == "It prints: `%s ⏎ …`" % " ⏎ ".join(["x" * 60] * 3)
+
+
+def test_an_offer_at_the_end_goes_once_something_was_said_next():
+    """A statement that is nothing but a question stays."""
+    assert gist.unasked("The cap is 5. Want me to raise it?\n\nOr both?\n") == "The cap is 5."
+    assert gist.unasked("Which of them?") == "Which of them?" and gist.unasked("Done.") == "Done."
+
+
 def test_where_there_is_little_room_no_item_of_a_list_is_left_out():
     """Each is shortened before the last one goes."""
     said = "Done:\n" + "".join("- item %d says %s\n" % (n, "much " * 30) for n in range(4))
