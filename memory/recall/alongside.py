@@ -21,7 +21,7 @@ from memory.recall.question import Query, passes
 from memory.recall.shelf import Shelf
 from memory.store import archive
 
-MATES = 4  # checkpoints of a session that are read for the sake of its turns
+LONE, MATES = 4, 4  # sessions whose checkpoints are read for the sake of their turns, the best first, and how many of each
 MOST = 5  # records that come beside the hits
 HITS = 50  # whose links are followed
 OUT, INTO = 50, 20  # links of a hit, and records that link to it, that are read
@@ -53,13 +53,16 @@ def home(shelf: Shelf, record: Record, query: Query, at: str = "") -> Optional[R
 
 def mates(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candidate]:
     """Return the checkpoints of the sessions that have turns among some candidates and no checkpoint: both make a session's
-    score.  Of one session the newest MATES.  query: whose filters hold for them too; one for a session gets them apart."""
+    score.  Of the best LONE sessions, of each the newest MATES.
+
+    query: whose filters hold for them too; one for a session gets them apart.
+    """
     key = shelf.place.key
     mine = [(str(c.record.meta.get("session")), c.record.kind) for c in pool if c.workspace == key and not query.session]
     there = {session for session, kind in mine if kind == "checkpoint"}
     lone = dict.fromkeys(session for session, kind in mine if kind == "conversation" and session not in there)
     found: List[Candidate] = []
-    for session in lone:
+    for session in list(lone)[:LONE]:
         numbers = [n for n in shelf.index.holding(segment.session_term(session)) if shelf.facts()[n][0] & 7 == _CHECKPOINT]
         found += [c for c in map(shelf.candidate, numbers[-MATES:]) if c and passes(query, c.record)]
     return found
