@@ -57,13 +57,15 @@ def mates(shelf: Shelf, pool: Sequence[Candidate], query: Query) -> List[Candida
 
     query: whose filters hold for them too; one for a session gets them apart.
     """
+    if shelf.is_distant:
+        return []
     key = shelf.place.key
     mine = [(str(c.record.meta.get("session")), c.record.kind) for c in pool if c.workspace == key and not query.session]
     there = {session for session, kind in mine if kind == "checkpoint"}
     lone = dict.fromkeys(session for session, kind in mine if kind == "conversation" and session not in there)
     found: List[Candidate] = []
     for session in list(lone)[:LONE]:
-        numbers = [n for n in shelf.index.holding(segment.session_term(session)) if shelf.facts()[n][0] & 7 == _CHECKPOINT]
+        numbers = [n for n in shelf.index.holding(segment.session_term(session)) if shelf.backend.kind(n) == _CHECKPOINT]
         found += [c for c in map(shelf.candidate, numbers[-MATES:]) if c and passes(query, c.record)]
     return found
 
