@@ -4,6 +4,7 @@
 #   ./install.sh               runtime, command, plugin; then one run of the main job in a scratch project
 #   ./install.sh --runtime     the runtime alone (what the hooks run in the background where it is missing)
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
+#   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
 #   ./install.sh --statusline  dayleaf's line in Claude Code's status line, where there is none yet
 #   ./install.sh --test        what the tests need, then all of them
 #   ./install.sh --uninstall   removes what was set up; memories stay
@@ -125,8 +126,11 @@ last() { grep '[^ ]' "$1" | tail -n 1 | cut -c1-300; }
 
 runtime() {
   had=
+  had_sdk=
   if model "$home/runtime" >/dev/null; then had=1; fi
+  if has_sdk "$home/runtime"; then had_sdk=1; fi
   make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies
+  if [ -n "$had_sdk" ]; then add_sdk "$home/runtime" /dev/null || say '  the MCP server is gone: ./install.sh --mcp brings it back'; fi
   if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model is gone: ./install.sh --embeddings brings it back'; fi
 }
 
@@ -158,6 +162,37 @@ add_model() {
     echo "its files are not those that were published" >"$2"
     return 1
   }
+}
+
+# has_sdk ENVIRONMENT: tells whether it has what `dayleaf mcp` needs.
+has_sdk() {
+  [ -x "$1/bin/python" ] && (cd / && "$1/bin/python" -I -c '
+import importlib.util, sys
+sys.exit(importlib.util.find_spec("mcp") is None)' 2>/dev/null)
+}
+
+# add_sdk ENVIRONMENT LOG: puts it there, or fails with its reason in the log.
+add_sdk() {
+  if has_sdk "$1"; then return; fi
+  uv=$(command -v uv) || uv=
+  # shellcheck disable=SC2046  # one requirement a word
+  if [ -n "$uv" ]; then
+    "$uv" pip install -q --python "$1/bin/python" $(requirements mcp) >"$2" 2>&1
+  else
+    "$1/bin/python" -m pip install -q --prefer-binary $(requirements mcp) >"$2" 2>&1
+  fi && has_sdk "$1"
+}
+
+mcp() {
+  step 'dayleaf: runtime'
+  runtime
+  step 'dayleaf: MCP server'
+  mkdir -p "$home/log"
+  add_sdk "$home/runtime" "$home/log/mcp.log" ||
+    die "the MCP server's packages could not be installed ($(last "$home/log/mcp.log")); check the connection or pip's settings, then run ./install.sh --mcp again"
+  "$root/bin/dayleaf" config set mcp on | sed 's/^/  /'
+  say
+  say "Other agents: docs/mcp.md has a snippet for each; the command is $root/bin/dayleaf mcp"
 }
 
 embeddings() {
@@ -385,6 +420,10 @@ uninstall() {
       say "the plugin is still registered; run: claude $words"
     fi
   done
+  if [ -n "$claude" ] && grep -q '"dayleaf": *{' "${CLAUDE_CONFIG_DIR:-${HOME:-}}/.claude.json" 2>/dev/null &&
+    "$claude" mcp remove --scope user dayleaf </dev/null >/dev/null 2>&1; then
+    say "done: claude mcp remove dayleaf"
+  fi
   answer=$(status_line unset 2>&1) || say "the status line was left as it is: $answer"
   link="${HOME:-}/.local/bin/dayleaf"
   if [ -h "$link" ] && [ "$(readlink "$link")" = "$root/bin/dayleaf" ]; then
@@ -440,18 +479,19 @@ run_tests() {
 case "${1:-}" in
   --test) ;;
   --help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  '' | --runtime | --embeddings | --statusline | --uninstall)
+  '' | --runtime | --embeddings | --mcp | --statusline | --uninstall)
     [ -n "${DAYLEAF_HOME:-}${HOME:-}" ] || die "HOME is not set; run HOME=/your/home ./install.sh"
     home="${DAYLEAF_HOME:-$HOME/.dayleaf}"
     case $home in /*) ;; *) die "DAYLEAF_HOME must be an absolute path, not '$home'" 2 ;; esac
     ;;
-  *) die "unknown option '$1'; valid: --runtime, --embeddings, --statusline, --test, --uninstall, --help" 2 ;;
+  *) die "unknown option '$1'; valid: --runtime, --embeddings, --mcp, --statusline, --test, --uninstall, --help" 2 ;;
 esac
 [ $# -le 1 ] || die "one option at a time, not '$*'" 2
 case "${1:-}" in
   --test) run_tests ;;
   --runtime) runtime ;;
   --embeddings) embeddings ;;
+  --mcp) mcp ;;
   --statusline) set_status_line ;;
   --uninstall) uninstall ;;
   *) install ;;

@@ -13,11 +13,13 @@ from memory.session import git, transcript
 from memory.store import store
 
 
-def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[str], session: str, now: float) -> Record:
+def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[str], session: str, now: float,
+         source: str = "human") -> Record:
     """Write a checkpoint by hand; its title is the first clause of the note.
 
     words: the note (markdown; <private> parts are left out).  labels: tags.  session: id of the running session, or "".
-    now: seconds since the epoch.  Raises UsageError for an empty note, StoreError where it reads back wrong.
+    now: seconds since the epoch.  source: human or agent.  Raises UsageError for an empty note, StoreError where it reads
+    back wrong.
     """
     from memory.store import activeplan
 
@@ -29,7 +31,7 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
     extra = {"created": clock.iso(now), "trigger": "manual", "branch": head.branch, "commit": head.commit,
              "plan": activeplan.served(keeper, now, now)}
     title = one_line(first, gist.TITLE)
-    record = keeper.add("checkpoint", title, words + "\n", tags=tuple(labels), source="human",
+    record = keeper.add("checkpoint", title, words + "\n", tags=tuple(labels), source=source,
                         session=layout.safe_id(session), extra={k: v for k, v in extra.items() if v})
     if files.sha256(files.read(place.path(record.name), 64 << 20)) != record.checksum:
         raise StoreError("%s: the checkpoint reads back wrong; run `dayleaf doctor`" % record.name)

@@ -1,12 +1,14 @@
-"""The verbs by which the memory meets others: share, unshare, shared, for a team; sync, for a person's machines."""
+"""The verbs by which the memory meets others: share, unshare, shared, for a team; sync, for a person's machines;
+mcp, for the models of any agent."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 
-from memory.core import StoreError, UsageError, files, layout, plaintext
+from memory.core import DayleafError, StoreError, UsageError, files, layout, plaintext
 from memory.store.reader import Skipped, Unreadable
 from memory.terminal import screen
 from memory.terminal.call import Call, unknown_word, warn
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from memory.project.sharing import Held, Status
     from memory.store.store import Store
 
+SERVER = "dayleaf"  # its name in the client
+SECONDS, ANSWER = 60.0, 1 << 16  # that the client may take to write it down, bytes of what it says
 MOST_LISTED = 30  # records of a team that are listed
 SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
 
@@ -255,3 +259,54 @@ def _decided(call: Call) -> int:
     return call.answer({"copy": copy, "record": name, "taken": take}, [
         ("took %s as %s; what stood there is in the archive" if take else "dropped %s, into the archive; %s stays as it is") % (
             copy, name), "  the other machines hear of it at the next `dayleaf sync`"])
+
+
+# ---- mcp
+
+def mcp(call: Call) -> int:
+    """Serve the memory of the current directory, or of DIR, by the Model Context Protocol."""
+    from memory.terminal import mcpserver
+
+    if call.words:
+        folder = os.path.abspath(os.path.expanduser(call.one("directory")))
+        try:
+            os.chdir(folder)
+        except OSError as error:
+            raise UsageError("mcp: %s: %s; name the directory of a project" % (
+                plaintext.one_line(folder), (error.strerror or "no directory").lower())) from None
+    try:
+        return mcpserver.serve(call.env, bool(call.options.read_only))
+    except ImportError as error:
+        raise DayleafError("the packages of the MCP server are missing (%s); `%s --mcp` adds them" % (
+            error.name, _root() + "/install.sh")) from None
+
+
+def _root() -> str:
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def command(env: dict[str, str]) -> str:
+    """Return the command line's path as others should keep it: the link that set-up made, else the program it leads to."""
+    program = _root() + "/bin/dayleaf"
+    link = env.get("HOME", "") + "/.local/bin/dayleaf"
+    return link if files.is_link(link) and files.real(link) == files.real(program) else program
+
+
+def registered(env: dict[str, str], on: bool) -> str:
+    """Have Claude Code start the server in each session, or no longer; returns what came of it, for a person."""
+    from memory.store import process
+
+    remove = ["claude", "mcp", "remove", "--scope", "user", SERVER]
+    add = ["claude", "mcp", "add", "--scope", "user", SERVER, "--", command(env), "mcp"]
+    words = add if on else remove
+    client = process.which("claude", env)
+    if not client:
+        return "Claude Code is not on PATH; where it is, run: " + shlex.join(words)
+    done = process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
+    if done.rc and on:  # it is there already, perhaps with another path
+        process.run([client, *remove[1:]], b"", SECONDS, env, "", ANSWER)
+        done = process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
+    if done.rc:
+        said = (done.err.strip() or done.out.strip()).decode("utf-8", "replace")
+        return "`%s` failed (%s); run it yourself" % (shlex.join(words), plaintext.one_line(said)[:200])
+    return "Claude Code %s `dayleaf mcp` from its next session on" % ("starts" if on else "no longer starts")

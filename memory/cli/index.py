@@ -232,7 +232,13 @@ def config(call: Call) -> int:
     said = "%s = %s" % (key, to_json(now if value is None else value))
     if source not in ("user", "default"):
         said += " (%s)" % source if value is None else "; but the %s says %s" % (source, to_json(now))
-    return call.answer({"key": key, "value": now if value is None else value}, [said])
+    value = now if value is None else value
+    told = []
+    if key == "mcp" and call.settings.sources[key] in ("user", "default"):
+        from memory.cli import doors
+
+        told = [doors.registered(call.env, bool(now))]
+    return call.answer({"key": key, "value": value, **({"told": told[0]} if told else {})}, [said, *told])
 
 
 def checked(key: str, said: str) -> Any:

@@ -351,5 +351,7 @@ VERBS: dict[str, Verb] = {
         flag("--everywhere", help="ID: out of other records too"), flag("--apply", help="ID: do it without asking"),
         flag("--batch", help="-: JSONL {id, text}"))),
     "config": Verb("index", "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
+    "mcp": Verb("doors", "[DIR]", "serve this memory to any agent, by the Model Context Protocol on stdin and stdout", (
+        flag("--read-only", help="offer no tool that writes or runs"),)),
     "workspace": Verb("recall", "[claim]", "name the workspace and its tiers, or believe the one that `.git` claims"),
 }

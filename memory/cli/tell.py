@@ -18,13 +18,12 @@ from memory.terminal.call import Call, author, first_clause, session_of, shown, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.distill.digests import Digest, Source
+    from memory.distill.digests import Digest
     from memory.recall.hit import Found
 
 MOST_SOURCES = 8  # checkpoints of a session that its handoff is made of
 STANDUP_COLUMNS = 80  # where no terminal says otherwise
 CLIENTS = ("claude", "gemini", "ollama")
-TALKS = 8  # best hits of which the extract reads the whole conversation
 HITS = 20  # records that are distilled where --limit names no other number
 
 
@@ -40,7 +39,7 @@ def distill(call: Call) -> int:
     if said:
         print(said, flush=True)
         return 0
-    from memory.distill import providerchain
+    from memory.distill import digests, providerchain
 
     chosen = call.options.provider or str(call.settings["distill.provider"])
     providerchain.checked_call(question, chosen, call.settings, call.options.max_tokens)
@@ -52,7 +51,7 @@ def distill(call: Call) -> int:
             spinner.step = line
 
         digest = providerchain.distill(
-            question, _sources(found), call.settings, call.env, call.place.home, call.place.cache, call.now,
+            question, digests.of_found(found), call.settings, call.env, call.place.home, call.place.cache, call.now,
             call.options.provider, call.options.max_tokens, not call.options.no_cache, told)
     saved = _save(call, question, digest, found) if call.options.save and digest.bullets else None
     print(_said(call, digest, found, saved), flush=True)
@@ -113,29 +112,6 @@ def _said(call: Call, digest: Digest, found: Found, saved: Record | None) -> str
                       *(_explained(digest, found) if call.options.explain else []),
                       *([] if digest.bullets else results.contributions(found)),
                       *(["saved as %s" % saved.id] if saved else [])])
-
-
-def _sources(found: Found) -> list[Source]:
-    """Return the hits as a summariser sees them; of a conversation the turn that was found, beside the checkpoint that was.
-
-    A digest that was kept says again what its sources say: where they are here, it is none.
-    """
-    from memory.distill.digests import Source
-    from memory.recall.hit import turns
-
-    ids = {hit.id for hit in found.hits}
-    out = []
-    for rank, hit in enumerate(found.hits):
-        told = hit.told
-        if told is not None:
-            said = [turn.text for turn in turns(told)] if rank < TALKS else [hit.said]
-            out.append(Source(told.id, told.kind, told.title, told.created, hit.said, told.tier, told.checksum, hit.score,
-                              tuple(said)))
-        r = hit.record
-        if hit.kind != "conversation" and ids.isdisjoint(r.derived_from):
-            out.append(Source(r.id, r.kind, r.title, r.created, hit.body, r.tier, r.checksum, hit.score,
-                              retold=told.id if told is not None and r.source == "auto" else ""))
-    return out
 
 
 def _explained(digest: Digest, found: Found) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NESTED = "DAYLEAF_NESTED"  # set for every model dayleaf starts: a hook that sees it is inside our own distiller
 TYPED = "DAYLEAF_TYPED"  # process id of the hook that passes a slash command on; only its own child finds it true
-AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE", NESTED)  # marks of agents' shells
+AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE", "DAYLEAF_AGENT", NESTED)  # marks of agents
 STDIN_LIMIT = 8 << 20
 DEADLINE = 10  # seconds, then the process ends itself; the launcher still exits 0
 LAST = 2  # seconds for saying so

@@ -76,6 +76,7 @@ DEFAULTS: Values = {
     "redact.allow": [],  # exact strings that may stay
     "upkeep.expireDays": 90,  # automatic checkpoints older than this many days leave for the archive, by upkeep
     "upkeep.conversationDays": 365,  # conversations older than this many days, too; 0 keeps them for ever
+    "mcp": False,  # Claude Code starts `dayleaf mcp` in each session
     "runtime.auto": True,  # set up the runtime in the background where it is missing
 }
 

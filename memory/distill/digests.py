@@ -8,8 +8,10 @@ from typing import Any, Sequence
 
 from memory.core import clock, plaintext, tokeniser
 from memory.hook import fence
+from memory.recall.hit import Found, turns
 
 NEAREST = 3  # records that are named where none tells
+TALKS = 8  # best hits of which the extract reads the whole conversation
 
 _ABSENT = re.compile(r"(\w+) skipped: \1 is not on PATH")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
@@ -92,6 +94,25 @@ class Digest:
     partial: bool = False
     nearest: tuple[tuple[str, str], ...] = ()
     made: float = field(default=0.0, compare=False)
+
+
+def of_found(found: Found) -> list[Source]:
+    """Return hits as a summariser sees them; of a conversation the turn that was found, beside the checkpoint that was.
+
+    A digest that was kept says again what its sources say: where they are here, it is none.
+    """
+    ids = {hit.id for hit in found.hits}
+    out = []
+    for rank, hit in enumerate(found.hits):
+        told, r = hit.told, hit.record
+        if told is not None:
+            said = [turn.text for turn in turns(told)] if rank < TALKS else [hit.said]
+            out.append(Source(told.id, told.kind, told.title, told.created, hit.said, told.tier, told.checksum, hit.score,
+                              tuple(said)))
+        if hit.kind != "conversation" and ids.isdisjoint(r.derived_from):
+            out.append(Source(r.id, r.kind, r.title, r.created, hit.body, r.tier, r.checksum, hit.score,
+                              retold=told.id if told is not None and r.source == "auto" else ""))
+    return out
 
 
 def clean(value: str) -> str:

@@ -151,6 +151,7 @@ class Local:
     def __init__(self, view: indexview.Index):
         self.view = view
         self._df: Dict[str, int] = {}
+        self._vocabulary: Dict[str, List[str]] = {}
         self._facts: List[Tuple[int, int, int]] = []
 
     @property
@@ -180,7 +181,9 @@ class Local:
 
     def vocabulary(self, start: str, longest: int) -> List[str]:
         """Return the terms that start with some letters."""
-        found = self.view.segment.vocabulary(start) if self.view.segment else []
+        found = self._vocabulary.get(start)
+        if found is None:
+            found = self._vocabulary[start] = self.view.segment.vocabulary(start) if self.view.segment else []
         return found + self.view.delta.vocabulary(start)
 
     def search(self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve) -> List[int]:

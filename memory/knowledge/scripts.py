@@ -159,11 +159,13 @@ def _collect(folder: str) -> None:
 
 # ---- running
 
-def run(told: Order, cache: str, seconds: float, stdin: bool, tell: Callable[[int, bytes], None]) -> tuple[int, bool]:
+def run(told: Order, cache: str, seconds: float, stdin: bool, tell: Callable[[int, bytes], None],
+        stopped: threading.Event | None = None) -> tuple[int, bool]:
     """Run a script and return (its status, whether it ended in time).
 
     cache: the directory below which the copy stands.  seconds: its deadline.  stdin: give it this process's.  tell: told 1
-    (stdout) or 2 (stderr) and what the script printed, as it comes.  The status is its own, 128 + a signal that ended it, or
+    (stdout) or 2 (stderr) and what the script printed, as it comes.  stopped: ends it where
+    no signal does.  The status is its own, 128 + a signal that ended it, or
     TIMED_OUT.  Raises StoreError where it is not approved or does not start.
     """
     if not told.approved or files.sha256(told.data) != told.checksum:
@@ -171,7 +173,7 @@ def run(told: Order, cache: str, seconds: float, stdin: bool, tell: Callable[[in
     try:
         with _ending() as (stop, caught), copied(cache, told.path, told.data) as copy:
             source = 0 if stdin else subprocess.DEVNULL
-            done = process.stream(told.argv(copy), source, seconds, told.env, told.cwd, tell, stop)
+            done = process.stream(told.argv(copy), source, seconds, told.env, told.cwd, tell, stopped or stop)
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or str(error)).lower()
         raise StoreError("%s did not start, %s; `dayleaf resource run %s --dry-run` shows what would" % (

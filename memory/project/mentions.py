@@ -8,6 +8,7 @@ for one both times, and only a fall says that something is gone.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 from typing import Dict, List, NamedTuple, Tuple
 
@@ -15,6 +16,7 @@ from memory.core.records import Record
 
 MEMBER, DEFINED, USED, ABSENT = 3, 2, 1, 0
 TEXT_LIMIT = 1 << 16  # characters of a body that are searched
+KEPT = 512  # texts of which is remembered what they name: a server shows the same records again
 QUOTES = 400  # quoted words of a body that are looked at
 PLACES = 60  # places of a word in one source that are looked at
 PROSE = frozenset("md mdx rst txt adoc html htm csv tsv lock ipynb".split())  # nothing is defined in files of these
@@ -73,7 +75,11 @@ def listed_files(record: Record) -> List[str]:
 
 def mentioned(body: str) -> List[str]:
     """Return the paths of files that a text names, in their order: with a slash anywhere, bare names only in backticks."""
-    text = body[:TEXT_LIMIT]
+    return list(_paths(body[:TEXT_LIMIT]))
+
+
+@lru_cache(maxsize=KEPT)
+def _paths(text: str) -> Tuple[str, ...]:
     found: Dict[str, None] = {}
     for match in _PATH.finditer(text):
         path = match.group(1)
@@ -84,7 +90,7 @@ def mentioned(body: str) -> List[str]:
         word = word[2:] if word.startswith("./") else word
         if _PATH.fullmatch(word) and is_file(word):
             found[word] = None
-    return list(found)
+    return tuple(found)
 
 
 def mentions(record: Record, path: str) -> bool:
@@ -132,7 +138,11 @@ def named(body: str) -> List[Symbol]:
     In backticks, where they look like identifiers (`user_name`, `getUser`, `Config.load`, `run()`); with a file, any word does:
     "`run` in `src/app.py`", "`src/app.py`'s `run`", `src/app.py:run`.
     """
-    text = body[:TEXT_LIMIT]
+    return list(_named(body[:TEXT_LIMIT]))
+
+
+@lru_cache(maxsize=KEPT)
+def _named(text: str) -> Tuple[Symbol, ...]:
     found: Dict[str, str] = {}
     for match in _AT.finditer(text):
         path, name = match.group(1), match.group(2)
@@ -145,7 +155,7 @@ def named(body: str) -> List[Symbol]:
         name, place = symbol.group(1), _place(text, match)
         if place or (is_identifier(name) or symbol.group(2)) and len(name) > 2:
             found[name] = found.get(name) or place
-    return [Symbol(name, path) for name, path in found.items()]
+    return tuple(Symbol(name, path) for name, path in found.items())
 
 
 def _place(text: str, match: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, files, records, tokeniser, walk
 from memory.core.layout import SHARED, Place
@@ -17,6 +17,7 @@ from memory.store import archive, ledger
 MOST_READ = 2000  # changed files that are searched beside the index; of more, an index in memory is made where that is quick
 MOST_FILES = 20000  # files that an index in memory is made of; 1-4 s
 REMEMBERED = 4000  # records kept between the queries of a batch
+MOST_KEPT = 8  # shelves that stay open for later queries
 
 
 TYPE_CHECKING = False
@@ -44,8 +45,11 @@ class Shelf:
         self._cut: Dict[str, Tuple[str, List[Tuple[str, str]]]] = {}
         self._local: Optional[Local] = None
         self._tally: Optional[Dict[str, ledger.Fold]] = None
+        self._compared = now
+        self._stamped: Tuple[int, ...] = ()
         try:
             self.index = indexview.open_index(place, watch=False)
+            self._stamped = self._stamps()
             self._glanced = self.index.records > builder.GLANCED_FROM and not self.is_foreign
             if self._glanced:
                 self._glance(now)
@@ -73,6 +77,36 @@ class Shelf:
         seen = builder.compare(self.index)
         self.rescan = seen.settles(now)
         self._catch_up(seen.removed + seen.changed + seen.added, len(seen.found), now)
+
+    def is_current(self, place: Place, now: float) -> bool:
+        """Tell whether one that was kept for another query holds what a new one would; what is read once a query is forgotten.
+
+        Between two looks at every file, which are SCAN_EVERY apart, files are compared as `_glance` does.
+        """
+        here, there = ((p.home, p.key, p.project, p.root, p.shared) for p in (self.place, place))
+        if not self.on_disk or here != there or self._stamped != self._stamps():
+            return False
+        self._tally, self._drifted = None, False
+        try:
+            if self._glanced or 0 <= now - self._compared < indexview.SCAN_EVERY:
+                return not builder.glance(self.index)
+            self._compared = now
+            return not builder.compare(self.index).names
+        except (IndexFault, ValueError, TypeError, LookupError, AttributeError, OverflowError, struct.error):
+            return False
+
+    def _stamps(self) -> Tuple[int, ...]:
+        """Return what tells the files of an index from later ones; () where one is gone."""
+        base = self.index.segment
+        found: List[int] = []
+        try:
+            for path in (indexview.segment_path(self.place), indexview.delta_path(self.place, base.generation if base else "")):
+                if files.exists(path):
+                    stat = files.posix.stat(path)
+                    found += [stat.st_mtime_ns, stat.st_size, stat.st_ino]
+        except OSError:
+            return ()
+        return tuple(found)
 
     def finish(self, now: float) -> bool:
         """Compare every file where so far only some were; True where this found more to search."""
@@ -341,3 +375,19 @@ class Distant(Shelf):
 def origin(held: Held) -> str:
     """Say what a record's text is that no file on this machine holds."""
     return "not on this machine: from the database%s" % (", as of commit " + held.commit if held.commit else "")
+
+
+class Shelves(Dict[str, Shelf]):
+    """Shelves by workspace and scope that stay open from one query to the next, where they still hold what new ones would."""
+
+    def keep(self, places: Sequence[Place], now: float) -> None:
+        """Close those that a query of some places is not to be answered with."""
+        wanted = {place.key + "/" + place.scope: place for place in places}
+        for key, shelf in list(self.items()):
+            if len(self) > MOST_KEPT or key in wanted and not shelf.is_current(wanted[key], now):
+                self.pop(key).close()
+
+    def close(self) -> None:
+        """Close them all."""
+        while self:
+            self.popitem()[1].close()

@@ -102,6 +102,16 @@ VERBS: dict[str, Row] = {
     "redact": Row(PERSON, "--text --regex --everywhere --apply --batch"),
     "config": Row(SESSION, words={"set": PERSON, "unset": PERSON}),
     "workspace": Row(SESSION, words={"claim": PERSON}),
+    "mcp": Row(SESSION, "--read-only"),
+}
+# The column of `dayleaf mcp`: the verb and word that each of its tools, resources and prompts stands for.  All of them are asked
+# for as a session asks, their arguments as options of that verb.
+TOOLS: dict[str, tuple[str, ...]] = {
+    "recall": ("recall",), "get_record": ("show",), "distill": ("distill",), "fix": ("fix",), "how": ("how",),
+    "prompt_context": ("load",), "search_resources": ("resource", "search"), "get_resource": ("resource", "show"),
+    "index_status": ("index", "status"), "remember": ("learn",), "suggest_rule": ("rule", "suggest"),
+    "add_resource": ("resource", "add"), "run_script": ("resource", "run"), "feedback": ("feedback",),
+    "brief": ("load",), "plan": ("plan", "show"), "handoff": ("handoff",),
 }
 
 

@@ -1,13 +1,17 @@
-"""share, unshare, shared: a record goes to the team and comes back, unless something in it is not for others."""
+"""The doors: a record goes to the team and comes back, unless something in it is not for others; `dayleaf mcp`, started and registered."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pytest
 from harness.command import one_line_error
 from harness.repository import received
 from harness.vault import put
+
+from memory.cli import doors
+from memory.terminal import mcpserver
 
 
 def test_a_record_is_shared_and_taken_back(ok, run, place, project):
@@ -60,3 +64,50 @@ def test_what_git_ignores_is_said(ok, place, project):
     put(place, "p/learnings/x.md", "Alpha", "x", id="l-x")
     Path(project, ".gitignore").write_text(".dayleaf\n")
     assert "git ignores .dayleaf" in ok("share", "l-x")
+
+
+# ---- mcp
+
+def test_without_its_packages_one_line_says_what_adds_them(run, monkeypatch):
+    def missing(*_):
+        raise ModuleNotFoundError("No module named 'mcp'", name="mcp")
+
+    monkeypatch.setattr(mcpserver, "serve", missing)
+    assert "install.sh --mcp` adds them" in one_line_error(run("mcp"), 1)
+
+
+def test_a_directory_that_is_none_is_named(run, tmp_path):
+    assert "name the directory of a project" in one_line_error(run("mcp", str(tmp_path / "none")), 2)
+
+
+@pytest.fixture
+def client(tmp_path, env):
+    """A stand-in for the client that keeps what it was called with, and fails where a file says so."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "claude"
+    program.write_text('#!/bin/sh\necho "$@" >>"%s/said"\n[ "$2" != add ] || [ ! -e "%s/there" ] || { rm "%s/there"; echo already >&2; exit 1; }\n' % ((tmp_path,) * 3))
+    program.chmod(0o755)
+    env["PATH"] = "%s:/usr/bin:/bin" % folder
+    return tmp_path / "said"
+
+
+def test_the_setting_registers_it_with_the_client_and_takes_it_away(ok, client, env, home):
+    """By the client's own command, with a path that outlives an update where set-up made a link."""
+    assert "Claude Code starts `dayleaf mcp` from its next session on" in ok("config", "set", "mcp", "on")
+    link = Path(home, ".local/bin/dayleaf")
+    link.parent.mkdir(parents=True)
+    link.symlink_to(doors.command({}))
+    (client.parent / "there").touch()
+    assert json.loads(ok("config", "set", "mcp", "on", "--json"))["value"] is True
+    assert "no longer starts" in ok("config", "unset", "mcp")
+    program = doors.command({})
+    assert client.read_text().splitlines() == [
+        "mcp add --scope user dayleaf -- %s mcp" % program, "mcp add --scope user dayleaf -- %s mcp" % link,
+        "mcp remove --scope user dayleaf", "mcp add --scope user dayleaf -- %s mcp" % link, "mcp remove --scope user dayleaf"]
+
+
+def test_without_the_client_the_line_to_run_is_said(ok, env):
+    env["PATH"] = "/usr/bin:/bin"
+    said = ok("config", "set", "mcp", "on")
+    assert "where it is, run: claude mcp add --scope user dayleaf -- /" in said and said.startswith("mcp = true\n")

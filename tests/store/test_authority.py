@@ -82,3 +82,9 @@ def test_only_the_hook_that_is_the_parent_makes_a_slash_command():
 def test_what_is_held_are_settings():
     """No key of a project is held, and none is misspelt."""
     assert set(config.HELD) <= set(config.DEFAULTS) and not set(config.HELD) & set(config.PROJECT_KEYS)
+
+
+def test_the_column_of_mcp_names_verbs_of_the_table():
+    """And only what is a session's own."""
+    for name, (verb, *words) in authority.TOOLS.items():
+        assert verb in VERBS and least(verb, "".join(words)) == SESSION, name

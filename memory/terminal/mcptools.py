@@ -1,0 +1,399 @@
+"""The tools of `dayleaf mcp`: what the model of any agent may ask for, and what it is answered.
+
+Each stands for a verb and its first word (`authority.TOOLS`), asked for as a session asks.  An answer is what engines return, in
+the one shape of recall/hit.py without what is empty, as a line of JSON within the fence.  What writes makes candidates; nothing
+here approves, configures or builds an index.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from memory.core import StoreError, UsageError, approvals, clock, files, layout
+from memory.core.plaintext import one_line
+from memory.core.tokeniser import utf16
+from memory.hook import fence, indexview
+from memory.recall import hit, look, lookup, question, search
+from memory.recall.semantic import Semantic
+from memory.recall.shelf import Shelves
+from memory.store.redactor import strip_private
+from memory.terminal.call import Call, first_clause, shown, to_json
+from memory.terminal.results import ITEM_UNITS, MODEL_UNITS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.layout import Place
+    from memory.core.records import Record
+    from memory.recall.hit import Found, Hit
+    from memory.store.store import Store
+
+Given = Mapping[str, Any]
+ENDING = threading.Event()  # set where the server ends, so that a script that still runs ends with it
+BODY_UNITS = 24_000  # UTF-16 units of one record's text
+OUTPUT_CHARS = 20_000  # of each stream of a script
+PAST = 5  # occurrences, and forms of an invocation
+HITS, MOST_HITS = 20, 50  # records that are distilled, and the most that are asked for
+LEFT_OUT = frozenset("checksum name parts claims pinned topics updated contextTags query".split())  # what explains, or repeats
+
+
+KEPT, EXPANSION = Shelves(), look.Expansion()  # what was opened and worked out for a call, for the next one
+MOST_WORDS = 1 << 18
+
+
+class Told(NamedTuple):
+    """An answer: its name in the fence, plain data, approved rules as lines, and the fenced block where there is one already."""
+
+    part: str
+    value: dict[str, Any]
+    rules: Sequence[str] = ()
+    block: str = ""
+
+    def text(self) -> str:
+        """Return what the model reads."""
+        return self.block or fence.block(self.part, [to_json(self.value)], self.rules)
+
+
+def sound(text: str) -> str:
+    """Return text that UTF-8 can hold: one lone surrogate would end the server."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def plain(value: Any) -> Any:
+    """Return plain data with its texts cleaned for the model, without what is empty or only explains."""
+    if isinstance(value, str):
+        return sound(fence.clean(value))
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items() if key not in LEFT_OUT and item not in (None, "", [], (), {})}
+    return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+# ---- finding
+
+def _query(call: Call, given: Given, words: str, **more: Any) -> question.Query:
+    taken = {key.replace("_", "-"): value for key, value in given.items() if key not in ("question", "query", "max_tokens")}
+    found = question.options({"query": words, **taken, **more}, call.now, clock.local_offset(call.now))
+    return replace(found, limit=min(found.limit, MOST_HITS))
+
+
+def _found(call: Call, query: question.Query, links: bool = False) -> Found:
+    searcher = search.Searcher(call.place, call.settings, Semantic(call.settings, "", call.env))
+    places = lookup.workspaces(call.place, query.workspace)
+    KEPT.keep(places, call.now)
+    if len(EXPANSION) > MOST_WORDS:
+        EXPANSION.clear()
+    searcher.shelves, searcher.expansion = KEPT, EXPANSION
+    try:
+        return searcher.answer(query, call.now, clock.local_offset(call.now), places, links)
+    except BaseException:
+        KEPT.close()
+        raise
+
+
+def recall(call: Call, given: Given) -> Told:
+    """Search; the best of each hit's text comes with it, as room allows."""
+    words = given.get("query", "")
+    return _hits(_found(call, _query(call, given, words), links=True), words)
+
+
+def search_resources(call: Call, given: Given) -> Told:
+    words = given["query"]
+    return _hits(_found(call, _query(call, given, words, type=given.get("type", "both"))), words)
+
+
+def _hits(found: Found, words: str) -> Told:
+    value = plain(hit.found_json(found, words))
+    value.setdefault("hits", [])
+    rows = [(row, each) for key, members in (("hits", found.hits), ("linked", found.linked))
+            for row, each in zip(value.get(key, ()), members)]
+    left = MODEL_UNITS - fence.overhead("recall") - utf16(to_json(value))
+    for at, (row, each) in enumerate(rows):
+        room = min(ITEM_UNITS, left // (len(rows) - at)) - 16
+        body = fence.clip(fence.passage(fence.clean(each.body).strip(), words, room), room) if room > 80 else ""
+        if body:
+            row["body"] = body
+            left -= utf16(to_json(body)) + 8
+    return Told("recall", value, [_ruling(each) for each in found.hits if each.group == "rule"])
+
+
+def _ruling(found: Hit) -> str:
+    return "[%s] %s: %s" % (fence.line(found.id, 64), fence.line(found.title, 200), fence.line(found.rationale, 500))
+
+
+def distill(call: Call, given: Given) -> Told:
+    """Answer a question; the chain is the user's configured one."""
+    from memory.distill import digests, providerchain
+
+    asked = given["question"]
+    providerchain.checked_call(asked, str(call.settings["distill.provider"]), call.settings, given.get("max_tokens"))
+    found = _found(call, _query(call, given, asked, limit=HITS))
+    digest = providerchain.distill(asked, digests.of_found(found), call.settings, call.env, call.place.home, call.place.cache,
+                                   call.now, None, given.get("max_tokens"))
+    value = {"bullets": [{"text": one.text, "ids": list(one.ids)} for one in digest.bullets], "provider": digest.provider,
+             "tokensIn": digest.tokens_in, "tokensOut": digest.tokens_out, "notes": list(digest.notes),
+             "answer": "" if digest.bullets else digests.nothing(digest)}
+    return Told("distill", plain(value))
+
+
+def fix(call: Call, given: Given) -> Told:
+    from memory.knowledge import history, remedies
+
+    error = given["error"]
+    words = remedies.telling_words(error)
+    past = history.read(call.place, call.settings, history.Wanted(lambda body: any(word in body for word in words), error),
+                        call.now)
+    answer = remedies.fix(past.sessions, error)
+    value = {**remedies.to_json(answer, call.place, PAST), "notes": past.notes}
+    if not answer.met and not answer.nearest:
+        value["records"] = hit.found_json(_found(call, question.Query(error[:2000], limit=3)), error)["hits"]
+        nearest = "; `records` are the nearest notes" if value["records"] else ""
+        value["notes"] = [*past.notes, "nothing like it failed here before" + nearest]
+    return Told("fix", plain(value))
+
+
+def how(call: Call, given: Given) -> Told:
+    from memory.knowledge import history, practice
+
+    tool = given["tool"].strip()
+    wanted = history.Wanted(history.holds_words(tool.rstrip("0123456789.")), tool, True)
+    past = history.read(call.place, call.settings, wanted, call.now)
+    found = practice.how(past.sessions, tool, call.now)
+    notes = [*past.notes, *([] if found else ["no session here ran it with success"])]
+    return Told("how", plain({"tool": tool, "forms": [practice.shape_json(shape) for shape in found[:2 * PAST]],
+                              "left_out": max(0, len(found) - 2 * PAST), "notes": notes}))
+
+
+# ---- reading one
+
+def _about(call: Call, record: Record, place: Place) -> dict[str, Any]:
+    """Return a record in the one shape, as it is shown now."""
+    one = hit.of(record, place.key, place.path(record.name))
+    return hit.about_json(hit.shown([one], place, approvals.decisions(place.home), call.now)[0])
+
+
+def get_record(call: Call, given: Given) -> Told:
+    """Return a record, one section of it, or one turn of its session's conversation."""
+    found, place, merged = lookup.find_kept(call.place, call.settings, given["id"])
+    if given.get("turn"):
+        return _turn(call, found, place, given["turn"])
+    about = _about(call, found, place)
+    rules = [_ruling(hit.of(found, place.key, "")) for _ in range(1) if about.get("group") == "rule"]
+    return Told("record", plain({**about, "merged": merged, **_body(found, given.get("section", ""))}), rules)
+
+
+def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
+    from memory.recall import excerpt
+    from memory.store.store import Store
+
+    talk = excerpt.conversation(Store(place, call.settings, call.now), found)
+    if talk is None:
+        raise StoreError("no conversation is kept of the session of %s; leave `turn` out" % found.id)
+    turns = hit.turns(talk)
+    one = excerpt.turn(talk, turns, str(number))
+    return Told("record", plain({"id": talk.id, "title": talk.title, "turn": one.number, "turns": len(turns), "at": one.at + "Z",
+                                 "request": one.request, "body": fence.clip(one.text, BODY_UNITS)}))
+
+
+def _body(found: Record, wanted: str) -> dict[str, Any]:
+    """Return a record's text, or one section's, and the list of its sections where not all of it fits."""
+    from memory.store import sections
+
+    listed = sections.outline(found.body)
+    one = sections.find(listed, wanted) if wanted else None
+    if wanted and one is None:
+        raise UsageError("%s has no section '%s'; it has %s" % (
+            found.id, shown(wanted), ", ".join(shown(each.path) for each in listed[:12] if each.path) or "no headings"))
+    text = sections.text(found.body, one) if one else found.body
+    cut = utf16(text) > BODY_UNITS
+    return {"section": one.path if one else "", "body": fence.clip(fence.clean(text), BODY_UNITS),
+            "sections": ["%d %s" % (each.number, sections.name(each)) for each in listed[:200]] if cut else []}
+
+
+def get_resource(call: Call, given: Given) -> Told:
+    """Return a document's or script's record, and how it stands to its file; nothing is read again into the store."""
+    from memory.project import material
+
+    found, place, _ = lookup.find_kept(call.place, call.settings, given["id"])
+    if found.kind != "resource":
+        raise UsageError("%s is a %s; get_record reads it" % (found.id, found.kind))
+    state = material.state(found, place)
+    return Told("resource", plain({**_about(call, found, place), "type": material.type_of(found), "state": state.word,
+                                   "why": state.why, **_body(found, given.get("section", ""))}))
+
+
+def index_status(call: Call, given: Given) -> Told:
+    from memory.health import figures
+
+    value = figures.state(call.place, call.settings, call.now)
+    return Told("status", plain({key: value[key] for key in ("workspace", "records", "tokens", "index", "vectors", "backend",
+                                                             "skipped", "problems")}))
+
+
+def prompt_context(call: Call, given: Given) -> Told:
+    """Return what the hook would put before a prompt in a new session: the very block."""
+    from memory.health import accounts
+
+    value = accounts.load(call.place, call.settings, given["prompt"].strip(), "")
+    block = str(value["block"])
+    told = plain({key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")})
+    return Told("load", told, (), block or "Nothing would be put before this prompt.")
+
+
+# ---- writing: candidates, which a person decides on
+
+def _kept(call: Call, store: Store, record: Record, said: str) -> Told:
+    """Say what was written; an index that is there takes it up, none is built for it."""
+    if files.exists(indexview.segment_path(store.place)):
+        call.indexed()
+    return Told("kept", plain({"done": said, **_about(call, record, store.place)}))
+
+
+def _session(call: Call) -> str:
+    return layout.safe_id(call.env.get("CLAUDE_CODE_SESSION_ID", ""))
+
+
+def _labels(given: Given, key: str) -> list[str]:
+    return [piece.strip() for said in given.get(key, ()) for piece in said.split(",") if piece.strip()]
+
+
+def remember(call: Call, given: Given) -> Told:
+    """Keep a learning as a candidate, or a checkpoint as the agent's own."""
+    said = strip_private(given["text"]).strip()
+    if not said:
+        raise UsageError("nothing is left to keep: all of it is private")
+    store = call.store()
+    if given.get("kind") == "checkpoint":
+        from memory.capture import byhand
+
+        title = one_line(strip_private(given.get("title", "")))
+        words = title + "\n\n" + said if title else said
+        kept = byhand.note(store, call.place, words, _labels(given, "tags"), _session(call), call.now, "agent")
+        return _kept(call, store, kept, "written")
+    title = one_line(strip_private(given.get("title", ""))) or first_clause(said)
+    there = _there(call, title, said)
+    if there:
+        return Told("kept", plain({"done": "already there", **_about(call, there, call.place)}))
+    versions = _labels(given, "version")
+    kept = store.add("learning", title, said + "\n", tags=_labels(given, "tags"), source="agent", session=_session(call),
+                     extra={"accepted": False, **({"versions": versions} if versions else {})})
+    return _kept(call, store, kept, "a candidate: `dayleaf review` in a terminal of the user's own accepts it")
+
+
+def _there(call: Call, title: str, said: str) -> Record | None:
+    """Return a learning that says the same already, or None."""
+    from memory.knowledge import candidates
+
+    near = candidates.near(call.place, call.settings, call.now, {"title": title, "body": said})
+    words = candidates.words(said)
+    return next((one for one in near if candidates.similarity(candidates.words(one.body), words) > candidates.SAME), None)
+
+
+def suggest_rule(call: Call, given: Given) -> Told:
+    """Write a rule that waits for approval."""
+    title, rationale = (one_line(strip_private(given[key])).strip() for key in ("title", "rationale"))
+    if not title or not rationale:
+        raise UsageError("suggest_rule wants a title and a rationale that are not private")
+    store = call.store()
+    links = [{"relation": "related_to", "target": store.find(id).id} for id in given.get("link", ())]
+    body = strip_private(given.get("body", "")).strip()
+    body = body + "\n" if body else ""
+    there = store.same("rule", title, body)
+    kept = there or store.add("rule", title, body, tags=_labels(given, "tags"), source="agent", extra={
+        "rationale": rationale, "suggested_by": "agent", **({"links": links} if links else {})})
+    return _kept(call, store, kept, "already there" if there else
+                 "suggested: `dayleaf review` in a terminal of the user's own approves it")
+
+
+def add_resource(call: Call, given: Given) -> Told:
+    """Keep a file of the project; a script waits for approval."""
+    from memory.project import material
+
+    place, store = call.place, call.store()
+    path = files.real(os.path.abspath(os.path.join(place.root, given["path"])))
+    material.allowed(path, layout.PRIVATE, place, True)
+    source = material.read(path)
+    there = material.there(store, source.path, layout.PRIVATE)
+    if there:
+        return Told("kept", plain({"done": "already there", **_about(call, there, place)}))
+    versions = _labels(given, "version")
+    kept = material.add(store, source, given.get("type") or material.guessed(source), layout.PRIVATE,
+                        one_line(given.get("title", "")), False,
+                        {"source": "agent", "extra": {"versions": versions} if versions else {}})
+    waits = "; a script, which waits for the user's approval" if material.type_of(kept) == "script" else ""
+    return _kept(call, store, kept, "kept" + waits)
+
+
+def feedback(call: Call, given: Given) -> Told:
+    """Note that a record helped or misled."""
+    from memory.store import ledger
+
+    found, place = lookup.find_anywhere(call.place, call.settings, given["id"])
+    book = ledger.holding(place, found.name)
+    ledger.note(book, found.id, given["verdict"], call.now, _session(call))
+    counts = lookup.followed(place, ledger.settle(book)).counts(found.id)
+    return Told("feedback", plain({"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}))
+
+
+# ---- running
+
+def run_script(call: Call, given: Given) -> Told:
+    """Run a script's approved bytes; what it prints comes back, the end of it where it is long."""
+    from memory.core.boundary import NESTED
+    from memory.knowledge import scripts
+
+    if call.env.get(NESTED):
+        raise UsageError("no script runs inside a model that dayleaf started")
+    if given.get("timeout", 1) > scripts.SECONDS:
+        raise UsageError("run_script: 'timeout' is at most %d seconds" % scripts.SECONDS)
+    found = call.store().find(given["id"])
+    told = scripts.order(found, call.place, given.get("args", ()), call.env)
+    said = {1: bytearray(), 2: bytearray()}
+
+    def tell(number: int, data: bytes) -> None:
+        said[number] += data
+        del said[number][:-4 * OUTPUT_CHARS]
+
+    status, in_time = scripts.run(told, call.place.cache, given.get("timeout", scripts.SECONDS), False, tell, ENDING)
+    out, err = (bytes(said[number]).decode("utf-8", "replace")[-OUTPUT_CHARS:] for number in (1, 2))
+    return Told("script", {**plain({"id": told.id, "script": told.path, "stdout": out, "stderr": err}), "status": status,
+                           "in_time": in_time})
+
+
+# ---- resources and prompts
+
+def brief(call: Call, said: str = "") -> str:
+    """Return the block that a new session starts with."""
+    from memory.hook import at_prompt, at_start, handoffs
+
+    found = at_prompt.opened(call.place)
+    try:
+        block, _ = at_start.brief(found, call.settings, handoffs.current(call.place), call.now)
+    finally:
+        found.close()
+    return block or "Nothing is remembered of this project yet."
+
+
+def plan(call: Call, said: str = "") -> str:
+    """Return the active plan, fenced."""
+    from memory.store import activeplan
+
+    found = activeplan.active(call.store().each(("plan",)))
+    return fence.block("plan", [fence.item(found[0], BODY_UNITS)]) if found else "No plan is active."
+
+
+def with_notes(call: Call, query: str) -> str:
+    """Return what a question finds, and the question below it."""
+    return "%s\n\n%s" % (recall(call, {"query": query}).text(), query)
+
+
+def handoff(call: Call, said: str = "") -> str:
+    """Ask for a note for the next session; the one that stands comes with it."""
+    from memory.hook import handoffs
+
+    there = handoffs.current(call.place)
+    before = fence.block("handoff", [fence.item(there, BODY_UNITS)]) + "\n\nThat is the note that stands.\n\n" if there else ""
+    return before + ("Write a note for the next session, at most 1,200 characters: where the work stands, what comes next, what "
+                     "is open, which commands worked. Keep it with the tool `remember`, kind `checkpoint`, and show it to me.")
