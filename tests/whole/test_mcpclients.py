@@ -1,0 +1,63 @@
+"""`dayleaf mcp` in the real clients: Claude Code registers it by the setting and its model reads what is in the fence; Gemini CLI by
+the snippet of the docs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from harness.client import ALL, claude_bin, gemini_bin  # noqa: F401  (fixtures)
+from harness.fake_anthropic import sent, tool
+from harness.fake_gemini import FakeGemini, text_of
+from harness.hook import ROOT
+from harness.lab import PATH, PLUGIN, Lab
+
+SAID = "calc.add returned a difference because the sign was copied."
+DOCS = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+
+
+def test_claude_code_gets_the_tools_by_the_setting_alone(tmp_path, claude_bin):  # noqa: F811
+    """Nothing of it in a session before; then names and one line of instructions; what a tool answers arrives with its fence."""
+    ask = tool("ToolSearch", query="select:mcp__dayleaf__recall,mcp__dayleaf__remember", max_results=5)
+    turns = [ask, tool("mcp__dayleaf__remember", text=SAID), tool("mcp__dayleaf__recall", query="calc sign"), "Done."]
+    with Lab(tmp_path / "lab", claude_bin, {"turns": ["Hello."]}) as lab:
+        (lab.root / "bin").mkdir()
+        (lab.root / "bin" / "claude").symlink_to(claude_bin)
+        assert lab.claude("-p", "hi", "--plugin-dir", PLUGIN).rc == 0
+        assert "mcp__dayleaf" not in sent(lab.api.messages(tools=True)[0]) and "this project's memory" not in sent(lab.api.messages(tools=True)[0])
+        done = lab.dayleaf("config", "set", "mcp", "on", env={"PATH": "%s/bin:%s" % (lab.root, PATH)})
+        assert done.rc == 0 and "Claude Code starts `dayleaf mcp`" in done.stdout, done
+        lab.api.server.requests.clear()
+        lab.api.set_script({"turns": turns})
+        assert lab.claude("-p", "go", "--allowedTools", "mcp__dayleaf").rc == 0
+        said = [sent(body) for body in lab.api.messages(tools=True)]
+    assert "dayleaf is this project's memory" in said[1]
+    assert '<dayleaf-memory part="kept"' in said[2] and '"group":"candidate"' in said[2]
+    assert '<dayleaf-memory part="recall"' in said[3] and SAID in said[3]
+
+
+@pytest.mark.skipif(not ALL, reason="DAYLEAF_TEST_CLIENTS=all asks for it")
+def test_the_snippet_for_gemini_cli_works(tmp_path, gemini_bin):  # noqa: F811
+    """As it stands in docs/mcp.md."""
+    snippet = json.loads(re.search(r"## Gemini CLI\n.*?```json\n(.*?)```", DOCS, re.S)[1])
+    home, project = tmp_path / "h", tmp_path / "p"
+    (home / ".gemini").mkdir(parents=True)
+    (home / ".dayleaf").mkdir(mode=0o700)
+    (home / ".dayleaf" / "runtime").symlink_to(sys.prefix)
+    (home / "bin").mkdir()
+    (home / "bin" / "dayleaf").symlink_to(ROOT / "bin" / "dayleaf")
+    (home / ".gemini" / "settings.json").write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}, **snippet}))
+    subprocess.run(["git", "init", "-q", str(project)], check=True)
+    turns = [{"function_call": [{"name": "mcp_dayleaf_remember", "args": {"text": SAID}}]},
+             {"function_call": [{"name": "mcp_dayleaf_recall", "args": {"query": "calc sign"}}]}, "Done."]
+    with FakeGemini({"turns": turns}) as api:
+        done = subprocess.run([gemini_bin, "-p", "go", "--approval-mode", "yolo"], cwd=project, capture_output=True, text=True, timeout=120, env={
+            "HOME": str(home), "PATH": "%s/bin:%s:%s" % (home, os.path.dirname(shutil.which("node")), PATH), "GEMINI_API_KEY": "dummy",
+            "GOOGLE_GEMINI_BASE_URL": api.url, "GEMINI_CLI_TRUST_WORKSPACE": "true", "LANG": "C.UTF-8"})
+        told = text_of((api.requests[-1]["body"] or {}).get("contents"))
+    assert done.returncode == 0 and '<dayleaf-memory part=\\"recall\\"' in told and SAID in told, done
