@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from memory.session.otheragents import Source
+
     OnChange = Callable[[str], None] | None
 
 _TITLE = re.compile(rb"^title: (.*)$", re.M)
@@ -45,17 +47,17 @@ class Capture:
     """One run of the worker for one session, under the session's lock."""
 
     def __init__(self, place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str,
-                 path: str, on_change: OnChange = None, stop: Stop | None = None, ended: bool = False, imported: bool = False):
-        """Take up a session where its state left it.
+                 path: str, on_change: OnChange = None, stop: Stop | None = None, ended: bool = False, imported: bool = False,
+                 source: Source = transcript):
+        """Take up a session where its state left it.  source: what its transcript is read through.
 
         stop: where an earlier stretch ended, for one that is told afterwards.  ended: nobody writes its transcript any more.
         imported: its checkpoints say that they came by an import, and when.
         """
-        self.stop, self.ended, self.imported = stop, ended, imported
+        self.stop, self.ended, self.imported, self.source = stop, ended, imported, source
         self.place, self.settings, self.env, self.now = place, settings, env, now
         self.session, self.path, self.on_change = session, path, on_change
-        self.folder = place.cache + "/sessions"
-        self.said = ""
+        self.folder, self.said = place.cache + "/sessions", ""
         self.foreign: set[str] = set()
         loaded = progress.load(self.folder + "/" + session + ".json")
         self.state = loaded or State(self.folder + "/" + session + ".json")
@@ -91,8 +93,8 @@ class Capture:
 
     def sources(self) -> list[tuple[str, str]]:
         """Return (key in the spans, path) of the transcript and of its subagents' transcripts."""
-        agents = [path for path in transcript.agents(self.path, self.env)
-                  if self.stop is None or transcript.began(path) <= self.stop.at]
+        agents = [path for path in self.source.agents(self.path, self.env)
+                  if self.stop is None or self.source.began(path) <= self.stop.at]
         return [("", self.path), *((path.rpartition("/")[2], path) for path in agents)]
 
     def advance(self) -> int:
@@ -102,7 +104,7 @@ class Capture:
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
             limit = self.stop.offset - span[0] if self.stop and not key else transcript.MOST
-            reading = transcript.read(path, span[0], limit, self.ended)
+            reading = self.source.read(path, span[0], limit, self.ended)
             current, fresh = "", True
             titles: list[Entry] = []
             for entry in reading:
@@ -192,7 +194,7 @@ class Capture:
 
     def _since(self) -> str:
         """Return the instant up to which checkpoints tell a session whose state was lost, "" for none."""
-        began = clock.parse(transcript.began(self.path))
+        began = clock.parse(self.source.began(self.path))
         told = [] if began is None else self.told(clock.day(began - clock.DAY))
         return max((one.until for one in told if one.until < clock.iso(self.now + clock.DAY)), default="")  # no clock jump
 
@@ -250,7 +252,7 @@ class Capture:
         state = self.state
         named = since = ""
         if not state.talk:
-            since = clock.day((clock.parse(transcript.began(self.path)) or self.now) - clock.DAY)
+            since = clock.day((clock.parse(self.source.began(self.path)) or self.now) - clock.DAY)
             named = next((one.talk for one in self.told(since) if one.talk), "")
         keeper = store.Store(self.place, self.settings, self.now, on_change=self.on_change)
         return conversationfile.keep(keeper, self.settings, state, self.session, named, since)
@@ -362,9 +364,6 @@ def _carry(facts: Facts) -> Facts:
                  branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier),
                  todos=list(facts.todos), title=facts.title, by=facts.by, early=facts.early,
                  failing=failing[-10:], touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
-
-
-# --- where hooks and commands come in
 
 
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:

@@ -13,6 +13,8 @@ from memory.project import adoption, backfill, clientmemory, otherfiles, otherno
 from memory.project.intake import Piece, Result, bring
 from memory.project.otherfiles import Skip
 from memory.recall import timewords
+from memory.session import codex, geminicli, otheragents
+from memory.session.otheragents import Agent
 from memory.store import activeplan
 from memory.store.store import Store
 from memory.terminal import screen
@@ -230,7 +232,7 @@ def span(seconds: float) -> str:
 def _transcripts(call: Call) -> int:
     """Write the checkpoints of past sessions."""
     since = timewords.instant(call.options.since, call.now, clock.local_offset(call.now)) if call.options.since else 0.0
-    found = list(backfill.sessions(call.env))
+    found = list(_of_agent(call) if call.options.agent else backfill.sessions(call.env))
     unread = [one for one in found if isinstance(one, Skip)]
     wanted = backfill.chosen([one for one in found if not isinstance(one, Skip)],
                              None if call.options.all_projects else call.place, call.env, since)
@@ -246,6 +248,15 @@ def _transcripts(call: Call) -> int:
             took, spinner.step = pace.took, "indexing"
             _index_told(call, told)
     return _answer_told(call, told, unread if call.options.all_projects else [], took)
+
+
+def _of_agent(call: Call) -> Iterator[backfill.Session | Skip]:
+    """Yield the sessions of another agent, each read whole and turned into the host's shape."""
+    readers: dict[str, Agent] = {one.name: one for one in (codex.Codex(), geminicli.GeminiCli())}
+    for one in otheragents.found(readers[call.options.agent], call.env):
+        spoken = one.spoken
+        yield Skip(one.path, one.why, "nothing is to be done") if spoken is None else backfill.Session(
+            spoken.id, one.path, len(spoken.rows), spoken.directory, one.began, one.ended, otheragents.Rows(spoken.rows))
 
 
 def _index_told(call: Call, told: Iterable[backfill.Told]) -> None:
@@ -278,8 +289,9 @@ def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took
     lines += _gone([one.session.directory for one in told if one.gone])
     lines += _first([one.skip for one in told if one.skip and not one.gone] + unread, lambda skip: "skipped %s: %s; %s" % skip)
     if not told:
+        where = "what %s keeps" % call.options.agent if call.options.agent else backfill.host(call.env) + "/projects"
         lines.append("no session of this workspace is left in %s; --all-projects takes those of every workspace" % (
-            plaintext.one_line(backfill.host(call.env)) + "/projects"))
+            plaintext.one_line(where)))
     value = {"dry_run": dry, "sessions": len(told) + len(unread), **counts, "checkpoints": made,
              "conversations": [name for name in records if name not in made], "records": plan._asdict(),
              "seconds": round(took, 1), "skipped": [skip._asdict() for skip in skipped]}
@@ -322,4 +334,4 @@ def _gone(directories: list[str]) -> list[str]:
 KINDS: dict[str, Callable[[Call], int]] = {
     "tree": _tree, "dir": _dir, "claude-memory": _claude_memory, "transcripts": _transcripts}
 OPTIONS = {"shared": ("tree", "dir"), "tier_global": ("tree", "dir"), "kind": ("dir",), "project": ("claude-memory",),
-           "all": ("claude-memory",), "since": ("transcripts",), "all_projects": ("transcripts",)}
+           "all": ("claude-memory",), "since": ("transcripts",), "all_projects": ("transcripts",), "agent": ("transcripts",)}

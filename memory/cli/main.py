@@ -39,6 +39,7 @@ RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|ru
 FORMATS = ("text", "mermaid", "json")
 MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
 CONFIDENCES = ("low", "medium", "high")
+AGENTS = ("codex", "gemini")  # whose sessions can be read besides the client's
 SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember": "learn", "links": "link"}
 FORM = 20  # columns of a verb with its words that the list of all verbs has room for
 GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
@@ -311,6 +312,7 @@ VERBS: dict[str, Verb] = {
         flag("--project", help="claude-memory: without the user's own CLAUDE.md"),
         flag("--all", help="claude-memory: of every project"),
         opt("--since", metavar="WHEN", help="transcripts: sessions that ended later: 7d, a date"),
+        opt("--agent", type=choice(AGENTS), help="transcripts: of %s; else of Claude Code" % " or ".join(AGENTS)),
         flag("--all-projects", help="transcripts: of every workspace"))),
     "edit": Verb("learn", "ID", "change a record in $EDITOR, on a copy that is checked"),
     "open": Verb("show", "[ID]", "open a record's file, or the folder of this project's notes, where your desktop opens it", (

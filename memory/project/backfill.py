@@ -27,6 +27,7 @@ from memory.core import DayleafError, clock, config, files, frontmatter, layout
 from memory.project import adoption
 from memory.project.otherfiles import Skip
 from memory.session import transcript
+from memory.session.otheragents import Source
 from memory.session.transcript import Stop
 
 EDGE = 1 << 18  # bytes at a transcript's start and end that are searched for its directory and times
@@ -40,7 +41,7 @@ _AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 
 
 class Session(NamedTuple):
-    """A session of before: its id, transcript and bytes, the directory it was started in, its first and last instant."""
+    """A session of before: its id, transcript and size as `source` counts it, its directory, its first and last instant."""
 
     id: str
     path: str
@@ -48,6 +49,7 @@ class Session(NamedTuple):
     directory: str
     began: float
     ended: float
+    source: Source = transcript
 
 
 class Plan(NamedTuple):
@@ -237,7 +239,7 @@ def _told(session: Session, places: dict[str, Workspace], env: dict[str, str], n
                                          Workspace(place, config.load(place.home, place.root, env, place.private)))
     space = places[session.directory]
     place = space.place
-    old = told_before(space, session)
+    old = told_before(space, session) if session.source is transcript else None  # of other agents this version is the first
     if old is None and recovery.told(place, session.id, session.size):
         return Told(session, place, before=True)
     if not space.settings["capture.enabled"]:
@@ -279,12 +281,13 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session, o
     written: dict[str, None] = {}
 
     def begin(stop: Stop | None) -> Capture:
-        return Capture(place, space.settings, env, now, session.id, session.path, written.setdefault, stop, True, True)
+        kept = written.setdefault
+        return Capture(place, space.settings, env, now, session.id, session.path, kept, stop, True, True, session.source)
 
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
         if old is not None:
             upgrade(session, old, begin(None))
-        for number, stop in enumerate((*transcript.compactions(session.path), None)):
+        for number, stop in enumerate((*session.source.compactions(session.path), None)):
             capture = begin(stop)
             known = known or bool(capture.state.since or (not number and capture.state.spans))
             if stop is None or stop.offset > capture.state.spans.get("", [0])[0]:
@@ -365,16 +368,16 @@ def _instant(line: bytes) -> str:
 
 def rehearse(space: Workspace, env: dict[str, str], now: float, session: Session, old: Old | None = None) -> Told:
     """Read a session as `write` does and say what would come of it; nothing is written; raises OSError."""
-    capture = Capture(space.place, space.settings, env, now, session.id, session.path, ended=True)
+    capture = Capture(space.place, space.settings, env, now, session.id, session.path, ended=True, source=session.source)
     checkpoints, spoken, fresh = 0, False, not capture.state.spans
     known = bool(capture.state.since) or not fresh
-    kin = {progress.identity(session.id), "first " + _first(session.path)}
+    kin = {progress.identity(session.id), "first " + _first(session)}
     capture.foreign.update(*(space.read.get(key, ()) for key in kin))
     told = stretches(session, old) if old else []
     if old:
         capture.state.since = ""
     done = max([stop.offset for stop, _ in told], default=capture.state.spans.get("", [0])[0])
-    stops = [stop for stop in transcript.compactions(session.path) if stop.offset > done]
+    stops = [stop for stop in session.source.compactions(session.path) if stop.offset > done]
     for stop, page in (*told, *((stop, None) for stop in stops), (None, None)):
         capture.stop = stop
         capture.read()
@@ -384,14 +387,14 @@ def rehearse(space: Workspace, env: dict[str, str], now: float, session: Session
         capture.close()
     for key in kin:
         space.read.setdefault(key, set()).update(capture.state.seen)
-    nothing = not checkpoints and not spoken
+    nothing = not (checkpoints or spoken)
     return Told(session, space.place, before=known and nothing and not old, old=bool(old) and not nothing,
                 plan=Plan(checkpoints, int(spoken and fresh)))
 
 
-def _first(path: str) -> str:
+def _first(session: Session) -> str:
     """Return the id of a transcript's first entry."""
-    reading = transcript.read(path, 0, ended=True)
+    reading = session.source.read(session.path, 0, ended=True)
     first = next(iter(reading), None)
     reading.close()
-    return first.uuid if first else path
+    return first.uuid if first else session.path

@@ -86,7 +86,7 @@ VERBS: dict[str, Row] = {
     "undo": Row(PERSON),
     "audit": Row(SESSION, "--workspace --strict"),
     "new": Row(PERSON, "--shared --global --replace --from --session --source"),
-    "import": Row(SESSION, "--dry-run --shared --kind --since", typed="--global", person="--project --all --all-projects",
+    "import": Row(SESSION, "--dry-run --shared --kind --since", typed="--global", person="--project --all --all-projects --agent",
                   inside="WORDS", words={"claude-memory": PERSON, "transcripts": PERSON}),
     "edit": Row(PERSON),
     "open": Row(PERSON, "--folder"),

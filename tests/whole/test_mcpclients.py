@@ -15,25 +15,21 @@ from harness.client import ALL, claude_bin, gemini_bin  # noqa: F401  (fixtures)
 from harness.fake_anthropic import sent, tool
 from harness.fake_gemini import FakeGemini, text_of
 from harness.hook import ROOT
-from harness.lab import PATH, PLUGIN, Lab
+from harness.lab import PATH, Lab
 
 SAID = "calc.add returned a difference because the sign was copied."
 DOCS = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
 
 
 def test_claude_code_gets_the_tools_by_the_setting_alone(tmp_path, claude_bin):  # noqa: F811
-    """Nothing of it in a session before; then names and one line of instructions; what a tool answers arrives with its fence."""
+    """Names and one line of instructions; what a tool answers arrives with its fence."""
     ask = tool("ToolSearch", query="select:mcp__dayleaf__recall,mcp__dayleaf__remember", max_results=5)
     turns = [ask, tool("mcp__dayleaf__remember", text=SAID), tool("mcp__dayleaf__recall", query="calc sign"), "Done."]
-    with Lab(tmp_path / "lab", claude_bin, {"turns": ["Hello."]}) as lab:
+    with Lab(tmp_path / "lab", claude_bin, {"turns": turns}) as lab:
         (lab.root / "bin").mkdir()
         (lab.root / "bin" / "claude").symlink_to(claude_bin)
-        assert lab.claude("-p", "hi", "--plugin-dir", PLUGIN).rc == 0
-        assert "mcp__dayleaf" not in sent(lab.api.messages(tools=True)[0]) and "this project's memory" not in sent(lab.api.messages(tools=True)[0])
         done = lab.dayleaf("config", "set", "mcp", "on", env={"PATH": "%s/bin:%s" % (lab.root, PATH)})
         assert done.rc == 0 and "Claude Code starts `dayleaf mcp`" in done.stdout, done
-        lab.api.server.requests.clear()
-        lab.api.set_script({"turns": turns})
         assert lab.claude("-p", "go", "--allowedTools", "mcp__dayleaf").rc == 0
         said = [sent(body) for body in lab.api.messages(tools=True)]
     assert "dayleaf is this project's memory" in said[1]
