@@ -11,7 +11,10 @@ from functools import partial
 
 import pytest
 from harness import mcpcalls, vault
+from harness.command import gone
 from harness.hook import ROOT
+from harness.lab import until
+from harness.scripts import keeper
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from memory.core import UsageError
@@ -173,3 +176,17 @@ def test_stdout_carries_only_the_protocol(env, project, place):
     assert "issuer must match" in told[1]["result"]["content"][0]["text"]
     assert told[4]["result"]["isError"] and "no tool 'remember'" in told[4]["result"]["content"][0]["text"]  # --read-only
     assert "error" in told[90] and "error" in told[91]
+
+
+def test_a_script_ends_with_the_server(env, project, place, now, tmp_path):
+    """Where stdin ends, as where the client goes, what it started is gone too."""
+    script = keeper(place, project, now)("#!/bin/sh\necho $$ >%s/pid\nsleep 60\n" % tmp_path)
+    rows = [START, {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "run_script", "arguments": {"id": script.id}}}]
+    with subprocess.Popen(argv(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=project, env=env) as server:
+        server.stdin.write(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+        server.stdin.flush()
+        pid = int(until((tmp_path / "pid").exists) and until(lambda: (tmp_path / "pid").read_text().strip()))
+        server.stdin.close()
+        server.wait(20)
+    assert gone(pid)
