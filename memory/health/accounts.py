@@ -115,6 +115,24 @@ def each(place: layout.Place) -> Iterator[tuple[str, list[dict[str, Any]]]]:
             yield name[:-6], _rows(place, name[:-6])
 
 
+def pushes_of(place: layout.Place, id: str, most: int) -> list[dict[str, Any]]:
+    """Return what one record was put into, the latest sessions first: session, t, event, prompt, score and reason of each.
+
+    most: how many.  Receipts that do not name it are not taken apart.
+    """
+    found: list[dict[str, Any]] = []
+    wanted = b'"%s"' % id.encode("utf-8", "replace")
+    for session in _latest(place):
+        with contextlib.suppress(OSError):
+            if wanted in files.read(place.receipts(session), receipts.LIMIT):
+                found += [{"session": session, "t": row.get("t"), "event": row.get("event"), "prompt": row.get("prompt"),
+                           "score": item[1], "reason": str(item[2])}
+                          for row in reversed(_rows(place, session)) for item in _chosen(row) if item[0] == id]
+        if len(found) >= most:
+            break
+    return found[:most]
+
+
 def listed(folder: str) -> list[str]:
     """Return the names in a directory, none where it cannot be read."""
     try:

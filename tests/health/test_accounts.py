@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
-from harness.pushes import hooked
+from harness.pushes import hooked, push
+from harness.vault import touch
+
+from memory.health import accounts
 
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
 
@@ -40,3 +43,14 @@ def test_load_shows_what_a_prompt_would_get(ok):
     said = ok("load", "jwt signing key rotate", "--explain")
     assert "index_filter" in said and "candidates (" in said and "<dayleaf-memory" in said
     assert "pushes: off by the environment; remove DAYLEAF_LOAD_ENABLED" in ok("load", "x", DAYLEAF_LOAD_ENABLED="false")
+
+
+def test_a_record_tells_what_it_was_put_into(place, now):
+    """The latest sessions first, no more than asked for; a session that only names it elsewhere counts for nothing."""
+    for session, at in (("s1", now - 60), ("s2", now)):
+        push(place, session, at, "l-other", "l-1")
+        touch(place.receipts(session), at)
+    push(place, "s3", now, "l-12")
+    found = accounts.pushes_of(place, "l-1", 5)
+    assert [(row["session"], row["event"], row["reason"]) for row in found] == [("s2", "prompt", "why"), ("s1", "prompt", "why")]
+    assert len(accounts.pushes_of(place, "l-1", 1)) == 1 and accounts.pushes_of(place, "l-2", 5) == []
