@@ -231,20 +231,12 @@ def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str)
     before = approvals.kept(place.home, digest) if digest and digest != now else None
     lines = [one_line(path), "", *text.rstrip("\n").split("\n"), ""]
     if before is not None:
-        lines += ["changed since it was approved:", *_difference(before, data), ""]
+        lines += ["changed since it was approved:", *screen.difference(before, data), ""]
     elif digest and digest != now:
         lines += ["changed since it was approved; that content is not kept", ""]
     if "approved" in record.meta:
         lines.append("it says `approved` of itself: that counts for nothing")
     return [*lines, "%s, sha256 %s" % (count(len(data), "byte"), now)]
-
-
-def _difference(before: bytes, after: bytes) -> list[str]:
-    """Return the unified diff of two versions of a file, whatever hides in them made visible."""
-    import difflib
-
-    old, new = (visible(data.decode("utf-8", "replace")).split("\n") for data in (before, after))
-    return list(difflib.unified_diff(old, new, "approved", "now", lineterm=""))
 
 
 def go_through(call: Call, matters: Sequence[Matter], candidates: bool = False) -> int:

@@ -150,6 +150,14 @@ def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
     return [(head if number == 0 else " " * len(head)) + line for number, line in enumerate(lines)]
 
 
+def difference(before: bytes, after: bytes) -> list[str]:
+    """Return the unified diff of an approved content and what it is now, whatever hides in them made visible."""
+    import difflib
+
+    old, new = (plaintext.visible(data.decode("utf-8", "replace")).split("\n") for data in (before, after))
+    return list(difflib.unified_diff(old, new, "approved", "now", lineterm=""))
+
+
 def broken(value: str, columns: int, most: int) -> list[str]:
     """Break a text at its blanks into at most `most` lines; the last one is cut where it is too long."""
     out = [""]

@@ -59,3 +59,8 @@ def test_output_comes_while_the_script_runs(kept, env, project):
     assert process.stdout.readline() == b"first\n" and time.monotonic() - start < 15
     process.terminate()
     process.communicate(timeout=20)
+
+
+def test_a_difference_hides_nothing():
+    """What reorders a line is written out on both sides."""
+    assert screen.difference(b"a\nb\n", "a\n\u202eb\n".encode())[3:] == [" a", "-b", "+\\u{202e}b", " "]
