@@ -1,14 +1,18 @@
 """The verbs by which the memory meets others: share, unshare, shared, for a team; sync, for a person's machines;
-mcp, for the models of any agent."""
+mcp, for the models of any agent; view, for a browser."""
 
 from __future__ import annotations
 
 import os
 import shlex
+import sys
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from memory.core import DayleafError, StoreError, UsageError, files, layout, plaintext
+from memory.core import DayleafError, StoreError, UsageError, clock, files, layout, plaintext
+from memory.core.plaintext import count
 from memory.store.reader import Skipped, Unreadable
 from memory.terminal import screen
 from memory.terminal.call import Call, unknown_word, warn
@@ -18,11 +22,15 @@ if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.project.sharing import Held, Status
     from memory.store.store import Store
+    from memory.terminal.pages import Pages
+    from memory.terminal.web import Site
 
 SERVER = "dayleaf"  # its name in the client
 SECONDS, ANSWER = 60.0, 1 << 16  # that the client may take to write it down, bytes of what it says
 MOST_LISTED = 30  # records of a team that are listed
 SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
+IDLE = 30  # minutes without a request after which the page ends
+EXTRA = "the page needs packages that are not here (%s); `./install.sh --view` in dayleaf's folder brings them"
 
 
 def share(call: Call) -> int:
@@ -310,3 +318,65 @@ def registered(env: dict[str, str], on: bool) -> str:
         said = (done.err.strip() or done.out.strip()).decode("utf-8", "replace")
         return "`%s` failed (%s); run it yourself" % (shlex.join(words), plaintext.one_line(said)[:200])
     return "Claude Code %s `dayleaf mcp` from its next session on" % ("starts" if on else "no longer starts")
+
+
+def view(call: Call) -> int:
+    """Show the memory in a browser for as long as somebody looks, or write it as one file."""
+    options = call.options
+    if call.words:
+        raise UsageError("view wants no words; `dayleaf show ID` prints a record")
+    if not options.export and (options.private or options.secrets):
+        raise UsageError("--private and --secrets are for `dayleaf view --export FILE`")
+    if options.export and (options.port is not None or options.idle is not None):
+        raise UsageError("--export writes a file and serves nothing: leave --port and --idle out")
+    try:
+        from memory.recall.semantic import Semantic
+        from memory.terminal import pages
+    except ImportError as error:
+        raise UsageError(EXTRA % error.name) from None
+    made = pages.Pages(call.place, call.settings, clock.now, Semantic(call.settings, "", call.env))
+    return _exported(call, made) if options.export else _served(call, made)
+
+
+def _served(call: Call, made: Pages) -> int:
+    from memory.terminal import web
+
+    idle = call.options.idle if call.options.idle is not None else IDLE
+    site = web.Site(made, web.listen(call.options.port or 0), 60.0 * idle, time.monotonic)
+    with call.spinner("opening the index"):
+        made.renew()
+    address = site.gate.address()
+    told = "dayleaf view: open this address once; it ends with Ctrl-C, or after %s without a look" % count(idle, "minute")
+    call.answer({"address": address, "idle": idle}, [told, "  " + address])
+    threading.Thread(target=_more, args=(site,), daemon=True).start()
+    try:
+        if site.run():
+            warn("ended: nobody looked for %s" % count(idle, "minute"))
+    except KeyboardInterrupt:
+        pass
+    return 0
+
+
+def _more(site: Site) -> None:
+    """Print another address each time Enter is pressed."""
+    while sys.stdin.isatty() and sys.stdin.readline():
+        print("  " + site.gate.address(), flush=True)
+
+
+def _exported(call: Call, made: Pages) -> int:
+    from memory.cli.upkeep import work_tree
+    from memory.terminal import sheets
+
+    options = call.options
+    tree = work_tree(os.path.abspath(options.export)) if options.private or options.secrets else ""
+    if tree:
+        raise UsageError("%s lies in the git work tree %s, where one commit gives your memories away; name a FILE elsewhere" % (
+            options.export, tree))
+    with call.spinner("reading the records"):
+        values = made.export(options.private, options.secrets)
+    text = sheets.whole(values)
+    files.replace(options.export, text.encode("utf-8", "replace"))
+    held, left = len(values["records"]), values["left_out"]
+    tell = "; %s left out: --private takes them too" % count(left, "record") if left else ""
+    return call.answer({"path": options.export, "records": held, "leftOut": left, "bytes": len(text)},
+                       ["wrote %s with %s%s" % (options.export, count(held, "record"), tell)])

@@ -43,7 +43,7 @@ AGENTS = ("codex", "gemini")  # whose sessions can be read besides the client's
 SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember": "learn", "links": "link"}
 FORM = 20  # columns of a verb with its words that the list of all verbs has room for
 GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
-          ("Find", "show expand fix how blame friction standup load why graph"),
+          ("Find", "show expand view fix how blame friction standup load why graph"),
           ("Know", "rule review resource link new edit open harvest feedback import share unshare shared"),
           ("Look after it", "status statusline stats audit eval check upkeep undo forget restore backup sync redact"),
           ("The machine", "doctor config index on off workspace"))  # and whatever stands nowhere else
@@ -355,5 +355,11 @@ VERBS: dict[str, Verb] = {
     "config": Verb("index", "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
     "mcp": Verb("doors", "[DIR]", "serve this memory to any agent, by the Model Context Protocol on stdin and stdout", (
         flag("--read-only", help="offer no tool that writes or runs"),)),
+    "view": Verb("doors", "", "show the memory in a browser, on this machine alone", (
+        opt("--port", type=whole, metavar="N", help="listen there; else on a free one"),
+        opt("--idle", type=whole, metavar="MINUTES", help="end after so long without a look (30)"),
+        opt("--export", metavar="FILE", help="write one HTML file instead: the shared tier"),
+        flag("--private", help="--export: the private and the global tier too"),
+        flag("--secrets", help="--export: texts as they stand, with what looks like a secret"))),
     "workspace": Verb("recall", "[claim]", "name the workspace and its tiers, or believe the one that `.git` claims"),
 }

@@ -152,7 +152,7 @@ def backup(call: Call) -> int:
     sealing = call.options.age is not None
     recipient = agefile.recipient(call.options.age) if sealing else None
     target = os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
-    tree = "" if call.options.here else _work_tree(target)
+    tree = "" if call.options.here else work_tree(target)
     if tree:
         raise StoreError("%s lies in the git work tree %s, where one commit gives your memories away; name a FILE elsewhere, or "
                          "say --here" % (target, tree))
@@ -181,7 +181,7 @@ def _free_name(folder: str, now: float, sealed: bool = False) -> str:
     return path
 
 
-def _work_tree(path: str) -> str:
+def work_tree(path: str) -> str:
     """Return the git work tree that a path lies in, "" for none."""
     folder = files.real(os.path.dirname(path))
     while not os.path.lexists(folder.rstrip("/") + "/.git"):

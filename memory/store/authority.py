@@ -101,6 +101,7 @@ VERBS: dict[str, Row] = {
     "graph": Row(SESSION, "--depth --format --dangling --workspace"),
     "redact": Row(PERSON, "--text --regex --everywhere --apply --batch"),
     "config": Row(SESSION, words={"set": PERSON, "unset": PERSON}),
+    "view": Row(PERSON, "--port --idle --export --private --secrets"),
     "workspace": Row(SESSION, words={"claim": PERSON}),
     "mcp": Row(SESSION, "--read-only"),
 }
