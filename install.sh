@@ -5,6 +5,7 @@
 #   ./install.sh --runtime     the runtime alone (what the hooks run in the background where it is missing)
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
+#   ./install.sh --view        the runtime, and what `dayleaf view` needs to show a page in your browser
 #   ./install.sh --statusline  dayleaf's line in Claude Code's status line, where there is none yet
 #   ./install.sh --test        what the tests need, then all of them
 #   ./install.sh --uninstall   removes what was set up; memories stay
@@ -127,10 +128,13 @@ last() { grep '[^ ]' "$1" | tail -n 1 | cut -c1-300; }
 runtime() {
   had=
   had_sdk=
+  had_page=
   if model "$home/runtime" >/dev/null; then had=1; fi
-  if has_sdk "$home/runtime"; then had_sdk=1; fi
+  if has "$home/runtime" mcp; then had_sdk=1; fi
+  if has "$home/runtime" "$page"; then had_page=1; fi
   make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies
-  if [ -n "$had_sdk" ]; then add_sdk "$home/runtime" /dev/null || say '  the MCP server is gone: ./install.sh --mcp brings it back'; fi
+  if [ -n "$had_sdk" ]; then add "$home/runtime" mcp mcp /dev/null || say '  the MCP server is gone: ./install.sh --mcp brings it back'; fi
+  if [ -n "$had_page" ]; then add "$home/runtime" "$page" view /dev/null || say '  the page is gone: ./install.sh --view brings it back'; fi
   if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model is gone: ./install.sh --embeddings brings it back'; fi
 }
 
@@ -164,23 +168,21 @@ add_model() {
   }
 }
 
-# has_sdk ENVIRONMENT: tells whether it has what `dayleaf mcp` needs.
-has_sdk() {
-  [ -x "$1/bin/python" ] && (cd / && "$1/bin/python" -I -c '
-import importlib.util, sys
-sys.exit(importlib.util.find_spec("mcp") is None)' 2>/dev/null)
-}
+page='starlette, uvicorn, jinja2, markdown_it, nh3' # what `dayleaf view` imports
 
-# add_sdk ENVIRONMENT LOG: puts it there, or fails with its reason in the log.
-add_sdk() {
-  if has_sdk "$1"; then return; fi
+# has ENVIRONMENT MODULES: tells whether an environment has modules.
+has() { [ -x "$1/bin/python" ] && (cd / && "$1/bin/python" -I -c "import $2" 2>/dev/null); }
+
+# add ENVIRONMENT MODULES LIST LOG: puts the packages of a list there, or fails with the reason in the log.
+add() {
+  if has "$1" "$2"; then return; fi
   uv=$(command -v uv) || uv=
   # shellcheck disable=SC2046  # one requirement a word
   if [ -n "$uv" ]; then
-    "$uv" pip install -q --python "$1/bin/python" $(requirements mcp) >"$2" 2>&1
+    "$uv" pip install -q --python "$1/bin/python" $(requirements "$3") >"$4" 2>&1
   else
-    "$1/bin/python" -m pip install -q --prefer-binary $(requirements mcp) >"$2" 2>&1
-  fi && has_sdk "$1"
+    "$1/bin/python" -m pip install -q --prefer-binary $(requirements "$3") >"$4" 2>&1
+  fi && has "$1" "$2"
 }
 
 mcp() {
@@ -188,11 +190,22 @@ mcp() {
   runtime
   step 'dayleaf: MCP server'
   mkdir -p "$home/log"
-  add_sdk "$home/runtime" "$home/log/mcp.log" ||
+  add "$home/runtime" mcp mcp "$home/log/mcp.log" ||
     die "the MCP server's packages could not be installed ($(last "$home/log/mcp.log")); check the connection or pip's settings, then run ./install.sh --mcp again"
   "$root/bin/dayleaf" config set mcp on | sed 's/^/  /'
   say
   say "Other agents: docs/mcp.md has a snippet for each; the command is $root/bin/dayleaf mcp"
+}
+
+view() {
+  step 'dayleaf: runtime'
+  runtime
+  step 'dayleaf: page'
+  mkdir -p "$home/log"
+  add "$home/runtime" "$page" view "$home/log/view.log" ||
+    die "the page's packages could not be installed ($(last "$home/log/view.log")); check the connection or pip's settings, then run ./install.sh --view again"
+  say
+  say 'In a project: `dayleaf view`, then open the address that it prints.'
 }
 
 embeddings() {
@@ -460,6 +473,10 @@ run_tests() {
   step 'test environment'
   make_environment "$cache/venv" 'yaml, frontmatter, rapidfuzz, numpy, pytest, xdist, mypy' 'dependencies dev'
   add_model "$cache/venv" "$cache/embeddings.log" || say "  no model of vectors here, its tests are skipped ($(last "$cache/embeddings.log"))"
+  # shellcheck disable=SC2046  # one requirement a word
+  "$cache/venv/bin/python" -I -c 'import playwright' 2>/dev/null ||
+    "$cache/venv/bin/python" -m pip install -q --prefer-binary $(requirements browser) >"$cache/browser.log" 2>&1 ||
+    say "  no driver of a browser here, its tests are skipped ($(last "$cache/browser.log"))"
   cd "$root"
   failed=
   step 'ruff check'
@@ -479,12 +496,12 @@ run_tests() {
 case "${1:-}" in
   --test) ;;
   --help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  '' | --runtime | --embeddings | --mcp | --statusline | --uninstall)
+  '' | --runtime | --embeddings | --mcp | --view | --statusline | --uninstall)
     [ -n "${DAYLEAF_HOME:-}${HOME:-}" ] || die "HOME is not set; run HOME=/your/home ./install.sh"
     home="${DAYLEAF_HOME:-$HOME/.dayleaf}"
     case $home in /*) ;; *) die "DAYLEAF_HOME must be an absolute path, not '$home'" 2 ;; esac
     ;;
-  *) die "unknown option '$1'; valid: --runtime, --embeddings, --mcp, --statusline, --test, --uninstall, --help" 2 ;;
+  *) die "unknown option '$1'; valid: --runtime, --embeddings, --mcp, --view, --statusline, --test, --uninstall, --help" 2 ;;
 esac
 [ $# -le 1 ] || die "one option at a time, not '$*'" 2
 case "${1:-}" in
@@ -492,6 +509,7 @@ case "${1:-}" in
   --runtime) runtime ;;
   --embeddings) embeddings ;;
   --mcp) mcp ;;
+  --view) view ;;
   --statusline) set_status_line ;;
   --uninstall) uninstall ;;
   *) install ;;

@@ -267,7 +267,7 @@ def test_a_status_line_that_is_there_stays(spaced, held, said):
 
 
 @pytest.mark.parametrize(("words", "env", "status", "message"), [
-    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --mcp, --statusline, --test, --uninstall, --help"),
+    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --mcp, --view, --statusline, --test, --uninstall, --help"),
     (("--runtime", "--test"), {}, 2, "one option at a time, not '--runtime --test'"),
     ((), {"HOME": ""}, 1, "HOME is not set; run HOME=/your/home ./install.sh"),
     (("--runtime",), {"DAYLEAF_HOME": "here"}, 2, "DAYLEAF_HOME must be an absolute path, not 'here'"),
