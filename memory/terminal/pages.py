@@ -177,11 +177,11 @@ class Pages:
         """Return a query that is being typed with its last word completed where no record holds it, and that word or ""."""
         last = words.rpartition(" ")[2].lower()
         with self._lock:
-            shelf = self._shelf(live=True)
+            held = self._shelf(live=True).backend
             terms = [term for term, _ in tokeniser.expand(last)] if last.isalnum() and last.isascii() else []
-            if len(last) < 2 or not terms or any(map(shelf.df, terms)):
+            if len(last) < 2 or not terms or any(map(held.df, terms)):
                 return words, ""
-            begun = max(((shelf.df(term), -len(term), term) for term in shelf.vocabulary(last)), default=(0, 0, ""))
+            begun = max(((held.df(term), -len(term), term) for term in held.vocabulary(last, tokeniser.LONGEST)), default=(0, 0, ""))
         return (words[:len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
