@@ -181,7 +181,8 @@ class Pages:
             terms = [term for term, _ in tokeniser.expand(last)] if last.isalnum() and last.isascii() else []
             if len(last) < 2 or not terms or any(map(held.df, terms)):
                 return words, ""
-            begun = max(((held.df(term), -len(term), term) for term in held.vocabulary(last, tokeniser.LONGEST)), default=(0, 0, ""))
+            known = held.vocabulary(last, tokeniser.LONGEST)
+            begun = max(((held.df(term), -len(term), term) for term in known), default=(0, 0, ""))
         return (words[:len(words) - len(last)] + begun[2], begun[2]) if begun[0] else (words, "")
 
     def record(self, id: str) -> Sheet:
