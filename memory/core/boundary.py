@@ -29,6 +29,7 @@ HOOKS = {  # event of the host: the hook's word, what answers it, what is left f
     "UserPromptExpansion": ("expansion", "memory.hook.at_prompt:on_expansion", ""),
     "PreToolUse": ("agent", "memory.hook.at_prompt:on_agent", "memory.health.worker:after_prompt"),
     "PostToolUseFailure": ("failure", "memory.hook.at_failure:on_failure", ""),
+    "PostToolUse": ("masked", "memory.hook.at_failure:on_masked", ""),
     "PreCompact": ("pre_compact", "", "memory.health.worker:work"),
     "Stop": ("stop", "", "memory.health.worker:work"),
     "SessionEnd": ("session_end", "", "memory.health.worker:work"),

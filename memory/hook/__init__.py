@@ -18,7 +18,7 @@ from memory.core import tokeniser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, FrozenSet, Sequence
+    from typing import Any, Callable, Dict, FrozenSet, List, Sequence
 
     from memory.core.config import Config
 
@@ -76,25 +76,130 @@ def named(name: str) -> Strategy:
 # What people say who were told before, whatever the subject; lower case.  A verb of _SAYING counts with "again" after it.
 _ASKING = tuple("remind me|what was the |what were the |what did we |did we not|didn't we|did we already|have we already|"
                 "haven't we|why did we|how did we|where did we|when did we|last time|do you remember|have we seen|"
-                "we had this before|"
-                "erinner mich|erinnere mich|wie hieß|wie war das|beim letzten mal|letztes mal|haben wir nicht|hatten wir nicht|"
-                "warum haben wir|wieso haben wir|was war der grund|was hatten wir|wie hatten wir|"
+                "had this before|seen this before|as usual|used to work|worked before|no longer work|happened before|"
+                "happens again|same error as|same problem as|same issue as|the second time|the third time|2nd time|3rd time|"
+                "second error|third error|2nd error|3rd error|second bug|third bug|2nd bug|3rd bug|"
+                "erinner mich|erinnere mich|wie hieß|wie war das|beim letzten mal|letztes mal|haben wir nicht|"
+                "hatten wir nicht|warum haben wir|wieso haben wir|was war der grund|was hatten wir|wie hatten wir|wie üblich|"
+                "früher ging|schon einmal|zum zweiten mal|zum dritten mal|"
                 "다시 알려|다시 설명|다시 말해|기억나|뭐였지|뭐였더라|무엇이었|지난번|저번에|전에 왜|왜 그렇게 했|이미 하지 않았|"
-                "もう一度教え|もう一度説明|思い出|だっけ|でしたっけ|前回|この前|以前に|なぜ変えた|"
-                "再告诉我|再解释|再说一遍|提醒我|来着|上次|之前为什么|以前为什么|我们不是已经|是不是已经".split("|"))
+                "예전에는|벌써 세 번째|"
+                "もう一度教え|もう一度説明|思い出|だっけ|でしたっけ|前回|この前|以前に|以前は|なぜ変えた|"
+                "再告诉我|再解释|再说一遍|提醒我|来着|上次|之前为什么|以前为什么|我们不是已经|是不是已经|以前可以|第三次".split("|"))
 _SAYING = ("tell", "explain", "understand", "show me how", "sag", "erklär")
 _AGAIN = (" again", " once more", " nochmal", " noch mal", " noch einmal", " wieder")
 _ASKED_CHARS = 300  # of a prompt's start, where people ask
+# How a sentence begins, or what it holds, that wants to know how something is and wants nothing done.
+_INQUIRES = tuple("how does |how do we |how do the |how is |how are |how did |how come |why |what is |what's |what are |"
+                  "what does |what do |what happens |what was |where is |where are |where does |where do |when is |when does |"
+                  "when do |is there |are there |does |do we |explain |describe |what the |whether |find where |find out |"
+                  "find how |figure out why |figure out how |investigate |understand how |understand why |trace how |"
+                  "wie funktioniert|wie wird |wie werden |wie läuft |warum |wieso |weshalb |was ist |was sind |was macht |"
+                  "was passiert |wo ist |wo wird |wo steht |wo liegt |wann |welche|gibt es |erklär".split("|"))
+_POLITE = tuple("can you |could you |please |and |so |but |hmm |ok |okay |q: |question: |tell me |me |kannst du |bitte |mir |"
+                "and also |also |now ".split("|"))
+_INQUIRING = tuple("the difference between|differ from|unterschied zwischen|summary for the cases|"
+                   "왜 |어떻게 동작|어떻게 작동|어디에 |어디서 |무엇인|뭐야|뭔가요|차이|설명해|"
+                   "なぜ|どうして|どのように|どこで|どこに|何ですか|とは|違い|説明して|"
+                   "为什么|怎么工作|如何工作|在哪里|在哪|是什么|区别|解释".split("|"))
 
 
 def is_asking(prompt: str) -> bool:
     """Tell whether a prompt asks for what was said or done before."""
-    start = " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
+    start = _start(prompt)
     if any(said in start for said in _ASKING):
         return True
     asked = start.partition("?")[0].partition(". ")[0]
     at = min((asked.find(verb) for verb in _SAYING if verb in asked), default=-1)
     return at >= 0 and any(word in asked[at:at + 40] for word in _AGAIN)
+
+
+def is_inquiring(prompt: str) -> bool:
+    """Tell whether a prompt wants to know how something is, or why, and wants nothing done."""
+    start = _start(prompt)
+    if any(said in start for said in _INQUIRING):
+        return True
+    for mark in (". ", "! ", "? ", ", ", " - ", ": "):
+        start = start.replace(mark, "\0")
+    return any(_bare(clause).startswith(_INQUIRES) for clause in start.split("\0"))
+
+
+def _start(prompt: str) -> str:
+    """Return where people ask in small letters, its blanks single."""
+    return " ".join(prompt[:_ASKED_CHARS].lower().replace("\u2019", "'").split())
+
+
+def _bare(clause: str) -> str:
+    """Return a clause without the words of courtesy that it begins with."""
+    while clause.startswith(_POLITE):
+        clause = clause.partition(" ")[2]
+    return clause
+
+
+# ---- what a prompt names
+
+_EDGES = "\"'`.,:;!?()[]{}<>*|=…"
+_HEX = frozenset("0123456789abcdef")
+_NUMBERED = ("pr", "prs", "pull", "issue")  # words before a number that make it a handle
+_TRACKERS = ("linear", "jira", "ticket", "issue", "story")  # words before a ticket in small letters
+# No tickets: the names of standards.
+_STANDARDS = ("utf", "sha", "iso", "rfc", "gpt", "aes", "rsa", "md", "cp", "utc", "gmt", "tls", "http", "ip", "us", "ascii")
+_DOMAINS = ("com", "io", "org", "net", "dev")
+
+
+def handles(text: str) -> List[str]:
+    """Return the handles in a text, in lower case, each once."""
+    found: Dict[str, None] = {}
+    before = ""
+    for raw in text.split():
+        word = raw.strip(_EDGES)
+        found.update((name.lower(), None) for name in _handles(word, before))
+        before = word.lower()
+    return list(found)
+
+
+def is_ticket(name: str) -> bool:
+    """Tell whether a handle is the number of a pull request or an issue, or a ticket's name."""
+    head, _, number = name.partition("-")
+    return name[:1] == "#" or (number.isdigit() and head.isalpha())
+
+
+def _handles(word: str, before: str) -> Sequence[str]:
+    """Return the handles in a word.  before: the word before it, in lower case."""
+    if "://" in word:
+        parts = word.split("/")
+        return ["#" + number for part, number in zip(parts, parts[1:]) if part in ("pull", "issues") and number.isdigit()]
+    if word[:3].lower() == "pr#":
+        word, before = word[2:].partition("'")[0], "pr"
+    if word[:1] == "#" or before in _NUMBERED:
+        number = word.lstrip("#")
+        if number.isdigit():
+            return ["#" + number] if len(number) > 2 or before in _NUMBERED else ()
+    if word[:2] == "--":
+        return [word.partition("=")[0]] if len(word) > 5 else ()
+    if 7 <= len(word) <= 40 and not word.isdigit() and not word.isalpha() and _HEX.issuperset(word):
+        return [word]
+    branch = word.count("/") == 1 and word.count("-") > 1
+    head, dash, number = word.rpartition("/")[2].partition("-")
+    number = number.partition("-")[0] if branch else number
+    if number.isdigit() and head.isalpha() and 2 <= len(head) <= 8 and head.lower() not in _STANDARDS and (
+            head.isupper() or branch or before in _TRACKERS):
+        return [head + dash + number]
+    return _names(word.partition("(")[0].partition(":")[0].partition("=")[0])
+
+
+def _names(word: str) -> Sequence[str]:
+    """Return of a word the name of a file, or the identifiers of several words."""
+    file = word.rpartition("/")[2]
+    stem, _, end = file.rpartition(".")
+    if len(stem) > 1 and 1 < len(end) <= 5 and end.isalpha() and end.islower() and end not in _DOMAINS:
+        return [file]
+    return [piece for piece in word.replace("/", ".").split(".") if len(piece) >= 6 and piece.isascii()
+            and piece.replace("_", "").isalnum() and ("_" in piece.strip("_") or _is_camel(piece))]
+
+
+def _is_camel(word: str) -> bool:
+    return any(a.islower() and b.isupper() for a, b in zip(word, word[1:]))
 
 
 # ---- categories of prompts

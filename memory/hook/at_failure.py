@@ -5,6 +5,7 @@ of every line of a failure, so that both meet.  No error's text is ever said: wh
 
     x|bash|<line>             a line that tells enough by itself
     x|bash|<line>|<asked>     one that would fit many failures, with the program and its verb, or with the path or name asked for
+    x|path|cannot be started  a tool whose own program is gone
     f|<line without names>    what a linter's rule says wherever it fails
     r|<rule>                  a linter's rule by its name
     a|<path>                  a file or folder that is not there
@@ -61,6 +62,8 @@ _GENERAL = frozenset("error errors exit code status failed fails failure not fou
 _VERBS = frozenset("git go npm pnpm yarn bun cargo mise make just uv pip pip3 poetry bundle rake mvn gradle dotnet swift brew "
                    "apt apt-get systemctl python python3 node deno terraform rustup".split())
 _DEEP = frozenset("gh glab docker podman kubectl aws gcloud az heroku fly flyctl helm".split())
+_LOOKING = frozenset("awk bat cat curl diff echo fd find for gh git grep head jq less ls man printf rg sed sort tail tree uniq "
+                     "wc which".split())  # programs that show what there is
 _WRAPPERS = frozenset("sudo time env command exec nohup timeout xargs then do else".split())
 
 
@@ -77,8 +80,8 @@ def keys(tool: str, given: str, error: str, roots: Sequence[str] = ()) -> List[s
     name = "path" if tool in PATHS else tool.lower()
     for text in told(error):
         path = absent(tool, given, text, roots)
-        if path:
-            found["a|" + path] = True
+        if path or is_unstartable(text):
+            found["a|" + path if path else "x|%s|cannot be started" % name] = True
         placed, ruled, words = words_of(text)
         if not words:
             continue
@@ -102,6 +105,11 @@ def told(error: str) -> List[str]:
         every = every[:2 * MOST_LINES] + every[-2 * MOST_LINES:]
     lines = list(dict.fromkeys(line.strip()[:LINE] for line in every if len(line) > 5 and not line.isspace()))
     return lines if len(lines) <= MOST_LINES else lines[:MOST_LINES * 3 // 5] + lines[-MOST_LINES * 2 // 5:]
+
+
+def is_unstartable(line: str) -> bool:
+    """Tell whether a line says that a tool's own program could not be started."""
+    return "spawn" in line and "ENOENT" in line
 
 
 def words_of(line: str) -> Tuple[bool, str, List[str]]:
@@ -184,8 +192,7 @@ def _asked(tool: str, given: str) -> List[str]:
     text = given.replace("\\\n", " ")[:4000]
     for mark in ("&&", "||", ";", "|", "\n", "$("):
         text = text.replace(mark, "\0")
-    found = (_called(part) for part in text.split("\0")[:8])
-    return list(dict.fromkeys(call for call in found if call))
+    return list(dict.fromkeys(filter(None, map(_called, text.split("\0")[:8]))))
 
 
 def _called(part: str) -> str:
@@ -204,18 +211,18 @@ def _called(part: str) -> str:
         steps = steps[3:] if steps[0] == "repos" else steps
         return program + " api " + " ".join([step.lower() for step in steps if step.replace("-", "").isalpha()][:2])
     most = 2 if program in _DEEP else 1 if program in _VERBS else 0
-    verbs = []
+    verbs = [program]
     for word in plain[:most]:
         if not word.replace("-", "").replace("_", "").replace(":", "").isalnum() or word[0].isdigit():
             break
         verbs.append(word.lower())
-    return " ".join([program, *verbs])
+    return " ".join(verbs)
 
 
 def absent(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
     """Return the path that a line of a failure says is not there, relative to the project; "" where it says no such thing."""
     low = line.lower()
-    if not any(mark in low for mark in _ABSENT) or "posix_spawn" in low:
+    if not any(mark in low for mark in _ABSENT) or is_unstartable(line):
         return ""
     if tool == "Read":
         return relative(given, roots)
@@ -227,17 +234,14 @@ def absent(tool: str, given: str, line: str, roots: Sequence[str] = ()) -> str:
 def relative(path: str, roots: Sequence[str]) -> str:
     """Return a path inside the project relative to its root, without a slash at its end; any other as it is."""
     path = path.strip().replace("\\", "/").rstrip("/")
-    for root in roots:
-        if root and path.startswith(root + "/"):
-            return path[len(root) + 1:]
-    return path[2:] if path.startswith("./") else path
+    root = next((root for root in roots if root and path.startswith(root + "/")), "")
+    return path[len(root) + 1:] if root else path[2:] if path.startswith("./") else path
 
 
 def above(path: str) -> List[str]:
     """Return the folders above a path, the nearest first, 32 at most."""
     parts = path.split("/")
-    last = len(parts) - 1
-    return ["/".join(parts[:n]) for n in range(last, max(0, last - MOST_FOLDERS), -1) if parts[n - 1]]
+    return ["/".join(parts[:n]) for n in range(len(parts) - 1, max(0, len(parts) - 1 - MOST_FOLDERS), -1) if parts[n - 1]]
 
 
 # ---- the look-up
@@ -277,30 +281,42 @@ def find(fd: int, key: str) -> Optional[Dict[str, Any]]:
 
 def on_failure(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
     """Answer PostToolUseFailure with the remedy of a wall that an earlier session met: once a session, else nothing."""
-    call = _call(event)
-    session = layout.safe_id(event.get("session_id"))
-    if call is None or not session:
+    return _answer(event, env, now, "PostToolUseFailure", _call(event))
+
+
+def on_masked(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
+    """Answer PostToolUse of a command whose status a pipe hid and that does not only look around, where it met a wall."""
+    given, got = event.get("tool_input"), event.get("tool_response")
+    command = given.get("command") if isinstance(given, dict) else None
+    if not isinstance(command, str) or "|" not in command or not isinstance(got, dict) or (
+            all(call.partition(" ")[0] in _LOOKING for call in _asked("Bash", command))):
         return None, False
-    place = layout.locate(env, boundary.project_dir(event, env))
-    if not files.exists(path_of(place)):
+    output = "\n".join(str(got.get(name) or "") for name in ("stdout", "stderr"))
+    return _answer(event, env, now, "PostToolUse", _call({**event, "error": output, "is_interrupt": got.get("interrupted")}))
+
+
+def _answer(event: Event, env: Dict[str, str], now: float, name: str,
+            call: Optional[Tuple[str, str, str]]) -> Tuple[Optional[Event], bool]:
+    """Answer an event of that name with the remedy of the wall that a call met."""
+    session = layout.safe_id(event.get("session_id"))
+    place = layout.locate(env, boundary.project_dir(event, env)) if call and session else None
+    if place is None or call is None or not files.exists(path_of(place)):
         return None, False
     settings = config.load(place.home, place.root, env, place.private)
     state = receipts.session(place.receipts(session))
-    if not settings["load.enabled"] or not settings["load.walls"] or state.off or state.pushes >= MOST_PUSHES:
-        return None, False
-    found = look_up(place, session, state.walls, *call)
+    silent = not settings["load.enabled"] or not settings["load.walls"] or state.off or state.pushes >= MOST_PUSHES
+    found = [] if silent else look_up(place, session, state.walls, *call)
     if not found:
         return None, False
     block = fence.block("wall", fence.walls(place, found, _moved(place, event.get("cwd"), call)))
     try:
         receipts.write(place.receipts(session), {
             "v": 1, "t": clock.iso(now), "event": "wall", "tool": call[0][:64], "tag": block[block.find('tag="') + 5:][:8],
-            "sigs": [mark for match in found for mark in match.marks][:16],
-            "chosen": [[match.occurrence["id"], 1.0, "wall: met in %d" % match.sessions] for match in found],
+            "sigs": [mark for match in found for mark in match.marks][:16], "chosen": [match.row() for match in found],
             "chars": utf16(block), "tokens": count_tokens(block), "ms": max(0, int((clock.now() - now) * 1000))})
     except OSError as error:  # a full disk or a read-only home costs the receipt and not the answer
         boundary.note(env, "receipt", error)
-    return {"hookSpecificOutput": {"hookEventName": "PostToolUseFailure", "additionalContext": block}}, False
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": block}}, False
 
 
 def _call(event: Event) -> Optional[Tuple[str, str, str]]:
@@ -308,9 +324,7 @@ def _call(event: Event) -> Optional[Tuple[str, str, str]]:
     tool, error, given = event.get("tool_name"), event.get("error"), event.get("tool_input")
     if not isinstance(tool, str) or not isinstance(error, str) or event.get("is_interrupt"):
         return None
-    if tool not in TOOLS and not tool.startswith("mcp__"):
-        return None
-    if any(mark in error[:600].lower() for mark in _OWN):
+    if (tool not in TOOLS and not tool.startswith("mcp__")) or any(mark in error[:600].lower() for mark in _OWN):
         return None
     asked = next((given[name] for name in GIVEN if isinstance(given.get(name), str)), "") if isinstance(given, dict) else ""
     return tool, asked[:MOST_GIVEN], error[:1 << 18] + ("\n" + error[-(1 << 16):] if len(error) > 1 << 18 else "")
@@ -325,24 +339,29 @@ class Match:
         self.wall, self.occurrence, self.marks = wall, occurrence, marks
         self.sessions = max(1, int(wall.get("sessions") or 1))
 
+    def row(self) -> List[Any]:
+        """Write it for a receipt."""
+        return [self.occurrence["id"], 1.0, "wall: met in %d" % self.sessions]
+
 
 def look_up(place: Place, session: str, done: Container[str], tool: str, given: str, error: str) -> List[Match]:
     """Return the first wall that a failure meets and, where it is a linter's rule, the rules after it.
 
     session: walls of its own are left out.  done: 8 hex of keys that it was told of.
     """
-    found: List[Match] = []
     try:
         fd = files.open_read(path_of(place), follow=False)
     except OSError:
-        return found
+        return []
+    found: List[Match] = []
     try:
         wanted = list(_wanted(place, tool, given, error))
         for key in wanted:
             if mark_of(key) in done or (found and key[:2] not in RULES):
                 continue
             wall = find(fd, key) or {}
-            occurrence = next(filter(None, (fence.standing(place, one) for one in _met(wall, session))), None)
+            met = (one for one in wall.get("met") or () if not str(one.get("session")).endswith(session))
+            occurrence = next(filter(None, (fence.standing(place, one) for one in met)), None)
             if occurrence is None or not fence.narrowed(place, wall):
                 continue
             kin = [one for one in wanted if one[:2] == key[:2]] if key[:2] == "a|" else [key, "r|" + str(wall.get("rule") or key)]
@@ -351,7 +370,7 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
                 found.append(Match(wall, occurrence, marks))
                 if key[:2] not in RULES or len(found) == MOST_RULES:
                     break
-    except (OSError, ValueError, KeyError, TypeError):  # a damaged file tells nothing
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # a damaged file tells nothing
         return []
     finally:
         files.posix.close(fd)
@@ -369,11 +388,6 @@ def _wanted(place: Place, tool: str, given: str, error: str) -> Iterator[str]:
             if path[:1] != "/" and files.exists(place.root + "/" + path):
                 break
             yield "a|" + path
-
-
-def _met(wall: Dict[str, Any], session: str) -> List[Dict[str, Any]]:
-    """Return the occurrences of a wall in other sessions, the best first."""
-    return [one for one in wall.get("met") or () if isinstance(one, dict) and not str(one.get("session")).endswith(session)]
 
 
 def _moved(place: Place, cwd: object, call: Tuple[str, str, str]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
-from memory.hook import fence, indexview, is_asking, loader, receipts, segment
+from memory.hook import fence, handles, indexview, is_asking, is_inquiring, is_ticket, loader, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ GIVEN = ("recall", "distill", "learn", "checkpoint", "handoff")
 WITH_SESSION = ("why", "on", "off", "learn", "checkpoint", "handoff", "plan", "feedback")
 COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 120
 AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
-ASKED_CHARS = 1000  # of a prompt that asks the memory
+_ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")  # how a line of an error begins
+_HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")  # how the host begins its words
 COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
@@ -102,6 +103,7 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
             "tag": tag_of(block), "candidates": choice.candidates, "chosen": shown,
             "chars": tokeniser.utf16(block), "tokens": tokens,
             "ms": elapsed_ms(now), "saved": max(0, found.learning_tokens - tokens) if block else 0,
+            **({"sigs": [mark for wall in choice.walls for mark in wall.marks][:16]} if choice.walls and block else {}),
             **({"words": words} if words else {}), **({"below": choice.below} if choice.below else {}),
             **({"unfit": unfit} if unfit else {}), **({"stale": True} if found.stale else {}),
             **({"unread": found.unread} if found.unread else {})})
@@ -119,17 +121,29 @@ def choose(found: Index, prompt: str, mode: str, settings: Config, state: receip
     if told and _wants_passages(prompt, settings):
         from memory.hook import passages  # most prompts name nothing, and each would pay for it
 
-        asks = is_asking(prompt)
-        parts = loader.windows(prompt[:ASKED_CHARS] if asks else prompt)
-        choice.passages, below = passages.choose(found, parts, settings["load.passageRelevance"], asks, state.shown,
+        choice.passages, below = passages.choose(found, prompt, settings["load.passageRelevance"], is_asking(prompt), state.shown,
                                                  "" if state.forgot else own)
         choice.below = [[below.doc.id, round(below.score, 3)]] if below else []
+    if settings["load.walls"] and _holds_error(prompt):
+        from memory.hook import at_failure
+
+        choice.walls = at_failure.look_up(found.place, own or "-", state.walls, "Bash", "", prompt)
     return choice
 
 
+def _holds_error(prompt: str) -> bool:
+    """Tell whether a line of a prompt may be of an error that somebody pasted: it begins with a place in a file, or says so."""
+    for line in prompt.split("\n"):
+        first = line.split(None, 1)[0] if ":" in line and not line.isspace() else ""
+        if first and (first.rstrip(":").rpartition(":")[2].isdigit() or first.rstrip(":").lower() in _ERRORS):
+            return True
+    return False
+
+
 def _wants_passages(prompt: str, settings: Config) -> bool:
-    """Tell whether a prompt may get passages: it asks the memory, or may name something."""
-    return bool(settings["load.passages"]) and (is_asking(prompt) or loader.may_name(prompt))
+    """Tell whether a prompt may get passages: it asks something, or names a ticket."""
+    return bool(settings["load.passages"]) and (
+        "?" in prompt or is_asking(prompt) or is_inquiring(prompt) or any(map(is_ticket, handles(prompt))))
 
 
 def scan_due(place: Place, now: float) -> bool:
@@ -148,7 +162,7 @@ def is_machine(prompt: str) -> bool:
     start = prompt.lstrip()[:256]
     if start[:1] == "/":
         return start.split(None, 1)[0][1:].replace("-", "").replace("_", "").replace(":", "").isalnum()
-    return start.startswith(("<task-notification", "<command-", "<local-command")) or "dayleaf-distill-prompt" in start[:64]
+    return start.startswith(_HOSTS) or "dayleaf-distill-prompt" in start[:64]
 
 
 def ends(prompt: str) -> str:
@@ -212,7 +226,7 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     budget = fence.Budget((units or settings["load.promptChars"]) - fence.overhead("prompt"))
     chosen: Chosen = []
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
-    if not picks and not choice.passages and not state.prompts and settings["load.recent"]:
+    if not picks and not choice.passages and not choice.walls and not state.prompts and settings["load.recent"]:
         below = loader.misled(found.place)
         recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in below]
         picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
@@ -226,6 +240,9 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
             break
         if budget.take(fence.item(record, min(fence.ITEM_UNITS, budget.left - 1), prompt, record.id in choice.misled, mark)):
             chosen.append([record.id, round(relevance, 3), reason + (", stale" if mark else "")])
+    lines = ["- " + line for line in fence.walls(found.place, choice.walls)] if choice.walls else []
+    if lines and budget.take("\n".join(lines)):
+        chosen += [wall.row() for wall in choice.walls]
     for passage in choice.passages:
         if budget.take(passage.line()):
             chosen.append([passage.doc.id, round(passage.score, 3), passage.reason + (", stale" if passage.mark else "")])

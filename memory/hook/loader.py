@@ -64,9 +64,10 @@ class Pick:
 
 class Choice:
     """What the loader decided: strategy, picks best first, how many candidates it scored, the category if one was used, the
-    ids that misled, the passages (passages.py), and what of these came nearest below the threshold, as [id, score]."""
+    ids that misled, the passages (passages.py), what of these came nearest below the threshold, as [id, score], and the walls of
+    a pasted error (at_failure.py)."""
 
-    __slots__ = ("below", "candidates", "category", "misled", "passages", "picks", "strategy")
+    __slots__ = ("below", "candidates", "category", "misled", "passages", "picks", "strategy", "walls")
 
     def __init__(self, strategy: Strategy, picks: List[Pick], candidates: int, category: str = "",
                  misled: FrozenSet[str] = frozenset()):
@@ -74,6 +75,7 @@ class Choice:
         self.misled = misled
         self.passages: List[Any] = []
         self.below: List[List[Any]] = []
+        self.walls: List[Any] = []
 
 
 def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]) -> Choice:
@@ -148,12 +150,6 @@ def pieces(prompt: str) -> List[str]:
     if len(last) > PIECE:
         last = last[-PIECE:].partition(" ")[2]
     return list(dict.fromkeys((first, last, *windows(whole))))
-
-
-def may_name(prompt: str) -> bool:
-    """Tell whether a prompt may name something by its own name: a word of letters in one case never does."""
-    return any(not bare.isalpha() or not (bare[1:].islower() or bare.isupper())
-               for bare in (word.strip("\"'`.,:;!?()") for word in prompt.split()) if len(bare) > 3)
 
 
 def windows(text: str) -> List[str]:

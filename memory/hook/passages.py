@@ -1,18 +1,20 @@
 """Passages: one to three lines of a checkpoint or a conversation that a prompt gets unasked, or asks for.
 
-A prompt gets one where it names something rare and a statement of an earlier session speaks of just that, where the same was
-asked before, or where it asks the memory:
+Most prompts say what is to be done, and get none, whatever they name: what earlier sessions said of a name is no news to
+them (evals/README.md).  One gets a passage where it
 
-    handle     what a prompt names by its own name: an identifier, a file, an option, a ticket, a pull request, a commit
-    statement  what says how something is: a line of a checkpoint, a sentence or a list item of the model's in a turn; no
-               heading, command, question, announcement or quoted text
-    score      strength * coverage of loader.py for a window (the prompt, or a part of a paste) and a text, where each term
-               that both hold counts once: a passage of a paste must by itself be what is found
+    asks the memory ("tell me again why …", "the third time", hook/__init__.py): what scores most, if it scores enough
+    inquires ("how does …", "why …") about something rare by its name: a statement of it that says more than the prompt
+    was asked before: the answer to a request that is a question of the same words
+    names a ticket or a pull request of an earlier session: what came of it, or a statement of it
 
-A statement must hold a handle of the window, score `load.passageRelevance`, and say more than the window does.  Of a turn
-whose request scores SAME the outcome is told.  A prompt that asks ("tell me again why …", hook/__init__.py) needs no handle: what
-was asked of a turn counts half, and it gets a longer answer.  At most MOST, of different sessions; none of the session itself,
-unless the client forgot it.
+    handle     what has a name of its own: an identifier, a file, an option, a ticket, a pull request, a commit
+    statement  what says how something is, in a checkpoint or the model's words: no heading, command, question, announcement
+    score      strength * coverage of loader.py for a window (the prompt, or its paragraph) and a text, where each term that
+               both hold counts once, and what was asked of a turn counts half
+
+The score must reach `load.passageRelevance`.  Of those as good the newest is told; at most MOST, of different sessions, none of
+the session itself unless the client forgot it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 from math import log
 
 from memory.core import clock, tokeniser
-from memory.hook import fence, indexview, loader
+from memory.hook import fence, handles, indexview, is_asking, is_inquiring, is_ticket, loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,26 +31,25 @@ if TYPE_CHECKING:
     from memory.hook.indexview import Index
 
 MOST = 2  # passages of a prompt
-LINES, UNITS = 3, 420  # of one passage: statements, and their UTF-16 units
-ASKED_LINES, ASKED_UNITS = 6, 600  # of one that answers a question
+LINES, UNITS = 6, 600  # of one passage: statements, and their UTF-16 units
+ASKED_CHARS = 1000  # of a prompt that asks the memory
 READ = 6  # records that are read for one prompt
 TOLD_CHARS, MOST_CHARS = 32_000, 64_000  # of a checkpoint or a turn that are cut into statements, and of all for one prompt
-SAME = 1.5  # score of a request that was made before
+SAME, ABOUT = 0.85, 0.35  # shares of two questions that both hold, where they are one, where one is about the other
+EASIER = 0.67  # of the threshold, for a prompt that asks the memory
+TOTAL = 1.1  # what a prompt's terms are worth together that is measured by the whole threshold
+TOLD_APART = 3  # words that such questions share, those apart that every prompt holds
 REQUEST, ANSWER = 110, 60  # UTF-16 units of a request that are told with its answer; characters of an outcome that is one
 NEW = 0.35  # share of a passage's words that the window does not hold
 RARE = 0.45  # idf / ln(1 + N) of a handle: 40 of 1,000 documents hold it
 SHORT, LEAST_LETTERS = 10, 12  # characters of a sentence that may end at a full stop; letters of one that states something
-_EDGES = "\"'`.,:;!?()[]{}<>*|=…"
-_HEX = frozenset("0123456789abcdef")
 _TOLD = ("Outcome", "Decisions", "Fixed", "Turns")  # parts of a checkpoint that tell
 _OF_THE_DAY = ("Next", "Open")  # parts that tell nothing later
 _MARKS = ("- ✓", "- ✗", "- ⊘", "- · ", "- edited ", "- created ", "- commit ", "- pull request ", "- subagent")
 # How an announcement begins, or a word of assent that says nothing by itself.
 _TALK = tuple("let me|let's|i'll |i will |i need to|i want to|i'm going|now |now,|first,|next,|looking at|would you|do you|"
               "should i|want me|here's|here is|perfect|great|good |you're right|you're absolutely|you are right|all tests pass|"
-              "tests pass|done last|done.|<|‹".split("|"))
-_NUMBERED = ("pr", "prs", "pull", "issue")  # words before a number that make it a handle
-_DOMAINS = ("com", "io", "org", "net", "dev")
+              "tests pass|done last|done.|got it|<|‹".split("|"))
 
 
 class Passage:
@@ -72,18 +73,27 @@ class Window:
     """What of a prompt is matched as one: its terms, what each is worth in an index as a share of ln(1 + N), and its handles.
 
     parts: the terms of each text it is made of, one but for a question with a paste below it, where their scores add up.
+    asks: whether it asks the memory.
     """
 
-    __slots__ = ("handles", "parts", "terms", "total", "worth")
+    __slots__ = ("asks", "found", "handles", "parts", "terms", "total", "worth")
 
-    def __init__(self, found: Index, texts: Sequence[str], named: Sequence[str] = ()):
-        norm = log(1.0 + found.documents)
+    def __init__(self, found: Index, texts: Sequence[str], asks: bool = False):
+        self.found, self.asks = found, asks
+        self.handles: List[str] = []
         self.terms = loader.damped(tokeniser.terms("\n".join(texts)))
-        self.worth = {term: value / norm for term, value in loader.worths(found, self.terms).items()}
+        self.worth = _worth(found, self.terms)
         self.parts = [list(self.worth)] if len(texts) == 1 else [
             [term for term, _ in tokeniser.terms(text) if term in self.worth] for text in texts]
         self.total = sum(self.worth.values()) or 1.0
-        self.handles = named
+
+    def says_more(self, names: Sequence[str]) -> bool:
+        """Tell whether it says more than names and what every prompt holds: whether a name has tests, the files tell."""
+        return any(self.tells(term) and not any(term in name for name in names) for term in self.worth)
+
+    def tells(self, term: str) -> bool:
+        """Tell whether a term is known, and none that every prompt holds."""
+        return term not in tokeniser.COMMON and self.found.df(term) > 0
 
     def score(self, held: Set[str]) -> float:
         """Return strength * coverage of this window in a text, given as its terms."""
@@ -93,66 +103,40 @@ class Window:
             total += got * got / sum(worth[term] for term in part) if got else 0.0
         return total
 
+    def least(self, floor: float) -> float:
+        """Return what a passage must score: less where a small store gives little to any term."""
+        small = min(1.0, self.total / TOTAL) if sum(map(self.tells, self.worth)) >= TOLD_APART else 1.0
+        return floor * small * (EASIER if self.asks else 1.0)
+
     def is_named(self, text: str) -> bool:
         """Tell whether a text holds a handle of this window."""
         low = text.lower()
-        return any(name in low for name in self.handles)
+        return any(name in low and not (name[-1].isdigit() and low[low.find(name) + len(name):][:1].isdigit())
+                   for name in self.handles)
 
     def is_news(self, held: Set[str]) -> bool:
         """Tell whether a text, given as its terms, says more than this window."""
         return len(held.difference(self.worth)) >= NEW * max(1, len(held))
 
-
-# ---- what a prompt names
-
-def handles(text: str) -> List[str]:
-    """Return the handles in a text, in lower case, each once."""
-    found: Dict[str, None] = {}
-    before = ""
-    for raw in text.split():
-        word = raw.strip(_EDGES)
-        found.update((name.lower(), None) for name in _handles(word, before))
-        before = word.lower()
-    return list(found)
+    def likeness(self, asked: str) -> Tuple[float, float]:
+        """Return the shares of this window, and of what was asked in a turn, that both hold."""
+        terms = loader.damped(tokeniser.terms(asked))
+        shared = [term for term, _ in terms if term in self.worth]
+        if sum(term not in tokeniser.COMMON for term in shared) < TOLD_APART:
+            return 0.0, 0.0
+        other = _worth(self.found, terms)
+        return sum(map(self.worth.__getitem__, shared)) / self.total, sum(map(other.__getitem__, shared)) / sum(other.values())
 
 
-def _handles(word: str, before: str) -> Sequence[str]:
-    """Return the handles in a word.  before: the word before it, in lower case."""
-    if "://" in word:
-        parts = word.split("/")
-        return ["#" + number for part, number in zip(parts, parts[1:]) if part in ("pull", "issues") and number.isdigit()]
-    if word[:1] == "#" or before in _NUMBERED:
-        number = word.lstrip("#")
-        if number.isdigit():
-            return ["#" + number] if len(number) > 2 or before in _NUMBERED else ()
-    if word[:2] == "--":
-        return [word.partition("=")[0]] if len(word) > 5 else ()
-    if 7 <= len(word) <= 40 and not word.isdigit() and not word.isalpha() and _HEX.issuperset(word):
-        return [word]
-    head, _, number = word.partition("-")
-    if number.isdigit() and head.isupper() and head.isalpha() and 2 <= len(head) <= 8:
-        return [word]
-    return _names(word.partition("(")[0].partition(":")[0].partition("=")[0])
-
-
-def _names(word: str) -> Sequence[str]:
-    """Return of a word the name of a file, or the identifiers of several words."""
-    file = word.rpartition("/")[2]
-    stem, _, end = file.rpartition(".")
-    if len(stem) > 1 and 1 < len(end) <= 5 and end.isalpha() and end.islower() and end not in _DOMAINS:
-        return [file]
-    return [piece for piece in word.replace("/", ".").split(".") if len(piece) >= 6 and piece.isascii()
-            and piece.replace("_", "").isalnum() and ("_" in piece.strip("_") or _is_camel(piece))]
-
-
-def _is_camel(word: str) -> bool:
-    return any(a.islower() and b.isupper() for a, b in zip(word, word[1:]))
+def _worth(found: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
+    norm = log(1.0 + found.documents)
+    return {term: value / norm for term, value in loader.worths(found, terms).items()}
 
 
 def _is_rare(found: Index, name: str) -> bool:
     """Tell whether some documents hold a handle, and few."""
     terms = [term for term, _ in tokeniser.expand(name)] or [name.lstrip("#")]
-    df = min(found.df(term) for term in terms)
+    df = found.df(name) or min(found.df(term) for term in terms)
     return df > 0 and loader.idf(found.documents, df) >= RARE * log(1.0 + found.documents)
 
 
@@ -254,45 +238,55 @@ def statements(text: str) -> List[str]:
 def _states(sentence: str) -> bool:
     """Tell whether a sentence says how something is, and not what is asked or about to be done."""
     low = sentence.lower().lstrip("*`_ ")
-    return not (sentence[-1:] in ":?？" or low.startswith(_TALK) or "[request interrupted" in low) and (
+    return not (sentence[-1:] in ":?？" or low.startswith(_TALK) or " i'll " in low or "[request interrupted" in low) and (
         sum(map(str.isalpha, sentence)) >= (LEAST_LETTERS if sentence.isascii() else LEAST_LETTERS // 3))
 
 
 # ---- what a prompt gets
 
-def choose(found: Index, windows: Sequence[str], floor: float, asks: bool, shown: Set[str],
+def choose(found: Index, prompt: str, floor: float, asks: bool, shown: Set[str],
            own: str = "") -> Tuple[List[Passage], Optional[Passage]]:
     """Return (the passages that a prompt gets, best first; the best one below the threshold, or None).
 
-    windows: the prompt, or the parts of a paste.  floor: `load.passageRelevance`.  asks: whether it asks the memory.
-    shown: ids that the session has seen.  own: the session's id, "" where its own records may come.
+    floor: `load.passageRelevance`.  asks: whether it asks the memory.  shown: ids that the session has seen.  own: the session's
+    id, "" where its own records may come.
     """
     best: Dict[str, Passage] = {}
     below: Optional[Passage] = None
-    if asks:
-        ready = [Window(found, windows)]
-    else:
-        named = [(text, [name for name in handles(text) if _is_rare(found, name)]) for text in windows]
-        ready = [Window(found, (text,), names) for text, names in named if names]
+    ready = list(_wanted(found, prompt, asks))
     room = MOST_CHARS
-    for doc, window, record in _candidates(found, ready, floor, shown, READ * 2 if asks else READ):
+    for doc, window, record in _candidates(found, ready, floor, shown, READ * 2):
         mark, session = found.mark(record), fence.field(record, "session") or doc.name
         if (own and own in session) or (mark and not asks) or not room:
             continue
         text = _said(doc, window, record, min(room, TOLD_CHARS))
         room -= len(text)
-        one = _best(doc, window, record, text, mark, asks)
-        if one is None:
-            continue
-        if one.score < floor:
+        one = _best(doc, window, record, text, mark)
+        if one is not None and one.score < window.least(floor):
             below = one if below is None or one.score > below.score else below
-        elif session not in best or one.score > best[session].score:
+        elif one is not None and (session not in best or one.score > best[session].score):
             best[session] = one
     order = sorted(best.values(), key=lambda one: (-one.score, one.doc.id))
-    picked = [one for one in order if one.score >= loader.NEARLY * order[0].score or asks][:MOST]
+    near = [one for one in order if one.score >= loader.NEARLY * order[0].score]
+    near.sort(key=lambda one: -one.doc.created)  # of answers that are as good, the last one holds
+    picked = (near + [one for one in order if one not in near] if asks else near)[:MOST]
     for one in picked:
         one.names = [name for name in handles(one.text) if _is_rare(found, name)]
     return picked, below
+
+
+def _wanted(found: Index, prompt: str, asks: bool) -> Iterator[Window]:
+    """Yield what is looked for: all that a prompt says which asks the memory, of another its questions with what they name."""
+    if asks:
+        yield Window(found, loader.windows(prompt[:ASKED_CHARS]), True)
+        return
+    for text in loader.windows(prompt):
+        inquires = is_inquiring(text)
+        window = Window(found, (text,))
+        names = [name for name in handles(text) if _is_rare(found, name)]
+        window.handles = names if inquires and window.says_more(names) else list(filter(is_ticket, names))
+        if window.handles or "?" in text[-3:]:
+            yield window
 
 
 def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Set[str],
@@ -301,9 +295,11 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
     norm = log(1.0 + found.documents)
     near: Dict[int, Tuple[float, Window]] = {}
     for window in windows:
-        for score, number in _search(found, window, least * norm, loader.TELLING * norm):
+        reach = window.least(least)
+        telling = min(loader.TELLING, max(window.worth.values(), default=0.0))
+        for score, number in _search(found, window, reach * norm, telling * norm):
             value = score * score / norm / norm / window.total
-            if value >= least / 2 and value > near.get(number, (0.0, window))[0]:
+            if value >= reach / 2 and value > near.get(number, (0.0, window))[0]:
                 near[number] = value, window
     read: Dict[str, Any] = {}
     seen: Set[Tuple[str, str, int]] = set()  # of a checkpoint every section finds the same, of a long turn every part
@@ -346,45 +342,54 @@ def _said(doc: Any, window: Window, record: Any, most: int) -> str:
     return fence.around(text, sought, max(0, text.find(doc.section.rpartition(" > ")[2])), most)
 
 
-def _best(doc: Any, window: Window, record: Any, text: str, mark: str, asks: bool) -> Optional[Passage]:
+def _best(doc: Any, window: Window, record: Any, text: str, mark: str) -> Optional[Passage]:
     """Return the best passage of a text of a record for a window, None where it says nothing of it."""
-    offers = [offer for one in told(doc.kind, text) for offer in _offers(one, window, asks)] if text else []
-    if not offers:
-        return None
-    score, reason, text = max(offers, key=lambda offer: offer[0])
-    text = fence.line(text, (ASKED_UNITS if asks else UNITS) + REQUEST)
-    return Passage(doc, fence.field(record, "branch"), mark, score, reason, text)
+    offers = (offer for one in told(doc.kind, text) for offer in _offers(one, window)) if text else ()
+    score, reason, text = max(offers, key=lambda offer: offer[0], default=(0.0, "", ""))
+    return Passage(doc, fence.field(record, "branch"), mark, score, reason, fence.line(text, UNITS + REQUEST)) if text else None
 
 
-def _offers(one: Told, window: Window, asks: bool) -> Iterator[Tuple[float, str, str]]:
+def _offers(one: Told, window: Window) -> Iterator[Tuple[float, str, str]]:
     """Yield (score, reason, text) of what a turn can tell a window."""
-    asked = set(tokeniser.tokens(one.asked)) if one.asked else set()
-    same, request = window.score(asked), _request(one)
-    lines, units = (ASKED_LINES, ASKED_UNITS) if asks else (LINES, UNITS)
-    if same >= SAME and not asks:
-        text = " ".join(said for _, said in one.said[one.ended:one.ended + LINES])
-        if len(text) >= ANSWER:
-            yield same, "asked before", request + text
+    asked = set(tokeniser.tokens(one.asked))
+    mine, other = window.likeness(one.asked)
+    request, answer = _request(one), _passage(one, one.ended, None, {})[1]
+    if min(mine, other) >= SAME and len(answer) >= ANSWER:
+        yield window.total, "asked before", request + answer
+    ticketed = any(map(is_ticket, window.handles))
+    if ticketed and window.is_named(one.asked) and len(answer) >= ANSWER:
+        yield window.total, "asked of what the prompt names", request + answer
+    explained = window.asks and other >= ABOUT and len(answer) >= ANSWER and (is_inquiring(one.asked) or is_asking(one.asked))
     words: Dict[int, Set[str]] = {}
     for at, (lead, said) in enumerate(one.said):
-        if not asks and not window.is_named(lead + " " + said):
+        if not window.asks and not window.is_named(lead + " " + said):
             continue
-        text, above = "", ""
-        held: Set[str] = set()
-        for number, (lead, said) in enumerate(one.said[at:at + lines], at):
-            text += (" " if text else "") + (lead + ": " if lead and lead != above else "") + said
-            above = lead
-            if number > at and tokeniser.utf16(text) > units:
-                break
-            if number not in words:
-                words[number] = set(tokeniser.tokens(lead + " " + said))
-            if asks and number > at and not (words[number] - held).intersection(window.worth):
-                continue  # longer, and no better
-            held.update(words[number])
-            if asks:
-                yield (window.score(held) + window.score(held | asked)) / 2, "what the prompt asks", request + text
-            elif window.is_news(held):
-                yield window.score(held), "names what the prompt names", text
+        held, text = _passage(one, at, window, words)
+        score = (window.score(held) + window.score(held | asked)) / 2
+        if window.asks:
+            yield score, "what the prompt asks", request + (answer if explained else text)
+        elif window.is_news(held):
+            yield max(score, window.total / 2 if ticketed else 0.0), "names what the prompt names", request + text
+
+
+def _passage(one: Told, at: int, window: Optional[Window], words: Dict[int, Set[str]]) -> Tuple[Set[str], str]:
+    """Return (its terms, the text) of a turn's statement and of those behind it, as many as fit, that tell a window more, or all.
+
+    words: the terms of each statement, filled as they are asked for.
+    """
+    text, above = "", ""
+    held: Set[str] = set()
+    for number, (lead, said) in enumerate(one.said[at:at + LINES], at):
+        more = text + (" " if text else "") + (lead + ": " if lead and lead != above else "") + said
+        if number not in words:
+            words[number] = set(tokeniser.tokens(lead + " " + said))
+        if number > at and tokeniser.utf16(more) > UNITS:
+            break
+        if window and number > at and not (words[number] - held).intersection(window.worth):
+            continue  # longer, and no better
+        text, above = more, lead
+        held.update(words[number])
+    return held, text
 
 
 def _request(one: Told) -> str:

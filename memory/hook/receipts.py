@@ -7,7 +7,8 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
     prompt: prompt (the host's prompt id), query (8 hex of the prompt), tag (8 hex of the block, "" for none);
             where there are any: words (8 hex of each name in a passage, by the record's id), below ([[id, score]] of the
             passage that came nearest to the threshold), unfit (ids that were picked and found no room), stale (the index was
-            behind the files), unread (how many files were not looked at, for want of an index)
+            behind the files), unread (how many files were not looked at, for want of an index), sigs (as of a wall, of the walls
+            of an error that was pasted)
     agent:  the same of a subagent's prompt; the session itself has not seen what stands in it
     wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
     lost:   tag and chosen of a block that did not reach the model (arrival.py); its records count as not shown
@@ -78,13 +79,13 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
         state.forgot = state.forgot or row.get("source") == "compact"
         if row.get("source") != "compact":  # what comes then is of the session itself: a resume compares with the brief before
             state.brief = str(row.get("brief") or state.brief)
-    elif event == "prompt":
-        state.prompts += 1
-    elif event == "wall":
+    elif event in ("prompt", "wall"):
         sigs = row.get("sigs")
         state.walls.update(filter(None, map(str, sigs)) if isinstance(sigs, list) else ())
-        state.pushes += 1
-        return  # a record that carries a remedy may still come whole
+        state.prompts += event == "prompt"
+        if event == "wall":
+            state.pushes += 1
+            return  # a record that carries a remedy may still come whole
     elif event in ("off", "on"):
         state.off = event == "off"
     ids = [item[0] for item in chosen(row) if isinstance(item[0], str) and item[2:] != [TITLE]]

@@ -20,7 +20,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from memory.capture import gist
-from memory.capture.turns import FILE, RUN, SAID, SUMMARY
+from memory.capture.turns import FILE, RUN, SAID, SUMMARY, Piece
 from memory.core import StoreError, fastjson, files
 from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
@@ -166,8 +166,17 @@ def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
         keys = at_failure.keys(piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots)
         if keys:
             worth, lines = remedy(remedies.Failure(past, steps, at, remedies.key_of(piece.telling)))
+            if piece.name and not worth and at_failure.is_unstartable(piece.telling):
+                worth, lines = _unstartable(piece.name, [one for _, one in steps if one.kind == RUN and one.name])
             yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": at_word(one_line(piece.telling), 200),
                    "worth": worth, "said": lines}
+
+
+def _unstartable(tool: str, calls: Sequence[Piece]) -> tuple[int, list[str]]:
+    """Return (how much it tells, its line) where a tool's own program could not be started, whatever the tool was given."""
+    given = {one.text for one in calls if one.name == tool and one.failed and at_failure.is_unstartable(one.telling)}
+    return (1, ["it failed so with %d different inputs in that session: the tool's own program could not be started; "
+                "the shell's `grep` and `find` do without it" % len(given)]) if len(given) > 1 else (0, [])
 
 
 def remedy(failed: remedies.Failure) -> tuple[int, list[str]]:

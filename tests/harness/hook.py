@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAYLOADS = ROOT / "tests" / "data" / "payloads"
 # The client's events and the hooks that answer them.
 HOOKS = {"SessionStart": "session_start", "UserPromptSubmit": "prompt", "UserPromptExpansion": "expansion",
-         "PreToolUse": "agent", "PostToolUseFailure": "failure", "PreCompact": "pre_compact", "Stop": "stop",
+         "PreToolUse": "agent", "PostToolUseFailure": "failure", "PostToolUse": "masked", "PreCompact": "pre_compact", "Stop": "stop",
          "SessionEnd": "session_end"}
 CAP = 10_000  # UTF-16 units of a hook's text; above, the client shows a preview of 2,000
 

@@ -103,6 +103,53 @@ def test_a_report_with_several_rules_brings_what_is_known_of_three(place, fails,
     assert "use `fix_second()`" in told[1]
 
 
+# ---- a failure that a pipe hid
+
+@pytest.fixture
+def passes(world, fails):
+    """Let a command end well: passes(its output, command) -> what the model gets, "" for nothing."""
+    def call(output=FLAG, given=COMMAND + " 2>&1 | tail -5", **more) -> str:
+        event = payload("PostToolUse", "Bash", session_id="s-new", tool_input={"command": given}, cwd=world["CLAUDE_PROJECT_DIR"],
+                        tool_response={"stdout": output, "stderr": "", "interrupted": False, **more})
+        return harmless(fire("masked", event, world)).context
+    return call
+
+
+def test_a_failure_that_a_pipe_hid_gets_the_remedy_at_once(passes, fails, place):
+    """As a failed call does, once a session both together; the answer is of its own event."""
+    assert passes("1 issue shown") == passes(given=COMMAND) == passes(interrupted=True) == ""
+    assert passes(given="cat issues.log | tail -5") == passes(given="cd logs && grep -n flag a.log | head") == ""
+    assert "what worked: `acme issue list --state open`" in passes()
+    assert passes() == fails() == ""
+    assert [row["event"] for row in receipts(place)] == ["wall"]
+
+
+@pytest.mark.parametrize("event", [{"tool_response": None}, {"tool_response": "text"}, {"tool_input": None}, {"tool_input": {"command": 7}},
+                                   {"tool_response": {"stdout": 7, "stderr": ["x"]}}])
+def test_odd_results_do_no_harm(event, place, world, handled_masked):
+    """Nothing printed."""
+    assert handled_masked({**payload("PostToolUse", "Bash", session_id="s-new"), "tool_input": {"command": "make | tail"}, **event}) == (None, False)
+
+
+@pytest.fixture
+def handled_masked(world):
+    """Answer an event within the test's process."""
+    return lambda event: at_failure.on_masked(event, world, time.time())
+
+
+def test_a_tool_whose_program_is_gone_says_so_whatever_it_is_given(place, fails, now):
+    """Two different inputs of one session tell that it is the tool; the path in the error may have changed since."""
+    gone = "ENOENT: no such file or directory, posix_spawn '/opt/acme/%s/agent'"
+    for name, given in (("once", ("**/*.go",)), ("often", ("**/*.md", "**/*.c"))):
+        conversations.held(place, name, "2026-11-15", "## 09:00 look\n\n" + "".join(
+            "- ✗ Glob `%s` → failed: %s\n\n" % (one, gone % "2.1.14") for one in given))
+        walls.write(place, vault.settings(), now)
+        if name == "once":
+            assert fails(gone % "2.1.15", "src/*.py", tool="Glob") == ""
+    told = lines(fails(gone % "2.1.15", "src/*.py", tool="Glob"))
+    assert "2 different inputs" in told[1] and "`grep` and `find`" in told[1]
+
+
 # ---- paths that are not there
 
 @pytest.fixture

@@ -144,7 +144,7 @@ def test_load_shows_the_passage_and_what_stays_below(ok, place):
     said = ok("load", "where does parseLedgerRow drop the comma of invoices?", "--explain")
     (row,) = [line for line in said.split("\n") if "passage: names what the prompt names" in line]
     assert "c-00000001  Importer skips rows" in row
-    assert "(conversation, 2026-11-10, branch main) `parseLedgerRow` drops the sign" in said
+    assert "(conversation, 2026-11-10, branch main) why? → `parseLedgerRow` drops the sign" in said
     said = ok("load", "where does parseLedgerRow drop the comma of invoices?", DAYLEAF_LOAD_PASSAGERELEVANCE="%.2f" % (float(row.split()[0]) + 0.05))
     assert "below the threshold of passages, " in said and "c-00000001" in said
 

@@ -77,7 +77,7 @@ def all_hooks(world: dict, **options) -> dict:
               "prompt": payload("UserPromptSubmit", prompt="why does the kafka rebalance fail?"),
               "pre_compact": payload("PreCompact", "manual"), "session_end": payload("SessionEnd", "other"),
               "expansion": payload("UserPromptExpansion"), "agent": payload("PreToolUse", "Agent"),
-              "failure": payload("PostToolUseFailure", "Bash")}
+              "failure": payload("PostToolUseFailure", "Bash"), "masked": payload("PostToolUse", "Bash")}
     return {hook: harmless(fire(hook, event, world, **options)) for hook, event in events.items()}
 
 

@@ -1,0 +1,15 @@
+"""PostToolUse: prints the remedy where a pipe hid the status of a failed command that an earlier session met."""
+
+import gc
+import sys
+
+gc.disable()
+
+sys.path.insert(0, __file__[:__file__.rindex("/hooks/")])
+
+try:
+    from memory.core.boundary import HOOKS, run
+except BaseException:
+    sys.exit(0)
+
+run(*HOOKS["PostToolUse"])
