@@ -5,7 +5,8 @@
 
 Each round runs the bare interpreter (`-I -S -c pass`) and each hook once, the launcher included; the figure is the median of
 the rounds' ratios.  `prompt` gets 40 prompts in turn, `failure` a linter's report of 60 findings whose last one another session
-met: it is told each time, since its session is new each time.  --checkpoints: the records are no learnings but checkpoints, of
+met: it is told each time, since its session is new each time.  `agent` gets the prompts as a subagent's, `masked` a run that
+passed.  --checkpoints: the records are no learnings but checkpoints, of
 which prompts get passages.  The stores are written by corpus.py and kept in --dir.
 """
 
@@ -30,7 +31,7 @@ from memory.index import builder
 from memory.knowledge import walls
 
 ROOT = Path(__file__).resolve().parent.parent
-EVENTS = ("prompt", "session_start", "stop", "failure")
+EVENTS = ("prompt", "session_start", "stop", "failure", "agent", "masked")
 SESSIONS, FAILURES = 200, 10  # that ran into something, and how often each of them did
 
 
@@ -106,6 +107,18 @@ def failure(env: dict[str, str], turn: int) -> str:
     return str(path)
 
 
+def calls(env: dict[str, str], prompt: Path) -> dict[str, Path]:
+    """Write the events of a subagent's start with a prompt, and of a run that passed through a pipe; return their paths."""
+    given = {"agent": {"hook_event_name": "PreToolUse", "tool_name": "Agent",
+                       "tool_input": {"prompt": json.loads(prompt.read_text())["prompt"], "subagent_type": "Explore"}},
+             "masked": {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "make test 2>&1 | tail -20"},
+                        "tool_response": {"stdout": "".join(f"ok  package/{n}  0.{n}s\n" for n in range(20)), "stderr": ""}}}
+    paths = {name: Path(env["HOME"]) / (name + ".json") for name in given}
+    for name, event in given.items():
+        paths[name].write_text(json.dumps({"session_id": "bench", "cwd": env["CLAUDE_PROJECT_DIR"], **event}))
+    return paths
+
+
 def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[float, float, float, float]]:
     """Return event -> (median ms, median ratio, 95th percentile of the ratio, MB above bare)."""
     prompts = sorted(Path(env["HOME"]).glob("prompts/*.json"))
@@ -118,7 +131,9 @@ def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[floa
         names = list(variants)
         shift = turn % len(names)
         for name in names[shift:] + names[:shift]:
-            stdin = prompts[turn % len(prompts)] if name == "prompt" else failure(env, turn) if name == "failure" else other
+            prompt = prompts[turn % len(prompts)]
+            stdin = (prompt if name == "prompt" else failure(env, turn) if name == "failure"
+                     else calls(env, prompt).get(name, other))
             result = run(variants[name], str(stdin), env)
             if turn >= 0:
                 samples[name].append(result)
@@ -126,7 +141,7 @@ def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[floa
     for name, rows in samples.items():
         ratios = sorted(a / b for a, b in zip(rows, samples["bare"]))
         script = "" if name == "bare" else str(ROOT / f"hooks/{name}.py")
-        stdin = prompts[0] if name == "prompt" else Path(failure(env, -9)) if name == "failure" else other
+        stdin = {"prompt": prompts[0], "failure": Path(failure(env, -9)), **calls(env, prompts[0])}.get(name, other)
         extra = peak(python, script, stdin, env) - peak(python, "", other, env)
         table[name] = (1000 * statistics.median(rows), statistics.median(ratios), ratios[int(len(ratios) * 0.95)],
                        extra / 1024)

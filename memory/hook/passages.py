@@ -3,11 +3,9 @@
 Most prompts say what is to be done, and get none, whatever they name: what earlier sessions said of a name is no news to
 them (evals/README.md).  One gets a passage where it
 
-    asks the memory ("tell me again why …", "the third time", hook/__init__.py): what scores most, if it scores enough
-    inquires ("how does …", "why …") about something rare by its name: a statement of it that says more than the prompt
-    was asked before: the answer to a request that is a question of the same words
-    names a ticket or a pull request of an earlier session: what came of it, or a statement of it
-
+    asks the memory ("tell me again why …", hook/__init__.py): what scores most, if it scores enough
+    inquires ("how does …") about something rare by its name: a statement of it that says more than the prompt
+    was asked before, or names a ticket of an earlier session: what came of that
     handle     what has a name of its own: an identifier, a file, an option, a ticket, a pull request, a commit
     statement  what says how something is, in a checkpoint or the model's words: no heading, command, question, announcement
     score      strength * coverage of loader.py for a window (the prompt, or its paragraph) and a text, where each term that
@@ -72,8 +70,7 @@ class Passage:
 class Window:
     """What of a prompt is matched as one: its terms, what each is worth in an index as a share of ln(1 + N), and its handles.
 
-    parts: the terms of each text it is made of, one but for a question with a paste below it, where their scores add up.
-    asks: whether it asks the memory.
+    parts: terms of each text it is made of: of a question with a paste below, scores add up.  asks: it asks the memory.
     """
 
     __slots__ = ("asks", "found", "handles", "parts", "terms", "total", "worth")
@@ -117,6 +114,11 @@ class Window:
     def is_news(self, held: Set[str]) -> bool:
         """Tell whether a text, given as its terms, says more than this window."""
         return len(held.difference(self.worth)) >= NEW * max(1, len(held))
+
+    def resembles(self, heading: str) -> bool:
+        """Tell whether a turn's heading, which is how its request begins, has mostly words of this window."""
+        terms = [term for term, _ in tokeniser.terms(heading.partition(" ")[2])]
+        return sum(term in self.worth for term in terms) > len(terms) / 2
 
     def likeness(self, asked: str) -> Tuple[float, float]:
         """Return the shares of this window, and of what was asked in a turn, that both hold."""
@@ -255,7 +257,7 @@ def choose(found: Index, prompt: str, floor: float, asks: bool, shown: Set[str],
     below: Optional[Passage] = None
     ready = list(_wanted(found, prompt, asks))
     room = MOST_CHARS
-    for doc, window, record in _candidates(found, ready, floor, shown, READ * 2):
+    for doc, window, record in _candidates(found, ready, floor, shown, READ * 2 if asks else READ):
         mark, session = found.mark(record), fence.field(record, "session") or doc.name
         if (own and own in session) or (mark and not asks) or not room:
             continue
@@ -285,7 +287,7 @@ def _wanted(found: Index, prompt: str, asks: bool) -> Iterator[Window]:
         window = Window(found, (text,))
         names = [name for name in handles(text) if _is_rare(found, name)]
         window.handles = names if inquires and window.says_more(names) else list(filter(is_ticket, names))
-        if window.handles or "?" in text[-3:]:
+        if window.handles or ("?" in text[-3:] and sum(map(window.tells, window.worth)) >= TOLD_APART):
             yield window
 
 
@@ -306,6 +308,8 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
     for number, (_, window) in sorted(near.items(), key=lambda row: (-row[1][0], row[0])):
         doc = found.doc(number)
         if doc.kind not in ("checkpoint", "conversation") or doc.id in shown or doc.section.endswith("(summary by the client)"):
+            continue
+        if not (window.asks or window.handles or (doc.kind == "conversation" and window.resembles(doc.section))):
             continue
         key = doc.id, doc.section if doc.kind == "conversation" else "", id(window)
         if key in seen:
