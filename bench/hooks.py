@@ -111,7 +111,8 @@ def calls(env: dict[str, str], prompt: Path) -> dict[str, Path]:
     """Write the events of a subagent's start with a prompt, and of a run that passed through a pipe; return their paths."""
     given = {"agent": {"hook_event_name": "PreToolUse", "tool_name": "Agent",
                        "tool_input": {"prompt": json.loads(prompt.read_text())["prompt"], "subagent_type": "Explore"}},
-             "masked": {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "make test 2>&1 | tail -20"},
+             "masked": {"hook_event_name": "PostToolUse", "tool_name": "Bash",
+                        "tool_input": {"command": "make test 2>&1 | tail -20"},
                         "tool_response": {"stdout": "".join(f"ok  package/{n}  0.{n}s\n" for n in range(20)), "stderr": ""}}}
     paths = {name: Path(env["HOME"]) / (name + ".json") for name in given}
     for name, event in given.items():

@@ -6,13 +6,11 @@ them (evals/README.md).  One gets a passage where it
     asks the memory ("tell me again why …", hook/__init__.py): what scores most, if it scores enough
     inquires ("how does …") about something rare by its name: a statement of it that says more than the prompt
     was asked before, or names a ticket of an earlier session: what came of that
-    handle     what has a name of its own: an identifier, a file, an option, a ticket, a pull request, a commit
-    statement  what says how something is, in a checkpoint or the model's words: no heading, command, question, announcement
+    statement  what says how something is: no heading, command, question, announcement
     score      strength * coverage of loader.py for a window (the prompt, or its paragraph) and a text, where each term that
                both hold counts once, and what was asked of a turn counts half
 
-The score must reach `load.passageRelevance`.  Of those as good the newest is told; at most MOST, of different sessions, none of
-the session itself unless the client forgot it.
+The score must reach `load.passageRelevance`.  Of those as good the newest is told; at most MOST, of different sessions.
 """
 
 from __future__ import annotations
@@ -117,8 +115,8 @@ class Window:
 
     def resembles(self, heading: str) -> bool:
         """Tell whether a turn's heading, which is how its request begins, has mostly words of this window."""
-        terms = [term for term, _ in tokeniser.terms(heading.partition(" ")[2])]
-        return sum(term in self.worth for term in terms) > len(terms) / 2
+        held = [term in self.worth for term, _ in tokeniser.terms(heading.partition(" ")[2])]
+        return sum(held) > len(held) / 2
 
     def likeness(self, asked: str) -> Tuple[float, float]:
         """Return the shares of this window, and of what was asked in a turn, that both hold."""
@@ -131,8 +129,7 @@ class Window:
 
 
 def _worth(found: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
-    norm = log(1.0 + found.documents)
-    return {term: value / norm for term, value in loader.worths(found, terms).items()}
+    return {term: value / log(1.0 + found.documents) for term, value in loader.worths(found, terms).items()}
 
 
 def _is_rare(found: Index, name: str) -> bool:
@@ -301,7 +298,7 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
         telling = min(loader.TELLING, max(window.worth.values(), default=0.0))
         for score, number in _search(found, window, reach * norm, telling * norm):
             value = score * score / norm / norm / window.total
-            if value >= reach / 2 and value > near.get(number, (0.0, window))[0]:
+            if value > max(near.get(number, (0.0, window))[0], reach / 2):
                 near[number] = value, window
     read: Dict[str, Any] = {}
     seen: Set[Tuple[str, str, int]] = set()  # of a checkpoint every section finds the same, of a long turn every part
@@ -356,8 +353,8 @@ def _best(doc: Any, window: Window, record: Any, text: str, mark: str) -> Option
 def _offers(one: Told, window: Window) -> Iterator[Tuple[float, str, str]]:
     """Yield (score, reason, text) of what a turn can tell a window."""
     asked = set(tokeniser.tokens(one.asked))
-    mine, other = window.likeness(one.asked)
-    request, answer = _request(one), _passage(one, one.ended, None, {})[1]
+    (mine, other), request = window.likeness(one.asked), _request(one)
+    answer = _passage(one, one.ended, None, {})[1]
     if min(mine, other) >= SAME and len(answer) >= ANSWER:
         yield window.total, "asked before", request + answer
     ticketed = any(map(is_ticket, window.handles))
