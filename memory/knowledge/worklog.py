@@ -8,6 +8,7 @@ The files are read, not the index: what a checkpoint was updated with is in no l
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import checkpointpage, conversationpage, upshot
@@ -15,13 +16,16 @@ from memory.capture.checkpointpage import fitted, outline
 from memory.capture.gist import TRIVIAL
 from memory.capture.turns import Turn
 from memory.capture.upshot import Upshot
-from memory.core import StoreError, UsageError, clock, walk
+from memory.core import IndexFault, StoreError, UsageError, clock, walk
 from memory.core.config import Config
-from memory.core.layout import GLOBAL, Place
+from memory.core.layout import GLOBAL, Place, branch_of
 from memory.core.plaintext import one_line
 from memory.core.records import Record, steps
+from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import repeats
+from memory.knowledge import history, practice
 from memory.recall import lookup, search
+from memory.recall.hit import record_json
 from memory.recall.question import Query
 from memory.store.redactor import strip_private, without_private
 from memory.store.store import Store
@@ -317,3 +321,62 @@ def _sources(checkpoints: Sequence[Record]) -> str:
     where = [" on branch `%s`" % meta["branch"]] if isinstance(meta.get("branch"), str) and meta["branch"] else []
     where += [" at commit %s" % meta["commit"]] if isinstance(meta.get("commit"), str) and meta["commit"] else []
     return one_line("From %s%s." % (ids, ",".join(where)), 140)
+
+
+# ---- at a glance
+
+LATEST, LOOKED_AT = 5, 15  # sessions that a glance shows, and checkpoints that they are taken from
+MET_WITHIN, MOST_WALLS = 14 * clock.DAY, 3  # seconds that a wall may lie back, and how many are shown
+
+
+class Glance(NamedTuple):
+    """What a person wants to see first: where the work stands, and what waits for them.
+
+    branch: the one that is checked out, or "".  sessions: their newest checkpoint with the opening of its outcome, newest first.
+    handoff, plan: records, None where there is none.  waiting: records that wait for a decision.  walls: (telling line, sessions
+    that met it) of the last 14 days, those of most sessions first.
+    """
+
+    workspace: str
+    branch: str
+    sessions: Tuple[Tuple[Record, str], ...]
+    handoff: Optional[Record]
+    plan: Optional[Record]
+    waiting: int
+    walls: Tuple[Tuple[str, int], ...]
+
+
+def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
+    """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds that local time is ahead."""
+    newest = search.recall(place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset).hits
+    plans = search.recall(place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset).hits
+    sessions: Dict[str, Tuple[Record, str]] = {}
+    for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
+        said = outline(record).outcome
+        sessions.setdefault(_text(record.meta.get("session")) or record.id, (record, one_line(said[0]) if said else ""))
+    return Glance(place.key, branch_of(place.git), tuple(sessions.values())[:LATEST], handoffs.current(place),
+                  next((hit.record for hit in plans if hit.record.active), None), _waiting(place), _walls(place, settings, now))
+
+
+def _waiting(place: Place) -> int:
+    try:
+        with closing(indexview.open_index(place)) as found:
+            return signs.waiting(found)
+    except IndexFault:  # the next recall builds one
+        return 0
+
+
+def _walls(place: Place, settings: Config, now: float) -> Tuple[Tuple[str, int], ...]:
+    wanted = history.Wanted(lambda body: "✗" in body, since=now - MET_WITHIN)
+    known = practice.project_files(place)
+    found = practice.gather(history.read(place, settings, wanted, now).sessions, known)
+    return tuple((one_line(wall.telling), wall.sessions) for wall in found[:MOST_WALLS])
+
+
+def glance_json(seen: Glance) -> Dict[str, Any]:
+    """Return a glance as plain data."""
+    return {"workspace": seen.workspace, "branch": seen.branch or None,
+            "sessions": [{**record_json(record), "session": _text(record.meta.get("session")) or None,
+                          "branch": _text(record.meta.get("branch")) or None, "outcome": said} for record, said in seen.sessions],
+            "handoff": record_json(seen.handoff) if seen.handoff else None, "plan": record_json(seen.plan) if seen.plan else None,
+            "waiting": seen.waiting, "walls": [{"error": telling, "sessions": many} for telling, many in seen.walls]}

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memory.core import DayleafError, UsageError, boundary, config, files, layout, plaintext
@@ -34,10 +34,19 @@ class Option(NamedTuple):
     rest: dict[str, Any]
 
 
+class Part(NamedTuple):
+    """What the first word of a verb makes of it: the words after it, its purpose, and which of the verb's options are its own."""
+
+    words: str
+    purpose: str
+    flags: str = ""
+
+
 class Verb(NamedTuple):
     """A verb: the module of `cli` that has its function, its words in the help, its purpose, its options.
 
     prose: its words are free text, in which only a leading or trailing option counts where the text comes from stdin.
+    parts: by first word, where each has options of its own; the word `list` may be left out.
     """
 
     module: str
@@ -45,6 +54,7 @@ class Verb(NamedTuple):
     purpose: str
     options: tuple[Option, ...] = ()
     prose: bool = False
+    parts: Mapping[str, Part] = {}
 
 
 class Call:
@@ -118,12 +128,12 @@ class Call:
         return self.words[0]
 
     def style(self) -> screen.Style:
-        """Return the style of stdout: colours only on a terminal that wants them."""
+        """Return the style of stdout: colours only on a terminal that wants them, all its columns, and elsewhere nothing cut."""
         from shutil import get_terminal_size
 
         tty = sys.stdout.isatty()
         colour = tty and not self.env.get("NO_COLOR") and self.env.get("TERM") != "dumb"
-        return screen.Style(max(40, min(get_terminal_size((100, 24)).columns, 160)) if tty else 100, colour)
+        return screen.Style(max(40, get_terminal_size((100, 24)).columns) if tty else 100, colour, tty)
 
     def spinner(self, step: str) -> screen.Spinner:
         """Show a step on stderr once it has taken a second, where someone watches."""
@@ -134,7 +144,9 @@ class Call:
         if self.options.json:
             print(to_json(value))
         else:
-            print("\n".join(lines))
+            said = "\n".join(lines)
+            if not (sys.stdout.isatty() and screen.paged(said, self.env)):
+                print(said)
         sys.stdout.flush()  # a full disk or closed pipe ends the command here, and nothing else is said
         return 0
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import os
 import re
 import sys
 import threading
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 OUTPUT = 1 << 20  # bytes of output that are shown
 PENDING = 1 << 12  # characters of a line that are held back until it ends
+# Of each kind of record; the eight colours of every terminal, in its user's own shades.
+COLOURS = {"checkpoint": "34", "conversation": "34", "learning": "36", "rule": "35", "resource": "33", "plan": "32"}
+NARROWEST = 20  # columns that a title keeps
 
 
 def pad(value: str, columns: int, right: bool = False) -> str:
@@ -42,12 +46,26 @@ def folded(line: str, columns: int, indent: int) -> list[str]:
     return [one.rstrip() for one in lines]
 
 
-def table(rows: Sequence[Sequence[str]], indent: str = "", right: Sequence[int] = ()) -> list[str]:
-    """Align the columns of rows.  right: numbers of the columns that stand to the right."""
+def table(rows: Sequence[Sequence[str]], indent: str = "", right: Sequence[int] = (), style: Style | None = None, give: int = -1,
+          kinds: Sequence[str] = ()) -> list[str]:
+    """Align the columns of rows.
+
+    right: numbers of the columns that stand to the right.  style: of the terminal, which the column `give` is cut for where the
+    rows are wider.  kinds: of the records whose ids stand in the first column, for its colour.
+    """
     if not rows:
         return []
     widths = [max(width(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return [(indent + "  ".join(pad(cell, widths[i], i in right) for i, cell in enumerate(row))).rstrip() for row in rows]
+    if style and style.cut and give >= 0:
+        others = width(indent) + sum(widths) - widths[give] + 2 * (len(widths) - 1)
+        widths[give] = max(NARROWEST, min(widths[give], style.columns - others))
+    out = []
+    for number, row in enumerate(rows):
+        cells = [pad(clip(cell, widths[i]), widths[i], i in right) for i, cell in enumerate(row)]
+        if style and kinds:
+            cells[0] = style.kind(kinds[number], cells[0])
+        out.append((indent + "  ".join(cells)).rstrip())
+    return out
 
 
 def bar(done: float, of: float) -> str:
@@ -58,10 +76,17 @@ def bar(done: float, of: float) -> str:
 
 
 class Style:
-    """How to write to one terminal: its columns, and whether colours are welcome."""
+    """How to write to one terminal: its columns, whether colours are welcome, and whether what is too wide is cut.
 
-    def __init__(self, columns: int = 100, colour: bool = False):
-        self.columns, self.colour = columns, colour
+    A pipe or a file cuts nothing; `columns` is then where text is broken.
+    """
+
+    def __init__(self, columns: int = 100, colour: bool = False, cut: bool = True):
+        self.columns, self.colour, self.cut = columns, colour, cut
+
+    def fit(self, value: str, columns: int) -> str:
+        """Cut one line to some columns where things are cut."""
+        return clip(value, columns) if self.cut else value
 
     def _code(self, code: str, value: str) -> str:
         return "\x1b[%sm%s\x1b[0m" % (code, value) if self.colour and value else value
@@ -73,6 +98,10 @@ class Style:
     def dim(self, value: str) -> str:
         """Make an aside recede."""
         return self._code("2", value)
+
+    def kind(self, kind: str, value: str) -> str:
+        """Colour what belongs to a record by its kind."""
+        return self._code(COLOURS.get(kind, ""), value) if kind in COLOURS else value
 
     def verdict(self, value: str) -> str:
         """Colour a verdict by what it says: green for OK and FRESH, yellow for WARN and STALE, red for FAIL."""
@@ -134,7 +163,7 @@ def record(shown: Record, now: float, style: Style, facts: Iterable[tuple[str, s
              ("links", ", ".join("%s %s" % (link.relation, link.target) for link in shown.links)),
              ("pinned", "yes" if shown.pinned else ""), ("tokens", f"{shown.tokens:,}"), *facts]
     rows = [[style.dim(name), one_line(value)] for name, value in pairs if value]
-    return [style.bold(one_line(shown.title)) + "  " + one_line(shown.id), *table(rows)]
+    return [style.bold(one_line(shown.title)) + "  " + style.kind(shown.kind, one_line(shown.id)), *table(rows)]
 
 
 def entry(at: str, who: str, said: str, offset: float, most: int) -> list[str]:
@@ -209,3 +238,37 @@ class Printer:
             with contextlib.suppress(OSError, ValueError):  # a closed pipe: the script goes on
                 self._streams[number].write(plaintext.plain(said))
                 self._streams[number].flush()
+# ---- what does not fit
+
+def paged(said: str, env: dict[str, str]) -> bool:
+    """Show a text in the person's pager where it has more lines than the terminal; False where it is still to be printed.
+
+    `DAYLEAF_PAGER`, else `PAGER`, else `less`; an empty one means none.
+    """
+    rows = _rows()
+    if not rows or said.count("\n") + 2 <= rows or env.get("TERM", "dumb") == "dumb":
+        return False
+    import shlex
+    import subprocess
+
+    try:
+        words = shlex.split(env.get("DAYLEAF_PAGER", env.get("PAGER", "less")))
+        if not words:
+            return False
+        pager = subprocess.Popen(words, stdin=subprocess.PIPE, env={"LESS": "FRX", "LESSCHARSET": "utf-8", **env})
+    except (OSError, ValueError):
+        return False
+    with contextlib.suppress(KeyboardInterrupt, OSError):  # whoever leaves it has read enough
+        pager.communicate((said + "\n").encode("utf-8", "replace"))
+    while pager.poll() is None:
+        with contextlib.suppress(KeyboardInterrupt):  # the pager's to answer
+            pager.wait()
+    return True
+
+
+def _rows() -> int:
+    """Return the lines of the terminal behind stdout, 0 where it has none."""
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).lines
+    except (OSError, ValueError):
+        return 0

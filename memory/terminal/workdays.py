@@ -1,4 +1,5 @@
-"""A standup in lines: by branch what came out and what is open, of each day or of more; at most 15 lines a day, 60 in all."""
+"""A standup in lines: by branch what came out and what is open, of each day or of more; at most 15 lines a day, 60 in all.
+And a glance at the work, which fits a screen."""
 
 from __future__ import annotations
 
@@ -6,9 +7,11 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from memory.core import clock
-from memory.core.plaintext import at_word, clip, count, one_line
+from memory.core.plaintext import age, at_word, clip, count, one_line
+from memory.core.records import Record
 from memory.knowledge import worklog
-from memory.knowledge.worklog import Space, Strand, Told
+from memory.knowledge.worklog import Glance, Space, Strand, Told
+from memory.store import activeplan
 from memory.terminal import screen
 
 DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to which each is told by itself
@@ -119,3 +122,44 @@ def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int
 def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown: bool) -> str:
     line = "%s: %s" % (count(len(found), kind), "; ".join(one_line(title) for _, title in found))
     return "- " + line if markdown else clip(line, columns)
+
+
+# ---- at a glance
+
+OUTCOME = 160  # characters of a session's outcome
+_NOTHING = ("nothing is kept here yet",
+            "`dayleaf learn \"…\"` keeps what you found out, `dayleaf import transcripts` what past sessions did")
+
+
+def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
+    """Write what `dayleaf` shows without words: where the work stands, what waits, what several sessions ran into."""
+    out = [style.bold(one_line(seen.workspace)) + (", on " + one_line(seen.branch) if seen.branch else "")]
+    for word, found in (("handoff", seen.handoff), ("plan", seen.plan)):
+        if found:
+            out.append("%s  %s  %s%s" % (word, style.kind(found.kind, one_line(found.id)), one_line(found.title), _steps(found)))
+    if not seen.sessions:
+        out += ["", *_NOTHING] if not (seen.handoff or seen.plan) else []
+    else:
+        out += ["", style.bold("Last sessions"), *_latest(seen, now, style)]
+    if seen.waiting:
+        out += ["", "%s for review: `dayleaf review`" % (
+            "1 note waits" if seen.waiting == 1 else count(seen.waiting, "note") + " wait")]
+    if seen.walls:
+        rows = [["%s " % count(many, "session"), telling] for telling, many in seen.walls]
+        out += ["", style.bold("Met again and again"), *screen.table(rows, "  ", (0,), style, 1),
+                "  `dayleaf fix \"ERROR\"` says what worked, `dayleaf friction` all of them"]
+    return [*out, "", style.dim("`dayleaf recall WORDS` searches, `dayleaf help` lists the commands")]
+
+
+def _steps(found: Record) -> str:
+    done, of = activeplan.progress(found) if found.kind == "plan" else (0, 0)
+    return " (%d of %s done)" % (done, count(of, "step")) if of else ""
+
+
+def _latest(seen: Glance, now: float, style: screen.Style) -> list[str]:
+    """Write the last sessions, each with its branch and the opening of its outcome."""
+    rows = [[one_line(record.id), age(now - record.created), one_line(record.title),
+             one_line(str(record.meta.get("branch") or ""))] for record, _ in seen.sessions]
+    lines = screen.table(rows, "  ", (1,), style, 2, [record.kind for record, _ in seen.sessions])
+    return [line for head, (_, said) in zip(lines, seen.sessions) for line in (
+        head, *["      " + style.dim(style.fit(at_word(said, OUTCOME), style.columns - 6))] * bool(said))]
