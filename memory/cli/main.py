@@ -17,36 +17,32 @@ from collections.abc import Sequence
 
 from memory import __version__
 from memory.core import DayleafError, UsageError, clock, files, layout
-from memory.terminal import screen
 from memory.terminal.arguments import (
     KINDS,
     PROVIDERS,
+    SHELLS,
     TYPES,
+    asked,
     choice,
     flag,
     kinds,
+    meant,
     opt,
-    parser,
     read_call,
     real,
     versions,
     whole,
 )
-from memory.terminal.call import Verb, closest, shown, warn
+from memory.terminal.call import Part, Verb, shown, to_json, warn
 
 INDEX = ("build", "refresh", "verify", "status", "export")
 RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|run"
 FORMATS = ("text", "mermaid", "json")
 MODELS = tuple(name for name in PROVIDERS if name not in ("extract", "none"))
+# Versions of what is kept on disk; each stands in the module that owns the format too.
+FORMATS_KEPT = {"record": 1, "trust": 1, "ledger": 1, "receipts": 1, "index": 6, "backup": 1, "json": 1}
 CONFIDENCES = ("low", "medium", "high")
 AGENTS = ("codex", "gemini")  # whose sessions can be read besides the client's
-SAID_FOR = {"search": "recall", "find": "recall", "query": "recall", "remember": "learn", "links": "link"}
-FORM = 20  # columns of a verb with its words that the list of all verbs has room for
-GROUPS = (("Every day", "recall distill learn checkpoint handoff plan"),
-          ("Find", "show expand view fix how blame friction standup load why graph"),
-          ("Know", "rule review resource link new edit open harvest feedback import share unshare shared"),
-          ("Look after it", "status statusline stats audit eval check upkeep undo forget restore backup sync redact"),
-          ("The machine", "doctor config index on off workspace"))  # and whatever stands nowhere else
 # The machine's doing, not a fault of ours.
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.ELOOP, errno.EIO,
           errno.EMFILE, errno.ENFILE, errno.EXDEV)
@@ -88,19 +84,17 @@ def _streams() -> None:
 
 def run(argv: list[str], env: dict[str, str], now: float) -> int:
     """Find the verb, read its options and run it; raises UsageError for words that are off."""
-    if argv[:1] == ["help"] and argv[1:] and argv[1] in VERBS:
-        argv = [argv[1], "--help"]
-    if not argv or argv[0] in ("help", "--help", "-h"):
-        print(_help())
+    if argv[:1] in (["--version"], ["-V"], ["version"]):
+        return _version("--json" in argv)
+    if argv[:1] in (["help"], ["--help"], ["-h"]):
+        print(asked(VERBS, argv[1:]))
         return 0
-    if argv[0] in ("--version", "-V", "version"):
-        print("dayleaf " + __version__)
-        return 0
+    argv = ["today", *argv] if argv[:1] in ([], ["--json"]) else argv
     name = argv[0]
     if name not in VERBS:
-        raise UsageError("unknown command '%s'; %s" % (shown(name), _meant(name)))
+        raise UsageError("unknown command '%s'; %s" % (shown(name), meant(name, VERBS)))
     if any(word in ("--help", "-h") for word in argv[1:argv.index("--") if "--" in argv else None]):
-        print(parser(name, VERBS[name]).format_help(), end="")
+        print(asked(VERBS, argv))
         return 0
     call = read_call(name, VERBS[name], argv[1:], env, now)
     call.require(VERBS[name].options)
@@ -109,12 +103,11 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     return status
 
 
-def _meant(name: str) -> str:
-    """Suggest a verb for a word that is none; never `forget`, which a person must mean."""
-    if name in INDEX:
-        return "did you mean 'index %s'?" % name
-    found = name if name in SAID_FOR else closest(name, [*(verb for verb in VERBS if verb != "forget"), *SAID_FOR])
-    return "did you mean '%s'?" % SAID_FOR.get(found, found) if found else "`dayleaf help` lists them"
+def _version(as_json: bool) -> int:
+    """Print the version, and those of the formats that are kept on disk."""
+    print(to_json({"dayleaf": __version__, **FORMATS_KEPT}) if as_json else
+          "dayleaf %s (formats: %s)" % (__version__, ", ".join("%s %s" % item for item in FORMATS_KEPT.items())))
+    return 0
 
 
 def _failed(message: str, status: int) -> int:
@@ -139,27 +132,6 @@ def _bug(env: dict[str, str], now: float) -> str:
     except (OSError, DayleafError):
         return "%s: %s; the trace could not be kept" % (said, error)
     return "%s; its trace is in %s, please report it" % (said, path)
-
-
-def _help() -> str:
-    from shutil import get_terminal_size
-
-    columns, listed = max(40, get_terminal_size().columns), {name for _, names in GROUPS for name in names.split()}
-    lines = ["dayleaf: a memory for Claude Code that its user owns.", "", "usage: dayleaf COMMAND [words] [options]"]
-    for heading, names in GROUPS:
-        more = [name for name in VERBS if name not in listed] if heading == GROUPS[-1][0] else []
-        lines += ["", heading + ":"]
-        for name in [*names.split(), *more]:
-            row = "  " + screen.pad(_form(name), FORM) + "  " + VERBS[name].purpose
-            lines += screen.folded(row, columns, FORM + 4)
-    last = "`dayleaf COMMAND --help` lists a command's words and options; all take --json."
-    return "\n".join([*lines, "", *screen.folded(last, columns, 0)])
-
-
-def _form(name: str) -> str:
-    """Return a verb with its words, or without them where they are many."""
-    words = VERBS[name].words
-    return (name + " " + words if len(name + words) < FORM else name + " …").rstrip()
 
 
 SESSION = opt("--session", metavar="ID", help="the session")
@@ -243,6 +215,7 @@ VERBS: dict[str, Verb] = {
     "on": Verb("index", "", "push again", (SESSION, *SWITCHES)),
     "off": Verb("index", "", "push nothing more", (SESSION, *SWITCHES)),
     "status": Verb("audit", "", "show paths, counts, freshness, settings"),
+    "today": Verb("tell", "", "show where the work stands; what `dayleaf` alone does"),
     "statusline": Verb("tell", "", "print one line for the client's status line, which gives its JSON on stdin"),
     "doctor": Verb("audit", "", "check everything, one verdict a line", (
         flag("--fix", help="mend what is safe: permissions, leftovers, the index; no record"),)),
@@ -328,18 +301,31 @@ VERBS: dict[str, Verb] = {
         flag("--pending", help="list: only those that wait for a decision"))),
     "review": Verb("rule", "", "decide on the rules, scripts and candidates that wait"),
     "resource": Verb("resource", RESOURCE, "keep documents and scripts, show and run them", (
-        opt("--path", metavar="PATH", help="add, update: the file"),
-        opt("--type", type=choice(TYPES), help="add, list, search: doc, script, or of these two both; add guesses it"),
-        opt("--title", metavar="T", help="add, update: its title"),
-        flag("--shared", help="add: in the repository"), flag("--global", dest="tier_global", help="add: for every project"),
-        flag("--text", help="add, update, refresh: take it as text whatever it holds"),
-        flag("--stale", help="list: only what has changed or is gone"), *SECTIONS,
-        flag("--all", help="refresh: every one"), flag("--force", help="refresh, update: replace a text edited by hand"),
-        opt("--reason", metavar="WHY", help="delete: for the archive's log"),
-        opt("--timeout", type=whole, metavar="S", help="run: seconds it may take (60)"),
-        opt("--cwd", metavar="DIR", help="run: where it stands; else the project's root"),
-        flag("--stdin", help="run: give it this stdin; else it reads nothing"),
-        flag("--dry-run", help="run: say what would run"), *FILTERS, VECTORS_BY)),
+        opt("--path", metavar="PATH", help="the file"),
+        opt("--type", type=choice(TYPES), help="doc, script, or of these two both; `add` guesses it"),
+        opt("--title", metavar="T", help="its title"),
+        flag("--shared", help="in the repository"), flag("--global", dest="tier_global", help="for every project"),
+        flag("--text", help="take it as text whatever it holds"),
+        flag("--stale", help="only what has changed or is gone"), *SECTIONS,
+        flag("--all", help="every one"), flag("--force", help="replace a text edited by hand"),
+        opt("--reason", metavar="WHY", help="for the archive's log"),
+        opt("--timeout", type=whole, metavar="S", help="seconds it may take (60)"),
+        opt("--cwd", metavar="DIR", help="where it stands; else the project's root"),
+        flag("--stdin", help="give it this stdin; else it reads nothing"),
+        flag("--dry-run", help="say what would run"), *FILTERS, VECTORS_BY), parts={
+        "add": Part("PATH", "keep a file: a document with its text, a script where it is",
+                    "--path --type --title --version --tag --shared --global --text"),
+        "list": Part("", "list them, each fresh, stale or gone against its file", "--type --stale"),
+        "show": Part("ID", "print one, its outline or a section", "--section --outline --next --previous"),
+        "refresh": Part("ID…", "read them again where their files have changed", "--all --force --text"),
+        "update": Part("ID", "change a title, tags, versions or the file", "--title --version --tag --path --force --text"),
+        "delete": Part("ID", "move one to the archive; its file stays", "--reason"),
+        "search": Part("QUERY", "search among them", " ".join(
+            option.flags[0] for option in (*FILTERS, VECTORS_BY)) + " --type"),
+        "reindex": Part("[ID…]", "put them into the index anew"),
+        "approve": Part("ID…", "let a script run as it is now: a person decides"),
+        "reject": Part("ID…", "let a script never run as it is now: a person decides"),
+        "run": Part("ID [-- ARGS]", "run a script that a person approved", "--timeout --cwd --stdin --dry-run")}),
     "link": Verb("link", "FROM [RELATION] TO, or ID", "link two records, or list a record's links", (
         flag("--remove", help="take the link away"),)),
     "graph": Verb("link", "[ID]", "draw the links of a record, or of all", (
@@ -352,6 +338,7 @@ VERBS: dict[str, Verb] = {
         flag("--regex", help="ID: --text is a regular expression"),
         flag("--everywhere", help="ID: out of other records too"), flag("--apply", help="ID: do it without asking"),
         flag("--batch", help="-: JSONL {id, text}"))),
+    "completion": Verb("index", "|".join(SHELLS), "print what makes a shell complete commands, options, ids and titles"),
     "config": Verb("index", "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
     "mcp": Verb("doors", "[DIR]", "serve this memory to any agent, by the Model Context Protocol on stdin and stdout", (
         flag("--read-only", help="offer no tool that writes or runs"),)),

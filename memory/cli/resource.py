@@ -24,14 +24,7 @@ def resource(call: Call) -> int:
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
         raise unknown_word("resource", word, WORDS)
-    run, allowed = WORDS[word]
-    for name, value in vars(call.options).items():
-        if value and name not in allowed and name not in ("json", "hook", "args_from_stdin"):
-            fit = sorted(other for other, (_, names) in WORDS.items() if name in names)
-            raise UsageError("resource %s takes no --%s%s" % (
-                word, name.replace("tier_", "").replace("_by", "").replace("_", "-").rstrip("-"),
-                ": that is for %s" % ", ".join("`resource %s`" % other for other in fit[:3]) if fit else ""))
-    return run(call, call.words[1:])
+    return WORDS[word](call, call.words[1:])
 
 
 # ---- adding and changing
@@ -320,13 +313,7 @@ def _order_json(told: Order) -> dict[str, Any]:
             "environment": sorted(told.env), "approved": told.approved, "waits": told.waits}
 
 
-SEARCH = ("since", "days", "from_", "to", "kind", "type", "tag", "topic", "file", "branch", "session", "version", "workspace",
-          "context_tags", "semantic", "lexical", "limit", "min_score", "explain", "vectors_by")
-WORDS: dict[str, tuple[Callable[[Call, list[str]], int], tuple[str, ...]]] = {
-    "add": (_add, ("type", "path", "title", "version", "tag", "tier_global", "shared", "text")),
-    "list": (_list, ("stale", "type")), "show": (_show, ("section", "outline", "next", "previous")),
-    "refresh": (_refresh, ("all", "force", "text")), "update": (_update, ("title", "version", "tag", "path", "force", "text")),
-    "delete": (_delete, ("reason",)), "search": (_search, SEARCH), "reindex": (_reindex, ()),
-    "approve": (lambda call, words: rule.each(call, rule.SCRIPT, "approve", words), ()),
-    "reject": (lambda call, words: rule.each(call, rule.SCRIPT, "reject", words), ()),
-    "run": (_run, ("timeout", "dry_run", "cwd", "stdin"))}
+WORDS: dict[str, Callable[[Call, list[str]], int]] = {
+    "add": _add, "list": _list, "show": _show, "refresh": _refresh, "update": _update, "delete": _delete, "search": _search,
+    "reindex": _reindex, "approve": lambda call, words: rule.each(call, rule.SCRIPT, "approve", words),
+    "reject": lambda call, words: rule.each(call, rule.SCRIPT, "reject", words), "run": _run}

@@ -1,4 +1,4 @@
-"""The verbs that tell in short: distill to who asks, handoff to the next session, standup to a team, statusline to the client."""
+"""The verbs that tell in short: distill who asks, handoff the next session, standup a team, today you, statusline the client."""
 
 from __future__ import annotations
 
@@ -266,8 +266,20 @@ def standup(call: Call) -> int:
         told = worklog.gather(call.place, call.settings, call.options.workspace or "", since, call.now, offset)
     style = call.style()
     columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
-    return call.answer(worklog.to_json(told), workdays.lines(told, screen.Style(columns, style.colour),
-                                                                 call.options.markdown))
+    return call.answer(worklog.to_json(told), workdays.lines(
+        told, screen.Style(columns, style.colour, style.cut), call.options.markdown))
+
+
+def today(call: Call) -> int:
+    """Show where the work stands: the last sessions, what waits for review, what several sessions ran into."""
+    from memory.knowledge import worklog
+    from memory.terminal import workdays
+
+    if call.words:
+        raise UsageError("today wants no words; `dayleaf standup WHEN` tells of more")
+    with call.spinner("reading the sessions"):
+        seen = worklog.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
+    return call.answer(worklog.glance_json(seen), workdays.glanced(seen, call.now, call.style()))
 
 
 def statusline(call: Call) -> int:

@@ -1,18 +1,19 @@
-"""The options of a verb: declared, read from the command line, checked, and found within text that a person typed."""
+"""What a person types: the options of a verb declared, read, checked, found within text; help; near misses; completion."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Callable, NoReturn
 
 from memory.core import UsageError, layout
 from memory.terminal import screen
-from memory.terminal.call import Call, Option, Verb, nearest, read_stdin, shown
+from memory.terminal.call import Call, Option, Part, Verb, closest, nearest, read_stdin, shown
 
 KINDS = tuple(layout.FOLDERS)
 TYPES = ("doc", "script", "both")
+SHELLS = ("bash", "zsh", "fish")
 PROVIDERS = ("auto", "claude", "gemini", "ollama", "command", "extract", "none")
 QUOTED = r""""[^"]*"|'[^']*'"""
 # A word that a person typed.  Quotes count where it begins, or behind an option's `=`, up to where it ends: `what's` is text.
@@ -37,13 +38,23 @@ class _Parser(argparse.ArgumentParser):
             self.usage = usage
 
 
-def parser(name: str, verb: Verb) -> _Parser:
-    """Make what reads a verb's options and writes its help."""
-    usage = " ".join(part for part in ("dayleaf", name, verb.words, "[options]") if part)
-    parser = _Parser("dayleaf " + name, usage, verb.purpose, add_help=False, allow_abbrev=False)
-    for option in (*verb.options, JSON, *HIDDEN):
+def parser(name: str, verb: Verb, word: str = "") -> _Parser:
+    """Make what reads a verb's options and writes its help; of a first word with options of its own, only these."""
+    part = verb.parts.get(word)
+    words, purpose = (word + " " + part.words, part.purpose) if part else (verb.words, verb.purpose)
+    usage = " ".join(filter(None, ("dayleaf", name, words.strip(), "[options]" * (not verb.parts or bool(part and part.flags)))))
+    parser = _Parser("dayleaf " + name, usage, purpose, add_help=False, allow_abbrev=False)
+    for option in (*_options(verb, part), JSON, *HIDDEN):
         parser.add_argument(*option.flags, **option.rest)
     return parser
+
+
+def _options(verb: Verb, part: Part | None) -> Sequence[Option]:
+    """Return the options of a verb, or of one of its parts in the part's order."""
+    if part is None:
+        return verb.options
+    by_flag = {flag: option for option in verb.options for flag in option.flags}
+    return [by_flag[flag] for flag in part.flags.split()]
 
 
 def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: float) -> Call:
@@ -59,7 +70,20 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
         said, rest = lenient(read_stdin(), verb)
         reader.parse_known_args(said, options)
         words += [rest] if rest else []
+    _fitting(name, verb, words[0] if words else "list", options)
     return Call(name, options, words, env, now)
+
+
+def _fitting(name: str, verb: Verb, word: str, options: argparse.Namespace) -> None:
+    """Refuse an option that the first word has not; raises UsageError."""
+    if word not in verb.parts:
+        return
+    own = verb.parts[word].flags.split()
+    for option in verb.options:
+        flag = option.flags[0]
+        if getattr(options, option.rest.get("dest") or flag[2:].replace("-", "_")) and flag not in own:
+            fit = ["`%s %s`" % (name, other) for other, part in sorted(verb.parts.items()) if flag in part.flags.split()]
+            raise UsageError("%s %s takes no %s: that is for %s" % (name, word, flag, ", ".join(fit[:3])))
 
 
 def _nearest_flag(word: str, name: str, verb: Verb) -> str:
@@ -124,12 +148,16 @@ def choice(words: Sequence[str]) -> Callable[[str], str]:
                 shown(word), nearest(word, words, "use one of " + ", ".join(words))))
         return word
 
+    check.words = words  # type: ignore[attr-defined]  # for completion
     return check
 
 
 def kinds(words: str) -> str:
     """Check a list of kinds, with commas between them."""
     return ",".join(choice(KINDS)(word.strip()) for word in words.split(","))
+
+
+kinds.words = KINDS  # type: ignore[attr-defined]
 
 
 def versions(words: str) -> str:
@@ -171,3 +199,151 @@ def flag(*flags: str, **rest: Any) -> Option:
 
 JSON = flag("--json", help="print JSON")
 HIDDEN = (flag("--hook", help=argparse.SUPPRESS), flag("--args-from-stdin", help=argparse.SUPPRESS))
+
+
+# ---- help
+
+FORM = 20  # columns of a verb with its words that the list of all verbs has room for
+TASKS = (  # a task, the verbs that do it, an example
+    ("Take up where you left off", "today plan handoff checkpoint standup view",
+     "dayleaf handoff \"Retries half moved; next: the worker\""),
+    ("Find again what was said and done", "recall distill show expand blame graph",
+     "dayleaf recall \"why does resume fail\" --since 2w"),
+    ("Get past an error", "fix how friction", "dayleaf fix \"undefined: defaultAgent\""),
+    ("Keep what you found out", "learn new edit open link resource import feedback",
+     "dayleaf learn \"Pin the JWT issuer in tests\" --tag auth"),
+    ("Decide what holds", "review rule harvest", "dayleaf harvest --since 7d"),
+    ("Share with others", "share unshare shared sync", ""),
+    ("See and steer what the model gets", "load why on off statusline mcp", "dayleaf why last"),
+    ("Look after the memory", "status stats doctor check audit eval upkeep undo forget restore backup redact", "dayleaf doctor"),
+    ("Set it up", "config completion index workspace", "dayleaf config set load.top 4"))  # and whatever stands nowhere else
+# What people type for what is called otherwise here, by what it means; nothing leads to `forget`, which a person must mean.
+_SAID_FOR = {
+    "recall": "search find query list ls lookup grep", "learn": "add remember save store put write",
+    "show": "get cat print read", "distill": "ask answer summarize summary", "checkpoint": "note", "plan": "goal task todo todos", "standup": "log history",
+    "today": "last start", "fix": "error", "blame": "who touch file", "why": "explain", "on": "enable", "off": "disable",
+    "link": "links", "harvest": "lessons", "resource": "document script", "resource run": "run", "status": "info",
+    "stats": "metrics report", "doctor": "health", "check": "diff", "upkeep": "merge", "config": "settings", "config set": "set",
+    "completion": "complete"}
+SAID_FOR = {word: verb for verb, words in _SAID_FOR.items() for word in words.split()}
+
+
+def meant(name: str, verbs: Mapping[str, Verb]) -> str:
+    """Suggest a verb for a word that is none, by its meaning or by its letters; never `forget`, which a person must mean."""
+    inside = [verb for verb in ("index",) if name in verbs[verb].words.split("|")]
+    if inside:
+        return "did you mean '%s %s'?" % (inside[0], name)
+    found = name if name in SAID_FOR else closest(name, [*(verb for verb in verbs if verb != "forget"), *SAID_FOR])
+    return "did you mean '%s'?" % SAID_FOR.get(found, found) if found else "`dayleaf help` lists them"
+
+
+def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
+    """Return the help that some words ask for: of a verb, of a word of it, of a task, or all; raises UsageError."""
+    words = [word for word in words if word[:1] != "-"]
+    name = words[0] if words else ""
+    if name in verbs:
+        verb = verbs[name]
+        word = words[1] if words[1:] and words[1] in verb.parts else ""
+        lines = _parts(name, verb) if verb.parts and not word else []
+        said = parser(name, verb._replace(options=()) if lines else verb, word).format_help().rstrip("\n")
+        return "\n".join([said, *["", *lines] * bool(lines)])
+    tasks = [task for task in TASKS if name.lower() in re.findall(r"\w+", task[0].lower()) and len(name) > 2]
+    if name and not tasks and name not in ("help", "all"):
+        raise UsageError("no help on '%s'; %s" % (shown(name), meant(name, verbs)))
+    return "\n".join(_overview(verbs, tasks))
+
+
+def _parts(name: str, verb: Verb) -> list[str]:
+    """List the words of a verb, each with what it does."""
+    rows = [("%s %s" % (word, part.words), part.purpose) for word, part in verb.parts.items()]
+    return ["words:", *_rows(rows), "", "`dayleaf %s WORD --help` lists the options of one." % name]
+
+
+def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
+    """List the verbs by what they are for.  tasks: those that were asked for, with an example of each; none: all."""
+    listed = {name for _, names, _ in TASKS for name in names.split()}
+    lines = [] if tasks else ["dayleaf: a memory for coding agents that its user owns.", "",
+                              "usage: dayleaf [COMMAND] [words] [options]"]
+    for heading, names, example in tasks or TASKS:
+        more = [name for name in verbs if name not in listed] if heading == TASKS[-1][0] else []
+        known = [name for name in [*names.split(), *more] if name in verbs]
+        lines += ["", heading + ":", *_rows([(_form(name, verbs[name]), verbs[name].purpose) for name in known])] if known else []
+        lines += ["", "  $ " + example] if tasks and example else []
+    last = "`dayleaf COMMAND --help` lists a command's words and options; all take --json (docs/json.md).  " \
+        "`dayleaf help TASK` shows one of the tasks above, such as `help error`."
+    return (lines[1:] if tasks else [*lines, "", *screen.folded(last, _columns(), 0)])
+
+
+def _rows(rows: Sequence[tuple[str, str]]) -> list[str]:
+    wide = max(FORM, min(30, max(len(form) for form, _ in rows)))
+    return [line for form, said in rows for line in screen.folded(
+        "  " + screen.pad(form, wide) + "  " + said, _columns(), wide + 4)]
+
+
+def _columns() -> int:
+    from shutil import get_terminal_size
+
+    return max(40, get_terminal_size().columns)
+
+
+def _form(name: str, verb: Verb) -> str:
+    """Return a verb with its words, or without them where they are many."""
+    return (name + " " + verb.words if len(name + verb.words) < FORM else name + " …").rstrip()
+
+
+# ---- completion
+
+Known = Callable[[str, str], Sequence[tuple[str, str]]]  # (what is wanted, what is typed of it) -> (word, what it is)
+IDS = ("ID", "FROM", "TO")
+
+
+def completed(verbs: Mapping[str, Verb], words: Sequence[str], known: Known) -> list[tuple[str, str]]:
+    """Return what may stand where the last word is being typed, each with what it is; nothing where a shell names files.
+
+    words: those after the program's name, the last one begun or empty.  known: what the store knows of a metavariable: records
+    by `ID` (and a kind: `ID rule`), and TAG, TOPIC, BRANCH, NAME of a workspace, KEY of a setting, ID of a session by `SESSION`.
+    """
+    typed, before = words[-1] if words else "", list(words[:-1])
+    if not before:
+        return _begun([*((name, verb.purpose) for name, verb in verbs.items()), ("help", "list the commands")], typed)
+    if before[0] not in verbs:
+        return _begun([(name, verb.purpose) for name, verb in verbs.items()], typed) if before == ["help"] else []
+    name, verb = before[0], verbs[before[0]]
+    part = verb.parts.get(before[1]) if before[1:] else None
+    flags = {flag: option for option in (*_options(verb, part), JSON) for flag in option.flags
+             if option.rest.get("help") != argparse.SUPPRESS}
+    if before[-1] in flags and flags[before[-1]].rest.get("action", "append") == "append":
+        return _values(before[-1], flags[before[-1]], typed, known)
+    if typed[:1] == "-":
+        return _begun([(flag, str(option.rest.get("help"))) for flag, option in flags.items()], typed)
+    return _positional(name, verb, before[1:], typed, known)
+
+
+def _begun(rows: Sequence[tuple[str, str]], typed: str) -> list[tuple[str, str]]:
+    return [row for row in rows if row[0].startswith(typed)]
+
+
+def _values(flag: str, option: Option, typed: str, known: Known) -> list[tuple[str, str]]:
+    """Return the values of an option: its choices, else what the store knows of its metavariable."""
+    choices = getattr(option.rest.get("type"), "words", ())
+    wanted = "SESSION" if flag == "--session" else str(option.rest.get("metavar"))
+    return _begun([(word, "") for word in choices], typed) if choices else list(known(wanted, typed))
+
+
+def _positional(name: str, verb: Verb, before: Sequence[str], typed: str, known: Known) -> list[tuple[str, str]]:
+    """Return a verb's first words, then what stands behind them."""
+    first = [*verb.parts] or re.findall(r"(?<![\w#…])[a-z][a-z-]+(?!\w*\))", verb.words.partition(" ID")[0])
+    if not before and first:
+        rows = [(word, verb.parts[word].purpose if word in verb.parts else "") for word in first]
+        return _begun(rows, typed) or _ids(name, verb.words, typed, known)
+    said = verb.parts[before[0]].words if before and before[0] in verb.parts else verb.words
+    return _ids(name, said, typed, known)
+
+
+def _ids(name: str, said: str, typed: str, known: Known) -> list[tuple[str, str]]:
+    """Return the records that a verb's words mean, or its settings; nothing where they are text or files."""
+    words = re.findall(r"[A-Z]+", said)
+    kind = {"rule": " rule", "resource": " resource", "harvest": " learning", "restore": " archived"}.get(name, "")
+    if any(word in IDS for word in words):
+        return list(known("ID" + kind, typed))
+    return list(known("KEY", typed)) if "KEY" in words else []

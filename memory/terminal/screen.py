@@ -238,6 +238,8 @@ class Printer:
             with contextlib.suppress(OSError, ValueError):  # a closed pipe: the script goes on
                 self._streams[number].write(plaintext.plain(said))
                 self._streams[number].flush()
+
+
 # ---- what does not fit
 
 def paged(said: str, env: dict[str, str]) -> bool:

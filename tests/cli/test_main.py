@@ -20,6 +20,7 @@ from harness.command import one_line_error
 
 from memory.cli import imports, index, main, plan, recall, resource
 from memory.core import plaintext
+from memory.terminal import arguments
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise."
@@ -71,20 +72,53 @@ def test_every_verb_has_help_without_a_home(run, verb, tmp_path):
     assert sum(line.split()[:1] == [verb] for line in run("help").stdout.splitlines()) == 1
 
 
-def test_the_help_begins_with_what_is_used_every_day(run):
-    """The six that matter first, then the others under headings; no line is wider than a screen."""
+def test_the_help_is_by_task(run):
+    """What a person wants to do comes first, each verb once under it; a task, a verb and a word of one have help of their own."""
     lines = run("help").stdout.splitlines()
-    first = lines.index("Every day:")
-    assert [line.split()[0] for line in lines[first + 1:first + 7]] == ["recall", "distill", "learn", "checkpoint", "handoff", "plan"]
-    assert first == 4 and lines[first + 7] == "" and sum(line.endswith(":") for line in lines) == 5
+    tasks = [line for line in lines if line.endswith(":") and line[0] != " "]
+    assert tasks[0] == "Take up where you left off:" and lines[5].split()[0] == "today" and len(tasks) >= 7
     assert max(map(len, lines)) <= 100
+    for words, said in (["error"], "dayleaf fix"), (["resource"], "run ID [-- ARGS]"), (["resource", "run"], "--timeout"):
+        assert said in run("help", *words).stdout
+    assert "--kind" not in run("resource", "list", "--help").stdout + run("help", "resource").stdout
+    assert "did you mean 'recall'?" in one_line_error(run("help", "list"), 2)
 
 
 def test_the_version_is_the_packages(ok):
-    """`--version` prints one line."""
+    """`--version` prints one line, with the versions of what is kept, which the modules that own the formats say too."""
     from memory import __version__
+    from memory.core import approvals, records
+    from memory.health import bundle
+    from memory.hook import receipts, segment
+    from memory.store import ledger
 
-    assert ok("--version") == "dayleaf %s\n" % __version__
+    assert ok("--version").startswith("dayleaf %s (formats: record 1, " % __version__) and ok("--version").count("\n") == 1
+    kept = json.loads(ok("--version", "--json"))
+    assert kept.pop("dayleaf") == __version__ and kept == main.FORMATS_KEPT
+    said = {name: int(re.search(r"[Ss]chema, version (\d+)", module.__doc__)[1])
+            for name, module in (("record", records), ("trust", approvals), ("ledger", ledger), ("receipts", receipts))}
+    assert {**said, "index": int(segment.MAGIC[-3:]), "backup": bundle.VERSION, "json": 1} == kept
+
+
+def test_words_that_mean_a_verb_lead_to_it(run):
+    """By what people call it elsewhere; each word leads to a verb that is there, and none to what deletes."""
+    for name, verb in (("list", "recall"), ("add", "learn"), ("ask", "distill"), ("todo", "plan"), ("cat", "show"), ("log", "standup")):
+        assert "did you mean '%s'?" % verb in one_line_error(run(name, "x"), 2)
+    assert {verb.split()[0] for verb in arguments.SAID_FOR.values()} <= set(main.VERBS)
+    assert not set(arguments.SAID_FOR) & set(main.VERBS) and "forget" not in arguments.SAID_FOR.values()
+
+
+def test_without_words_it_shows_where_the_work_stands(ok, home, place):
+    """An empty store says how to begin; then sessions with their outcome, the plan, what waits; as JSON too."""
+    assert "nothing is kept here yet" in ok() and "dayleaf help" in ok()
+    ok("checkpoint", "Retries half moved to the worker.")
+    ok("plan", "Move the retries", "--step", "queue", "--step", "worker")
+    ok("rule", "suggest", "Pin versions", "--rationale", "a break")
+    said = ok()
+    assert said.startswith(place.key) and "Retries half moved" in said and "Move the retries (0 of 2 steps done)" in said
+    assert "1 note waits for review" in said and said == ok("today")
+    seen = json.loads(ok("--json"))
+    assert seen["plan"]["title"] == "Move the retries" and seen["sessions"][0]["kind"] == "checkpoint" and seen["waiting"] == 1
 
 
 def test_every_answer_is_available_as_json(ok, home):
