@@ -287,7 +287,8 @@ def config(call: Call) -> int:
     if words[0] == "list":
         rows = [[key, to_json(call.settings[key]), call.settings.sources[key]] for key in DEFAULTS]
         return call.answer({key: {"value": call.settings[key], "source": source} for key, _, source in rows},
-                           [*screen.table(rows), *("! " + problem for problem in call.settings.problems)])
+                           [*screen.table(rows, style=call.style(), give=1),
+                            *("! " + problem for problem in call.settings.problems)])
     key = words[1]
     if key not in DEFAULTS:
         known = nearest(key, DEFAULTS, "`dayleaf config list` names them")

@@ -18,8 +18,6 @@ from memory.terminal import screen
 from memory.terminal.call import Call, author, confirmed, first_clause, nearest, session_of, shown, tier_of, warn, written
 from memory.terminal.editor import KINDS, edited, in_editor, template
 
-TITLE = 60  # columns of a title
-
 
 def learn(call: Call) -> int:
     """Keep a learning; one that is there already takes the tags."""
@@ -215,8 +213,8 @@ def _forget_session(call: Call, start: str) -> int:
     found = conversations.told(store, start, hard)
     if not found.records:
         raise StoreError(unknown("session", start, found.ids, found.known, "`dayleaf recall --kind checkpoint` lists some"))
-    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.clip(plaintext.one_line(one.title), TITLE)]
-                          for one in found.records])
+    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.one_line(one.title)] for one in found.records],
+                         style=call.style(), give=3)
     of = "%s of session %s" % (plaintext.count(len(found.records), "record"), plaintext.one_line(found.session))
     if not call.options.yes:
         if not call.options.json or sys.stderr.isatty():

@@ -224,8 +224,9 @@ def _list(call: Call, words: list[str]) -> int:
     return call.answer([{**record_json(record), "type": material.type_of(record), "state": state.word, "why": state.why,
                          "approval": standing, "source_path": material.path_of(record),
                          "source_ref": record.meta.get("source_ref") or ""} for record, state, standing in rows],
-                       screen.table(cells) or ["no resource is stale" if call.options.stale else
-                                                 "no resources here; `dayleaf resource add --path PATH` keeps one"])
+                       screen.table(cells, style=call.style(), give=4, kinds=["resource"] * len(cells)) or [
+                           "no resource is stale" if call.options.stale else
+                           "no resources here; `dayleaf resource add --path PATH` keeps one"])
 
 
 def _show(call: Call, words: list[str]) -> int:

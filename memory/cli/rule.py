@@ -97,7 +97,8 @@ def _list(call: Call, words: list[str]) -> int:
     return call.answer([{"id": one.record.id, "state": one.state, "why": one.why, "title": one_line(one.record.title),
                          "tags": list(one.record.tags), "tier": layout.TIER_NAMES[one.record.tier], "name": one.record.name}
                         for one in found],
-                       screen.table(rows) or ["no rule waits" if call.options.pending else "no rules here"])
+                       screen.table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows)) or [
+                           "no rule waits" if call.options.pending else "no rules here"])
 
 
 def _edit(call: Call, words: list[str]) -> int:

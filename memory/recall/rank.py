@@ -302,7 +302,7 @@ def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
 
     head = words(look.head)
     body = [w for w in words(set(look.places) - look.head) if w not in head]
-    said = [label + ": " + ", ".join(found[:8]) for label, found in (("title or tags", head), ("text", body)) if found]
+    said = [", ".join(found[:8]) + " in the " + where for where, found in (("title or tags", head), ("text", body)) if found]
     said += ["near in meaning: %.2f" % similar] if similar is not None else []
     return "; ".join(said) or "beside a match in its session"
 

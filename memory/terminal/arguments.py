@@ -220,11 +220,11 @@ TASKS = (  # a task, the verbs that do it, an example
 # What people type for what is called otherwise here, by what it means; nothing leads to `forget`, which a person must mean.
 _SAID_FOR = {
     "recall": "search find query list ls lookup grep", "learn": "add remember save store put write",
-    "show": "get cat print read", "distill": "ask answer summarize summary", "checkpoint": "note", "plan": "goal task todo todos", "standup": "log history",
-    "today": "last start", "fix": "error", "blame": "who touch file", "why": "explain", "on": "enable", "off": "disable",
-    "link": "links", "harvest": "lessons", "resource": "document script", "resource run": "run", "status": "info",
-    "stats": "metrics report", "doctor": "health", "check": "diff", "upkeep": "merge", "config": "settings", "config set": "set",
-    "completion": "complete"}
+    "show": "get cat print read", "distill": "ask answer summarize summary", "checkpoint": "note",
+    "plan": "goal task todo todos", "standup": "log history", "today": "last start", "fix": "error", "blame": "who touch file",
+    "why": "explain", "on": "enable", "off": "disable", "link": "links", "harvest": "lessons", "resource": "document script",
+    "resource run": "run", "status": "info", "stats": "metrics report", "doctor": "health", "check": "diff", "upkeep": "merge",
+    "config": "settings", "config set": "set", "completion": "complete"}
 SAID_FOR = {word: verb for verb, words in _SAID_FOR.items() for word in words.split()}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from memory.core import config, fastjson
-from memory.core.plaintext import clip, count, one_line
+from memory.core.plaintext import count, one_line
 from memory.distill.digests import Digest
 from memory.health.figures import EMBED
 from memory.health.goldens import MEASURES
@@ -19,6 +19,7 @@ from memory.terminal import pastlines, screen
 ROOT = Path(__file__).resolve().parents[2]
 MOST_MOVED = 10  # changes of rank that are listed
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
+MOST_FINDINGS = 10  # of a section that audit lists beside others
 MOST_LISTED = 10  # skipped records that are listed for a person
 
 
@@ -87,9 +88,10 @@ def index(value: dict[str, Any]) -> list[str]:
 def verdicts(found: Sequence[Finding], style: screen.Style) -> list[str]:
     """Write doctor's findings, one a line, and a last line that sums them up."""
     out = []
+    wide = max([8, *(len(check.about) for check in found)])
     for check in found:
         said = one_line(check.said + ("; " + check.remedy if check.remedy else ""))
-        out.append("%s  %s  %s" % (style.verdict(screen.pad(check.severity, 4)), screen.pad(check.about, 8), said))
+        out.append("%s  %s  %s" % (style.verdict(screen.pad(check.severity, 4)), screen.pad(check.about, wide), said))
     counts = ("%d %s" % (sum(check.severity == severity for check in found), severity) for severity in (OK, WARN, FAIL))
     return [*out, "", ", ".join(counts)]
 
@@ -115,17 +117,22 @@ def _last_audit(found: Mapping[str, Any]) -> str:
 
 
 def audited(found: Audited, sections: Sequence[str], here: str, style: screen.Style) -> list[str]:
-    """Write audit's findings by section.  here: the directory that paths are told relative to."""
+    """Write audit's findings by section, the first of each where several are asked for.
+
+    here: the directory that paths are told relative to.
+    """
     out: list[str] = []
     for section, heading in SECTIONS.items():
         mine = [one for one in found.findings if one.about == section]
+        most = len(mine) if len(sections) == 1 or len(mine) <= MOST_FINDINGS + 1 else MOST_FINDINGS
+        rest = ["  and %d more; `dayleaf audit %s` lists all" % (len(mine) - most, section)] if len(mine) > most else []
         if mine:
-            out += ["%s (%d)" % (style.bold(heading), len(mine)), *(_told(one, here) for one in mine), ""]
+            out += ["%s (%d)" % (style.bold(heading), len(mine)), *(_told(one, here, style) for one in mine[:most]), *rest, ""]
     return [*out, *found.notes, "%s audited: %s" % (count(found.records, "record"), _summary(found.counts(sections)))]
 
 
-def _told(one: Finding, here: str) -> str:
-    title = clip(one_line(one.title), 50)
+def _told(one: Finding, here: str, style: screen.Style) -> str:
+    title = style.fit(one_line(one.title), 50)
     parts = [part for part in (one.id, title, _where(one, here), "%s; %s" % (one.what, one.remedy)) if part]
     return "  " + one_line("  ".join(parts))
 

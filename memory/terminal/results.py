@@ -25,6 +25,7 @@ SNIPPET_LINES = 400  # lines of a body that a snippet is looked for in
 MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 1600
 PASSAGE_LINES = 3
+READABLE = 120  # columns of running text
 GONE = 3  # claims that are told of a stale hit
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
@@ -58,48 +59,52 @@ def hits(found: Found, words: str, key: str, style: Style, explain: bool = False
     """
     rows: dict[str, list[tuple[Hit, list[str]]]] = {name: [] for name, _ in GROUPS}
     for hit in (*found.hits, *found.linked):
-        rows[hit.group].append((hit, _cells(hit, key)))
+        rows[hit.group].append((hit, _cells(hit, key, bool(words))))
     cells = [row for members in rows.values() for _, row in members]
     widths = [max((width(row[i]) for row in cells), default=0) for i in range(8)]
-    widths[2] = max(20, min(widths[2], style.columns - 2 - sum(widths[:2]) - sum(widths[3:]) - (14 if widths[7] else 12)))
+    if style.cut:
+        others = [wide for at, wide in enumerate(widths) if at != 2 and wide]
+        widths[2] = max(screen.NARROWEST, min(widths[2], style.columns - 2 - sum(others) - 2 * len(others)))
     lines: list[str] = []
     for name, heading in GROUPS:
         if rows[name]:
             lines += [""] * bool(lines) + [style.bold(heading)]
         for hit, row in rows[name]:
             more = " +" + count(len(hit.others), "checkpoint") if hit.others else ""
-            row[2] = clip(row[2], widths[2] - len(more)) + more
+            row[2] = style.fit(row[2], widths[2] - len(more)) + more
             padded = [pad(cell, widths[i], i in (1, 3, 6)) for i, cell in enumerate(row)]
-            padded[5] = style.verdict(padded[5])
-            lines.append(("  " + "  ".join(padded)).rstrip())
-            beneath = _beneath(hit, words, style.columns - 6, found.context if explain else None)
+            padded[0], padded[5] = style.kind(hit.kind, padded[0]), style.verdict(padded[5])
+            lines.append(("  " + "  ".join(cell for cell, wide in zip(padded, widths) if wide)).rstrip())
+            beneath = _beneath(hit, words, min(style.columns, READABLE) - 6, found.context if explain else None)
             lines += ["      " + style.dim(line) for line in (*_gone(hit), *beneath)]
     told = ["", style.dim("context tags: " + context_line(found.context))] if explain and found.context else []
     return lines + told[0 if lines else 1:] + _footer(found, words, style, bool(lines))
 
 
-def _cells(hit: Hit, key: str) -> list[str]:
+def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
+    """Write what stands on a hit's line.  asked: there was a query, so that its score says something."""
     title = one_line(hit.title) + (" § " + one_line(hit.section) if hit.section and not hit.turn else "")
     where = one_line(hit.workspace) if hit.tier == layout.TIER_NAMES[layout.PRIVATE] and hit.workspace != key else hit.tier
-    return [one_line(hit.id), "linked" if hit.linked_from else "%.2f" % hit.score, title, age(hit.age), where,
+    return [one_line(hit.id), "linked" if hit.linked_from else "%.2f" % hit.score if asked else "", title, age(hit.age), where,
             _freshness(hit), f"{hit.tokens:,} tokens", one_line(fence.versions(hit.versions))]
 
 
 def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) -> list[str]:
     """Return a hit's further lines: its link to the hits, the command that runs it, an excerpt or the turn that was found and
-    the command that prints it, the reasons for its score.
+    the command that prints it, why it was found, the parts of its score.
 
     context: the context tags that counted, None where nothing is to be explained.
     """
     lines = [one_line(hit.why)] if hit.linked_from else []
     lines += [one_line(hit.origin)] if hit.origin else []
+    why = [one_line(hit.why)] if words and not hit.linked_from else []
     lines += ["`%s`" % _run_command(hit)] if hit.group == "script" else []
     said = [snippet(hit, words, columns)]
     if hit.passage:
         said = [*screen.broken(one_line(hit.passage), columns, PASSAGE_LINES), "`%s`" % turn_command(hit)]
     said += screen.broken(one_line(hit.otherwise), columns, PASSAGE_LINES) if hit.otherwise else []
     told = [] if context is None or hit.linked_from else _explained(hit, context)
-    return [*lines, *(line for line in said if line), *told]
+    return [*lines, *(line for line in said if line), *why, *told]
 
 
 def turn_command(hit: Hit) -> str:
@@ -129,11 +134,11 @@ def _gone(hit: Hit) -> list[str]:
 
 
 def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
-    """Write why a hit is there: its reason, the parts of its score in their order, and which context tags it carries."""
+    """Write the parts of a hit's score in their order, and which context tags it carries."""
     held = set(map(context.label, hit.labels))
     met = [one_line(tag.name) for tag in tags if context.label(tag.name) in held]
     parts = ["%s %.3f%s" % (name, value, " (%s)" % ", ".join(met) if name == "tags" and met else "") for name, value in hit.parts]
-    return [line for line in (one_line(hit.why), "  ".join(parts)) if line]
+    return [line for line in ["  ".join(parts)] if line]
 
 
 def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:

@@ -187,7 +187,7 @@ def test_the_reason_names_the_words_and_where_they_stand():
     """Words of the query, not their stems."""
     question = asked("tokens expired")._replace(surface={"token": "tokens", "expir": "expired"})
     seen = look.looks([candidate(title="Tokens", body="they expired")], question, look.Expansion())[0]
-    assert rank.why(seen, question) == "title or tags: tokens; text: expired"
+    assert rank.why(seen, question) == "tokens in the title or tags; expired in the text"
 
 
 @pytest.mark.parametrize(("asked", "held", "fit"), FITS)

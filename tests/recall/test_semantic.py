@@ -260,7 +260,7 @@ def test_the_floor_is_the_model_s(armed, env):
 def test_a_hit_by_vectors_says_so(place, armed, env, now):
     """Not that it stands beside a match, and not words that it does not hold."""
     assert ask(place, armed, env, now, "automobile").hits[0].why.startswith("near in meaning: ")
-    assert ask(place, armed, env, now, "oil automobile").hits[0].why.startswith("text: oil; near in meaning: ")
+    assert ask(place, armed, env, now, "oil automobile").hits[0].why.startswith("oil in the text; near in meaning: ")
 
 
 def test_a_batch_says_how_it_fell_back(place, armed, env, now):

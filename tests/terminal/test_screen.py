@@ -64,3 +64,35 @@ def test_output_comes_while_the_script_runs(kept, env, project):
 def test_a_difference_hides_nothing():
     """What reorders a line is written out on both sides."""
     assert screen.difference(b"a\nb\n", "a\n\u202eb\n".encode())[3:] == [" a", "-b", "+\\u{202e}b", " "]
+
+
+ROWS = [["a-1", "A title of some length that has a story", "2d"], ["a-2", "Short", "3d"]]
+
+
+def test_a_title_is_cut_on_a_terminal_alone():
+    """A table takes the columns that there are; in a pipe nothing is lost."""
+    narrow, piped = screen.Style(30), screen.Style(30, cut=False)
+    assert [plaintext.width(line) for line in screen.table(ROWS, style=narrow, give=1)] == [30, 30]
+    assert screen.table(ROWS, style=narrow, give=1)[0] == "a-1  A title of some leng…  2d"
+    assert screen.table(ROWS, style=piped, give=1)[0] == "a-1  A title of some length that has a story  2d"
+
+
+def test_ids_take_the_colour_of_their_kind():
+    """Where colours are welcome, and without moving a column."""
+    coloured = screen.table(ROWS, style=screen.Style(80, True), kinds=["rule", "learning"])
+    assert coloured[0].startswith("\x1b[35ma-1\x1b[0m  A") and coloured[1].startswith("\x1b[36ma-2\x1b[0m  S")
+    assert "\x1b" not in "".join(screen.table(ROWS, style=screen.Style(80), kinds=["rule", "learning"]))
+
+
+def test_what_is_longer_than_the_terminal_is_paged(monkeypatch, tmp_path):
+    """By the person's own pager; an empty one, one that is missing, a short text or a dumb terminal print as ever."""
+    kept = tmp_path / "kept"
+    pager = {"TERM": "xterm", "PATH": "/usr/bin:/bin", "DAYLEAF_PAGER": "sh -c 'cat > %s'" % kept}
+    monkeypatch.setattr(screen, "_rows", lambda: 5)
+    said = "\n".join("line %d" % number for number in range(9))
+    assert screen.paged(said, pager) and kept.read_text() == said + "\n"
+    for env in ({**pager, "DAYLEAF_PAGER": ""}, {**pager, "DAYLEAF_PAGER": "no-such-pager"}, {**pager, "TERM": "dumb"}):
+        assert not screen.paged(said, env)
+    assert not screen.paged("a\nb", pager)
+    monkeypatch.setattr(screen, "_rows", lambda: 0)
+    assert not screen.paged(said, pager)
