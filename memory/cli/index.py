@@ -21,6 +21,10 @@ from memory.terminal import reports, screen
 from memory.terminal.arguments import KINDS, PROVIDERS, SHELLS, completed
 from memory.terminal.call import Call, nearest, session_of, shown, to_json, unknown_word
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.store.redactor import Redacted
+
 
 def index(call: Call) -> int:
     """Build, refresh, verify, show or export the index."""
@@ -183,16 +187,22 @@ def redact(call: Call) -> int:
         raise UsageError("redact reads stdin: `dayleaf redact - < FILE`")
     allow, salt = call.settings["redact.allow"], call.place.key
     if not call.options.batch:
-        sys.stdout.write(redactor.redact(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"), allow, salt).text)
+        done = redactor.redact(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"), allow, salt)
+        if call.options.json:
+            return call.answer(_redacted(done), [])
+        sys.stdout.write(done.text)
         return 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():
             continue
         row = batch_row(line, number, "text")
         done = redactor.redact(row["text"], allow, salt)
-        print(to_json({"id": row.get("id"), "text": done.text, "found": [
-            {"kind": one.kind, "tag": one.tag, "count": one.count} for one in done.found]}), flush=True)
+        print(to_json({"id": row.get("id"), **_redacted(done)}), flush=True)
     return 0
+
+
+def _redacted(done: Redacted) -> dict[str, Any]:
+    return {"text": done.text, "found": [{"kind": one.kind, "tag": one.tag, "count": one.count} for one in done.found]}
 
 
 def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from memory.terminal.arguments import (
     SHELLS,
     TYPES,
     asked,
+    check_part,
     choice,
     flag,
     kinds,
@@ -98,6 +99,7 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
         return 0
     call = read_call(name, VERBS[name], argv[1:], env, now)
     call.require(VERBS[name].options)
+    check_part(VERBS[name], call)
     module = importlib.import_module("memory.cli." + VERBS[name].module)  # this verb's alone: the others cost each command 10 ms
     status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
     return status
@@ -291,14 +293,20 @@ VERBS: dict[str, Verb] = {
     "open": Verb("show", "[ID]", "open a record's file, or the folder of this project's notes, where your desktop opens it", (
         flag("--folder", help="the folder that the record is in"),)),
     "rule": Verb("rule", "suggest|list|review|approve|reject|edit", "suggest rules, list them, decide on them", (
-        opt("--rationale", metavar="WHY", help="suggest: why it holds (required)"),
-        opt("--body", metavar="TEXT", help="suggest: what it says at length, or `-` for stdin"),
-        opt("--title", metavar="T", help="suggest: its title, in place of words"), TAG,
-        opt("--link", action="append", metavar="ID", help="suggest: a record it belongs to (repeatable)"),
-        flag("--always", help="suggest: it stands at every session's start"),
-        flag("--global", dest="tier_global", help="suggest: for every project"),
-        flag("--shared", help="suggest: in the repository"),
-        flag("--pending", help="list: only those that wait for a decision"))),
+        opt("--rationale", metavar="WHY", help="why it holds (required)"),
+        opt("--body", metavar="TEXT", help="what it says at length, or `-` for stdin"),
+        opt("--title", metavar="T", help="its title, in place of words"), TAG,
+        opt("--link", action="append", metavar="ID", help="a record it belongs to (repeatable)"),
+        flag("--always", help="it stands at every session's start"),
+        flag("--global", dest="tier_global", help="for every project"), flag("--shared", help="in the repository"),
+        flag("--pending", help="only those that wait for a decision")), parts={
+        "suggest": Part("TITLE", "suggest one, which waits for a person",
+                        "--rationale --body --title --tag --link --always --global --shared"),
+        "list": Part("", "list them with their state", "--pending"),
+        "review": Part("", "go through those that wait, in a terminal"),
+        "approve": Part("ID…", "let one hold exactly as it is: a person decides"),
+        "reject": Part("ID…", "let one not hold as it is: a person decides"),
+        "edit": Part("ID", "open one in $EDITOR; it waits again")}),
     "review": Verb("rule", "", "decide on the rules, scripts and candidates that wait"),
     "resource": Verb("resource", RESOURCE, "keep documents and scripts, show and run them", (
         opt("--path", metavar="PATH", help="the file"),

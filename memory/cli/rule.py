@@ -34,19 +34,12 @@ from memory.terminal.call import (
 )
 from memory.terminal.editor import edited
 
-SUGGESTED = ("title", "rationale", "body", "tag", "link", "shared", "tier_global")
-
 
 def rule(call: Call) -> int:
     """Suggest, list or edit rules, or decide on them on a terminal."""
     word = call.words[0] if call.words else "list"
     if word not in WORDS:
         raise unknown_word("rule", word, WORDS)
-    given = [name for name in SUGGESTED if getattr(call.options, name)] if word != "suggest" else []
-    if given:
-        raise UsageError("rule %s takes no --%s: that is for `dayleaf rule suggest`" % (word, given[0].replace("tier_", "")))
-    if call.options.pending and word != "list":
-        raise UsageError("rule %s takes no --pending: that is for `dayleaf rule list`" % word)
     return WORDS[word](call, call.words[1:])
 
 

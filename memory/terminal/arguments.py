@@ -70,20 +70,20 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
         said, rest = lenient(read_stdin(), verb)
         reader.parse_known_args(said, options)
         words += [rest] if rest else []
-    _fitting(name, verb, words[0] if words else "list", options)
     return Call(name, options, words, env, now)
 
 
-def _fitting(name: str, verb: Verb, word: str, options: argparse.Namespace) -> None:
-    """Refuse an option that the first word has not; raises UsageError."""
+def check_part(verb: Verb, call: Call) -> None:
+    """Refuse an option that the first word of a call has not; raises UsageError."""
+    word = call.words[0] if call.words else "list"
     if word not in verb.parts:
         return
     own = verb.parts[word].flags.split()
     for option in verb.options:
         flag = option.flags[0]
-        if getattr(options, option.rest.get("dest") or flag[2:].replace("-", "_")) and flag not in own:
-            fit = ["`%s %s`" % (name, other) for other, part in sorted(verb.parts.items()) if flag in part.flags.split()]
-            raise UsageError("%s %s takes no %s: that is for %s" % (name, word, flag, ", ".join(fit[:3])))
+        if getattr(call.options, option.rest.get("dest") or flag[2:].replace("-", "_")) and flag not in own:
+            fit = ["`%s %s`" % (call.verb, other) for other, part in sorted(verb.parts.items()) if flag in part.flags.split()]
+            raise UsageError("%s %s takes no %s: that is for %s" % (call.verb, word, flag, ", ".join(fit[:3])))
 
 
 def _nearest_flag(word: str, name: str, verb: Verb) -> str:

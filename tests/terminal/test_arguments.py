@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 
 import pytest
+from harness import vault
+from harness.hook import ROOT
 
 from memory.cli import main
 from memory.terminal import arguments
@@ -55,3 +60,59 @@ RAW = [
 def test_options_are_taken_out_of_typed_text(verb, raw, options, rest):
     """Known options with a fitting value are options; everything else stays as it was typed."""
     assert arguments.lenient(raw, main.VERBS[verb]) == (options, rest)
+
+
+COMPLETED = [
+    (["reca"], "recall"), (["resource", "re"], "refresh"), (["resource", "add", "--t"], "--type"), (["recall", "--kind", "learn"], "learning"),
+    (["recall", "--workspace", "a"], "all"), (["config", "get", "load.to"], "load.top"), (["index", "bu"], "build"), (["help", "dist"], "distill"),
+    (["show", "l-"], "l-pin"), (["show", "issuer"], "l-pin"), (["recall", "--tag", "au"], "auth"), (["rule", "approve", "r"], "r-ask"),
+    (["recall", "--json", "--tag", "au"], "auth"), (["forget", ""], "l-pin")]
+
+
+@pytest.mark.parametrize(("words", "offered"), COMPLETED, ids=[" ".join(words) for words, _ in COMPLETED])
+def test_what_may_stand_there_is_offered(ok, place, words, offered):
+    """Verbs, words, options, their values, settings, tags; records by id or by words of their title, with the title."""
+    vault.put(place, "p/learnings/pin.md", "Pin the issuer", "In tests.", id="l-pin", tags="[auth]")
+    vault.put(place, "p/rules/ask.md", "Ask first", "Always.", id="r-ask", rationale="a break")
+    rows = [line.split("\t") for line in ok("completion", "bash", "--", *words).splitlines()]
+    assert offered in [row[0] for row in rows] and all(len(row) == 2 for row in rows)
+    if offered == "l-pin":
+        assert ["l-pin", "Pin the issuer"] in rows
+
+
+def test_completion_is_quiet_where_it_knows_nothing(ok, run):
+    """A path is the shell's to complete, an unknown verb nobody's; a shell that is none is said."""
+    for words in (["import", "dir", "x"], ["nonsense", ""], ["recall", "wor"], ["recall", "--since", ""]):
+        assert ok("completion", "fish", "--", *words) == ""
+    assert "wants a shell" in run("completion", "tcsh").stderr
+
+
+def test_every_option_and_word_is_offered(ok):
+    """Of each verb, from the table that its reader is made of."""
+    for name, verb in main.VERBS.items():
+        for words in [[name, word] for word in verb.parts] or [[name]]:
+            part = verb.parts.get(words[-1])
+            wanted = {option.flags[0] for option in verb.options if option.rest.get("help") != "==SUPPRESS=="
+                      and (part is None or option.flags[0] in part.flags.split())}
+            said = ok("completion", "zsh", "--", *words, "--")
+            assert {line.partition("\t")[0] for line in said.splitlines()} == {*wanted, "--json"}, words
+
+
+SHELLS = {
+    "bash": 'eval "$(dayleaf completion bash)"; COMP_WORDS=(dayleaf show issuer) COMP_CWORD=2 COMP_TYPE=9; _dayleaf; echo "${COMPREPLY[@]}"',
+    "zsh": 'autoload -Uz compinit && compinit -D -u; eval "$(dayleaf completion zsh)"; compadd() { print -r -- $values }; '
+           'words=(dayleaf show issuer) CURRENT=3; _dayleaf',
+    "fish": 'dayleaf completion fish | source; complete -C "dayleaf show l-"'}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_shells_take_what_is_offered(shell, place, env, project, tmp_path):
+    """Each sources its script and completes an id."""
+    if not shutil.which(shell):
+        pytest.skip("no %s here" % shell)
+    vault.put(place, "p/learnings/pin.md", "Pin the issuer", "In tests.", id="l-pin", tags="[auth]")
+    (tmp_path / "dayleaf").write_text("#!/bin/sh\nexec '%s' -I '%s' \"$@\"\n" % (sys.executable, ROOT / "memory"))
+    (tmp_path / "dayleaf").chmod(0o755)
+    done = subprocess.run([shell, "-c", SHELLS[shell]], cwd=project, capture_output=True, text=True, timeout=60,
+                          env={**env, "PATH": "%s:%s" % (tmp_path, env["PATH"])})
+    assert "l-pin" in done.stdout and "Pin" not in done.stdout.replace("l-pin\tPin the issuer", ""), done.stderr
