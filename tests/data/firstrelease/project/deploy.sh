@@ -1,0 +1,3 @@
+#!/bin/sh
+# Deploy the service.
+echo "to $1"
