@@ -295,7 +295,9 @@ if changed and word == "set":
     settings["statusLine"] = {"type": "command", "command": command}
 elif changed:
     del settings["statusLine"]
-if changed:
+if changed and not settings:  # nothing but ours stood there
+    os.remove(path)
+elif changed:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     try:
         text = json.dumps(settings, indent=2, ensure_ascii=False).encode()

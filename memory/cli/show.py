@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from memory.cli.recall import reread
@@ -282,7 +283,7 @@ def reasons(found: Record) -> list[str]:
 
 def _words(call: Call) -> tuple[str, str, str]:
     """Return (id, up or down, the reason or ""); what stands behind the two words is the reason too."""
-    id, word, rest = (*" ".join(call.words).split(None, 2), "", "", "")[:3]
+    id, word, rest = _split(call.words)
     if id in WORDS and word not in WORDS:
         raise UsageError("the id comes first: `dayleaf feedback %s %s`" % (shown(word) or "ID", id))
     if not word:
@@ -295,6 +296,13 @@ def _words(call: Call) -> tuple[str, str, str]:
     if call.options.why is not None and not why:
         raise UsageError("an empty reason; leave --why out")
     return id, word, plaintext.at_word(why, REASON)
+
+
+def _split(words: Sequence[str]) -> tuple[str, str, str]:
+    """Return (a record's id or whole title, the next word, the rest): a title of several words ends before `up` or `down`."""
+    said = " ".join(words).split()
+    at = next((n for n, word in enumerate(said) if n and word in WORDS), min(1, len(said)))
+    return " ".join(said[:at]), "".join(said[at:at + 1]), " ".join(said[at + 1:])
 
 
 def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:

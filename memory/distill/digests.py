@@ -161,7 +161,9 @@ def nothing(digest: Digest) -> str:
 
 def reduction(digest: Digest) -> str:
     """Say how much shorter the digest is, such as `1,234 → 180 tokens (−85 %) · extract`."""
-    saved = round(100 * (1 - digest.tokens_out / digest.tokens_in)) if digest.tokens_in else 0
+    if not digest.tokens_in:
+        return "no record was found to answer from"
+    saved = round(100 * (1 - digest.tokens_out / digest.tokens_in))
     change = "%s%d %%" % ("−" if saved > 0 else "+" if saved < 0 else "±", abs(saved))
     return "{:,} → {:,} tokens ({}) · {}{}".format(digest.tokens_in, digest.tokens_out, change, digest.provider,
                                                    " · cached" if digest.cached else "")

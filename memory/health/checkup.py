@@ -251,16 +251,20 @@ def _versions(python: str) -> dict[str, str]:
     """Ask an interpreter for its version (under "") and those of the packages; {} where it does not start."""
     code = """
 import json, sys
+from importlib import metadata, util
 found = {'': sys.version.split()[0]}
-for name in sys.argv[1:]:
-    try:
-        found[name] = str(getattr(__import__(name), '__version__', '?'))
-    except Exception:
-        pass
+for pair in sys.argv[1:]:
+    module, name = pair.split('=')
+    if util.find_spec(module):
+        try:
+            found[module] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[module] = 'of no known version'
 print(json.dumps(found))"""
     try:
-        done = subprocess.run([python, "-I", "-c", code, *(module for module, _, _ in PACKAGES)], stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=TIMEOUT, check=True)
+        wanted = ["%s=%s" % (module, name) for module, name, _ in PACKAGES]
+        done = subprocess.run([python, "-I", "-c", code, *wanted], stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT,
+                              check=True)
         value = fastjson.parse(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return {}

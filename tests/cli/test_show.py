@@ -120,3 +120,10 @@ def test_a_records_file_or_folder_is_opened_by_the_desktop(run, ok, place, tmp_p
         assert (tmp_path / "opened").read_text().endswith(path)
     assert one_line_error(run("open", "jwt", PATH=str(tmp_path)), 1).endswith("open it in your editor")
     assert "only a person" in one_line_error(run("open", "jwt", CLAUDECODE="1"), 2)
+
+
+def test_feedback_takes_a_title_of_several_words(ok, run):
+    """All words before up or down are the title, those behind them the reason; without either one line says what is wanted."""
+    id = json.loads(ok("learn", TEXT, "--title", "Pin the issuer", "--json"))["id"]
+    assert "up 1" in ok("feedback", "Pin", "the", "issuer", "up", "it", "went", "up")
+    assert "it went up" in ok("show", id) and "did you mean" not in one_line_error(run("feedback", "Pin"), 2)

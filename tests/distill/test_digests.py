@@ -15,4 +15,4 @@ def test_the_rendering_ends_with_the_reduction_and_the_notes():
                                       "note: claude skipped: x\n")
     kept = dataclasses.replace(digest, tokens_in=100, tokens_out=120, cached=True)
     assert digests.reduction(kept) == "100 → 120 tokens (+20 %) · extract · cached"
-    assert digests.reduction(digests.Digest((), "extract", 0, 0)) == "0 → 0 tokens (±0 %) · extract"
+    assert digests.reduction(digests.Digest((), "extract", 0, 0)) == "no record was found to answer from"

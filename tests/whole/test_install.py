@@ -252,6 +252,13 @@ def test_the_status_line_is_set_where_there_is_none_and_taken_away_again(spaced)
     assert json.loads(settings.read_text(encoding="utf-8")) == {"model": "größer"}
 
 
+def test_settings_that_held_nothing_else_go_with_the_status_line(spaced):
+    """The file was made for it."""
+    settings = spaced / ".claude" / "settings.json"
+    assert install(spaced, "--statusline").returncode == 0 and settings.exists()
+    assert install(spaced, "--uninstall").returncode == 0 and not settings.exists()
+
+
 @pytest.mark.parametrize(("held", "said"), [
     ('{"statusLine": {"type": "command", "command": "mine"}}', "there is a status line already, and it stays"),
     ("{broken", "is no JSON"), ("[]", "holds no settings")])
