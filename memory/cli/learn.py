@@ -247,8 +247,8 @@ def _forget_matching(call: Call) -> int:
     if not found:
         return call.answer({"forgotten": []}, ["no record here is meant by that; nothing is forgotten"])
     of = plaintext.count(len(found), "record")
-    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.clip(plaintext.one_line(one.title), TITLE)]
-                          for one in found])
+    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.one_line(one.title)] for one in found],
+                         style=call.style(), give=3)
     if not call.options.yes:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
         if not confirmed("%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")):

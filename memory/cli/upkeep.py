@@ -25,6 +25,7 @@ MORE = "`dayleaf upkeep --clock-is-right` goes by the clock"
 
 def upkeep(call: Call) -> int:
     """Say what would be merged and archived, or do it with --apply; or list contradictions."""
+    from memory.health import figures
     from memory.knowledge import housekeeping
 
     options = call.options
@@ -38,6 +39,8 @@ def upkeep(call: Call) -> int:
         return _apply(call)
     with call.spinner("reading the records"):
         found = housekeeping.plan(call.store(), _successes(call), options.only or "", options.clock_is_right)
+        if not (options.only or options.clock_is_right):
+            figures.keep_outlook(call.store(), found)
     lines = [*_rows([*found.changes]), *_doubt(found), housekeeping.sums(found.records, found.merged, found.archived)]
     if found.changes:
         lines.append("`dayleaf upkeep --apply` does it, `dayleaf undo` takes it back")

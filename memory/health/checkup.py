@@ -180,10 +180,10 @@ def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -
 
 def upkeep_of(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
     """Say whether a run of upkeep is worth it.  found: the store's records, just read."""
-    plan = housekeeping.plan(store, {}, read=found)
-    said = housekeeping.due(plan)
-    yield Finding(WARN if said else OK, "upkeep", said or "not due (%s)" % count(len(plan.changes), "change"),
-                  housekeeping.LOOK if said else "")
+    seen = figures.outlook(store, lambda: found)
+    said = "not counted yet" if seen.changes < 0 else seen.due or "not due (%s)" % count(seen.changes, "change")
+    yield Finding(WARN if seen.due else OK, "upkeep", said + (" on %s" % seen.counted if seen.counted else ""),
+                  housekeeping.LOOK if seen.due or seen.changes < 0 else "")
 
 
 def disk(place: layout.Place) -> Iterator[Finding]:

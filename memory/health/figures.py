@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memory.core import IndexFault, attempts, clock, config, files, layout, tokeniser
+from memory.core import IndexFault, attempts, clock, config, fastjson, files, layout, tokeniser, walk
 from memory.core.records import Record
 from memory.distill import spend
 from memory.health import accounts, inspection
 from memory.hook import context, indexview, receipts
+from memory.hook.segment import Doc
 from memory.index import builder, vectors
 from memory.knowledge import housekeeping
 from memory.project.manifests import around
 from memory.store import ledger
+from memory.store.reader import Unreadable
 from memory.store.store import Store
 
 BUILD, REFRESH, EMBED = "`dayleaf index build`", "`dayleaf index refresh`", "`dayleaf index build --embeddings`"
@@ -27,6 +30,7 @@ WEEKS, SESSIONS = 26, 30  # the last ones that are drawn
 WEEK = 7 * clock.DAY
 RANKS = 8  # ranks that are told apart; the rest is one
 UPTO = (5, 10, 20, 50, 100, 200, 500, 1000)  # milliseconds, the upper ends of the histogram's steps
+FEW_FILES = 500  # up to which what is due is counted whenever somebody asks
 EVENTS = ("start", "prompt", "agent", "wall")
 
 
@@ -43,26 +47,44 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
     store = Store(place, settings, now)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in layout.FOLDERS}
     tokens = 0
-    read = list(store.each())
-    for record in read:
-        tier = layout.TIER_NAMES[record.tier]
-        counts[record.kind][tier] = counts[record.kind].get(tier, 0) + 1
-        tokens += record.tokens
+    index, rows = _index(place)
+    read = None if rows is not None else list(store.each())
+    for row in read if read is not None else _indexed(store, rows or []):
+        tier = layout.TIER_NAMES[row.tier]
+        counts[row.kind][tier] = counts[row.kind].get(tier, 0) + 1
+        tokens += row.tokens
+    upkeep = outlook(store, lambda: read if read is not None else list(store.each()))
     runtime = place.home + "/runtime/bin/python"
     return {
         "workspace": place.key, "claimed": place.claimed, "root": place.root, "home": place.home,
         "tiers": {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
         "records": {kind: tiers for kind, tiers in counts.items() if tiers},
         "total": sum(n for tiers in counts.values() for n in tiers.values()), "tokens": tokens,
-        "index": index_state(place), "vectors": vectors.state(place), "audit": inspection.last(place),
+        "index": index, "vectors": vectors.state(place), "audit": inspection.last(place),
         "backend": "lexical" + (" + vectors" if settings["recall.semantic"] else ""),
         "skipped": [skipped._asdict() for skipped in store.skipped], "duplicates": store.duplicates,
         "runtime": {"python": runtime, "present": files.exists(runtime)},
-        "off": accounts.switched_off(place, settings), "unkept": accounts.not_kept(settings),
-        "upkeep": housekeeping.due(housekeeping.plan(store, {}, read=read)),
+        "off": accounts.switched_off(place, settings), "unkept": accounts.not_kept(settings), "upkeep": upkeep.due,
         "contextTags": context.to_json(around(place, settings)),
         "settings": {key: {"value": settings[key], "source": settings.sources[key]} for key in config.DEFAULTS},
         "problems": list(settings.problems)}
+
+
+def _indexed(store: Store, rows: Sequence[Doc]) -> Iterator[Doc | Record]:
+    """Yield a document for each record, as a fresh index has it, and read what is in none, so that `skipped` names it."""
+    by_name = {row.name: row for row in rows}
+    store.duplicates = {}
+    first: dict[str, str] = {}
+    for name in store.names():
+        try:
+            row = by_name.get(name) or store.read(name)
+        except Unreadable as error:
+            store.skipped.append(error.skipped)
+            continue
+        if row.id in first:
+            store.duplicates.setdefault(row.id, [first[row.id]]).append(name)
+        first.setdefault(row.id, name)
+        yield row
 
 
 def index_state(place: layout.Place) -> dict[str, Any]:
@@ -70,19 +92,32 @@ def index_state(place: layout.Place) -> dict[str, Any]:
 
     Files are compared as recall compares them; `dayleaf index verify` compares contents.
     """
+    return _index(place)[0]
+
+
+def _index(place: layout.Place) -> tuple[dict[str, Any], list[Doc] | None]:
+    """Return the figures of a place's index and, where it is fresh, the first document of each record."""
     path = indexview.segment_path(place)
     value: dict[str, Any] = {"path": path, "tokeniser": tokeniser.VERSION}
     try:
         found = indexview.open_index(place, watch=False)
     except IndexFault as fault:
         there = files.exists(path)
-        return {**value, "state": "damaged" if there else "missing", "why": str(fault).partition(";")[0], "remedy": BUILD}
+        return {**value, "state": "damaged" if there else "missing", "why": str(fault).partition(";")[0], "remedy": BUILD}, None
     try:
-        return {**value, **_opened(place, found, path)}
+        value.update(_opened(place, found, path))
+        return value, _records_of(found) if value["state"] == "fresh" else None
     except IndexFault as fault:
-        return {**value, "state": "damaged", "why": str(fault).partition(";")[0], "remedy": BUILD}
+        return {**value, "state": "damaged", "why": str(fault).partition(";")[0], "remedy": BUILD}, None
     finally:
         found.close()
+
+
+def _records_of(found: indexview.Index) -> list[Doc]:
+    """Return the first document of each record that an index holds now."""
+    base = found.segment.docs if found.segment else 0
+    docs = [*(found.doc(n) for n in range(base) if n not in found.delta.gone), *found.delta.docs]
+    return [doc for doc in docs if not doc.ordinal]
 
 
 def _opened(place: layout.Place, found: indexview.Index, path: str) -> dict[str, Any]:
@@ -97,6 +132,58 @@ def _opened(place: layout.Place, found: indexview.Index, path: str) -> dict[str,
             "learnings": found.learnings, "learningTokens": found.learning_tokens,
             "documents": found.documents if found.records else 0,  # it is a divisor elsewhere, and never 0 itself
             "terms": base.terms, "whole": base.is_intact()}
+
+
+# ---- what upkeep would do
+
+class Outlook(NamedTuple):
+    """What upkeep would do, in few words, as far as it is known without much work.
+
+    due: "" where it is not worth a run.  changes: how many, -1 where nobody counted.  counted: the day of that, "" for today.
+    """
+
+    due: str
+    changes: int
+    counted: str = ""
+
+
+def outlook(store: Store, read: Callable[[], Sequence[Record]]) -> Outlook:
+    """Say what a plan would do: as it was counted for these very files, else counted anew where they are few.
+
+    read: gives the store's records.  Format of `<scope>.due`, sealed, derived: {"v": 1, "files": SHA-256 of names, sizes and
+    times, "day", "due", "changes"}.
+    """
+    files_now, number = _stamp(store)
+    try:
+        kept = fastjson.read_sealed(_due_path(store))
+        kept = kept if kept.get("v") == 1 else {}
+    except (OSError, ValueError, AttributeError):
+        kept = {}
+    if kept and (kept["files"], kept["day"]) == (files_now, clock.day(store.now)):
+        return Outlook(str(kept["due"]), int(kept["changes"]))
+    if number <= FEW_FILES:
+        found = housekeeping.plan(store, {}, read=read())
+        return Outlook(housekeeping.due(found), len(found.changes))
+    return Outlook(str(kept["due"]), int(kept["changes"]), str(kept["day"])) if kept else Outlook("", -1)
+
+
+def keep_outlook(store: Store, found: housekeeping.Plan) -> None:
+    """Write down what a whole plan would do, for `outlook`, where it cost some work; a failure costs only the next count."""
+    stamp, number = _stamp(store)
+    if number > FEW_FILES:
+        with suppress(OSError):
+            fastjson.write_sealed(_due_path(store), {"v": 1, "files": stamp, "day": clock.day(store.now),
+                                                     "due": housekeeping.due(found), "changes": len(found.changes)})
+
+
+def _due_path(store: Store) -> str:
+    return "%s/%s.due" % (store.place.cache, store.place.scope)
+
+
+def _stamp(store: Store) -> tuple[str, int]:
+    """Return (what stands for the files of a place as they are, how many there are)."""
+    found = sorted((name, size, mtime) for name, _, mtime, size in walk.walk(store.place)[0])
+    return files.sha256(repr(found).encode()), len(found)
 
 
 # ---- figures of some

@@ -18,14 +18,16 @@ from memory.core import DayleafError, StoreError, clock, fastjson, files, plaint
 from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, Place
 from memory.core.records import Record
-from memory.health import accounts, recordfaults
-from memory.health.recordfaults import FAIL, WARN, Finding
+from memory.health import accounts
+from memory.health.findings import FAIL, WARN, Finding
 from memory.hook import receipts
-from memory.knowledge import contradictions, housekeeping
-from memory.project import claims
-from memory.recall import relations
-from memory.store import ledger, redactor
+from memory.knowledge import housekeeping
+from memory.store import ledger
 from memory.store.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.recall.relations import Edge
 
 SECTIONS = {"secrets": "Secrets", "suspicious": "Suspicious text", "stale": "Stale claims",
             "unused": "Neither shown nor used in 90 days", "duplicates": "Duplicates", "contradictions": "Contradictions",
@@ -68,6 +70,8 @@ class _Read(NamedTuple):
     def finding(self, section: str, record: Record, line: int, what: str, remedy: str,
                 severity: str = WARN) -> Finding:
         """Make a finding; a secret in a title or in what is said is taken out."""
+        from memory.store import redactor
+
         title, what = (redactor.redact(text, (), self.place.key).text for text in (record.title, what))
         return Finding(severity, section, what, remedy, self.store.place.path(record.name), line, record.id, title)
 
@@ -105,6 +109,8 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
 
 def _texts(read: _Read, sections: Sequence[str], world: bool, told: Told) -> Iterator[Finding]:
     """Look into the bytes of every record, archived ones too for their secrets; then into settings and logs."""
+    from memory.health import recordfaults
+
     for number, record in enumerate(read.records):
         if not number % 100:
             told("reading texts: %d of %d" % (number, len(read.records)))
@@ -131,12 +137,16 @@ def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
 
 
 def _secrets(read: _Read, record: Record, text: str) -> Iterator[Finding]:
+    from memory.health import recordfaults
+
     for line, _, what, _ in recordfaults.secret_rows(text, read.settings["redact.allow"], read.place.key):
         yield read.finding("secrets", record, line, what, "`dayleaf redact %s`, and have a new one made" % record.id, FAIL)
 
 
 def _loose(read: _Read) -> Iterator[Finding]:
     """Look for secrets in settings and in the logs that hold text."""
+    from memory.health import recordfaults
+
     home = read.place.home
     logs = sorted(name for name in accounts.listed(home + "/log") if name == "errors.jsonl" or name.startswith("bug-"))
     mend = "take it out by hand: a command can read it from its environment"
@@ -150,6 +160,8 @@ def _loose(read: _Read) -> Iterator[Finding]:
 
 def _line(read: _Read, record: Record, said: str) -> int:
     """Find the line of a record's file that names something; 1 where none does."""
+    from memory.health import recordfaults
+
     with suppress(StoreError):
         return recordfaults.line_of(said, read.store.raw(record.name).decode("utf-8-sig", "replace"), 1)
     return 1
@@ -159,6 +171,8 @@ def _line(read: _Read, record: Record, said: str) -> int:
 
 def _stale(read: _Read) -> Iterator[Finding]:
     """Check what learnings, rules, plans and resources name against the working tree."""
+    from memory.project import claims
+
     if not read.place.root:
         return
     with claims.at(read.place) as checkout:
@@ -210,6 +224,8 @@ def _duplicates(read: _Read) -> Iterator[Finding]:
 
 
 def _contradictions(read: _Read) -> Iterator[Finding]:
+    from memory.knowledge import contradictions
+
     for pair in contradictions.pairs(read.records):
         record, other = pair.newer.record, pair.older.record
         said = next((line for line in pair.newer.said.split("\n") if line.strip()), record.title).strip()
@@ -218,6 +234,9 @@ def _contradictions(read: _Read) -> Iterator[Finding]:
 
 
 def _dangling(read: _Read) -> Iterator[Finding]:
+    from memory.health import recordfaults
+    from memory.recall import relations
+
     known = recordfaults.known(read.store, read.records)
     for record in read.records:
         source, inline = relations.node(record), set(records.wiki_links(record.body))
@@ -229,7 +248,7 @@ def _dangling(read: _Read) -> Iterator[Finding]:
                                    _mended(record, edge, link.target in inline))
 
 
-def _mended(record: Record, edge: relations.Edge, inline: bool) -> str:
+def _mended(record: Record, edge: Edge, inline: bool) -> str:
     """Return the command that mends a dangling link.  inline: it stands in the text, where no command takes it out."""
     if edge.away:
         return "`dayleaf restore %s`" % edge.away
@@ -293,6 +312,8 @@ def staged_secrets(place: Place, env: dict[str, str], allow: Sequence[str]) -> t
     held = git(place, env, "cat-file", "--batch", given="".join(blob + "\n" for _, blob in blobs).encode("ascii"))
     if held is None:
         raise StoreError(REFUSED % place.root)
+    from memory.health import recordfaults
+
     found = []
     for (path, _), data in zip(blobs, _contents(place, held, len(blobs))):
         found += [Finding(FAIL, "staged", what, remedy, place.root + "/" + path, line) for line, _, what, remedy

@@ -10,7 +10,7 @@ from memory.core import config, fastjson
 from memory.core.plaintext import count, one_line
 from memory.distill.digests import Digest
 from memory.health.figures import EMBED
-from memory.health.goldens import MEASURES
+from memory.health.findings import FAIL, OK, WARN, Finding
 from memory.health.inspection import SECTIONS, Audited
 from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.knowledge import housekeeping
@@ -178,6 +178,8 @@ def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[st
 
 def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
     """Write a row a ranker; the best of each column bears a star, and the one that recall uses is named."""
+    from memory.health.goldens import MEASURES
+
     best = {name: max(each[name] for each in rankers.values()) for name in MEASURES}
     rows = [[ranker, *("%.2f%s" % (each[name], "*" if each[name] == best[name] else " ") for name in MEASURES),
              "what recall uses" if ranker == main else ""] for ranker, each in rankers.items()]
@@ -186,6 +188,8 @@ def _rankers(rankers: dict[str, dict[str, float]], main: str) -> list[str]:
 
 def _history(one: dict[str, Any]) -> list[str]:
     """Say what has changed since the last run."""
+    from memory.health.goldens import MEASURES
+
     if not one["since"]:
         return ["", "the first run of this file; the next one tells what has changed"]
     now, then = one["rankers"][one["main"]], one["before"]

@@ -12,6 +12,7 @@ from harness.vault import put, settings
 from memory.core import attempts, clock, layout
 from memory.health import figures
 from memory.hook import receipts
+from memory.knowledge import housekeeping
 from memory.store import ledger
 from memory.store.store import Store
 from memory.terminal import charts, screen
@@ -169,3 +170,17 @@ def test_a_real_push_leaves_its_tokens(handled, place, now):
     row = receipts.read(place.receipts("s1"))[0]
     assert row["tokens"] > 0
     assert figures.figures([place], settings(), now)["perSession"][0]["tokens"] == row["tokens"]
+
+
+def test_what_is_due_is_counted_by_upkeep_where_it_costs_work(ok, place, now, monkeypatch):
+    """Few files are counted at once; of many the last count is said with its day, and an edit shows that it is not today's."""
+    for number in range(3):
+        put(place, "p/learnings/n%d.md" % number, "Queue", "The queue drops what it cannot place, and says so once a day.", id="l-n%d" % number)
+    store = Store(place, settings(), now)
+    assert figures.outlook(store, lambda: list(store.each())) == ("", 2, "")
+    monkeypatch.setattr(figures, "FEW_FILES", 2)
+    assert figures.outlook(store, list).changes == -1
+    figures.keep_outlook(store, housekeeping.plan(store, {}))
+    assert figures.outlook(store, list) == ("", 2, "")
+    put(place, "p/learnings/n4.md", "Other", "Something else.", id="l-n4")
+    assert figures.outlook(store, list) == ("", 2, "2026-11-21")

@@ -74,6 +74,7 @@ CALLS = [
     ("eval", ["eval", "golden.yaml", "--misses"]), ("feedback", ["feedback", "{learn}", "up", "it", "helped"]), ("harvest", ["harvest"]),
     ("harvest list", ["harvest", "list"]), ("import dir", ["import", "dir", "notes"]), ("import tree", ["import", "tree", "notes", "--dry-run"]),
     ("import claude-memory", ["import", "claude-memory"]), ("import transcripts", ["import", "transcripts"]), ("expand", ["expand", "c-r"]),
+    ("open", ["open", "{learn}"]),
     ("forget", ["forget", "{learn:spare}"]), ("restore", ["restore", "{learn:spare}"]), ("forget --hard", ["forget", "{learn:spare}", "--hard", "--yes"]),
     ("forget --session", ["forget", "--session", talks.SESSION, "--yes"]), ("backup", ["backup", "kept.tar.gz", "--here"]),
     ("restore FILE", ["restore", "kept.tar.gz", "--into", "elsewhere", "--dry-run"]), ("restore FILE", ["restore", "kept.tar.gz", "--into", "elsewhere"]),
@@ -108,6 +109,11 @@ def answers(run, env, project, place, now, tmp_path):
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\necho 'One more line.' >> \"$1\"\n")
     editor.chmod(0o755)
+    opener = tmp_path / "desk" / "xdg-open"
+    opener.parent.mkdir()
+    opener.write_text("#!/bin/sh\n")
+    opener.chmod(0o755)
+    path = "%s:%s" % (opener.parent, env["PATH"])
     ids: dict[str, str] = {}
     found = []
 
@@ -124,7 +130,7 @@ def answers(run, env, project, place, now, tmp_path):
 
     for name, words in CALLS[:-2]:
         batch = '{"id": "1", "query": "jwt"}\n' if name == "recall --batch" else "key sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc" if name == "redact -" else ""
-        done = run(words[0], "--json", *told(words[1:]), stdin=batch, EDITOR=str(editor), CLAUDE_CODE_SESSION_ID="s1" if words[0] in ("on", "off") else "")
+        done = run(words[0], "--json", *told(words[1:]), stdin=batch, PATH=path, EDITOR=str(editor), CLAUDE_CODE_SESSION_ID="s1" if words[0] in ("on", "off") else "")
         if not done.stdout:
             found.append((name, words, done.stderr))
         else:
