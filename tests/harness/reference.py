@@ -10,6 +10,7 @@ from pathlib import Path
 from memory.cli import main
 from memory.core import config
 from memory.store import authority
+from memory.terminal.arguments import TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = ROOT / "docs" / "reference.md"
@@ -19,18 +20,22 @@ WHO = {authority.SESSION: "anyone", authority.TYPED: "you, also by a slash comma
 
 def commands() -> str:
     """Return the commands by group: words, purpose, who may run it, options with what they mean."""
-    listed = {name for _, names in main.GROUPS for name in names.split()}
+    listed = {name for _, names, _ in TASKS for name in names.split()}
     out = []
-    for heading, names in main.GROUPS:
-        more = [name for name in main.VERBS if name not in listed] if heading == main.GROUPS[-1][0] else []
-        out += ["### " + heading, ""]
-        for name in [*names.split(), *more]:
+    for heading, names, _ in TASKS:
+        more = [name for name in main.VERBS if name not in listed] if heading == TASKS[-1][0] else []
+        known = [name for name in [*names.split(), *more] if name in main.VERBS]
+        out += ["### " + heading, ""] if known else []
+        for name in known:
             out += _command(name, main.VERBS[name])
     return "\n".join(out)
 
 
 def _command(name: str, verb: main.Verb) -> list[str]:
     out = ["**`dayleaf %s`**  %s.  Who: %s%s." % ((name + " " + verb.words).strip(), verb.purpose, WHO[authority.least(name)], _decided(name)), ""]
+    rows = ["- `%s`: %s%s" % ((word + " " + part.words).strip(), part.purpose, "; takes `%s`" % part.flags.replace(" ", "` `") * bool(
+        part.flags and word != "search")) for word, part in verb.parts.items()]
+    out += [*rows, ""] if rows else []
     options = [(flags, given) for flags, given in verb.options if given.get("help") is not argparse.SUPPRESS]
     filtered = name != "recall" and all(one in verb.options for one in main.FILTERS)
     if filtered:
