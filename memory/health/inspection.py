@@ -19,7 +19,7 @@ from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, Place
 from memory.core.records import Record
 from memory.health import accounts
-from memory.health.findings import FAIL, WARN, Finding
+from memory.health.recordfaults import FAIL, WARN, Finding
 from memory.hook import receipts
 from memory.knowledge import housekeeping
 from memory.store import ledger

@@ -10,7 +10,6 @@ from memory.core import config, fastjson
 from memory.core.plaintext import count, one_line
 from memory.distill.digests import Digest
 from memory.health.figures import EMBED
-from memory.health.findings import FAIL, OK, WARN, Finding
 from memory.health.inspection import SECTIONS, Audited
 from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.knowledge import housekeeping

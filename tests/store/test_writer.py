@@ -28,6 +28,7 @@ OTHERS = {
     "distill.cache": "digests and answers, derived", "distill.providers": "a model's own settings, in a folder of its own",
     "distill.spend": "what models cost", "health.agefile": "a backup, encrypted or opened", "health.bundle": "a backup", "health.erasure": "what is derived",
     "health.examination": "leftovers, caches, the ends of torn logs", "health.inspection": "the last audit, derived", "health.figures": "what upkeep would do, derived",
+    "health.machines": "what machines tell one another, sealed, and the key", "health.syncing": "what a machine remembers of its syncs",
     "health.measurements": "runs of golden queries, derived",
     "health.worker": "marks of the worker", "core.attempts": "the worker's log", "hook.context": "a project's tags, derived",
     "hook.handoffs": "a count, derived",

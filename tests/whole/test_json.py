@@ -75,6 +75,8 @@ CALLS = [
     ("harvest list", ["harvest", "list"]), ("import dir", ["import", "dir", "notes"]), ("import tree", ["import", "tree", "notes", "--dry-run"]),
     ("import claude-memory", ["import", "claude-memory"]), ("import transcripts", ["import", "transcripts"]), ("expand", ["expand", "c-r"]),
     ("open", ["open", "{learn}"]),
+    ("share", ["share", "{learn}"]), ("shared", ["shared"]), ("unshare", ["unshare", "{learn}"]),
+    ("sync setup", ["sync", "setup", "{machines}"]), ("sync", ["sync"]), ("sync status", ["sync", "status"]),
     ("forget", ["forget", "{learn:spare}"]), ("restore", ["restore", "{learn:spare}"]), ("forget --hard", ["forget", "{learn:spare}", "--hard", "--yes"]),
     ("forget --session", ["forget", "--session", talks.SESSION, "--yes"]), ("backup", ["backup", "kept.tar.gz", "--here"]),
     ("restore FILE", ["restore", "kept.tar.gz", "--into", "elsewhere", "--dry-run"]), ("restore FILE", ["restore", "kept.tar.gz", "--into", "elsewhere"]),
@@ -114,7 +116,8 @@ def answers(run, env, project, place, now, tmp_path):
     opener.write_text("#!/bin/sh\n")
     opener.chmod(0o755)
     path = "%s:%s" % (opener.parent, env["PATH"])
-    ids: dict[str, str] = {}
+    (tmp_path / "machines").mkdir()
+    ids = {"machines": str(tmp_path / "machines")}
     found = []
 
     def kept(name, words, said):
