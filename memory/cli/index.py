@@ -1,24 +1,20 @@
-"""The verbs index, config, on, off and completion, and redact as a filter of stdin."""
+"""The verbs index, config, on and off, and redact as a filter of stdin."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import sys
-from collections import Counter
-from collections.abc import Iterable
 from typing import Any, Callable
 
 from memory.core import DayleafError, StoreError, UsageError, clock, files, plaintext
 from memory.core.config import DEFAULTS, load
-from memory.core.records import Record
-from memory.health import accounts, figures
+from memory.health import figures
 from memory.hook import receipts
 from memory.index import builder
 from memory.knowledge import walls
 from memory.terminal import reports, screen
-from memory.terminal.arguments import KINDS, PROVIDERS, SHELLS, completed
+from memory.terminal.arguments import PROVIDERS
 from memory.terminal.call import Call, nearest, session_of, shown, to_json, unknown_word
 
 TYPE_CHECKING = False
@@ -214,73 +210,6 @@ def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:
     if not isinstance(row, dict) or not isinstance(row.get(key), str):
         raise UsageError("stdin line %d: not {\"id\": …, \"%s\": \"…\"}" % (number, key))
     return row
-
-
-OFFERED = 40  # records that completion names
-_BEGUN = re.compile(r"[a-z]{1,3}-?[0-9a-f]*")  # what may be the beginning of an id
-
-
-def completion(call: Call) -> int:
-    """Print what makes a shell complete; for that, with `-- WORDS` the words that may stand where the last of them begins."""
-    shell = call.words[0] if call.words else ""
-    if shell not in SHELLS:
-        raise UsageError("completion wants a shell, one of %s: `eval \"$(dayleaf completion bash)\"`" % ", ".join(SHELLS))
-    if len(call.words) == 1:
-        path = "%s/terminal/shells/dayleaf.%s" % (os.path.dirname(os.path.dirname(os.path.abspath(__file__))), shell)
-        said = files.read(path).decode("utf-8")
-        return call.answer({"shell": shell, "script": said}, [said.rstrip("\n")])
-    from memory.cli.main import VERBS
-
-    def known(wanted: str, typed: str) -> list[tuple[str, str]]:
-        try:
-            return _known(call, wanted, typed)
-        except (OSError, DayleafError):  # whoever presses TAB wants no message
-            return []
-
-    rows = [(plaintext.one_line(word), plaintext.one_line(about)) for word, about in completed(VERBS, call.words[1:], known)]
-    return call.answer([{"word": word, "about": about} for word, about in rows], ["%s\t%s" % row for row in rows]) if rows else 0
-
-
-def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
-    """Return what the store knows of a metavariable, see arguments.completed; raises DayleafError, OSError."""
-    from memory.recall import lookup
-
-    what, _, kind = wanted.partition(" ")
-    if what == "ID":
-        return _records(call, kind, typed)
-    rows: list[tuple[str, str]] = []
-    if what in LABELS:
-        kinds, labels = LABELS[what]
-        found = Counter(name for record in call.store().each(kinds) for name in labels(record))
-        rows = [(name, plaintext.count(found[name], "record")) for name in sorted(found, key=lambda name: (-found[name], name))]
-    elif what == "KEY":
-        rows = [(key, to_json(call.settings[key])) for key in DEFAULTS]
-    elif what == "SESSION":
-        rows = [(session, "") for session in accounts.sessions_of(call.place)]
-    elif what == "NAME":
-        rows = [*((place.key, "") for place in lookup.workspaces(call.place, "all")), ("all", "every workspace")]
-    return [row for row in rows if row[0] and row[0].startswith(typed)][:OFFERED * 5]
-
-
-LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {
-    "TAG": (KINDS, lambda record: record.tags), "TOPIC": (KINDS, lambda record: record.topics),
-    "BRANCH": (("checkpoint",), lambda record: [str(record.meta.get("branch") or "")])}
-
-
-def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:
-    """Return the records whose id begins as typed, else those that its words find, else the newest, with their titles."""
-    from memory.recall import question, search
-
-    if kind == "archived":
-        return [(id, move.home) for id, (_, move) in sorted(call.store().away().items()) if id.startswith(typed)][:OFFERED]
-    if typed and _BEGUN.fullmatch(typed):
-        found = [record for record in call.store().each((kind,) if kind else KINDS) if record.id.startswith(typed)]
-        found.sort(key=lambda record: (-record.created, record.id))
-    else:
-        query = question.Query(typed, kinds=(kind,) if kind else (), limit=OFFERED)
-        offset = clock.local_offset(call.now)
-        found = [hit.record for hit in search.recall(call.place, call.settings, query, call.now, offset).hits]
-    return [(record.id, record.title) for record in found[:OFFERED]]
 
 
 CHOICES = {"index.backend": ("local", "postgres"), "recall.rerank": ("factor", "weighted", "none"), "distill.provider": PROVIDERS}

@@ -346,7 +346,7 @@ VERBS: dict[str, Verb] = {
         flag("--regex", help="ID: --text is a regular expression"),
         flag("--everywhere", help="ID: out of other records too"), flag("--apply", help="ID: do it without asking"),
         flag("--batch", help="-: JSONL {id, text}"))),
-    "completion": Verb("index", "|".join(SHELLS), "print what makes a shell complete commands, options, ids and titles"),
+    "completion": Verb("recall", "|".join(SHELLS), "print what makes a shell complete commands, options, ids and titles"),
     "config": Verb("index", "list|get KEY|set KEY VALUE|unset KEY", "list, get, set or unset settings"),
     "mcp": Verb("doors", "[DIR]", "serve this memory to any agent, by the Model Context Protocol on stdin and stdout", (
         flag("--read-only", help="offer no tool that writes or runs"),)),

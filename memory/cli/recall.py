@@ -1,19 +1,24 @@
-"""The verbs that read: recall; fix, how, blame and friction; load, why, workspace."""
+"""The verbs that read: recall; fix, how, blame and friction; load, why, workspace; completion."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
+from collections import Counter
+from typing import Callable
 
-from memory.core import DayleafError, UsageError, clock, layout
+from memory.core import DayleafError, UsageError, clock, files, layout, plaintext
+from memory.core.config import DEFAULTS
 from memory.store import authority
 from memory.terminal import results, screen
-from memory.terminal.call import Call, confirmed, need_person, session_of, unknown_word, warn
+from memory.terminal.arguments import KINDS, SHELLS, completed
+from memory.terminal.call import Call, confirmed, need_person, session_of, to_json, unknown_word, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from memory.core.records import Record
     from memory.knowledge.history import Read
@@ -266,3 +271,73 @@ def _claim(call: Call) -> int:
             done = [adoption.believe(place, "person", call.now).key]
     return call.answer({"claimed": done}, ["this directory is %s's now" % key for key in done] or [
         "nothing was decided on" if place.claimed else "this directory is %s's already" % place.key])
+
+
+# ---- completion
+
+OFFERED = 40  # records that completion names
+_BEGUN = re.compile(r"[a-z]{1,3}-?[0-9a-f]*")  # what may be the beginning of an id
+
+
+def completion(call: Call) -> int:
+    """Print what makes a shell complete; for that, with `-- WORDS` the words that may stand where the last of them begins."""
+    shell = call.words[0] if call.words else ""
+    if shell not in SHELLS:
+        raise UsageError("completion wants a shell, one of %s: `eval \"$(dayleaf completion bash)\"`" % ", ".join(SHELLS))
+    if len(call.words) == 1:
+        path = "%s/terminal/shells/dayleaf.%s" % (os.path.dirname(os.path.dirname(os.path.abspath(__file__))), shell)
+        said = files.read(path).decode("utf-8")
+        return call.answer({"shell": shell, "script": said}, [said.rstrip("\n")])
+    from memory.cli.main import VERBS
+
+    def known(wanted: str, typed: str) -> list[tuple[str, str]]:
+        try:
+            return _known(call, wanted, typed)
+        except (OSError, DayleafError):  # whoever presses TAB wants no message
+            return []
+
+    rows = [(plaintext.one_line(word), plaintext.one_line(about)) for word, about in completed(VERBS, call.words[1:], known)]
+    return call.answer([{"word": word, "about": about} for word, about in rows], ["%s\t%s" % row for row in rows]) if rows else 0
+
+
+def _known(call: Call, wanted: str, typed: str) -> list[tuple[str, str]]:
+    """Return what the store knows of a metavariable, see arguments.completed; raises DayleafError, OSError."""
+    from memory.health import accounts
+    from memory.recall import lookup
+
+    what, _, kind = wanted.partition(" ")
+    if what == "ID":
+        return _records(call, kind, typed)
+    rows: list[tuple[str, str]] = []
+    if what in LABELS:
+        kinds, labels = LABELS[what]
+        found = Counter(name for record in call.store().each(kinds) for name in labels(record))
+        rows = [(name, plaintext.count(found[name], "record")) for name in sorted(found, key=lambda name: (-found[name], name))]
+    elif what == "KEY":
+        rows = [(key, to_json(call.settings[key])) for key in DEFAULTS]
+    elif what == "SESSION":
+        rows = [(session, "") for session in accounts.sessions_of(call.place)]
+    elif what == "NAME":
+        rows = [*((place.key, "") for place in lookup.workspaces(call.place, "all")), ("all", "every workspace")]
+    return [row for row in rows if row[0] and row[0].startswith(typed)][:OFFERED * 5]
+
+
+LABELS: dict[str, tuple[tuple[str, ...], Callable[[Record], Iterable[str]]]] = {  # of which kinds, and how to get them
+    "TAG": (KINDS, lambda record: record.tags), "TOPIC": (KINDS, lambda record: record.topics),
+    "BRANCH": (("checkpoint",), lambda record: [str(record.meta.get("branch") or "")])}
+
+
+def _records(call: Call, kind: str, typed: str) -> list[tuple[str, str]]:
+    """Return the records whose id begins as typed, else those that its words find, else the newest, with their titles."""
+    from memory.recall import question, search
+
+    if kind == "archived":
+        return [(id, move.home) for id, (_, move) in sorted(call.store().away().items()) if id.startswith(typed)][:OFFERED]
+    if typed and _BEGUN.fullmatch(typed):
+        found = [record for record in call.store().each((kind,) if kind else KINDS) if record.id.startswith(typed)]
+        found.sort(key=lambda record: (-record.created, record.id))
+    else:
+        query = question.Query(typed, kinds=(kind,) if kind else (), limit=OFFERED)
+        offset = clock.local_offset(call.now)
+        found = [hit.record for hit in search.recall(call.place, call.settings, query, call.now, offset).hits]
+    return [(record.id, record.title) for record in found[:OFFERED]]
