@@ -251,15 +251,17 @@ def _versions(python: str) -> dict[str, str]:
     """Ask an interpreter for its version (under "") and those of the packages; {} where it does not start."""
     code = """
 import json, sys
-from importlib import metadata, util
+from importlib import metadata
 found = {'': sys.version.split()[0]}
 for pair in sys.argv[1:]:
     module, name = pair.split('=')
-    if util.find_spec(module):
-        try:
-            found[module] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[module] = 'of no known version'
+    try:
+        __import__(module)  # one that is there and does not load is as good as missing
+        found[module] = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        found[module] = 'of no known version'
+    except Exception:
+        pass
 print(json.dumps(found))"""
     try:
         wanted = ["%s=%s" % (module, name) for module, name, _ in PACKAGES]
