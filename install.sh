@@ -127,14 +127,15 @@ last() { grep '[^ ]' "$1" | tail -n 1 | cut -c1-300; }
 
 runtime() {
   had=
-  had_sdk=
-  had_page=
+  extras=
   if model "$home/runtime" >/dev/null; then had=1; fi
-  if has "$home/runtime" mcp; then had_sdk=1; fi
-  if has "$home/runtime" "$page"; then had_page=1; fi
+  for one in mcp view age postgres; do
+    if has "$home/runtime" "$(modules "$one")"; then extras="$extras $one"; fi
+  done
   make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies
-  if [ -n "$had_sdk" ]; then add "$home/runtime" mcp mcp /dev/null || say '  the MCP server is gone: ./install.sh --mcp brings it back'; fi
-  if [ -n "$had_page" ]; then add "$home/runtime" "$page" view /dev/null || say '  the page is gone: ./install.sh --view brings it back'; fi
+  for one in $extras; do
+    add "$home/runtime" "$(modules "$one")" "$one" /dev/null || say "  the packages of dayleaf[$one] are gone: $home/runtime/bin/python -m pip install $(requirements "$one" | tr '\n' ' ')"
+  done
   if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model is gone: ./install.sh --embeddings brings it back'; fi
 }
 
@@ -168,7 +169,15 @@ add_model() {
   }
 }
 
-page='starlette, uvicorn, jinja2, markdown_it, nh3' # what `dayleaf view` imports
+# modules LIST: prints what the packages of an extra are imported as.
+modules() {
+  case $1 in
+    mcp) echo mcp ;;
+    view) echo 'starlette, uvicorn, jinja2, markdown_it, nh3' ;;
+    age) echo pyrage ;;
+    postgres) echo 'psycopg, psycopg_pool' ;;
+  esac
+}
 
 # has ENVIRONMENT MODULES: tells whether an environment has modules.
 has() { [ -x "$1/bin/python" ] && (cd / && "$1/bin/python" -I -c "import $2" 2>/dev/null); }
@@ -190,7 +199,7 @@ mcp() {
   runtime
   step 'dayleaf: MCP server'
   mkdir -p "$home/log"
-  add "$home/runtime" mcp mcp "$home/log/mcp.log" ||
+  add "$home/runtime" "$(modules mcp)" mcp "$home/log/mcp.log" ||
     die "the MCP server's packages could not be installed ($(last "$home/log/mcp.log")); check the connection or pip's settings, then run ./install.sh --mcp again"
   "$root/bin/dayleaf" config set mcp on | sed 's/^/  /'
   say
@@ -202,7 +211,7 @@ view() {
   runtime
   step 'dayleaf: page'
   mkdir -p "$home/log"
-  add "$home/runtime" "$page" view "$home/log/view.log" ||
+  add "$home/runtime" "$(modules view)" view "$home/log/view.log" ||
     die "the page's packages could not be installed ($(last "$home/log/view.log")); check the connection or pip's settings, then run ./install.sh --view again"
   say
   say 'In a project: `dayleaf view`, then open the address that it prints.'

@@ -279,7 +279,13 @@ def today(call: Call) -> int:
         raise UsageError("today wants no words; `dayleaf standup WHEN` tells of more")
     with call.spinner("reading the sessions"):
         seen = worklog.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
-    return call.answer(worklog.glance_json(seen), workdays.glanced(seen, call.now, call.style()))
+    from memory.health import accounts
+    from memory.terminal import pastlines
+
+    off = accounts.switched_off(call.place, call.settings, 1)
+    unkept = accounts.not_kept(call.settings)
+    return call.answer({**worklog.glance_json(seen), "off": off, "unkept": unkept}, [
+        *pastlines.off(off), *pastlines.off(unkept, "capture"), *workdays.glanced(seen, call.now, call.style())])
 
 
 def statusline(call: Call) -> int:

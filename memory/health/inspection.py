@@ -342,7 +342,8 @@ def commit_hook(place: Place, env: dict[str, str]) -> tuple[bool, str]:
         return True, ""
     if not own or os.path.lexists(own):
         return False, "let the repository's pre-commit hook run `%s`" % COMMAND
-    return False, "printf '#!/bin/sh\\nexec %s\\n' > '%s' && chmod +x '%s'" % (COMMAND, own, own)
+    return False, "printf '#!/bin/sh\\ncommand -v dayleaf >/dev/null || exit 0\\nexec %s\\n' > '%s' && chmod +x '%s'" % (
+        COMMAND, own, own)
 
 
 def _names(path: str) -> bool:

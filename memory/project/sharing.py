@@ -11,7 +11,7 @@ import os
 import re
 from typing import Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory.core import StoreError, files
+from memory.core import StoreError, files, frontmatter
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
 from memory.core.records import Record
 from memory.project import gitindex, material
@@ -106,13 +106,16 @@ def move(store: Store, record: Record, tier: str) -> str:
         raise StoreError("no shared tier here; run inside a repository whose .dayleaf is a directory of its own")
     source, target = place.path(record.name), place.path(name)
     data, mtime = store.raw(record.name), os.stat(source).st_mtime_ns
+    given = data
+    if not record.meta.get("id") and not record.guessed:  # it followed from the place, and what names the record should find it
+        given = frontmatter.edit(data, {"id": record.id})
     with writer.Tiers(place, store.on_change) as tiers:
         if tier == SHARED and not files.exists(place.shared + "/.gitattributes"):
             tiers.create(place.shared + "/.gitattributes", ATTRIBUTES.encode("ascii"), writer.mode(SHARED), mtime)
         try:
-            tiers.create(target, data, writer.mode(tier), mtime)
+            tiers.create(target, given, writer.mode(tier), mtime)
         except FileExistsError:
-            if files.read(target, writer.WHOLE) != data:
+            if files.read(target, writer.WHOLE) != given:
                 raise StoreError("%s: another record has that name there; rename one of the two" % name) from None
         if files.read(source, writer.WHOLE) != data:
             tiers.remove(target)

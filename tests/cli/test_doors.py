@@ -193,3 +193,14 @@ def test_enter_gives_another_address(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", Terminal())
     doors._more(SimpleNamespace(gate=SimpleNamespace(address=lambda: "http://127.0.0.1/" + next(numbers))))
     assert capsys.readouterr().out == "  http://127.0.0.1/a\n  http://127.0.0.1/b\n"
+
+
+def test_a_note_without_an_id_keeps_the_one_it_is_called_by(ok, place, project):
+    """It followed from the place; there and back again, `show`, links and feedback find the note."""
+    path = Path(place.path("p/learnings/prices.md"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("Prices are integers in cents.\n")
+    id = json.loads(ok("show", "prices", "--json"))["id"]
+    for verb in ("share", "unshare"):
+        ok(verb, id)
+        assert "integers in cents" in ok("show", id)

@@ -124,6 +124,7 @@ def test_a_paused_project_keeps_and_pushes_nothing_until_it_goes_on(ok, run, env
     assert not list(Path(place.private).glob("checkpoints/*/*.md")) and not Path(project, ".dayleaf").exists()
     said = ok("status")
     assert "capture: off in this project, by you; `dayleaf on --mine`" in said and "pushes: off in this project, by you" in said
+    assert ok().startswith("pushes: off in this project, by you")
     assert "only a person" in one_line_error(run("on", "--mine", CLAUDECODE="1"), 2)
     ok("on", "--mine")
     end_a_session(env, project, "65c898d6-0002")
