@@ -296,9 +296,23 @@ def _lift(group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple
 
 
 def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
-    """Say in one line which words of the query stand where, and how near in meaning vectors found it; similar: None for not."""
+    """Say in one line which words of the query, or which pieces of one, stand where, and how near in meaning vectors found it.
+
+    similar: None for not.
+    """
+    pieces: Dict[str, List[str]] = {}
+    for term in question.weights:
+        pieces.setdefault(question.surface.get(term, term), []).append(term)
+
     def words(terms: Any) -> List[str]:
-        return list(dict.fromkeys(question.surface.get(t, t) for t in question.weights if t in terms))
+        out = []
+        for whole, parts in pieces.items():
+            there = [part for part in parts if part in terms]
+            every = [term for term, _ in tokeniser.expand(whole)]  # one that no record holds has no weight
+            lacks = any(t not in look.places and t not in look.head for t in every)
+            partial = lacks and whole.isascii() and set(parts) <= set(every)
+            out += ([" and ".join(there) + " of " + whole] if partial else [whole]) if there else []
+        return out
 
     head = words(look.head)
     body = [w for w in words(set(look.places) - look.head) if w not in head]

@@ -236,3 +236,13 @@ def test_a_title_counts_less_for_a_long_query():
         return dict(rank.relevances(one, look.looks(one, said, look.Expansion()), said, False)[0])["title"]
 
     assert title(1) == title(rank.LONG) == 2 * title(2 * rank.LONG)
+
+
+def test_a_reason_names_the_piece_of_a_word_that_matched(run):
+    """Not the whole word, which stands nowhere."""
+    run("learn", "The v2 importer drops rows without an id")
+    run("learn", "See src/auth/jwt.py: the issuer must match")
+    said = run("recall", "hunter2supersecret").stdout
+    assert "2 of hunter2supersecret in the title" in said
+    assert "py of calc.py in the title" in run("recall", "calc.py").stdout
+    assert "      src/auth/jwt.py in the title" in run("recall", "src/auth/jwt.py").stdout
