@@ -9,7 +9,7 @@ Schema, version 1, of `<cache>/<scope>.audit`, sealed (fastjson.py), derived: wh
 from __future__ import annotations
 
 import os
-import subprocess
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from memory.health import accounts
 from memory.health.recordfaults import FAIL, WARN, Finding
 from memory.hook import receipts
 from memory.knowledge import housekeeping
-from memory.store import ledger
+from memory.store import ledger, process
 from memory.store.store import Store
 
 TYPE_CHECKING = False
@@ -35,7 +35,6 @@ SECTIONS = {"secrets": "Secrets", "suspicious": "Suspicious text", "stale": "Sta
 UNUSED = 90 * clock.DAY
 LOG_LIMIT = 8 << 20  # bytes of a log or of settings that are read
 Told = Callable[[str], None]
-TIMEOUT = 10.0  # seconds for a child
 PATHS = ":(top,glob)**/.dayleaf/**"
 LINKED = "160000"  # the mode of another repository's commit
 COMMAND = "dayleaf check --staged"
@@ -283,17 +282,10 @@ def last(place: Place) -> dict[str, Any]:
 # --- what git would commit
 
 def git(place: Place, env: dict[str, str], *words: str, given: bytes = b"") -> bytes | None:
-    """Ask git without letting the repository's own configuration run anything; None where it fails.  given: its stdin."""
-    clean = {key: value for key, value in env.items() if not key.startswith("GIT_")}
-    if env.get("GIT_INDEX_FILE"):  # of `git commit -a` or `git commit FILE`: what is committed stands there
-        clean["GIT_INDEX_FILE"] = os.path.abspath(env["GIT_INDEX_FILE"])
-    clean["GIT_NO_LAZY_FETCH"] = "1"
-    argv = ["git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-            "-C", place.root, *words]
-    try:
-        return subprocess.run(argv, input=given, capture_output=True, timeout=TIMEOUT, env=clean, check=True).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
+    """Ask git of what is committed next, and return what it prints; None where it fails.  given: its stdin."""
+    index = env.get("GIT_INDEX_FILE", "")  # of `git commit -a` or `git commit FILE`: what is committed stands there
+    done = process.git(place.root, env, *words, given=given, index=os.path.abspath(index) if index else "", limit=sys.maxsize)
+    return None if done.rc or not done.in_time else done.out
 
 
 def staged_secrets(place: Place, env: dict[str, str], allow: Sequence[str]) -> tuple[int, list[Finding]]:

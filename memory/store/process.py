@@ -52,14 +52,17 @@ def which(program: str, env: Mapping[str, str]) -> str:
     return found if found and os.path.isabs(found) else ""
 
 
-def git(folder: str, env: Mapping[str, str], *words: str, seconds: float = GIT_SECONDS) -> Finished:
+def git(folder: str, env: Mapping[str, str], *words: str, given: bytes = b"", index: str = "", seconds: float = GIT_SECONDS,
+        limit: int = GIT_BYTES) -> Finished:
     """Run git in a directory without letting the repository's own configuration run anything.
 
-    Where it does not start, or says more than GIT_BYTES, the status is not 0.
+    given: its stdin.  index: the absolute path of an index in place of the repository's own.  Where it does not start, or says
+    more than limit bytes, the status is not 0.
     """
     clean = {key: value for key, value in env.items() if not key.startswith("GIT_")}
+    named = {"GIT_INDEX_FILE": index} if index else {}
     try:
-        done = run([which("git", env), *_GIT, "-C", folder, *words], b"", seconds, {**clean, **_QUIET}, folder, GIT_BYTES)
+        done = run([which("git", env), *_GIT, "-C", folder, *words], given, seconds, {**clean, **_QUIET, **named}, folder, limit)
     except (OSError, ValueError) as error:
         return Finished(127, b"", b"git does not run here: " + str(error).encode("utf-8", "replace"), False, False)
     return done._replace(rc=1) if done.full and not done.rc else done
