@@ -209,32 +209,18 @@ def _removed(call: Call, store: Store, gone: Iterable[Record]) -> int:
 
 def _forget_session(call: Call, start: str) -> int:
     """Show what tells of a session, and archive it, or remove it with --hard, once a person has said yes."""
-    store, hard = call.store(), bool(call.options.hard)
-    found = conversations.told(store, start, hard)
+    store = call.store()
+    found = conversations.told(store, start, bool(call.options.hard))
     if not found.records:
         raise StoreError(unknown("session", start, found.ids, found.known, "`dayleaf recall --kind checkpoint` lists some"))
-    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.one_line(one.title)] for one in found.records],
-                         style=call.style(), give=3)
     of = "%s of session %s" % (plaintext.count(len(found.records), "record"), plaintext.one_line(found.session))
-    if not call.options.yes:
-        if not call.options.json or sys.stderr.isatty():
-            print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-        lines = []
-        if not confirmed("%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")):
-            raise UsageError("all of it stays; --session wants a yes on a terminal, or --yes")
+    lines = _agreed(call, found.records, of, "--session")
     talk = next((record.id for record in found.records if record.kind == conversations.KIND), "")
     conversations.forget(call.place, found.session, talk, call.now)
-    if hard:
-        _removed(call, store, found.records)
-    else:
-        for record in found.records:
-            store.archive(record.name, call.options.reason or "session forgotten")
-        call.indexed()
-        ledger.moved(call.place)
+    done = _taken(call, store, found.records, "session forgotten")
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
     note = ["  %s that came of it stay%s: %s%s" % (plaintext.count(len(left), "record"), "s" * (len(left) == 1),
                                                     ", ".join(left[:5]), ", …" * (len(left) > 5))] if left else []
-    done = "removed" if hard else "archived"
     return call.answer({"session": found.session, done: ids, "stays": left}, [
         *lines, "%s %s" % (done, of), *note, "  the client's own transcript of it is not touched"])
 
@@ -247,26 +233,43 @@ def _forget_matching(call: Call) -> int:
     if not found:
         return call.answer({"forgotten": []}, ["no record here is meant by that; nothing is forgotten"])
     of = plaintext.count(len(found), "record")
-    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.one_line(one.title)] for one in found],
-                         style=call.style(), give=3)
-    if not call.options.yes:
-        print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-        if not confirmed("%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")):
-            raise UsageError("all of it stays; forgetting %s wants a yes on a terminal, or --yes" % of)
+    lines = _agreed(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
-    if hard:
-        _removed(call, store, found)
-    else:
-        for record in found:
-            store.archive(record.name, call.options.reason or "forgotten")
-        call.indexed()
-        ledger.moved(call.place)
+    done = _taken(call, store, found, "forgotten")
     shared = sum(record.tier == layout.SHARED for record in found)
     note = ["  git still has %s where it was committed" % plaintext.count(shared, "shared record")] if hard and shared else []
     return call.answer({"forgotten": [record.id for record in found], "hard": hard}, [
-        *([] if not call.options.yes else lines), "%s %s" % ("removed" if hard else "archived", of), *note,
-        *([] if hard else ["  `dayleaf restore ID` brings one back"])])
+        *lines, "%s %s" % (done, of), *note, *([] if hard else ["  `dayleaf restore ID` brings one back"])])
+
+
+def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str]:
+    """Show records that are to go and ask; with --yes return the lines instead.  Raises UsageError where nobody says yes.
+
+    of: what they are.  what: what wants the yes.
+    """
+    hard = bool(call.options.hard)
+    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.one_line(one.title)] for one in found],
+                         style=call.style(), give=3)
+    if call.options.yes:
+        return lines
+    if not call.options.json or sys.stderr.isatty():
+        print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
+    if not confirmed("%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")):
+        raise UsageError("all of it stays; %s wants a yes on a terminal, or --yes" % what)
+    return []
+
+
+def _taken(call: Call, store: Store, found: Sequence[Record], reason: str) -> str:
+    """Archive records, or remove them with --hard, and say which.  reason: where the person gave none."""
+    if call.options.hard:
+        _removed(call, store, found)
+        return "removed"
+    for record in found:
+        store.archive(record.name, call.options.reason or reason)
+    call.indexed()
+    ledger.moved(call.place)
+    return "archived"
 
 
 def _meant(call: Call) -> Callable[[Record], bool]:
