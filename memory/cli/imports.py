@@ -152,7 +152,7 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
     with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
         if not held:
             raise StoreError("another import into this workspace is running; wait until it is done")
-        settings = call.settings if place is call.place else config.load(place.home, place.root, call.env, place.private)
+        settings = call.settings if place is call.place else config.of(place, call.env)
         changed: list[str] = []
         store = Store(place, settings, call.now, changed.append)
         try:

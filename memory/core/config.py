@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Dict, List
 
+    from memory.core.layout import Place
+
     Values = Dict[str, Any]
 
 DEFAULTS: Values = {
@@ -104,6 +106,11 @@ class Config:
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
+
+
+def of(place: Place, env: Dict[str, str]) -> Config:
+    """Read the settings in force in a place: the user's, what they said of this project, the repository's, the environment's."""
+    return load(place.home, place.root, env, place.private)
 
 
 def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> Config:

@@ -60,7 +60,7 @@ def job(event: Dict[str, Any], env: Dict[str, str], now: float) -> Job:
         from memory.project import adoption
 
         place = adoption.adopt(place, now)
-    return Job(event, env, now, place, config.load(place.home, place.root, env, place.private), [])
+    return Job(event, env, now, place, config.of(place, env), [])
 
 
 def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:

@@ -302,7 +302,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, name: str,
     place = layout.locate(env, boundary.project_dir(event, env)) if call and session else None
     if place is None or call is None or not files.exists(path_of(place)):
         return None, False
-    settings = config.load(place.home, place.root, env, place.private)
+    settings = config.of(place, env)
     state = receipts.session(place.receipts(session))
     silent = not settings["load.enabled"] or not settings["load.walls"] or state.off or state.pushes >= MOST_PUSHES
     found = [] if silent else look_up(place, session, state.walls, *call)

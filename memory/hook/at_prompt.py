@@ -264,7 +264,7 @@ def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receip
 
 def opened_session(event: Event, env: Dict[str, str]) -> Tuple[Place, Config, str, receipts.Session]:
     place = layout.locate(env, boundary.project_dir(event, env))
-    settings = config.load(place.home, place.root, env, place.private)
+    settings = config.of(place, env)
     session = layout.safe_id(event.get("session_id"))
     path = place.receipts(session) if session else ""
     return place, settings, path, receipts.session(path) if path else receipts.Session()

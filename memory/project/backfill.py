@@ -236,7 +236,7 @@ def _told(session: Session, places: dict[str, Workspace], env: dict[str, str], n
         place = layout.locate(env, session.directory)
         place = place if dry else adoption.adopt(place, now)
         places[session.directory] = next((w for w in places.values() if w.place.key == place.key and w.place.root == place.root),
-                                         Workspace(place, config.load(place.home, place.root, env, place.private)))
+                                         Workspace(place, config.of(place, env)))
     space = places[session.directory]
     place = space.place
     old = told_before(space, session) if session.source is transcript else None  # of other agents this version is the first

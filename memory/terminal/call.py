@@ -106,7 +106,7 @@ class Call:
     def settings(self) -> config.Config:
         """The settings in force."""
         if self._settings is None:
-            self._settings = config.load(self.place.home, self.place.root, self.env, self.place.private)
+            self._settings = config.of(self.place, self.env)
         return self._settings
 
     def store(self) -> Store:
