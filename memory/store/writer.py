@@ -128,6 +128,12 @@ def prove(name: str, path: str, data: bytes) -> None:
 
 # ---- whole files of a home
 
+def _swap(temp: str, path: str) -> None:
+    """Move a temporary file over the one that stands at a path, for good."""
+    os.replace(temp, path)
+    files.sync(path.rpartition("/")[0])
+
+
 class Tiers:
     """The files of a home and of a repository's tier, to be written as a whole: `with Tiers(place) as tiers`.
 
@@ -150,29 +156,23 @@ class Tiers:
     def create(self, path: str, data: bytes, access: int, mtime_ns: int) -> None:
         """Write a file where none stands, in one step, with its permissions (access) and time; raises FileExistsError as well."""
         self._beneath(path)
-        temp = files.stage(path, data, access, 0)
-        try:
-            files.sync(temp)
-            os.utime(temp, ns=(mtime_ns, mtime_ns))
-            files.land(temp, path)
-        except OSError:
-            files.remove(temp)
-            raise
-        prove(path, path, data)
-        self._tell(path)
+        self._put(path, data, access, mtime_ns, files.land)
 
     def replace(self, path: str, data: bytes, mtime_ns: int) -> None:
         """Give a file other bytes, in one step, and their time; its permissions stay."""
         self._beneath(path)
-        temp = files.stage(path, data, os.stat(path).st_mode & 0o777, 0)
+        self._put(path, data, os.stat(path).st_mode & 0o777, mtime_ns, _swap)
+
+    def _put(self, path: str, data: bytes, access: int, mtime_ns: int, land: Callable[[str, str], object]) -> None:
+        """Write a file beside its place, and land it there.  land: moves it; what it raises leaves nothing behind."""
+        temp = files.stage(path, data, access, 0)
         try:
             files.sync(temp)
             os.utime(temp, ns=(mtime_ns, mtime_ns))
-            os.replace(temp, path)
+            land(temp, path)
         except OSError:
             files.remove(temp)
             raise
-        files.sync(path.rpartition("/")[0])
         prove(path, path, data)
         self._tell(path)
 
