@@ -459,8 +459,9 @@ def test_the_recalling_skill_searches_in_a_context_of_its_own(lab):
     assert not (lab.store / "spend.jsonl").exists()
 
 
-def test_a_wall_that_a_pipe_hides_is_answered_as_well(lab):
-    """The client starts the hook for `| head` and `| tail` alone: the command's status is 0, and no event of failures comes."""
+@pytest.fixture
+def solved(lab):
+    """(a call that fails, the one that works): a session met the first and found the second, and the walls were derived."""
     (lab.repo / "issues.py").write_text("import sys\nif '--open' in sys.argv:\n    sys.exit('unknown flag: --open')\nprint('7')\n")
     commit(lab.repo, "list issues")
     fails, works = "python3 -B issues.py list --open", "python3 -B issues.py list --state open"
@@ -470,6 +471,13 @@ def test_a_wall_that_a_pipe_hides_is_answered_as_well(lab):
     lab.api.set_script({"turns": ["Hello."]})
     assert lab.claude("-p", "hello", *SAY).rc == 0
     until(lambda: list(lab.store.glob("cache/*/*.walls")))
+    lab.api.server.requests.clear()
+    return fails, works
+
+
+def test_a_wall_that_a_pipe_hides_is_answered_as_well(lab, solved):
+    """The client starts the hook for `| head` and `| tail` alone: the command's status is 0, and no event of failures comes."""
+    fails, works = solved
     for hides in ("head -5", "tail -n 3"):
         lab.api.server.requests.clear()
         lab.api.set_script({"turns": [tool("Bash", command="%s 2>&1 | %s" % (fails, hides)), "Seven."]})
@@ -479,19 +487,9 @@ def test_a_wall_that_a_pipe_hides_is_answered_as_well(lab):
     assert errors(lab) == ""
 
 
-def test_at_a_wall_that_one_session_solved_the_next_one_gets_the_remedy_once(lab):
+def test_at_a_wall_that_one_session_solved_the_next_one_gets_the_remedy_once(lab, solved):
     """A finds the right flag; B's failed call is answered beside the tool's result, and the same failure again is not."""
-    (lab.repo / "issues.py").write_text("import sys\nif '--open' in sys.argv:\n    sys.exit('unknown flag: --open')\nprint('7')\n")
-    commit(lab.repo, "list issues")
-    fails, works = "python3 -B issues.py list --open", "python3 -B issues.py list --state open"
-    lab.api.set_script({"turns": [tool("Bash", command=fails), tool("Bash", command=works), "Seven are open."]})
-    assert lab.claude("-p", "how many issues are open?", *WORK).rc == 0
-    until(lambda: lab.records("conversations"))
-    lab.api.set_script({"turns": ["Hello."]})
-    assert lab.claude("-p", "hello", *SAY).rc == 0
-    until(lambda: list(lab.store.glob("cache/*/*.walls")))
-
-    lab.api.server.requests.clear()
+    fails, works = solved
     lab.api.set_script({"turns": [tool("Bash", command=fails), tool("Bash", command=fails), "Seven."]})
     assert lab.claude("-p", "count the issues that are open", *WORK).rc == 0
     asked, failed, again = main_requests(lab)
