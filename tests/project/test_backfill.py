@@ -483,8 +483,9 @@ def test_what_a_hook_captured_keeps_its_stretches_and_what_it_knew(past, took, p
         assert {k: v for k, v in page.meta.items() if k != "imported"} == was.meta and page.meta["trigger"] == "session_end"
 
 
-def test_what_was_archived_of_a_session_that_was_taken_up_again_does_not_come_with_the_rest(past, took, ok, place, env, now):
-    """Where its stretch ended stands in the archive."""
+@pytest.fixture
+def taken_up(past, place, env, now):
+    """The transcript of a session that was captured at its end, on "one", and was then taken up again, on "two"."""
     path = past.session("live", 2, ("one",))
     settings = config.load(place.home, place.root, env)
     capture.capture(place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end")
@@ -493,6 +494,11 @@ def test_what_was_archived_of_a_session_that_was_taken_up_again_does_not_come_wi
         file.write(more.read_text())
     more.unlink()
     os.utime(path, (now - 3600,) * 2)
+    return path
+
+
+def test_what_was_archived_of_a_session_that_was_taken_up_again_does_not_come_with_the_rest(taken_up, took, ok, place):
+    """Where its stretch ended stands in the archive."""
     took()
     one, _ = worse(place)
     ok("forget", frontmatter.parse(one.read_bytes()).meta["id"])
@@ -502,17 +508,9 @@ def test_what_was_archived_of_a_session_that_was_taken_up_again_does_not_come_wi
     assert "two.py" in page.body and "one.py" not in page.body
 
 
-def test_what_was_read_and_not_written_is_new(past, took, place, env, now):
+def test_what_was_read_and_not_written_is_new(taken_up, took, place):
     """A session that died between two checkpoints under an earlier version loses nothing."""
-    path = past.session("live", 2, ("one",))
-    settings = config.load(place.home, place.root, env)
-    capture.capture(place, settings, env, now - 2 * clock.DAY + 60, "live", str(path), "session_end")
-    more = past.session("more", 1, ("two",))
-    with path.open("a") as file:
-        file.write(more.read_text())
-    more.unlink()
-    os.utime(path, (now - 3600,) * 2)
-    aged(place, size=path.stat().st_size, units=3)
+    aged(place, size=taken_up.stat().st_size, units=3)
     took()
     assert ["two.py" in page.body for page in checkpoints(place).values()] == [False, True]
 
