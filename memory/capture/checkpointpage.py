@@ -12,7 +12,7 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from memory.capture import choices, conversationpage, fixes, gist, turns
+from memory.capture import choices, conversationpage, fixes, gist, turns, upshot
 from memory.capture.conversationpage import code
 from memory.capture.facts import Facts
 from memory.capture.fixes import Fix
@@ -54,7 +54,7 @@ def title(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> st
     """
     subjects = [subject for _, subject, _ in facts.commits]
     earlier = [gist.topic(facts.earlier)] if facts.earlier else []
-    found = [*gist.titles(facts.turns, facts.title, subjects), *filter(None, earlier)] or [_made_of(facts)]
+    found = [*upshot.titles(facts.turns, facts.title, subjects), *filter(None, earlier)] or [_made_of(facts)]
     free = [name for name in found if not taken(name)]
     if free:
         return free[0]

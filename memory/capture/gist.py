@@ -20,7 +20,6 @@ _SUBSTANCE = 80  # characters of a statement that says something by itself
 _LONG = 400  # characters of a statement that cannot but say something
 _SAYS = 75  # characters of an item that still says something
 _CODE_LINES, _CODE_LINE, _CODE = 6, 70, 180  # of code that a sentence introduces: lines, characters of one and of all
-_NAMING = 30  # turns at either end of which one may name the work
 _MOST_STEPS, _MOST_QUESTIONS = 6, 2
 
 TRIVIAL = re.compile(
@@ -368,25 +367,6 @@ def clause(line: str, most: int = TITLE) -> str:
             return line[:ends[-1]].strip(" ,.:;-(")
     at = line.rfind(" ", 0, most + 1)
     return line[:at if at > 16 else most].strip(" ,.:;-(")
-
-
-def titles(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = ()) -> list[str]:
-    """Return names for what was done, the best first: the plan's, the client's, the most telling request, the last commit.
-
-    by_client: the title that the client gave the session.  commits: their subjects, oldest first.
-    """
-    held = [*held[:_NAMING], *held[_NAMING:][-_NAMING:]]  # a name comes from the beginning or the end
-    plans = [clause(heading_of(p.text)) for turn in held for p in turn.pieces if p.kind == USER and p.name == APPROVED]
-    typed = [turn for turn in held if turn.asked in ("", turns.SLASH) and not TRIVIAL.match(turn.request)]
-    asked = [(topic(turn.request), 0.25 * at - min(4, sum(p.kind == turns.FILE for p in turn.pieces)))
-             for at, turn in enumerate(typed)]
-    asked.sort(key=lambda pair: pair[1] - telling(pair[0]))
-    ended = [clause(plain(outcome(turn))) for turn in reversed(held) if turn.asked != SUMMARY and outcome(turn)]
-    ended.sort(key=lambda line: -telling(line))
-    found = [*reversed(plans), clause(one_line(by_client)), *(one for one, _ in asked if telling(one) > 1.5),
-             *(clause(one_line(c)) for c in reversed(commits)), *(one for one in ended if telling(one) > 2),
-             *(one for one, _ in asked), *ended[:2]]
-    return [one for one in dict.fromkeys(found) if len(one) >= 4]
 
 
 def telling(line: str) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import gist, turns
-from memory.capture.turns import Turn
+from memory.capture.turns import APPROVED, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
 
@@ -21,6 +21,9 @@ _SHORTEST = 20  # characters of a sentence that tells something
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
 _EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
 _BESIDE = 0.35  # of the first one's weight that others have at least
+_FIXED = "Fixed: "  # before a fault that is told as fixed
+_NAMES = 3  # words beside code that name a change
+_NAMING = 30  # turns at either end of which one may name the work
 _WEAK = 1.0  # score of a sentence that is told where no other says what came out
 _WORK = (
     r"(?:re)?(?:add|allow|annotat|archiv|bump|chang|clarif|clean|complet|configur|consolidat|convert|correct|cover|creat|"
@@ -74,8 +77,8 @@ _ASIDE = re.compile(
     r"(?:files?|lines?|tests?)(?: \w+)?:|before\b|after\b|example|usage|to (?:test|verify|use|run)\b|"
     r"option \w+\b|recommend|alternativ|status\b|this (?:means|would|could|might))", re.I)
 _ORDER = re.compile(
-    r"(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|configure|consolidate|convert|correct|cover|create|debug|delete|"
-    r"disable|document|drop|enable|extend|extract|fix|handle|hide|implement|improve|integrate|introduce|invert|limit|log|make|"
+    r"(?:\w+ly )?(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|configure|consolidate|convert|correct|cover|create|debug|"
+    r"delete|disable|document|drop|enable|extend|extract|fix|handle|hide|implement|improve|integrate|introduce|invert|limit|log|make|"
     r"merge|migrate|move|name|port|prevent|print|reduce|refactor|release|remove|rename|replace|report|resolve|restore|"
     r"restructure|revert|rework|show|simplify|skip|speed|split|store|support|switch|test|tighten|track|unify|update|upgrade|"
     r"use|validate|warn|wire|wrap|write)\b", re.I)
@@ -84,12 +87,18 @@ _DETAIL = re.compile(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
 _LEANS = re.compile(  # on what was said before, or cut in the middle
     r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my)\b|"
     r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
+_LOOSE = re.compile(  # a name that is pasted, a path, a quotation that does not close, or cut in the middle
+    r"""\A(?:[^\w`'"(.]|/|https?:|[^"]*"[^"]*\Z)|\b(?:which|but|because|that|and|or|the|an?|to|of|no)\W*\Z""", re.I)
+_SPOKEN = re.compile(r"\b(?:you|your|i|we|my|our|but)\b|[?]", re.I)
+_CODE = re.compile(r"`[^`]*`?|\S*[_(./]\S*")
+_WORD = re.compile(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
+_LINK = re.compile(r"\[([^\]]+)\]\([^)\s]*\)")
 _CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by)$", re.I)
 _POINTS = re.compile(
     r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
     r"the (?:output|above|following))\b", re.I)
 _PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
-    r"\w+(?:ed)? (?:from|in|by|to|on|at|for|with|as|into|using|via|\(|\d+\+)", re.I)
+    r"\w+(?:ed)? (?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but|\(|\d+\+)", re.I)
 _MERGE = re.compile(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
 _CHORE = re.compile(
     r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
@@ -133,7 +142,8 @@ def distinct(found: Iterable[Upshot]) -> list[Upshot]:
 
 def _is_named(title: str, held: Sequence[Turn]) -> bool:
     """Tell whether a title is a plan's or the client's: no request's and no statement's beginning."""
-    spoken = any(title in gist.plain(text) for turn in held for text in turn.said())
+    said = [gist.plain(text).lower() for turn in held for text in turn.said()]
+    spoken = title.startswith(_FIXED) or any(title.lower() in text for text in said)
     return bool(held) and not spoken and title not in [gist.topic(turn.request) for turn in held] and not _LEANS.search(title)
 
 
@@ -154,7 +164,7 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
     found = []
     if line and (finished or score > 3) and (score > _WEAK or touched or gist.wide(line)):
         found.append(Upshot(worth + score, _mended(line, gist.outcome(turn)) if touched and finished else line))
-    plan = next((p.text for p in turn.pieces if p.kind == turns.USER and p.name == turns.APPROVED), "")
+    plan = next((p.text for p in turn.pieces if p.kind == USER and p.name == APPROVED), "")
     if touched and finished:
         asked = gist.heading_of(plan) if plan else gist.topic(turn.request)
         if plan or is_order(asked):
@@ -167,7 +177,7 @@ def _mended(line: str, statement: str) -> str:
     if _REPORTS.match(line) or not (_FAULT.match(line) or _FOUND.search(line)) or not _SAYS_FIXED.search(statement):
         return line
     match = _FAULT.match(line)
-    return "Fixed: " + line[match.end() if match else 0:].strip()
+    return _FIXED + line[match.end() if match else 0:].strip()
 
 
 def is_whole(line: str) -> bool:
@@ -264,3 +274,63 @@ def _sentences(statement: str) -> Iterator[tuple[str, str]]:
         text = (line[item.end():] if item else line).replace("**", "").replace("__", "")
         for sentence in gist.sentences(text):
             yield ITEM if item else PROSE, sentence
+
+
+# --- names
+
+
+def titles(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = ()) -> list[str]:
+    """Return names for what was done, the best first: of the plan, the client, an order, a commit, what came out, a request.
+
+    by_client: the title that the client gave the session.  commits: their subjects, oldest first.
+    """
+    held = _named(held)
+    plans = [gist.clause(gist.heading_of(p.text)) for turn in held for p in turn.pieces if p.kind == USER and p.name == APPROVED]
+    asked, ended = _asked(held), _ended(held)
+    made = [gist.clause(one_line(subject)) for subject in reversed(commits)]
+    found = [*reversed(plans), gist.clause(one_line(by_client)),
+             *(one for one in asked if is_order(one) and _is_name(one)),
+             *(one for one in made if not (_CHORE.match(one) or _MERGE.match(one))), *_came(held),
+             *(one for one in asked if gist.telling(one) > 1.5), *made,
+             *(one for one in ended if gist.telling(one) > 2), *asked, *ended[:2]]
+    return [one for one in dict.fromkeys(found) if len(one) >= 4]
+
+
+def aliases(held: Sequence[Turn], title: str) -> list[str]:
+    """Return what else the work may be called where its title tells what came out: what was asked for."""
+    return [one for one in _asked(_named(held))[:1] if gist.telling(one) > 1.5 and one != title]
+
+
+def _named(held: Sequence[Turn]) -> list[Turn]:
+    """Return the turns that may name the work: those at its beginning and its end."""
+    return [*held[:_NAMING], *held[_NAMING:][-_NAMING:]]
+
+
+def _asked(held: Sequence[Turn]) -> list[str]:
+    """Return what was asked for, what says most first; what files were changed for, and what was asked early, counts for more."""
+    typed = [turn for turn in held if turn.asked in ("", turns.SLASH) and not gist.TRIVIAL.match(turn.request)]
+    topics = [(gist.topic(turn.request), 0.25 * at - min(4, sum(p.kind == turns.FILE for p in turn.pieces)))
+              for at, turn in enumerate(typed)]
+    topics.sort(key=lambda pair: pair[1] + 1.5 * bool(_LOOSE.search(pair[0])) - gist.telling(pair[0]))
+    return [one for one, _ in topics]
+
+
+def _came(held: Sequence[Turn]) -> list[str]:
+    """Return what came out of turns as names: a change that a line tells in words, and more than a detail of one."""
+    lines = [_LINK.sub(r"\1", one.line) for one in of_turns(held)[:3]]
+    faults = [line for line in lines if line.startswith(_FIXED) and len(line) <= gist.TITLE]
+    names = [gist.clause(line[:1].lower() + line[1:]) for line in lines if _REPORTS.match(line) and not (
+        line.startswith(_FIXED) or _PIECE.match(line) or _DETAIL.search(line) or _MINOR.search(line))]
+    return [*(name for name in names if len(_WORD.findall(_CODE.sub("", name))) >= _NAMES and _is_name(name)), *faults]
+
+
+def _is_name(line: str) -> bool:
+    """Tell whether a line stands as a name: whole, spoken to nobody, and more than a detail."""
+    return not (_MINOR.search(line) or _LOOSE.search(line) or _SPOKEN.search(line))
+
+
+def _ended(held: Sequence[Turn]) -> list[str]:
+    """Return the openings of what turns came to, what says most first."""
+    ended = [gist.clause(gist.plain(gist.outcome(turn))) for turn in reversed(held)
+             if turn.asked != turns.SUMMARY and gist.outcome(turn)]
+    return sorted(ended, key=lambda line: -gist.telling(line))

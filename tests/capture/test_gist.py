@@ -101,16 +101,6 @@ def test_a_request_is_named_by_its_clauses(request_, name):
     assert told.endswith(name) or told.startswith(name[:20]) and len(told) <= gist.TITLE and not told.endswith("…")
 
 
-def test_the_most_telling_request_names_the_session():
-    """Not the first where that only points at something."""
-    held = [turn("look at this"), turn("is it done?"), turn("move the export queue to Redis streams")]
-    assert gist.titles(held)[0] == "move the export queue to Redis streams"
-    assert gist.titles(held, "Redis streams for exports")[0] == "Redis streams for exports"
-    plan = turn("x", pieces=[Piece(USER, "# Implementation Plan: Streams\n\n1. a", APPROVED)])
-    assert gist.titles([*held, plan], "Redis streams for exports", ["a commit"])[0] == "Streams"
-    assert gist.titles([turn("go on")], "", ["Fix the export", "Add streams"]) == ["Add streams", "Fix the export"]
-
-
 def test_what_remains_is_a_next_step_only_where_it_is_work():
     """`The remaining 20 ms` are none."""
     assert gist.next_steps("All green. The remaining 20 ms are spent in the machine id call.") == []
