@@ -126,7 +126,7 @@ def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown
 
 # ---- at a glance
 
-OUTCOME = 160  # characters of a session's outcome
+OUTCOME, _BRANCH = 160, 16  # characters of a session's outcome, and of its branch at least
 _NOTHING = ("nothing is kept here yet",
             "`dayleaf learn \"…\"` keeps what you found out, `dayleaf import transcripts` what past sessions did")
 
@@ -158,8 +158,10 @@ def _steps(found: Record) -> str:
 
 def _latest(seen: Glance, now: float, style: screen.Style) -> list[str]:
     """Write the last sessions, each with its branch and the opening of its outcome."""
-    rows = [[one_line(record.id), age(now - record.created), one_line(record.title),
-             one_line(str(record.meta.get("branch") or ""))] for record, _ in seen.sessions]
+    most = max(_BRANCH, style.columns // 4)
+    branches = [style.fit(one_line(str(record.meta.get("branch") or "")), most) for record, _ in seen.sessions]
+    rows = [[one_line(record.id), age(now - record.created), one_line(record.title), branch]
+            for (record, _), branch in zip(seen.sessions, branches)]
     lines = screen.table(rows, "  ", (1,), style, 2, [record.kind for record, _ in seen.sessions])
     return [line for head, (_, said) in zip(lines, seen.sessions) for line in (
         head, *["      " + style.dim(style.fit(at_word(said, OUTCOME), style.columns - 6))] * bool(said))]
