@@ -230,10 +230,15 @@ def _refresh(todo: Job) -> None:
 
 
 def _note_walls(todo: Job) -> None:
-    """Bring the look-up of walls up to date."""
+    """Bring the look-up of walls up to date, and make candidates of those that two sessions met."""
     from memory.knowledge import walls
 
-    walls.write(todo.place, todo.settings, todo.now)
+    rows = walls.write(todo.place, todo.settings, todo.now)
+    if todo.settings["capture.enabled"] and todo.settings["capture.lessons"]:
+        from memory.knowledge import candidates
+
+        candidates.settle_walls(todo.place, todo.settings, todo.now, rows, todo.written.append)
+        _index_written(todo)
 
 
 def _read_ledgers(todo: Job) -> None:

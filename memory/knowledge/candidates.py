@@ -11,6 +11,11 @@ Compared are the few learnings that recall finds for it, and those archived ones
 
 A commit that was reverted takes the candidates along that tell it, unless a person accepted them.
 
+A wall becomes a candidate too, once two sessions met it (`settle_walls`): a call that was wrong in itself, and the other call
+that then worked in both or in the later one; a path that is not there, and what was worked on in its place; a linter's rule that
+most sessions answered alike before it passed.  None where a learning, also an archived one, tells of the same failure.  Sessions
+that meet it later are counted; where nothing on record tells it any more, the candidate goes unless a person accepted it.
+
 An accepted one says `accepted: true` and `accepted_by: dayleaf, seen in 2 sessions`, and stays automatic: what a person or an
 agent wrote outranks it.  `accepted: false` takes that back for good.
 """
@@ -19,10 +24,13 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
 from memory.capture import progress
+from memory.capture.conversationpage import code
 from memory.core import StoreError, clock, config, files, records
 from memory.core.layout import PRIVATE, Place
+from memory.core.plaintext import at_word, count
 from memory.core.records import Record
 from memory.recall import search
 from memory.recall.question import Query
@@ -32,16 +40,27 @@ from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
+
+    from memory.knowledge.practice import Tree
+    from memory.knowledge.walls import Groups, Row
 
 SAME = 0.95
 NEAR = 8  # learnings that a lesson is compared with
 ASKED = 600  # characters of a lesson that they are looked up by
 SEEN = "dayleaf, seen in 2 sessions"
+LEAST = 2  # sessions that met a wall, and that answered a linter's rule alike
+MOST_TOLD = 3  # sessions of a wall, and files worked on in place of a path, that are told
+LINE = 50  # characters of a telling line in a title
+TITLE = 120  # characters
+WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
+MOSTLY = 2 / 3  # of the sessions that answered a linter's rule: as many alike
+_SILENCED = re.compile(r"(?:nolint|noqa|eslint-disable[\w-]*|type: ?ignore)\b")
+_CALLED = re.compile(r"[\w.]{4,}(?=\()")
 _WORD = re.compile(r"[^\W_]+(?:[_./:@+-]+[^\W_]+)*|[^\w\s]")
 _EXACT = re.compile(r"\d|[a-z][A-Z]|[^\W\d][_./:@][^\W\d]")
-_ORIGIN = re.compile(r"(?:Commit\b|From [a-z]-|Named by the )")
+_ORIGIN = re.compile(r"(?:Commit\b|From [a-z]-|Named by the |Seen by dayleaf)")
 
 
 def settle(place: Place, settings: config.Config, now: float, session: str = "",
@@ -139,6 +158,201 @@ def _promote(store: Store, record: Record) -> None:
     """Accept a candidate of capture's, unless a person has said anything on it."""
     if _is_captured(record) and "accepted" not in record.meta:
         store.edit(record.name, {"accepted": True, "accepted_by": SEEN})
+
+
+# --- walls
+
+class Taught(NamedTuple):
+    """A wall as a learning tells it.
+
+    key: 16 hex digits of what it is known by.  telling: its newest line, "" for a path.  sessions: those that met it, the newest
+    last.  ids: of the records that tell it.
+    """
+
+    key: str
+    title: str
+    body: str
+    telling: str
+    sessions: tuple[str, ...]
+    ids: tuple[str, ...]
+
+
+def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
+                 on_change: Callable[[str], None] | None = None) -> int:
+    """Make candidates of the walls that sessions met, and bring those up to date that are there; returns how many were written.
+
+    rows: what `walls.write` returned.  Raises OSError or StoreError.
+    """
+    from memory.knowledge import remedies
+
+    taught = {wall.key: wall for wall in walls_of(place, rows)}
+    store = Store(place, settings, now, on_change)
+    standing = list(store.each(("learning",)))
+    held = {str(record.meta.get(records.MADE_OF)): record for record in standing if record.meta.get("wall")}
+    for key, record in held.items():
+        if not _is_captured(record) or "accepted" in record.meta:
+            continue
+        if key not in taught:
+            store.archive(record.name, "no record tells of that wall any more")
+        elif str(record.meta["wall"]) != str(len(taught[key].sessions)):
+            store.edit(record.name, {"wall": len(taught[key].sessions)})
+    new = [wall for key, wall in taught.items() if key not in held]
+    known = [*standing, *store.archived("learning")] if new else []
+    keys = {str(record.meta.get(records.MADE_OF)) for record in known}
+    lines = {remedies.key_of(line) for record in known for line in record.body.split("\n") if line.startswith("    ")}
+    new = [wall for wall in new if wall.key not in keys and not (wall.telling and remedies.key_of(wall.telling) in lines)]
+    for wall in new:
+        store.add("learning", wall.title, wall.body, source="auto", session=wall.sessions[-1], extra={
+            "confidence": "low", "links": records.derived_links(wall.ids), records.MADE_OF: wall.key, "wall": len(wall.sessions)})
+    return len(new)
+
+
+def walls_of(place: Place, rows: Sequence[Row]) -> list[Taught]:
+    """Return what the walls of all records teach."""
+    from memory.knowledge import practice, walls
+
+    groups = walls.grouped(rows)
+    met = {key: pairs for key, pairs in groups.items() if len(_by_session(pairs)) >= LEAST}
+    if not met:
+        return []
+    tree = practice.Tree(practice.project_files(place), rows)
+    return [*_misused(place, met, tree), *_absent(place, rows, met, tree), *_ruled(rows, met)]
+
+
+def _by_session(pairs: Iterable[tuple[Row, Row]]) -> dict[str, tuple[Row, Row]]:
+    """Return the last of (a record, what happened in it) of each session, the sessions in their order."""
+    return {row["session"]: (row, one) for row, one in sorted(pairs, key=lambda pair: float(pair[1]["at"]))}
+
+
+def _misused(place: Place, met: Groups, tree: Tree) -> Iterator[Taught]:
+    """Yield the calls that were wrong in themselves, each with another one that worked after it."""
+    from memory.knowledge import practice
+
+    told: set[int] = set()
+    for key, pairs in sorted(met.items(), key=lambda item: (-len(item[1]), item[0])):
+        wrong = [(row, one) for row, one in pairs if key.startswith("x|bash|") and id(one) not in told
+                 and practice.MISUSED.search(one["telling"]) and not practice.is_placed(one["telling"])]
+        last = _by_session(wrong)
+        mended = _by_session((row, one) for row, one in wrong if _is_another(one))
+        if len(last) < LEAST or not (len(mended) >= LEAST or list(last)[-1] in mended):
+            continue
+        told.update(id(one) for _, one in wrong)
+        chosen = list(mended.values())[:-1 - MOST_TOLD:-1]
+        one = chosen[0][1]
+        yield _taught(key, _fails(place, one, tree), one["ran"], one["telling"], last, ["What then worked:", "", *(
+            "- %s in place of %s (%s)" % (code(one["then"]), code(one["ran"]), _when(one)) for _, one in chosen)], chosen)
+
+
+def _fails(place: Place, failure: Row, tree: Tree) -> str:
+    """Say that a call fails, and which one works; of a path that is there, that the shell stood elsewhere."""
+    from memory.hook import at_failure
+
+    path = at_failure.absent("Bash", failure["ran"], failure["telling"], (place.root, place.project))
+    if path and (path in tree.folders or path in tree.files):
+        return "%s is there from the project's folder; a call fails on it where the shell stands elsewhere" % code(path)
+    fails, works = (["%s %s" % (code(at_word(failure[name], most)), said) for most in WIDTHS] for name, said in (
+        ("ran", "fails (%s)" % at_word(_bare(failure["telling"]), LINE)), ("then", "works")))
+    return next((title for title in map("; ".join, zip(fails, works)) if len(title) <= TITLE), fails[1] + "; another call works")
+
+
+def _is_another(failure: Row) -> bool:
+    """Tell whether the call that worked after a failure differs in what was wrong with it, and not in its arguments alone."""
+    from memory.knowledge import remedies, walls
+
+    judged = remedies.judged(failure["ran"], True)
+    if not failure["then"] or judged is None:
+        return False
+    ran, then, said = (set(map(_trimmed, text.split())) for text in (failure["ran"], failure["then"], failure["telling"]))
+    wrong = {word for word in ran & said if len(word) > 2}.difference(judged[1].split())
+    if wrong:  # its own words say what: `--flag` is unknown, a folder is not there
+        return not wrong & then and walls.masked(failure["ran"]) != walls.masked(failure["then"])
+    return walls.shape(*judged) != walls.shape(failure["then"], judged[1])
+
+
+def _trimmed(word: str) -> str:
+    return word.strip("\"'`,.;:!?()[]{}<>…")
+
+
+def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Iterator[Taught]:
+    """Yield the paths that are not there, each with what the sessions that asked for it worked on in its place."""
+    from memory.knowledge import walls
+
+    asked = {key: pairs for key, pairs in met.items() if key.startswith("a|")}
+    touched: dict[str, set[str]] = {}
+    for row in rows:
+        touched.setdefault(row["session"], set()).update(row["paths"])
+    for wall in walls.absent(place, asked, tree):
+        last = _by_session(asked.get(wall["keys"][0], ()))
+        beside = [path for path, _ in wall["instead"]]
+        used = {session: [path for path in sorted(touched[session]) if path in beside or path.rpartition("/")[0] in beside
+                          or path.startswith(wall["path"])] for session in last}
+        if any(used.values()):
+            title = "%s does not exist here; %s%s" % (
+                code(wall["path"]), code(beside[0]), " and %d more do" % (len(beside) - 1) if len(beside) > 1 else " does")
+            yield _taught(wall["keys"][0], title, "", "", last, ["What the sessions worked on in its place:", "", *(
+                "- %s (%s)" % (", ".join(map(code, used[session][:MOST_TOLD])), _when(one))
+                for session, (_, one) in list(last.items())[::-1] if used[session])][:2 + MOST_TOLD],
+                list(last.values())[:-1 - MOST_TOLD:-1])
+
+
+def _ruled(rows: Sequence[Row], met: Groups) -> Iterator[Taught]:
+    """Yield the rules of linters that most sessions answered alike before they passed."""
+    from memory.knowledge import walls
+
+    for key, pairs in sorted(met.items()):
+        rule = key[2:]
+        if not key.startswith("r|") or rule in walls.SUITES or not rule[:1].isalpha():
+            continue
+        answers = [(row, row["ruled"][rule]) for row in rows if "where" in row["ruled"].get(rule, ())]
+        answered = _by_session(answers)
+        ways: dict[str, list[tuple[Row, Row]]] = {}
+        for pair in answered.values():
+            for way in _ways(pair[1]["said"], rule):
+                ways.setdefault(way, []).append(pair)
+        way, alike = max(ways.items(), key=lambda item: (len(item[1]), item[0]), default=("", []))
+        if len(alike) < max(LEAST, MOSTLY * len(answered)):
+            continue
+        one = list(_by_session(pairs).values())[-1][1]
+        chosen = alike[:-1 - MOST_TOLD:-1]
+        title = "%s (%s) was answered by %s in %s" % (
+            code(rule), at_word(re.sub("`[^`]*`", "`…`", _bare(one["telling"])), LINE), way, count(len(alike), "session"))
+        then = ["- %s (%s)" % (told["said"], _when(told)) for _, told in chosen]
+        yield _taught(key, title, one["ran"], one["telling"], _by_session([*answers, *pairs]),
+                      ["What it was answered by before it passed:", "", *then], chosen)
+
+
+def _ways(said: str, rule: str) -> set[str]:
+    """Return the ways in which a line answered a linter's rule: the mark that silences it, or what is called only since then."""
+    if said.startswith("silenced: "):
+        mark = _SILENCED.search(said)
+        return {"`%s:%s` with a reason" % (mark[0], rule)} if mark else set()
+    gone, arrow, come = said.partition("` → `")
+    return {code(name) for name in set(_CALLED.findall(come)) - set(_CALLED.findall(gone))} if arrow else set()
+
+
+def _bare(telling: str) -> str:
+    """Return a telling line without its place and the rule behind it."""
+    from memory.knowledge import remedies
+
+    return re.sub(r"\s*\([a-z][\w-]+\)\Z", "", remedies.PLACE.sub("", telling)).rstrip(".")
+
+
+def _when(told: Row) -> str:
+    return "%s, %s" % (clock.day(told["at"]), told["where"])
+
+
+def _taught(key: str, title: str, ran: str, telling: str, last: dict[str, tuple[Row, Row]], then: list[str],
+            chosen: Iterable[tuple[Row, Row]]) -> Taught:
+    """Write a wall as a learning.  last: the last failure of each session.  then: what worked.  chosen: who tells it."""
+    from memory.hook import at_failure
+
+    body = [title.rstrip(".") + "."]
+    if ran:
+        body += ["", "%s failed in %s:" % (code(ran), count(len(last), "session")), "", "    " + telling]
+    body += ["", *then, "", "Seen by dayleaf: %s." % "; ".join(
+        _when(one) for _, one in list(last.values())[:-1 - MOST_TOLD:-1])]
+    return Taught(at_failure.hash_of(key).decode("ascii"), at_word(title, TITLE), "\n".join(body) + "\n", telling,
+                  tuple(last), tuple(dict.fromkeys(row["id"] for row, _ in chosen)))
 
 
 # --- how alike two learnings are

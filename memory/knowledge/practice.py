@@ -51,7 +51,7 @@ PROTOCOL = re.compile(
 _WORDS = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _BARE = re.compile(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
-_MISUSED = re.compile(
+MISUSED = re.compile(
     r"(?i)\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|illegal|ambiguous|bad) (?:\w+ )?(?:flag|option|argument|command|"
     r"subcommand|switch|field|key|task|script|target|shorthand)|not found|no such|not defined|flag provided|usage:|requires?\b|"
     r"missing|must (?:be|specify|provide)|\b40[0-9]\b|\b422\b|denied|not a (?:valid|git|command)|cannot (?:find|use|write|open)|"
@@ -101,7 +101,7 @@ def how(sessions: Iterable[Past], tool: str, now: float) -> list[Shape]:
                     if open_ and open_[0] != part and open_[2].split()[:2] == words.split()[:2]:
                         failures[shape] = max(failures.get(shape, (0.0, "", "")), (at, *open_[:2]))
                     open_ = None
-                elif piece.failed and _MISUSED.search(piece.telling) and not PLACE.match(piece.telling):
+                elif piece.failed and MISUSED.search(piece.telling) and not PLACE.match(piece.telling):
                     open_ = (part, piece.telling, words)
     found = []
     for shape, rows in uses.items():
@@ -220,6 +220,11 @@ def _key(piece: Piece, folders: set[str]) -> str:
     return "\n".join((piece.name, given, key)) if given or len(words_of(key)) > 2 else ""
 
 
+def is_placed(telling: str) -> bool:
+    """Tell whether a line names a place in a file, and not in the shell's own text."""
+    return at_failure.words_of(telling)[0] and not telling.startswith("(")
+
+
 # --- proposals
 
 def project_files(place: Place) -> frozenset[str]:
@@ -299,7 +304,7 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
         return Proposal(line and line + ("; %s exists" % near if near else ", which is not there"), told if absent else "")
     if wall.best is None:
         return Proposal("", "")
-    best, misused = wall.best, bool(_MISUSED.search(wall.best.telling))
+    best, misused = wall.best, bool(MISUSED.search(wall.best.telling))
     line = _named(place, best.ran) if best.passed not in ("", best.ran) and (misused or not best.covered) else ""
     return Proposal(line and "%s; what worked: `%s`" % (line, wall.best.passed), learning(wall.best))
 

@@ -6,9 +6,10 @@ checkpoints of sessions that have none; from every checkpoint what met a linter'
 call that worked, a cause that somebody named, what was said of a linter's rule, the line that met it, or the path that is there
 in place of one that is not.
 
-Format of `<scope>.met`, version 1, JSON Lines: `{"v": 1, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
+Format of `<scope>.met`, version 2, JSON Lines: `{"v": 2, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
 file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
-telling, worth, said), ruled (rule -> worth, said, at) and paths (of files that it tells of).
+telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (rule -> worth, said,
+at and, of a checkpoint's fixes, where) and paths (of files that it tells of).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ MOST_BYTES = 64 << 20  # of what is written here
 MOST_MET = 3  # occurrences of a wall that are kept
 SENTENCE, COMMAND = 300, 240  # characters of what is said, of a command
 # Linters whose name stands behind many a rule.
-_SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
+SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
 ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
 _TOOLS = frozenset((*at_failure.TOOLS, ""))
 _CLIPPED = "…"
@@ -64,13 +65,12 @@ def met_path(place: Place) -> str:
     return place.cache + "/" + place.scope + ".met"
 
 
-def write(place: Place, settings: Config, now: float) -> int:
-    """Bring the look-up of walls up to date; return how many keys it has.  Raises OSError where it cannot be written."""
+def write(place: Place, settings: Config, now: float) -> list[Row]:
+    """Bring the look-up of walls up to date; return what each record gives.  Raises OSError where it cannot be written."""
     sha, kept = _kept(place)
     before = {str(row.get("name")): row for row in kept}
     rows: list[Row] = []
-    store = Store(place, settings, now)
-    changed = False
+    store, changed = Store(place, settings, now), False
     told: set[str] = set()
     names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE][:MOST_RECORDS]
     for name in sorted(names, key=lambda name: (not _is_talk(name), name)):
@@ -82,15 +82,13 @@ def write(place: Place, settings: Config, now: float) -> int:
         if _is_talk(name):
             told.add(row["session"])
         rows.append(row)
-    if not changed and len(rows) == len(before) and _sha_of(at_failure.path_of(place)) == sha:
-        return 0
-    found = merged(place, [row if _is_talk(row["name"]) or row["session"] not in told else {**row, "failures": [], "paths": []}
-                           for row in rows])
-    data = packed(found)
-    head = {"v": 1, "sha": files.sha256(data)[:16]}
-    files.replace(met_path(place), "".join(fastjson.dump(row) + "\n" for row in (head, *rows)).encode("ascii"))
-    files.replace(at_failure.path_of(place), data)
-    return sum(len(wall["keys"]) for wall in found)
+    given = [row if _is_talk(row["name"]) or row["session"] not in told else {**row, "failures": [], "paths": []} for row in rows]
+    if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha:
+        data = packed(merged(place, given))
+        lines = [fastjson.dump(row) + "\n" for row in ({"v": 2, "sha": files.sha256(data)[:16]}, *rows)]
+        files.replace(met_path(place), "".join(lines).encode("ascii"))
+        files.replace(at_failure.path_of(place), data)
+    return given
 
 
 def discard(place: Place) -> None:
@@ -106,7 +104,7 @@ def _kept(place: Place) -> tuple[str, list[Row]]:
         rows = fastjson.rows(files.read(met_path(place), MOST_BYTES))
     except OSError:
         return "", []
-    sha = rows[0].get("sha") if rows and rows[0].get("v") == 1 else None
+    sha = rows[0].get("sha") if rows and rows[0].get("v") == 2 else None
     return (sha, rows[1:]) if isinstance(sha, str) else ("", [])
 
 
@@ -165,11 +163,11 @@ def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
             continue
         keys = at_failure.keys(piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots)
         if keys:
-            worth, lines = remedy(remedies.Failure(past, steps, at, remedies.key_of(piece.telling)))
+            worth, lines, then = remedy(remedies.Failure(past, steps, at, remedies.key_of(piece.telling)))
             if piece.name and not worth and at_failure.is_unstartable(piece.telling):
                 worth, lines = _unstartable(piece.name, [one for _, one in steps if one.kind == RUN and one.name])
             yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": at_word(one_line(piece.telling), 200),
-                   "worth": worth, "said": lines}
+                   "worth": worth, "said": lines, "ran": brief(piece.text), "where": past.ref(number), "then": then}
 
 
 def _unstartable(tool: str, calls: Sequence[Piece]) -> tuple[int, list[str]]:
@@ -179,20 +177,20 @@ def _unstartable(tool: str, calls: Sequence[Piece]) -> tuple[int, list[str]]:
                 "the shell's `grep` and `find` do without it" % len(given)]) if len(given) > 1 else (0, [])
 
 
-def remedy(failed: remedies.Failure) -> tuple[int, list[str]]:
-    """Return (how much it tells, its lines) of what came of a failed call; (0, []) where that is worth nothing."""
+def remedy(failed: remedies.Failure) -> tuple[int, list[str], str]:
+    """Return (how much it tells, 0 for nothing, its lines, the other call that worked after it) of what came of a failed call."""
     piece = failed.piece
     met = remedies.aftermath(failed, "same")
-    placed = at_failure.words_of(piece.telling)[0] and not piece.telling.startswith("(")
+    placed = practice.is_placed(piece.telling)
     worth, lines = 0, []
+    after = _another(piece.text, met.passed) if not piece.name and not (placed and met.edits) else ""
     if not piece.name:
-        call = _another(piece.text, met.passed) if not placed or not met.edits else ""
-        call = call or ("" if placed else _earlier(failed))
+        call = after or ("" if placed else _earlier(failed))
         if call:
             worth, lines = 2, ["what worked: `%s`" % brief(call)]
     if met.cause and is_about(met.cause, piece.telling):
         worth, lines = worth + 1, [*lines, "cause: " + at_word(met.cause, SENTENCE)]
-    return worth, lines
+    return worth, lines, brief(after)
 
 
 def is_about(sentence: str, telling: str) -> bool:
@@ -219,8 +217,8 @@ def _calls(command: str) -> list[str]:
 
 
 def brief(command: str) -> str:
-    """Return a call for reading: long quoted texts in it are left out."""
-    return at_word(_QUOTED.sub(lambda found: found[1] + "…" + found[1], one_line(command)), COMMAND)
+    """Return a call for reading: long quoted texts of several words in it are left out."""
+    return at_word(_QUOTED.sub(lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], one_line(command)), COMMAND)
 
 
 def _earlier(failed: remedies.Failure) -> str:
@@ -229,22 +227,27 @@ def _earlier(failed: remedies.Failure) -> str:
     if judged is None:
         return ""
     own = set(_calls(failed.piece.text))
-    shape, best = _shape(judged[0], judged[1]), (ALIKE, "")
+    own_shape, best = shape(judged[0], judged[1]), (ALIKE, "")
     for _, piece in failed.steps:
         if piece.kind == RUN and not piece.name and piece.outcome == shell.OK:
             found = remedies.judged(piece.text, False)
             if found is None or found[1] != judged[1] or set(_calls(piece.text)) <= own:
                 continue
-            alike = SequenceMatcher(None, shape, _shape(*found)).ratio()
+            alike = SequenceMatcher(None, own_shape, shape(*found)).ratio()
             if alike > best[0]:
                 best = (alike, one_line(piece.text))
     return best[1]
 
 
-def _shape(command: str, key: str) -> str:
+def shape(command: str, key: str) -> str:
     """Return the call of a program without what it was given."""
     part = next((one for one in commandline.parts(command) if commandline.key_of(one) == key), command)
-    return _GIVEN.sub("#", remedies.REDIRECTED.sub("", part))[:200]
+    return masked(part)[:200]
+
+
+def masked(command: str) -> str:
+    """Return a call without what varies from one to the next."""
+    return _GIVEN.sub("#", remedies.REDIRECTED.sub("", command))
 
 
 def ruled(past: Past) -> dict[str, Row]:
@@ -273,7 +276,7 @@ def _mended(past: Past, body: str) -> dict[str, Row]:
         rules = {rule for rules in named for rule in rules.split(",")} or {at_failure.words_of(telling)[1]}
         for rule in rules - {"", _CLIPPED} if how else ():
             found[rule] = {"worth": 2 if did == _HOW[0][0] else 1, "said": did + at_word(how, SENTENCE),
-                           "at": past.created}
+                           "at": past.created, "where": past.id}
     return found
 
 
@@ -301,13 +304,19 @@ def _named(line: str) -> set[str]:
 def merged(place: Place, rows: Sequence[Row]) -> list[Row]:
     """Return the walls, each with its keys, from what the records give."""
     tree = practice.Tree(practice.project_files(place), rows)
+    groups = grouped(rows)
+    found = [*_exact(groups), *_framed(groups, rows), *absent(place, groups, tree)]
+    return sorted(found, key=lambda wall: wall["keys"][0])
+
+
+def grouped(rows: Iterable[Row]) -> Groups:
+    """Return the failures by each of their keys."""
     groups: Groups = {}
     for row in rows:
         for failure in row["failures"]:
             for key in failure["keys"]:
                 groups.setdefault(key, []).append((row, failure))
-    found = [*_exact(groups), *_framed(groups, rows), *_absent(place, groups, tree)]
-    return sorted(found, key=lambda wall: wall["keys"][0])
+    return groups
 
 
 def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
@@ -341,14 +350,14 @@ def _framed(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
     for row in rows:
         for rule, told in row["ruled"].items():
             rules.setdefault(rule, []).append((row, told))
-    for rule in sorted(set(rules) - _SUITES):
+    for rule in sorted(set(rules) - SUITES):
         yield {"keys": ["r|" + rule], "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]), "rule": rule,
                "met": [_occurrence(row, told, [told["said"]]) for row, told in _best(rules[rule])[:MOST_MET]]}
     for key, pairs in groups.items():
         marks = (at_failure.words_of(failure["telling"])[1] for _, failure in pairs) if key.startswith("f|") else ()
         rule = next((mark for mark in marks if mark not in ("", _CLIPPED)), "")
         said = [(row, {**told, "said": [told["said"]]}) for row, told in rules.get(rule, ())
-                if rule not in _SUITES or any(is_about(told["said"], one["telling"].replace(rule, "")) for _, one in pairs)]
+                if rule not in SUITES or any(is_about(told["said"], one["telling"].replace(rule, "")) for _, one in pairs)]
         own = [(row, {**failure, "said": [line[7:] for line in failure["said"] if line.startswith("cause: ")]})
                for row, failure in pairs]
         best = _best([*said, *(pair for pair in own if pair[1]["said"])])
@@ -357,7 +366,7 @@ def _framed(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
                    "met": [_occurrence(row, told, told["said"]) for row, told in best[:MOST_MET]]}
 
 
-def _absent(place: Place, groups: Groups, tree: practice.Tree) -> Iterable[Row]:
+def absent(place: Place, groups: Groups, tree: practice.Tree) -> Iterable[Row]:
     """Yield the walls of paths that are not there, each file and the first folder above it that is not there either."""
     walls: Groups = {}
     for key, pairs in groups.items():

@@ -1,14 +1,15 @@
-"""Candidates out of lessons: what says the same as a learning that is there becomes no second one."""
+"""Candidates out of lessons and walls: what says the same as a learning that is there becomes no second one."""
 
 from __future__ import annotations
 
 import pytest
-from harness import vault
+from harness import conversations, vault
 
 from memory.capture import progress
 from memory.core import files
 from memory.index import builder
-from memory.knowledge import candidates
+from memory.knowledge import candidates, walls
+from memory.store.store import Store
 
 
 @pytest.mark.parametrize(("count", "written"), [(20, 1), (21, 0)])
@@ -23,3 +24,123 @@ def test_a_lesson_says_the_same_above_95_of_100_equal_words(place, now, count, w
     files.make_folder(place.cache + "/sessions")
     progress.save(state)
     assert candidates.settle(place, vault.settings(), now, "s1") == written
+
+
+# --- walls
+
+OPEN = "- ✗ `acme issue list --open` → exit 2: unknown flag: --open\n"
+STATE = "- ✓ `acme issue list --state open`\n"
+
+
+@pytest.fixture
+def settle(place, now):
+    """Make candidates of what stands on record; gives the learnings by title: settle() -> {title: record}."""
+    def call():
+        settings = vault.settings()
+        candidates.settle_walls(place, settings, now, walls.write(place, settings, now))
+        return {record.title: record for record in Store(place, settings, now).each(("learning",))}
+    return call
+
+
+def held(place, session: str, day: str, *lines: str) -> None:
+    conversations.held(place, session, day, "## 09:00 go on\n\n" + "".join(line.rstrip("\n") + "\n" for line in lines) + "\nDone.\n")
+
+
+def test_a_wall_of_two_sessions_becomes_a_candidate_with_what_then_worked(place, settle):
+    held(place, "one", "2026-11-16", OPEN, STATE)
+    assert settle() == {}
+    held(place, "two", "2026-11-17", OPEN, STATE)
+    ((title, record),) = settle().items()
+    assert title == "`acme issue list --open` fails (unknown flag: --open); `acme issue list --state open` works"
+    assert "    unknown flag: --open\n" in record.body and "- `acme issue list --state open` in place of" in record.body
+    assert "2026-11-17, k-two#1; 2026-11-16, k-one#1" in record.body and "failed in 2 sessions" in record.body
+    assert (record.source, record.accepted, str(record.meta["wall"]), list(record.derived_from)) == ("auto", False, "2", ["k-two", "k-one"])
+    assert list(settle().values()) == [record], "the same again changes nothing"
+
+
+def test_a_further_session_is_counted_and_a_wall_that_no_record_tells_takes_its_candidate_along(place, now, settle):
+    for day, session in enumerate(("one", "two", "three"), 16):
+        held(place, session, "2026-11-%d" % day, OPEN, STATE)
+        settle()
+    (record,) = settle().values()
+    assert str(record.meta["wall"]) == "3"
+    store = Store(place, vault.settings(), now)
+    for session in ("one", "two", "three"):
+        store.archive(store.find("k-" + session).name, "forgotten")
+    assert settle() == {}
+
+
+@pytest.mark.parametrize("decide", ["accept", "reject"])
+def test_what_a_person_decided_stays(place, now, settle, decide):
+    for day, session in enumerate(("one", "two"), 16):
+        held(place, session, "2026-11-%d" % day, OPEN, STATE)
+    (record,) = settle().values()
+    store = Store(place, vault.settings(), now)
+    if decide == "accept":
+        store.edit(record.name, {"accepted": True})
+        for session in ("one", "two"):
+            store.archive(store.find("k-" + session).name, "forgotten")
+    else:
+        store.archive(record.name, "rejected")
+    assert [one.id for one in settle().values()] == [record.id] * (decide == "accept")
+
+
+def test_a_lesson_of_the_same_failure_is_enough(place, settle):
+    vault.put(place, "p/learnings/there.md", "Acme has no flag for open issues", "`acme` failed:\n\n    unknown flag: --open\n")
+    for day, session in enumerate(("one", "two"), 16):
+        held(place, session, "2026-11-%d" % day, OPEN, STATE)
+    assert list(settle()) == ["Acme has no flag for open issues"]
+
+
+@pytest.mark.parametrize(("fails", "then"), [
+    (OPEN, ""), (OPEN, "- ✓ `acme issue list --open --all`"),
+    ("- ✗ `acme run view 12` → exit 1: run not found", "- ✓ `acme run view 13`"),
+    ("- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is missing", "- edited `cart.c`\n- ✓ `make test`"),
+    ("- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is missing", "- ✓ `make test ONLY=cart`"),
+    ("- ✗ `git merge main` → exit 1: CONFLICT (content): Merge conflict in cart.c", "- ✓ `git merge --abort`"),
+    ("- ✗ Read `src/parts/view.c` → failed: File does not exist.", "- edited `lib/other.c`")], ids=str)
+def test_a_wall_without_a_remedy_and_work_in_progress_teach_nothing(place, settle, fails, then):
+    for day, session in enumerate(("one", "two"), 16):
+        held(place, session, "2026-11-%d" % day, fails, then)
+    assert settle() == {}
+
+
+def test_a_remedy_of_the_first_session_alone_is_not_enough(place, settle):
+    held(place, "one", "2026-11-16", OPEN, STATE)
+    held(place, "two", "2026-11-17", OPEN)
+    assert settle() == {}
+
+
+def test_a_path_that_is_not_there_is_told_with_what_was_worked_on_in_its_place(place, settle):
+    for day, session in enumerate(("one", "two"), 16):
+        held(place, session, "2026-11-%d" % day, "- ✗ Read `src/parts/view_test.c` → failed: File does not exist.",
+             "- edited `src/parts/views_test.c`")
+    ((title, record),) = settle().items()
+    assert title == "`src/parts/view_test.c` does not exist here; `src/parts/views_test.c` does"
+    assert "- `src/parts/views_test.c` (2026-11-17, k-two#1)" in record.body
+
+
+def test_a_folder_that_is_there_from_the_projects_own_is_not_told_to_be_missing(place, settle):
+    for day, session in enumerate(("one", "two"), 16):
+        held(place, session, "2026-11-%d" % day, "- edited `src/parts/view.c`",
+             "- ✗ `cd src/parts && make test` → exit 1: cd: no such file or directory: src/parts", "- ✓ `make test`")
+    ((title, record),) = settle().items()
+    assert title == "`src/parts` is there from the project's folder; a call fails on it where the shell stands elsewhere"
+    assert "- `make test` in place of `cd src/parts && make test`" in record.body
+
+
+LINT = "- ✗ `make lint` → exit 1: src/a.c:%d:3: value of 'f' is not used (no-unused)"
+FIXED = "## Fixed\n\n- `make lint` → failed: src/a.c:12:3: value of 'f' is not used (no-unused); passed after editing src/a.c (%s)\n"
+
+
+@pytest.mark.parametrize(("answers", "way"), [
+    (("the check was silenced: `// nolint:no-unused // nobody needs it`", "the check was silenced: `f(); // nolint:no-unused // best effort`"),
+     "`nolint:no-unused` with a reason"),
+    (("changed: `f();` → `ignore(f());`", "changed: `g();` → `ignore(g());`"), "`ignore`"),
+    (("changed: `f();` → `if (f()) return;`", "changed: `g();` → `total = g();`"), ""),
+    (("the check was silenced: `// nolint:no-unused`", "changed: `g();` → `ignore(g());`"), "")], ids=str)
+def test_a_linters_rule_is_told_where_sessions_answered_it_alike(place, settle, answers, way):
+    for day, answer in enumerate(answers, 16):
+        held(place, "s%d" % day, "2026-11-%d" % day, LINT % day)
+        conversations.noted(place, "s%d" % day, "2026-11-%d" % day, FIXED % answer)
+    assert list(settle()) == (["`no-unused` (value of 'f' is not used) was answered by %s in 2 sessions" % way] if way else [])
