@@ -60,11 +60,11 @@ def found_by(call: Call, words: str, limit: int | None, links: bool = False) -> 
         query = _query(call, words, limit)
         found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), semantic=_semantic(call),
                               links=links, dsn=dsn_of(call))
-    if not links or len(found.hits) < 2:
+    if not links or not found.hits:
         return found
     from memory.knowledge import contradictions
 
-    return found._replace(hits=tuple(contradictions.marked(found.hits)))
+    return found._replace(hits=tuple(contradictions.marked(found.hits, call.place)))
 
 
 def dsn_of(call: Call) -> str:

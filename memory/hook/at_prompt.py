@@ -244,10 +244,22 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     if lines and budget.take("\n".join(lines)):
         chosen += [wall.row() for wall in choice.walls]
     for passage in choice.passages:
-        if budget.take(passage.line()):
+        if budget.take(passage.line() + _otherwise(found.place, passage)):
             chosen.append([passage.doc.id, round(passage.score, 3), passage.reason + (", stale" if passage.mark else "")])
     fence.add_rules(of_place, budget, chosen)
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
+
+
+def _otherwise(place: Place, passage: Any) -> str:
+    """Return what a passage's line ends with where something later took the place of what it names, else nothing."""
+    try:
+        head = fence.Head(files.read(place.path(passage.doc.name), 4096).decode("utf-8", "replace"))
+    except OSError:
+        return ""
+    since = clock.parse(head.get("until")) or passage.doc.created
+    one = fence.superseding(place, (passage.doc.id,), since, passage.text)
+    return " (decided otherwise on %s: %s)" % (
+        one["day"], fence.line(one["id"], 64) + ("#%d" % one["turn"] if one["turn"] else "")) if one else ""
 
 
 def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session,

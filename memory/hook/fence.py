@@ -10,7 +10,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import clock, files
-from memory.core.tokeniser import utf16
+from memory.core.tokeniser import tokens, utf16
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ MARK_UNITS = 120  # of why a record is stale
 WALL_UNITS = 320  # of each line of a wall
 RECORD_BYTES = 4 << 20  # of a record's file, read again for a wall
 DOCUMENT_BYTES = 1 << 19  # of the project's instructions, where they name a wrong path
+TURNED, TURNED_BYTES = b"dayleaf turned 1\n", 1 << 22  # how `<scope>.turned` begins, and of it what is read
 LEAST_UNITS = 200  # less room than this shows nothing of use
 ANY = 1 << 30  # a limit that limits nothing
 PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
@@ -347,6 +348,28 @@ def standing(place: Place, occurrence: Any) -> Any:
     moved = 0.0 if created is None else created - float(occurrence["created"])
     id, branch = head.get("id") or str(occurrence["id"]), head.get("branch")
     return {**occurrence, "id": id, "branch": branch, "day": clock.day(at + moved)}
+
+
+def superseding(place: Place, ids: Sequence[str], since: float, text: str) -> Any:
+    """Return what was said last, after an instant, to have taken the place of what a text names, as far as it stands; or None.
+
+    ids: of the text's own record and its like; what they say themselves is no news.
+    """
+    from memory.core import fastjson
+    from memory.hook import handles
+
+    names = {part.strip("()").lower() for part in text.split("`")[1::2]}.union(handles(text))
+    marks = {files.sha256(name.encode("utf-8", "replace"))[:16].encode("ascii") for name in names}
+    try:
+        data = files.read(place.cache + "/" + place.scope + ".turned", TURNED_BYTES)
+        lines = [line for line in data.split(b"\n") if line[:16] in marks] if data.startswith(TURNED) else []
+        rows = [(line[:16], fastjson.parse(line[17:])) for line in lines]
+        own = {mark for mark, row in rows if row["id"] in ids}
+        said = set(tokens(text)) if rows else set()
+        met = [row for mark, row in rows if mark not in own and row["at"] > since and len(said.intersection(row["words"])) > 1]
+        return next(filter(None, (standing(place, row) for row in sorted(met, key=lambda row: -float(row["at"])))), None)
+    except (OSError, ValueError, KeyError, TypeError):  # none is written yet, or a damaged one, which tells nothing
+        return None
 
 
 def _text(place: Place, source: Any) -> Optional[str]:

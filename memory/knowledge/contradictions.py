@@ -9,23 +9,33 @@ A pair is two sentences of two records on the same subject, nearly all of whose 
 Compared is what a sentence says, without its reason (`because …`).  Records whose versions have none in common hold side by
 side, and so do two of which one links to the other: somebody has decided.  Checkpoints tell what was, plans what shall be.
 
-`marked` looks at what a query found instead: what a session answered is no longer so where a later one of the hits says that the
-thing it names was replaced, renamed, removed or taken back.
+`marked` looks at what a query found instead: what a session answered is no longer so where something later, of the hits or of all
+sessions (`packed`), says that the thing it names was replaced, renamed, removed or taken back.
+
+Format of `<scope>.turned`, version 1, derived with the walls, ASCII: `dayleaf turned 1`; then for each name of what is no longer
+so, sorted, a line of 16 hex of its SHA-256 and a JSON object: name, id, session, branch, created, size and sha (of so much of the
+record's text as it was read from), old (the name), at (the turn's instant, seconds since the epoch), turn (0 in a checkpoint),
+said (a sentence) and words (that tell what it is about).  A hook names the record alone, and only where its text still stands
+(hook/fence.py).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from memory.capture import causes, choices, gist
-from memory.core import clock, tokeniser
+from memory.capture.turns import SAID, SUMMARY
+from memory.core import clock, fastjson, tokeniser
+from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
+from memory.hook import at_failure, fence
 from memory.knowledge import statements
+from memory.knowledge.history import Past
 from memory.recall.hit import Hit, turns
 
 KINDS = ("learning", "rule")
@@ -189,40 +199,53 @@ def _alike(one: _Claim, other: _Claim) -> bool:
 
 # --- what was decided otherwise since
 
-SAID = 160  # characters of the sentence that says so
-_GONE = r"`(?P<old>[^`\n]{3,60})`"
+QUOTE = 160  # characters of the sentence that says so
+_GONE = r"`(?P<old>[^`\n]{3,60})`(?! (?:imports?|checks?|calls?|comments?|attributes?|conversions?|references?)\b)"
+_WHAT = r"(?:the )?(?:(?!from|in|to|of|at|by|on|for|calls?|uses?)\w+ ){0,2}"
 _TURNED = tuple(re.compile(pattern, re.I) for pattern in (
-    r"\b(?:renamed|moved|switched|changed|migrated|went) (?:the )?(?:\w+ ){0,2}(?:from )?" + _GONE
-    + r"[^`]{0,40}? (?:to|→|into) ",
-    r"\breplac(?:ed|es|ing) (?:the )?(?:\w+ ){0,2}" + _GONE + r"[^`]{0,40}? (?:with|by) ",
-    r"\b(?:removed|dropped|deleted|got rid of|reverted|abandoned|deprecated) (?:the )?(?:\w+ ){0,2}" + _GONE,
+    r"\b(?:renamed|moved|switched|changed|migrated|went) " + _WHAT + r"(?:from )?" + _GONE + r"[^`]{0,40}? (?:to|→|into) ",
+    r"\breplac(?:ed|es|ing) " + _WHAT + _GONE + r"[^`]{0,40}? (?:with|by) ",
+    r"\b(?:removed|dropped|deleted|got rid of|reverted|abandoned|deprecated) " + _WHAT + _GONE,
     _GONE + r"(?: \w+){0,2} (?:is|are|was|were|ha(?:s|ve) been) (?:no longer|removed|replaced|renamed|dropped|deprecated|gone)\b",
-    r"\b(?:instead of|rather than|no longer use[sd]?|in place of) (?:the )?(?:\w+ ){0,2}" + _GONE))
+    r"\bno longer use[sd]? " + _WHAT + _GONE))
+# Of a decision; else that is said of one place in the code.
+_INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of) " + _WHAT + _GONE, re.I)
 
 
 _PLACED = re.compile(r"[\w)][_./ -]\w|[a-z][A-Z]|^--?\w")  # a name that tells more than a type or a word
 _WEIGHED = re.compile(r"(?i)\b(?:suggest\w*|could|would|should|consider|options?|recommend\w*|might|prefer\w*|if)\b")
 
 
-def marked(found: Sequence[Hit]) -> list[Hit]:
-    """Return hits, each with what a later one of them says to have taken the place of what it names."""
+def marked(found: Sequence[Hit], place: Place | None = None) -> list[Hit]:
+    """Return hits, each with what a later one of them says to have taken the place of what it names, else a later session.
+
+    place: the workspace whose sessions are asked; None asks the hits alone.
+    """
     dated = sorted(((_when(hit), hit) for hit in found), key=lambda pair: (pair[0], pair[1].path))
-    turned = [(at, hit, old, said) for at, hit in dated for old, said in _turned(hit)]
+    since = [(at, hit, old, said) for at, hit in dated for old, said in _turned(hit)]
     settled = [(at, hit, claim) for at, hit in dated for claim in _decided(hit)]
     out = []
     for hit in found:
         mine, shown = _when(hit), _shown(hit)
+        gone = {old for old, _ in turned(shown)}  # it says so itself
         own = [_claim(hit.record, said) for said in gist.statements(shown) if len(said) <= LONGEST]
-        later = [(at, other, said) for at, other, old, said in turned
-                 if at > mine and other.path != hit.path and old in _names(shown) and _same_thing(shown, said, old)]
+        later = [(at, other, said) for at, other, old, said in since
+                 if at > mine and other.path != hit.path and old in _names(shown) - gone and _same_thing(shown, said, old)]
         later += [(at, other, claim.side.said) for at, other, claim in settled
                   if at > mine and other.path != hit.path and any(_against(one, claim) for one in own)]
         if later and not any(said in shown for _, _, said in later):
             at, other, said = later[-1]
-            place = "%s#%d" % (other.conversation, other.turn) if other.turn else other.id
-            hit = hit._replace(otherwise="decided otherwise on %s (%s): %s" % (at[:10], place, at_word(one_line(said), SAID)))
+            hit = hit._replace(otherwise=_told(at[:10], other.conversation if other.turn else other.id, other.turn, said))
+        elif not later and place and hit.path == place.path(hit.record.name):
+            one = fence.superseding(place, (hit.id, hit.conversation), clock.parse(mine) or hit.created, shown)
+            if one and one["old"] not in gone:
+                hit = hit._replace(otherwise=_told(one["day"], one["id"], one["turn"], one["said"]))
         out.append(hit)
     return out
+
+
+def _told(day: str, id: str, turn: int, said: str) -> str:
+    return "decided otherwise on %s (%s): %s" % (day, "%s#%d" % (id, turn) if turn else id, at_word(one_line(said), QUOTE))
 
 
 def _when(hit: Hit) -> str:
@@ -238,13 +261,42 @@ def _shown(hit: Hit) -> str:
 
 def _turned(hit: Hit) -> Iterator[tuple[str, str]]:
     """Yield (the name of what is no longer so, the sentence that says so) of what a hit says."""
-    for sentence in gist.statements(hit.said if hit.turn else hit.body[:4000]):
+    return turned(hit.said if hit.turn else hit.body[:4000])
+
+
+def turned(text: str) -> Iterator[tuple[str, str]]:
+    """Yield (the name of what is no longer so, the sentence that says so) of a text."""
+    for sentence in gist.statements(text) if "`" in text else ():
         if len(sentence) <= LONGEST and not sentence.endswith("?") and not gist.is_announced(sentence) and (
                 not _WEIGHED.search(sentence)):
-            for pattern in _TURNED:
-                for match in pattern.finditer(sentence):
-                    if _PLACED.search(match["old"]):
+            for pattern in (*_TURNED, _INSTEAD):
+                for match in pattern.finditer(sentence) if "`" in sentence else ():
+                    if _PLACED.search(match["old"]) and (pattern is not _INSTEAD or choices.is_decision(sentence)):
                         yield match["old"].strip("()").lower(), sentence
+
+
+def turned_in(past: Past) -> list[dict[str, Any]]:
+    """Return what the model says in a session to have taken the place of things: old, at, turn, said, words."""
+    numbered = past.kind == "conversation"
+    return [{"old": old, "at": past.at(number), "turn": number if numbered else 0, "said": at_word(one_line(said), QUOTE),
+             "words": sorted(causes.plain_words(said).difference(tokeniser.tokens(old)))}
+            for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
+            for piece in turn.pieces if piece.kind == SAID for old, said in turned(piece.text)]
+
+
+def path_of(place: Place) -> str:
+    """Return where it is written down what is no longer so."""
+    return place.cache + "/" + place.scope + ".turned"
+
+
+def packed(rows: Iterable[dict[str, Any]]) -> bytes:
+    """Return what is no longer so as bytes.  rows: what records give (walls.py), with `turned`."""
+    lines = []
+    for row in rows:
+        source = {key: row[key] for key in ("name", "id", "session", "branch", "created", "size", "sha") if row["turned"]}
+        for one in row["turned"]:
+            lines.append("%s %s\n" % (at_failure.hash_of(one["old"]).decode("ascii"), fastjson.dump({**source, **one})))
+    return fence.TURNED + "".join(sorted(lines)).encode("ascii")
 
 
 def _decided(hit: Hit) -> Iterator[_Claim]:

@@ -35,6 +35,7 @@ OPENING = 240  # characters of a statement's opening
 REDIRECTED = re.compile(r"\s+(?:\d?>&?\s*\S+|<\s*\S+)+\s*\Z")  # what a command sends its output to
 _FRAME = re.compile(r"\s*(?:at |File \"|goroutine |\^|\||~+|>|\$ |\d+ \|)")
 PLACE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
+_NAMES = re.compile(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
 _PATH = re.compile(r"[\w./-]*/[\w.-]+|[\w-]+\.\w{1,5}\b")
 
 
@@ -154,6 +155,15 @@ def telling_words(error: str) -> list[str]:
     """Return the words of an error, in small letters, by which a body may be known to speak of it: the longest ones."""
     words = {word.lower() for line in lines_of(error) for word in WORD.findall(line) if len(word) > 3}
     return sorted(words - EMPTY, key=lambda word: (-len(word), word))[:24]
+
+
+def is_about(sentence: str, telling: str) -> bool:
+    """Tell whether a sentence speaks of a failure: it has its rule, a name that it quotes, or two of its telling words."""
+    low = sentence.lower()
+    if any(name in low for name in (mark_of(telling), *map(str.lower, _NAMES.findall(telling))) if name):
+        return True
+    shared = words_of(key_of(telling)) & words_of(low)
+    return len([word for word in shared if len(word) > 3]) > 1
 
 
 # --- what came of a failure

@@ -9,7 +9,7 @@ in place of one that is not.
 Format of `<scope>.met`, version 2, JSON Lines: `{"v": 2, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
 file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
 telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (rule -> worth, said,
-at and, of a checkpoint's fixes, where) and paths (of files that it tells of).
+at and, of a checkpoint's fixes, where), paths (of files that it tells of) and turned (contradictions.py).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from memory.core.config import Config
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, one_line
 from memory.hook import at_failure, fence
-from memory.knowledge import history, practice, remedies
+from memory.knowledge import contradictions, history, practice, remedies
 from memory.knowledge.history import Past
 from memory.session import commandline, shell, tellingline
 from memory.store.redactor import without_private
@@ -52,9 +52,10 @@ _RULES = re.compile(  # the name of a rule where a line says that it is one
     r"(?<![\w-])([a-z][a-z0-9-]{3,20}) lint(?:er)?\b|(?:nolint|noqa|disable):\s?(?:\w+,)*([a-z][\w-]+)|"
     r"lint\w* (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|"
     r"^\W*`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
-_NAMES = re.compile(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
 _HOW = (("silenced: ", "(the check was silenced: "), ("changed: ", "(changed: "))
 _LIST = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
+
+_SILENT: dict[str, list[Any]] = {"failures": [], "paths": [], "turned": []}  # of a checkpoint whose session's conversation tells
 
 Row = dict[str, Any]
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
@@ -82,19 +83,21 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
         if _is_talk(name):
             told.add(row["session"])
         rows.append(row)
-    given = [row if _is_talk(row["name"]) or row["session"] not in told else {**row, "failures": [], "paths": []} for row in rows]
-    if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha:
+    given = [row if _is_talk(row["name"]) or row["session"] not in told else {**row, **_SILENT} for row in rows]
+    if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha or (
+            not files.exists(contradictions.path_of(place))):
         data = packed(merged(place, given))
         lines = [fastjson.dump(row) + "\n" for row in ({"v": 2, "sha": files.sha256(data)[:16]}, *rows)]
         files.replace(met_path(place), "".join(lines).encode("ascii"))
         files.replace(at_failure.path_of(place), data)
+        files.replace(contradictions.path_of(place), contradictions.packed(given))
     return given
 
 
 def discard(place: Place) -> None:
     """Delete what was derived in every checkout of the workspace: what goes for good stands in it too."""
     for name in os.listdir(place.cache) if files.is_folder(place.cache) else ():
-        if name.endswith((".walls", ".met")):
+        if name.endswith((".walls", ".met", ".turned")):
             files.remove(place.cache + "/" + name)
 
 
@@ -131,7 +134,7 @@ def _stamp(place: Place, name: str) -> list[int]:
 
 def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str]) -> Row:
     """Read a record; of a checkpoint whose session has a conversation only what met a linter's rule."""
-    row: Row = {"name": name, "file": stamp, "id": "", "session": "", "failures": [], "ruled": {}, "paths": []}
+    row: Row = {"name": name, "file": stamp, "id": "", "session": "", "ruled": {}, **_SILENT}
     try:
         record = store.read(name)
         data = files.read(place.path(name), fence.RECORD_BYTES, follow=False)
@@ -148,6 +151,7 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
     if _is_talk(name) or past.session not in told:
         row["failures"] = list(failures(past, (place.root, place.project)))
         row["ruled"] = {**row["ruled"], **ruled(past)}
+        row["turned"] = contradictions.turned_in(past)
         row["paths"] = sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))
     return row
 
@@ -188,18 +192,9 @@ def remedy(failed: remedies.Failure) -> tuple[int, list[str], str]:
         call = after or ("" if placed else _earlier(failed))
         if call:
             worth, lines = 2, ["what worked: `%s`" % brief(call)]
-    if met.cause and is_about(met.cause, piece.telling):
+    if met.cause and remedies.is_about(met.cause, piece.telling):
         worth, lines = worth + 1, [*lines, "cause: " + at_word(met.cause, SENTENCE)]
     return worth, lines, brief(after)
-
-
-def is_about(sentence: str, telling: str) -> bool:
-    """Tell whether a sentence speaks of a failure: it has its rule, a name that it quotes, or two of its telling words."""
-    low = sentence.lower()
-    if any(name in low for name in (history.mark_of(telling), *map(str.lower, _NAMES.findall(telling))) if name):
-        return True
-    shared = remedies.words_of(remedies.key_of(telling)) & remedies.words_of(low)
-    return len([word for word in shared if len(word) > 3]) > 1
 
 
 def _another(failed: str, passed: str) -> str:
@@ -356,8 +351,8 @@ def _framed(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
     for key, pairs in groups.items():
         marks = (at_failure.words_of(failure["telling"])[1] for _, failure in pairs) if key.startswith("f|") else ()
         rule = next((mark for mark in marks if mark not in ("", _CLIPPED)), "")
-        said = [(row, {**told, "said": [told["said"]]}) for row, told in rules.get(rule, ())
-                if rule not in SUITES or any(is_about(told["said"], one["telling"].replace(rule, "")) for _, one in pairs)]
+        said = [(row, {**told, "said": [told["said"]]}) for row, told in rules.get(rule, ()) if rule not in SUITES or any(
+            remedies.is_about(told["said"], one["telling"].replace(rule, "")) for _, one in pairs)]
         own = [(row, {**failure, "said": [line[7:] for line in failure["said"] if line.startswith("cause: ")]})
                for row, failure in pairs]
         best = _best([*said, *(pair for pair in own if pair[1]["said"])])

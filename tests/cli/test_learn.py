@@ -193,6 +193,7 @@ def test_what_was_derived_of_walls_goes_with_a_record_in_every_checkout(ok, home
         held = Path(place.cache, place.scope + end)
         assert b"--state open" in held.read_bytes()
         Path(place.cache, "other" + end).write_bytes(held.read_bytes())
+    Path(place.cache, "other.turned").write_text("--state open")
     ok("forget", "k-three", "--hard", "--yes")
     assert [path for path in Path(home).rglob("*") if path.is_file() and b"--state open" in path.read_bytes()] == []
     assert walls.write(place, vault.settings(), now)

@@ -75,7 +75,7 @@ def planted(ok, place, tmp_path):
     approvals.decide(place.home, place.key, "r-9", kept, "approve", "tester", 1795271452.0)
     ledger.note(ledger.ledgers(place)[0], "deploy", "use", 1795271452.0)
     (Path(place.private) / "learnings" / ".dayleaf-999999-0").write_text(SECRET)
-    for name in ("other.walls", "other.met"):
+    for name in ("other.walls", "other.met", "other.turned"):
         (Path(place.cache) / name).write_text(json.dumps({"said": [SECRET]}))
     (Path(place.cache) / "x.seg.damaged").write_bytes(SECRET.encode("utf-16-le") + base64.b64encode(b"12" + SECRET.encode()))
     return home

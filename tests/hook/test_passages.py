@@ -180,6 +180,39 @@ def test_an_error_that_was_pasted_gets_its_remedy_and_the_failed_call_not_again(
     assert at_failure.mark_of("r|goconst") in state.walls and state.pushes == 0
 
 
+@pytest.fixture
+def renamed(told, now):
+    """A later session gave the function another name; gives its file."""
+    talks.put(told, ("## 09:00 tidy the importer\n\nRenamed `parseLedgerRow` to `readLedgerRow`: the amount and its sign are read "
+                     "together now.\n",),
+              id="c-00000051", session=OTHER % 8, file="2026-11-15/090000-tidy.md", created="2026-11-15T09:00:00Z", title="Tidy")
+    walls.write(told, config.load(told.home, told.root, {}), now)
+    return Path(told.path("p/conversations/2026-11-15/090000-tidy.md"))
+
+
+WHERE, OTHERWISE = "where does parseLedgerRow read the amount?", " (decided otherwise on 2026-11-15: c-00000051#1)\n"
+
+
+def test_a_passage_says_what_was_decided_otherwise_since(renamed, asked):
+    """Of what it names; the passage itself stands as it was."""
+    (line,) = [line for line in asked(WHERE).split("\n") if "c-00000001" in line]
+    assert (line + "\n").endswith(OTHERWISE) and "a blank before the sign" in line
+
+
+@pytest.mark.parametrize("gone", ["deleted", "edited", "damaged", "of another version"])
+def test_what_no_longer_stands_supersedes_nothing(told, renamed, asked, gone):
+    """The record that said so, or what was derived of it."""
+    turned = Path(told.cache, told.scope + ".turned")
+    if gone == "deleted":
+        renamed.unlink()
+    elif gone == "edited":
+        renamed.write_text(renamed.read_text().replace("Renamed", "We might rename"))
+    else:
+        turned.write_bytes(turned.read_bytes().replace(b'"words":', b'"words",') if gone == "damaged" else b"dayleaf turned 9\n")
+    block = asked(WHERE)
+    assert "c-00000001" in block and "otherwise" not in block
+
+
 def test_the_sessions_own_words_come_only_after_the_client_forgot_them(told, asked, handled):
     """Before a compaction the model remembers them."""
     prompt = "where does parseLedgerRow read the amount?"

@@ -9,7 +9,7 @@ from harness import talks, vault
 from harness.command import on_terminal
 from harness.pairs import texts
 
-from memory.knowledge import contradictions
+from memory.knowledge import contradictions, walls
 from memory.store.store import Store
 
 
@@ -114,7 +114,25 @@ def test_an_answer_says_what_was_decided_otherwise_since(place, ok, said):
     assert "decided otherwise on 2026-01-24" in ok("recall", "which command cleans up the shadow branches")
 
 
+def test_a_session_that_the_question_does_not_find_is_heard_too(place, ok, now):
+    """By what was derived of all sessions; a passage that says so itself is left alone."""
+    said = "Renamed `entire clean` to `entire tidy`: the deletes of an earlier session are no longer its work."
+    talks.put(place, (later(said).replace("clean up of shadow branches", "the words of the help"),), id="c-bbbb0002", session="s-2",
+              created="2026-01-24T09:10:00Z")
+    walls.write(place, vault.settings(), now)
+    talks.put(place, (ANSWERED,), id="c-aaaa0001", session="s-1")
+    ask = ("recall", "which command cleans up the shadow branches", "--json", "--limit", "1")
+    (hit,) = json.loads(ok(*ask))["hits"]
+    assert hit["otherwise"].startswith("decided otherwise on 2026-01-24 (c-bbbb0002#1): Renamed")
+    talks.put(place, (ANSWERED.replace("deletes", "was removed: `entire clean` was removed; it deletes"),), id="c-aaaa0001", session="s-1")
+    (hit,) = json.loads(ok(*ask))["hits"]
+    assert (hit["id"], hit["otherwise"]) == ("c-aaaa0001", "")
+
+
 @pytest.mark.parametrize("said", [
+    "Removed from `entire clean`: the shadow branches of an earlier session and their help.",
+    "Removed the unused `entire clean` import that deletes shadow branches of a session.",
+    "Deletes shadow branches of an earlier session by name instead of `entire clean`.",
     "We could rename `entire clean` to `entire session cleanup` for the shadow branches of a session.",
     "Removed the option `--force` of the command that deletes shadow branches.",
     "The command `entire clean` deletes shadow branches of detached heads as well now.",
