@@ -211,13 +211,16 @@ def _review(call: Call, words: list[str]) -> int:
     if words:
         raise UsageError("harvest review takes no more words; `dayleaf harvest accept %s` decides on one" % shown(words[0]))
     need_person(call, "a candidate", "harvest review")
-    return _decided(call, go_through(call, call.store()))
+    store = call.store()
+    done = go_through(call, store)
+    sys.stderr.write("\n".join(superseded(call, store)))
+    return _decided(call, done)
 
 
 def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
     """Ask about every candidate; returns those that were decided on, with `accepted` or `rejected`."""
     waiting = candidates(store)
-    doubts = _doubts(store) if waiting else {}
+    doubts = _doubts(call, store) if waiting else {}
     done: list[tuple[Record, str]] = []
     for number, record in enumerate(waiting, 1):
         decision, record = _answered(call, store, record, "%d of %d%s" % (number, len(waiting), doubts.get(record.name, "")))
@@ -228,12 +231,25 @@ def go_through(call: Call, store: Store) -> list[tuple[Record, str]]:
     return done
 
 
-def _doubts(store: Store) -> dict[str, str]:
-    """Return by name of a learning what another one says against it: `; against ID of DAY (one says no): …`."""
+def superseded(call: Call, store: Store) -> list[str]:
+    """Return lines on the accepted learnings that may no longer hold, each with what was decided otherwise since."""
     from memory.knowledge import contradictions
 
-    found: dict[str, str] = {}
-    for pair in contradictions.pairs(store.each(contradictions.KINDS)):
+    standing = [record for record in store.each(contradictions.KINDS) if record.kind != "learning" or record.accepted]
+    since = contradictions.superseded(standing, call.place)
+    lines = [line for record, why in since for line in (
+        "%s  %s" % (one_line(record.id), visible(one_line(record.title, 120))), "  " + visible(why))]
+    return ["%s may no longer hold; `dayleaf edit ID` mends one, `dayleaf forget ID` archives it" % count(len(since), "learning"),
+            *lines, ""] if since else []
+
+
+def _doubts(call: Call, store: Store) -> dict[str, str]:
+    """Return by name of a learning what is said against it: `; against ID of DAY (one says no): …`, `; decided otherwise …`."""
+    from memory.knowledge import contradictions
+
+    every = list(store.each(contradictions.KINDS))
+    found = {record.name: "; " + visible(why) for record, why in contradictions.superseded(every, call.place, told_only=True)}
+    for pair in contradictions.pairs(every):
         for side, other in ((pair.older, pair.newer), (pair.newer, pair.older)):
             found[side.record.name] = "; against %s of %s (%s): %s" % (
                 other.record.id, clock.day(other.record.created), pair.why, visible(one_line(other.said, 160)))

@@ -248,6 +248,23 @@ def _told(day: str, id: str, turn: int, said: str) -> str:
     return "decided otherwise on %s (%s): %s" % (day, "%s#%d" % (id, turn) if turn else id, at_word(one_line(said), QUOTE))
 
 
+def superseded(records: Iterable[Record], place: Place, told_only: bool = False) -> list[tuple[Record, str]]:
+    """Return the learnings that may no longer hold, newest first, each with what was decided otherwise since.
+
+    told_only: by what sessions told, and not by another learning or rule.
+    """
+    every = list(records)
+    found = {pair.older.record.name: _told(clock.day(pair.newer.record.created), pair.newer.record.id, 0, pair.newer.said)
+             for pair in (() if told_only else reversed(pairs(every)))}
+    for record in every:
+        since = record.updated if "updated" in record.meta else record.created
+        one = fence.superseding(place, (record.id,), since, record.title + "\n" + record.body)
+        if one and one["old"] not in {old for old, _ in turned(record.body)}:
+            found.setdefault(record.name, _told(one["day"], one["id"], one["turn"], one["said"]))
+    return sorted(((record, found[record.name]) for record in every if record.kind == "learning" and record.name in found),
+                  key=lambda pair: (-pair[0].created, pair[0].name))
+
+
 def _when(hit: Hit) -> str:
     """Return the instant of what a hit tells: of the turn that was found, else of the record."""
     held = turns(hit.told) if hit.told is not None and hit.turn else []

@@ -148,3 +148,20 @@ def test_a_review_shows_what_stands_against_a_candidate(store, place, env, proje
     learning(place, "b", "Do not use Redis for sessions", source="auto", accepted="false", created="2026-10-02")
     shown = on_terminal(["review"], env, project, ["s"])[1]
     assert "against a of 2026-10-01 (one says no): Use Redis for sessions" in shown, shown
+
+
+def test_a_review_says_which_accepted_learnings_may_no_longer_hold(place, env, project, now, store):
+    """By another learning, or by what a session told since; it decides nothing."""
+    learning(place, "a", "Use Redis for sessions", source="human", accepted="true", created="2026-10-01")
+    learning(place, "b", "Do not use Redis for sessions", source="human", accepted="true", created="2026-10-02")
+    learning(place, "c", "`entire clean` deletes the shadow branches of an earlier session", source="human", created="2026-01-20")
+    learning(place, "d", "`entire status` lists the shadow branches of an earlier session", source="human", created="2026-01-20")
+    talks.put(place, (later("Renamed `entire clean` to `entire tidy`: it deletes shadow branches of every session."),),
+              id="c-bbbb0002", session="s-2", created="2026-01-24T09:10:00Z")
+    walls.write(place, vault.settings(), now)
+    before = texts(place)
+    shown = on_terminal(["review"], env, project, [])[1].replace("\r", "")
+    assert "2 learnings may no longer hold; `dayleaf edit ID` mends one, `dayleaf forget ID` archives it\n" in shown, shown
+    assert "decided otherwise on 2026-10-02 (b): Do not use Redis" in shown
+    assert "c  `entire clean` deletes" in shown and "decided otherwise on 2026-01-24 (c-bbbb0002#1): Renamed" in shown
+    assert "d  `entire" not in shown and texts(place) == before
