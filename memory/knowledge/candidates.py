@@ -166,7 +166,7 @@ class Taught(NamedTuple):
     """A wall as a learning tells it.
 
     key: 16 hex digits of what it is known by.  telling: its newest line, "" for a path.  sessions: those that met it, the newest
-    last.  ids: of the records that tell it.
+    last.  ids, names: of the records that tell it.
     """
 
     key: str
@@ -175,6 +175,7 @@ class Taught(NamedTuple):
     telling: str
     sessions: tuple[str, ...]
     ids: tuple[str, ...]
+    names: tuple[str, ...]
 
 
 def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
@@ -201,6 +202,7 @@ def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequen
     keys = {str(record.meta.get(records.MADE_OF)) for record in known}
     lines = {remedies.key_of(line) for record in known for line in record.body.split("\n") if line.startswith("    ")}
     new = [wall for wall in new if wall.key not in keys and not (wall.telling and remedies.key_of(wall.telling) in lines)]
+    new = [wall for wall in new if all(files.exists(place.path(name)) for name in wall.names)]
     for wall in new:
         store.add("learning", wall.title, wall.body, source="auto", session=wall.sessions[-1], extra={
             "confidence": "low", "links": records.derived_links(wall.ids), records.MADE_OF: wall.key, "wall": len(wall.sessions)})
@@ -342,7 +344,7 @@ def _when(told: Row) -> str:
 
 
 def _taught(key: str, title: str, ran: str, telling: str, last: dict[str, tuple[Row, Row]], then: list[str],
-            chosen: Iterable[tuple[Row, Row]]) -> Taught:
+            chosen: Sequence[tuple[Row, Row]]) -> Taught:
     """Write a wall as a learning.  last: the last failure of each session.  then: what worked.  chosen: who tells it."""
     from memory.hook import at_failure
 
@@ -352,7 +354,7 @@ def _taught(key: str, title: str, ran: str, telling: str, last: dict[str, tuple[
     body += ["", *then, "", "Seen by dayleaf: %s." % "; ".join(
         _when(one) for _, one in list(last.values())[:-1 - MOST_TOLD:-1])]
     return Taught(at_failure.hash_of(key).decode("ascii"), at_word(title, TITLE), "\n".join(body) + "\n", telling,
-                  tuple(last), tuple(dict.fromkeys(row["id"] for row, _ in chosen)))
+                  tuple(last), *(tuple(dict.fromkeys(row[key] for row, _ in chosen)) for key in ("id", "name")))
 
 
 # --- how alike two learnings are
