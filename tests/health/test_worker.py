@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from harness import conversations
 from harness.session import Session
 
 from memory.health import worker
-from memory.hook import signs
+from memory.hook import indexview, signs
 
 EVENTS = {"session_end": worker.AFTER_WORK, "session_start": worker.AFTER_START, "prompt": worker.AFTER_PROMPT}
 STEPS = [(event, name) for event, steps in EVENTS.items() for name, _ in steps]
@@ -65,3 +67,16 @@ def test_one_event_has_one_place_and_one_settings(todo, monkeypatch):
     worker.work(todo.event, todo.env, todo.now)
     assert seen == ["memory.core.layout.locate", "memory.core.config.load"]
     assert list(Path(todo.place.private, "checkpoints").glob("*/*.md"))
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_start_makes_candidates_of_walls_and_indexes_them(todo, ok, now, wanted):
+    """Unless the user wants no candidates."""
+    for day, session in enumerate(("one", "two"), 16):
+        conversations.held(todo.place, session, "2026-11-%d" % day, "## 09:00 go on\n\n- ✗ `acme issue list --open` → exit 2: "
+                           "unknown flag: --open\n- ✓ `acme issue list --state open`\n\nDone.\n")
+    ok("config", "set", "capture.lessons", str(wanted).lower())
+    worker.after_start({**todo.event, "hook_event_name": "SessionStart"}, todo.env, now)
+    with closing(indexview.open_index(todo.place)) as index:
+        held = [doc.name for doc in map(index.doc, range(index.documents)) if doc.kind == "learning"]
+    assert [name.startswith("p/learnings/acme-issue-list-open-fails") for name in held] == [True] * wanted
