@@ -34,7 +34,7 @@ from memory.core.plaintext import at_word, count
 from memory.core.records import Record
 from memory.recall import search
 from memory.recall.question import Query
-from memory.session import shell
+from memory.session import commandline, shell
 from memory.store import ledger
 from memory.store.store import Store
 
@@ -261,8 +261,8 @@ def _is_another(failure: Row) -> bool:
     """Tell whether the call that worked after a failure differs in what was wrong with it, and not in its arguments alone."""
     from memory.knowledge import remedies, walls
 
-    judged = remedies.judged(failure["ran"], True)
-    if not failure["then"] or judged is None:
+    judged, worked = (remedies.judged(failure[name], name == "ran") for name in ("ran", "then"))
+    if judged is None or worked is None or worked[1] != judged[1]:
         return False
     ran, then, said = (set(map(_trimmed, text.split())) for text in (failure["ran"], failure["then"], failure["telling"]))
     wrong = {word for word in ran & said if len(word) > 2}.difference(judged[1].split())
@@ -285,16 +285,24 @@ def _absent(place: Place, rows: Sequence[Row], met: Groups, tree: Tree) -> Itera
         touched.setdefault(row["session"], set()).update(row["paths"])
     for wall in walls.absent(place, asked, tree):
         last = _by_session(asked.get(wall["keys"][0], ()))
-        beside = [path for path, _ in wall["instead"]]
+        is_test = bool(commandline.TEST_FILE.search(wall["path"]))
+        beside = [path for path, _ in wall["instead"] if bool(commandline.TEST_FILE.search(path)) == is_test]
         used = {session: [path for path in sorted(touched[session]) if path in beside or path.rpartition("/")[0] in beside
                           or path.startswith(wall["path"])] for session in last}
-        if any(used.values()):
+        if beside and any(used.values()) and not _is_below(wall["path"], tree):
             title = "%s does not exist here; %s%s" % (
                 code(wall["path"]), code(beside[0]), " and %d more do" % (len(beside) - 1) if len(beside) > 1 else " does")
             yield _taught(wall["keys"][0], title, "", "", last, ["What the sessions worked on in its place:", "", *(
                 "- %s (%s)" % (", ".join(map(code, used[session][:MOST_TOLD])), _when(one))
                 for session, (_, one) in list(last.items())[::-1] if used[session])][:2 + MOST_TOLD],
                 list(last.values())[:-1 - MOST_TOLD:-1])
+
+
+def _is_below(path: str, tree: Tree) -> bool:
+    """Tell whether a path is one that is there, looked for below a folder where the shell stood."""
+    parts = path.split("/")
+    ways = (("/".join(parts[:at]), "/".join(parts[at:])) for at in range(1, len(parts)))
+    return any(above in tree.folders and (below in tree.files or below in tree.folders) for above, below in ways)
 
 
 def _ruled(rows: Sequence[Row], met: Groups) -> Iterator[Taught]:

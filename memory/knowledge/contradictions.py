@@ -200,7 +200,7 @@ def _alike(one: _Claim, other: _Claim) -> bool:
 # --- what was decided otherwise since
 
 QUOTE = 160  # characters of the sentence that says so
-_GONE = r"`(?P<old>[^`\n]{3,60})`(?! (?:imports?|checks?|calls?|comments?|attributes?|conversions?|references?)\b)"
+_GONE = r"`(?P<old>[^`\n]{5,60})`(?! (?:imports?|checks?|calls?|comments?|attributes?|conversions?|references?)\b)"
 _WHAT = r"(?:the )?(?:(?!from|in|to|of|at|by|on|for|calls?|uses?)\w+ ){0,2}"
 _TURNED = tuple(re.compile(pattern, re.I) for pattern in (
     r"\b(?:renamed|moved|switched|changed|migrated|went) " + _WHAT + r"(?:from )?" + _GONE + r"[^`]{0,40}? (?:to|→|into) ",
@@ -227,7 +227,7 @@ def marked(found: Sequence[Hit], place: Place | None = None) -> list[Hit]:
     out = []
     for hit in found:
         mine, shown = _when(hit), _shown(hit)
-        gone = {old for old, _ in turned(shown)}  # it says so itself
+        gone = _gone(shown)
         own = [_claim(hit.record, said) for said in gist.statements(shown) if len(said) <= LONGEST]
         later = [(at, other, said) for at, other, old, said in since
                  if at > mine and other.path != hit.path and old in _names(shown) - gone and _same_thing(shown, said, old)]
@@ -237,7 +237,8 @@ def marked(found: Sequence[Hit], place: Place | None = None) -> list[Hit]:
             at, other, said = later[-1]
             hit = hit._replace(otherwise=_told(at[:10], other.conversation if other.turn else other.id, other.turn, said))
         elif not later and place and hit.path == place.path(hit.record.name):
-            one = fence.superseding(place, (hit.id, hit.conversation), clock.parse(mine) or hit.created, shown)
+            ids = () if hit.turn else (hit.id, hit.conversation)  # of a turn's own session what came after the turn counts
+            one = fence.superseding(place, ids, clock.parse(mine) or hit.created, shown)
             if one and one["old"] not in gone:
                 hit = hit._replace(otherwise=_told(one["day"], one["id"], one["turn"], one["said"]))
         out.append(hit)
@@ -259,7 +260,7 @@ def superseded(records: Iterable[Record], place: Place, told_only: bool = False)
     for record in every:
         since = record.updated if "updated" in record.meta else record.created
         one = fence.superseding(place, (record.id,), since, record.title + "\n" + record.body)
-        if one and one["old"] not in {old for old, _ in turned(record.body)}:
+        if one and one["old"] not in _gone(record.body):
             found.setdefault(record.name, _told(one["day"], one["id"], one["turn"], one["said"]))
     return sorted(((record, found[record.name]) for record in every if record.kind == "learning" and record.name in found),
                   key=lambda pair: (-pair[0].created, pair[0].name))
@@ -284,12 +285,17 @@ def _turned(hit: Hit) -> Iterator[tuple[str, str]]:
 def turned(text: str) -> Iterator[tuple[str, str]]:
     """Yield (the name of what is no longer so, the sentence that says so) of a text."""
     for sentence in gist.statements(text) if "`" in text else ():
-        if len(sentence) <= LONGEST and not sentence.endswith("?") and not gist.is_announced(sentence) and (
+        if len(sentence) <= LONGEST and "?" not in sentence and not gist.is_announced(sentence) and (
                 not _WEIGHED.search(sentence)):
             for pattern in (*_TURNED, _INSTEAD):
                 for match in pattern.finditer(sentence) if "`" in sentence else ():
                     if _PLACED.search(match["old"]) and (pattern is not _INSTEAD or choices.is_decision(sentence)):
                         yield match["old"].strip("()").lower(), sentence
+
+
+def _gone(text: str) -> set[str]:
+    """Return the names of what a text says itself to be no longer so."""
+    return {match["old"].strip("()").lower() for pattern in _TURNED for match in pattern.finditer(text)}
 
 
 def turned_in(past: Past) -> list[dict[str, Any]]:

@@ -98,7 +98,10 @@ def test_a_lesson_of_the_same_failure_is_enough(place, settle):
     ("- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is missing", "- edited `cart.c`\n- ✓ `make test`"),
     ("- ✗ `make test` → exit 1: cart_test.c:9: the total of the cart is missing", "- ✓ `make test ONLY=cart`"),
     ("- ✗ `git merge main` → exit 1: CONFLICT (content): Merge conflict in cart.c", "- ✓ `git merge --abort`"),
-    ("- ✗ Read `src/parts/view.c` → failed: File does not exist.", "- edited `lib/other.c`")], ids=str)
+    ("- ✗ Read `src/parts/view.c` → failed: File does not exist.", "- edited `lib/other.c`"),
+    ("- ✗ Read `src/parts/view_test.go` → failed: File does not exist.", "- edited `src/parts/view.go`"),
+    ("- ✗ Read `src/parts/src/parts/view.go` → failed: File does not exist.", "- edited `src/parts/view.go`"),
+    ("- ✗ `acme test ./view` → exit 1: ./view: directory not found", "- ✓ `cd /srv && make test`")], ids=str)
 def test_a_wall_without_a_remedy_and_work_in_progress_teach_nothing(place, settle, fails, then):
     for day, session in enumerate(("one", "two"), 16):
         held(place, session, "2026-11-%d" % day, fails, then)

@@ -129,6 +129,15 @@ def test_a_session_that_the_question_does_not_find_is_heard_too(place, ok, now):
     assert (hit["id"], hit["otherwise"]) == ("c-aaaa0001", "")
 
 
+def test_what_its_own_session_took_back_later_is_said_too(place, ok, now):
+    """The answer of a turn, and what a later turn says."""
+    talks.put(place, (ANSWERED, "## 15:20 do we need it?\n\nNo. Removed the command `entire clean` that deletes what an earlier session "
+                                "left.\n\n"), id="c-aaaa0001", session="s-1")
+    walls.write(place, vault.settings(), now)
+    hits = json.loads(ok("recall", "which command cleans up the shadow branches", "--json"))["hits"]
+    assert [hit["otherwise"][:44] for hit in hits if hit["turn"] == 1] == ["decided otherwise on 2026-01-23 (c-aaaa0001#"]
+
+
 @pytest.mark.parametrize("said", [
     "Removed from `entire clean`: the shadow branches of an earlier session and their help.",
     "Removed the unused `entire clean` import that deletes shadow branches of a session.",
