@@ -13,6 +13,11 @@ def now() -> float:
     return time.time()
 
 
+def elapsed_ms(since: float) -> int:
+    """Return the milliseconds from an instant to now, 0 where the clock went back."""
+    return max(0, int((now() - since) * 1000))
+
+
 def _days(year: int, month: int, day: int) -> int:
     """Days since 1970-01-01 in the proleptic Gregorian calendar (H. Hinnant, "chrono-compatible date algorithms")."""
     year -= month <= 2

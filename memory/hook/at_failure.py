@@ -35,13 +35,11 @@ if TYPE_CHECKING:
     Event = Dict[str, Any]
 
 HEAD = b"dayleaf walls 1 "
-ENTRY = 28  # bytes of a key's line
-MOST_PUSHES = 5  # of a session
+ENTRY, ROW_BYTES = 28, 1 << 16  # bytes of a key's line, of a wall's at the most
+MOST_PUSHES, MOST_RULES = 5, 3  # of a session; walls that one report of a linter is told of
 RULES = ("f|", "r|")  # how keys of linters' rules begin
-MOST_RULES = 3  # walls that one report of a linter is told of
 MOST_LINES, LINE = 100, 400  # lines of an error that are looked up, characters of each
 MOST_GIVEN, MOST_FOLDERS = 4096, 32  # characters of what a call was given, folders above a path
-ROW_BYTES = 1 << 16
 TOOLS = ("Bash", "Read", "Grep", "Glob", "Skill")
 PATHS = ("Read", "Grep", "Glob")  # tools that are given a path
 GIVEN = ("command", "file_path", "path", "skill", "pattern")  # what a call is known by
@@ -119,8 +117,8 @@ def words_of(line: str) -> Tuple[bool, str, List[str]]:
     """
     words = line.split()
     placed = False
-    while words and (words[0].lower() in _OPENERS or _is_place(words[0])):
-        placed = placed or _is_place(words[0])
+    while words and ((here := _is_place(words[0])) or words[0].lower() in _OPENERS):
+        placed = placed or here
         del words[0]
     ruled = ""
     if words and words[-1].endswith("…"):
@@ -144,7 +142,7 @@ def frame_of(line: str) -> str:
         bare = word.strip(_EDGE)
         if not out and (word.lower() in _OPENERS or _is_place(word)):
             continue
-        plain = bare.isalpha() and bare[1:].islower() and word[:1] not in "`\"'(“" or _is_code(bare)
+        plain = (bare[1:].islower() and word[:1] not in "`\"'(“") if bare.isalpha() else _is_code(bare)
         if plain or not out or out[-1] != "#":
             out.append(bare.lower() if plain else "#")
         if len(out) == 8:
@@ -167,6 +165,8 @@ def _is_code(word: str) -> bool:
 
 def _masked(word: str) -> str:
     """Return a word without what varies: numbers, hashes, folders of absolute paths, what may be a secret."""
+    if word.isalpha() and len(word) <= 64 and "redacted" not in word:  # most words, of the hundreds of a report
+        return word.lower()
     if not word or _is_code(word):
         return word.lower()
     if "redacted" in word or len(word) > 64:
@@ -251,27 +251,30 @@ def path_of(place: Place) -> str:
     return place.cache + "/" + place.scope + ".walls"
 
 
-def hash_of(key: str) -> bytes:
-    """Return what stands for a key in the look-up."""
-    return files.sha256(key.encode("utf-8", "replace"))[:16].encode("ascii")
+def hash_of(key: str) -> str:
+    """Return what stands for a key in the look-up; a session's receipts know it by the first half, its mark."""
+    return files.sha256(key.encode("utf-8", "replace"))[:16]
 
 
-def mark_of(key: str) -> str:
-    """Return by what a session's receipts know a key."""
-    return hash_of(key)[:8].decode("ascii")
-
-
-def find(fd: int, key: str) -> Optional[Dict[str, Any]]:
-    """Return the wall of a key from the open look-up, None where there is none; raises ValueError where the file is damaged."""
+def entries(fd: int) -> bytes:
+    """Return the keys' lines of the open look-up; raises ValueError where the file is damaged."""
     head = files.read_at(fd, 64, 0).partition(b"\n")[0]
     if not head.startswith(HEAD):
         raise ValueError("not a look-up of walls")
-    wanted, low, high = hash_of(key), 0, int(head[len(HEAD):])
+    return files.read_at(fd, ENTRY * int(head[len(HEAD):]), len(head) + 1)
+
+
+def find(fd: int, table: bytes, wanted: bytes) -> Optional[Dict[str, Any]]:
+    """Return the wall of a key from the open look-up, None where there is none; raises ValueError where the file is damaged.
+
+    table: what `entries` returned.  wanted: the key's `hash_of`, in ASCII.
+    """
+    low, high = 0, len(table) // ENTRY
     while low < high:
         middle = (low + high) // 2
-        entry = files.read_at(fd, ENTRY, len(head) + 1 + ENTRY * middle)
+        entry = table[ENTRY * middle:ENTRY * middle + 27]
         if entry[:16] == wanted:
-            wall = fastjson.parse(files.read_at(fd, ROW_BYTES, int(entry[17:27])).partition(b"\n")[0])
+            wall = fastjson.parse(files.read_at(fd, ROW_BYTES, int(entry[17:])).partition(b"\n")[0])
             return wall if isinstance(wall, dict) else None
         low, high = (middle + 1, high) if entry[:16] < wanted else (low, middle)
     return None
@@ -309,13 +312,10 @@ def _answer(event: Event, env: Dict[str, str], now: float, name: str,
     if not found:
         return None, False
     block = fence.block("wall", fence.walls(place, found, _moved(place, event.get("cwd"), call)))
-    try:
-        receipts.write(place.receipts(session), {
-            "v": 1, "t": clock.iso(now), "event": "wall", "tool": call[0][:64], "tag": block[block.find('tag="') + 5:][:8],
-            "sigs": [mark for match in found for mark in match.marks][:16], "chosen": [match.row() for match in found],
-            "chars": utf16(block), "tokens": count_tokens(block), "ms": max(0, int((clock.now() - now) * 1000))})
-    except OSError as error:  # a full disk or a read-only home costs the receipt and not the answer
-        boundary.note(env, "receipt", error)
+    receipts.leave(env, place.receipts(session), {
+        "v": 1, "t": clock.iso(now), "event": "wall", "tool": call[0][:64], "tag": fence.tag_of(block),
+        "sigs": [mark for match in found for mark in match.marks][:16], "chosen": [match.row() for match in found],
+        "chars": utf16(block), "tokens": count_tokens(block), "ms": clock.elapsed_ms(now)})
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": block}}, False
 
 
@@ -355,17 +355,19 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
         return []
     found: List[Match] = []
     try:
-        wanted = list(_wanted(place, tool, given, error))
+        table, wanted = entries(fd), list(_wanted(place, tool, given, error))
         for key in wanted:
-            if mark_of(key) in done or (found and key[:2] not in RULES):
+            hashed = hash_of(key)
+            skipped = hashed[:8] in done or (found and key[:2] not in RULES)
+            wall = None if skipped else find(fd, table, hashed.encode("ascii"))
+            if wall is None:
                 continue
-            wall = find(fd, key) or {}
             met = (one for one in wall.get("met") or () if not str(one.get("session")).endswith(session))
             occurrence = next(filter(None, (fence.standing(place, one) for one in met)), None)
             if occurrence is None or not fence.narrowed(place, wall):
                 continue
             kin = [one for one in wanted if one[:2] == key[:2]] if key[:2] == "a|" else [key, "r|" + str(wall.get("rule") or key)]
-            marks = list(map(mark_of, kin))
+            marks = [hash_of(one)[:8] for one in kin]
             if not any(mark in done or any(mark in match.marks for match in found) for mark in marks):
                 found.append(Match(wall, occurrence, marks))
                 if key[:2] not in RULES or len(found) == MOST_RULES:

@@ -90,19 +90,19 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
 
     found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said,
                                                      indexview.TALKS if _wants_passages(said, settings) else 0)
-    if block and 'tag="%s"' % tag_of(block) in prompt:  # whoever wrote the prompt has given the block on
+    if block and 'tag="%s"' % fence.tag_of(block) in prompt:  # whoever wrote the prompt has given the block on
         block, shown = "", []
     tokens = tokeniser.count_tokens(block)
     fitted = {item[0] for item in shown}
     words = {one.doc.id: [files.sha256(name.encode("utf-8", "replace"))[:8] for name in one.names]
              for one in choice.passages if one.doc.id in fitted}
     if path:
-        write_receipt(env, path, {
+        receipts.leave(env, path, {
             "v": 1, "t": clock.iso(now), "event": name, "prompt": layout.safe_id(event.get("prompt_id")),
             "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy.name,
-            "tag": tag_of(block), "candidates": choice.candidates, "chosen": shown,
+            "tag": fence.tag_of(block), "candidates": choice.candidates, "chosen": shown,
             "chars": tokeniser.utf16(block), "tokens": tokens,
-            "ms": elapsed_ms(now), "saved": max(0, found.learning_tokens - tokens) if block else 0,
+            "ms": clock.elapsed_ms(now), "saved": max(0, found.learning_tokens - tokens) if block else 0,
             **({"sigs": [mark for wall in choice.walls for mark in wall.marks][:16]} if choice.walls and block else {}),
             **({"words": words} if words else {}), **({"below": choice.below} if choice.below else {}),
             **({"unfit": unfit} if unfit else {}), **({"stale": True} if found.stale else {}),
@@ -282,14 +282,6 @@ def opened_session(event: Event, env: Dict[str, str]) -> Tuple[Place, Config, st
     return place, settings, path, receipts.session(path) if path else receipts.Session()
 
 
-def write_receipt(env: Dict[str, str], path: str, row: Dict[str, Any]) -> None:
-    """Write the receipt; a full disk or a read-only home costs the receipt and not the answer."""
-    try:
-        receipts.write(path, row)
-    except OSError as error:
-        boundary.note(env, "receipt", error)
-
-
 def output(name: str, block: str, message: str) -> Optional[Event]:
     output: Event = {}
     if block:
@@ -297,15 +289,6 @@ def output(name: str, block: str, message: str) -> Optional[Event]:
     if message:
         output["systemMessage"] = message
     return output or None
-
-
-def tag_of(block: str) -> str:
-    """Return the tag of a block, "" for none."""
-    return block[block.find('tag="') + 5:][:8] if block else ""
-
-
-def elapsed_ms(now: float) -> int:
-    return max(0, int((clock.now() - now) * 1000))
 
 
 # ---- slash commands

@@ -68,16 +68,16 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
         found, (block, shown, greeting) = at_prompt.consult(place, event, env, "session_start index", said)
         name = suited(found.learnings, found.learning_tokens, settings).name
         candidates, saved = found.learnings, max(0, found.learning_tokens - tokeniser.count_tokens(block))
-    tag = at_prompt.tag_of(block)
+    tag = fence.tag_of(block)
     if source == "resume" and tag == state.brief:
         block, shown = "", []
     if path:
         transcript = event.get("transcript_path")
-        at_prompt.write_receipt(env, path, {
+        receipts.leave(env, path, {
             "v": 1, "t": clock.iso(now), "event": "start", "source": source,
             "transcript": transcript if isinstance(transcript, str) else "", "brief": tag, "strategy": name,
             "candidates": candidates, "chosen": shown, "chars": tokeniser.utf16(block), "tokens": tokeniser.count_tokens(block),
-            "ms": at_prompt.elapsed_ms(now), "saved": saved})
+            "ms": clock.elapsed_ms(now), "saved": saved})
     return block, greeting
 
 

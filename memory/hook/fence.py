@@ -107,6 +107,11 @@ def block(part: str, lines: Sequence[str], rules: Sequence[str] = (), passing: S
     return '<%s part="%s" tag="%s">\n%s\n%s\n</%s>' % (FENCE, part, tag, NOTICE, body, FENCE)
 
 
+def tag_of(block: str) -> str:
+    """Return the tag of a block, "" for none."""
+    return block[block.find('tag="') + 5:][:8] if block else ""
+
+
 def without_blocks(text: str) -> str:
     """Return a text without the blocks in it that `block` made: what was told before is not what is asked."""
     while True:

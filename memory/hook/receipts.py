@@ -22,7 +22,7 @@ its context.
 
 from __future__ import annotations
 
-from memory.core import fastjson, files
+from memory.core import boundary, fastjson, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def session(path: str) -> Session:
         if b'"event":"prompt"' in line and b'"chosen":[[' not in line:
             state.prompts += 1
             continue
+        if b'"event":"agent"' in line:  # what a subagent was given is no news to its session
+            continue
         try:
             row = fastjson.parse(line) if line else {}
         except ValueError:
@@ -92,7 +94,7 @@ def _apply(state: Session, row: Dict[str, Any]) -> None:
     if event == "lost":
         state.shown.difference_update(ids)
         state.brief = "" if row.get("tag") == state.brief else state.brief
-    elif event != "agent":
+    else:
         state.shown.update(ids)
 
 
@@ -111,6 +113,14 @@ def chosen(row: Dict[str, Any]) -> List[List[Any]]:
 def write(path: str, row: Dict[str, Any]) -> None:
     """Append one receipt; raises OSError."""
     files.append(path, (fastjson.dump(row) + "\n").encode("ascii"))
+
+
+def leave(env: Dict[str, str], path: str, row: Dict[str, Any]) -> None:
+    """Append one receipt; a full disk or a read-only home costs the receipt and not the answer."""
+    try:
+        write(path, row)
+    except OSError as error:
+        boundary.note(env, "receipt", error)
 
 
 def read(path: str) -> List[Dict[str, Any]]:

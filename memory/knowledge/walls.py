@@ -387,7 +387,7 @@ def packed(found: Sequence[Row]) -> bytes:
     length = 0
     for wall in found:
         line = (fastjson.dump({key: value for key, value in wall.items() if key != "keys"}) + "\n").encode("ascii")
-        entries += [(at_failure.hash_of(key), length) for key in wall["keys"]]
+        entries += [(at_failure.hash_of(key).encode("ascii"), length) for key in wall["keys"]]
         body.append(line)
         length += len(line)
     head = at_failure.HEAD + b"%d\n" % len(entries)

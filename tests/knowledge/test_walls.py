@@ -23,7 +23,7 @@ def derived(place, now):
         walls.write(place, vault.settings(), now)
         fd = os.open(at_failure.path_of(place), os.O_RDONLY)
         try:
-            return at_failure.find(fd, key)
+            return at_failure.find(fd, at_failure.entries(fd), at_failure.hash_of(key).encode())
         finally:
             os.close(fd)
     return call
