@@ -68,7 +68,7 @@ _EXTENSION = 5  # characters of a file's extension at the most
 class Table(dict[int, str]):
     """`str.translate` table that learns each character once: letters and digits stay, the rest becomes a space.
 
-    A builder keeps one for all its texts.
+    A process keeps one for all its texts.
     """
 
     def __missing__(self, code: int) -> str:
@@ -78,14 +78,17 @@ class Table(dict[int, str]):
         return self[code]
 
 
-def split(text: str, table: Optional[Table] = None) -> List[str]:
+_SEEN = Table()
+
+
+def split(text: str, table: Table = _SEEN) -> List[str]:
     """Cut text into raw tokens, in order, with their case."""
     if not text.isascii():
         from unicodedata import normalize
 
         text = normalize("NFKC", text)
     # A full stop that ends a word goes here and not in `expand`: without it a vocabulary is a third larger.
-    return text.translate(Table() if table is None else table).replace(". ", " ").split()
+    return text.translate(table).replace(". ", " ").split()
 
 
 def expand(raw: str, stop: FrozenSet[str] = STOP, stems: Optional[Callable[[str], str]] = None) -> Terms:

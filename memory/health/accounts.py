@@ -246,8 +246,8 @@ def _candidates(found: indexview.Index, prompt: str, choice: loader.Choice, sett
     for piece in loader.pieces(prompt):
         terms = loader.damped(tokeniser.terms(piece))
         worth = loader.worths(found, terms)
-        for _, number in loader.search(found, terms, loader.CANDIDATES, push=True):
-            parts, total = loader.matched(found, terms, number, worth)
+        for _, number in loader.search(found, terms, loader.CANDIDATES, indexview.PUSHED):
+            parts, total = loader.matched(found, number, worth)
             doc = found.doc(number)
             topics[doc.id] = doc.topics
             if total > rows.get(doc.id, (FLOOR, []))[0]:

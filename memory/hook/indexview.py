@@ -9,7 +9,7 @@ searched in memory, never written here.
 
 from __future__ import annotations
 
-from memory.core import IndexFault, fastjson, files
+from memory.core import IndexFault, fastjson, files, tokeniser
 from memory.hook import delta, segment
 
 TYPE_CHECKING = False
@@ -25,6 +25,7 @@ SCAN_EVERY = 5.0  # seconds between detached scans of all files
 MARKS_LIMIT = 1 << 20  # bytes of the file of marks
 UNWATCHED = "p/conversations"  # the folder that a hook does not look into
 TALKS = 1 << 20  # bytes of changed conversations that a prompt which may get passages searches
+ALL, PUSHED, OTHERS = range(3)  # of the documents: all, what a prompt may get unasked, the rest
 MOST_INLINE = 32  # changed files that are read on the blocking path; beyond it the detached refresh has to
 
 
@@ -77,7 +78,7 @@ def stamp(path: str) -> str:
 class Index:
     """Segment and delta of one place.  unread: how many files it knows nothing of, where it was made of some of them."""
 
-    __slots__ = ("_entries", "_lists", "_marks", "delta", "place", "segment", "stale", "unread")
+    __slots__ = ("_entries", "_lists", "_marks", "_terms", "delta", "place", "segment", "stale", "unread")
 
     def __init__(self, place: Place, base: Optional[segment.Segment], log: delta.Delta):
         self.place, self.segment, self.delta = place, base, log
@@ -85,6 +86,7 @@ class Index:
         self._entries: Dict[str, Any] = {}
         self._lists: Dict[Any, Any] = {}
         self._marks: Optional[Dict[str, List[List[str]]]] = None
+        self._terms: Dict[str, List[Tuple[str, float]]] = {}
 
     @property
     def documents(self) -> int:
@@ -117,6 +119,12 @@ class Index:
                 return str(row[0])
         return ""
 
+    def terms(self, text: str) -> List[Tuple[str, float]]:
+        """Return `tokeniser.terms` of a text (remembered: category, learnings and passages all ask)."""
+        if text not in self._terms:
+            self._terms[text] = tokeniser.terms(text)
+        return self._terms[text]
+
     def entry(self, term: str) -> Optional[Tuple[int, int, int, int]]:
         """Return the segment's directory entry of a term (remembered: query and threshold both ask)."""
         if term not in self._entries:
@@ -138,16 +146,17 @@ class Index:
             raise IndexFault("a document that is not there; `dayleaf index build` makes a new index")
         return self.delta.docs[number - base]
 
-    def postings(self, term: str, push: bool) -> Tuple[Any, bytes]:
-        """Return (document numbers, impacts) of a term in the segment, read once: search and explanation both ask.
-
-        push: only the documents a prompt may get.
-        """
-        key = (term, push)
+    def postings(self, term: str, part: int) -> Tuple[Any, bytes]:
+        """Return (document numbers, impacts) of a term in the segment, read once.  part: ALL, PUSHED or OTHERS."""
+        key = (term, part)
         if key not in self._lists:
             entry = self.entry(term)
-            assert entry is not None and self.segment is not None
-            self._lists[key] = self.segment.postings(entry[0], entry[1], entry[2] if push else entry[1])
+            if entry is None or self.segment is None:
+                self._lists[key] = (), b""
+            else:
+                start, df, pushable, _ = entry
+                first, most = (pushable, df - pushable) if part == OTHERS else (0, pushable if part == PUSHED else df)
+                self._lists[key] = self.segment.postings(start + first if df > 1 else start, df, most)
         found: Tuple[Any, bytes] = self._lists[key]
         return found
 

@@ -26,6 +26,7 @@ from math import log
 
 from memory.core import files, tokeniser
 from memory.hook import Membership, categories, category_of, suited
+from memory.hook.indexview import ALL, OTHERS, PUSHED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ NEARLY = 0.8  # share of the best learning's relevance that the others must have
 
 CAP = 12000  # postings one query may score; 1-2 ms.  At 100,000 records the exact top 3 are in the capped top 5 for 97.5 %
 WORTH = 512  # postings of a list that is read without asking whether it can still matter
+BISECTED = 6  # times the candidates that a list is long in which each is looked for by bisection
 REFINED = 400  # candidates that the long lists are searched for, where no more are asked for
 
 class Pick:
@@ -84,7 +86,9 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     mode: the host's permission mode.  shown: ids that this session has seen.  Returns at most `load.top` picks.
     """
     strategy = suited(index.learnings, index.learning_tokens, config)
-    stems = frozenset(term for term, _ in tokeniser.terms(prompt))
+    if not index.learnings:
+        return Choice(strategy, [], 0)
+    stems = frozenset(term for term, _ in index.terms(prompt))
     table = categories(config["load.routes"])
     category = category_of(stems, mode, table) if strategy.routed else ""
     if category:  # most prompts have none, and would pay for the list of topics
@@ -94,7 +98,7 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
     best: Dict[str, Pick] = {}
     candidates = 0
     for piece in pieces(prompt):
-        picks, scored = _matching(index, damped(tokeniser.terms(piece)), config, member, shown)
+        picks, scored = _matching(index, damped(index.terms(piece)), config, member, shown)
         candidates += scored
         for pick in picks:
             id = index.doc(pick.number).id
@@ -177,7 +181,7 @@ def _matching(index: Index, terms: Sequence[Tuple[str, float]], config: Config, 
     """Return (learnings that match terms, how many documents were scored)."""
     norm, wanted = log(1.0 + index.documents), CANDIDATES + len(shown)
     while True:
-        found = search(index, terms, wanted, push=True, least=config["load.relevance"] * norm, telling=TELLING * norm)
+        found = search(index, terms, wanted, PUSHED, least=config["load.relevance"] * norm, telling=TELLING * norm)
         picks, records = _picked(index, found, terms, config, member, shown)
         # The sections of one long learning, shown or not, may fill all places: then the search goes on behind them.
         if len(found) < wanted or wanted >= index.documents or len(picks) >= config["load.top"] or records >= CANDIDATES:
@@ -199,7 +203,7 @@ def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tu
         if doc.id in seen:
             continue
         looked.add(doc.id)
-        parts, relevance = matched(index, terms, number, worth)
+        parts, relevance = matched(index, number, worth)
         reason, outside = "%d of %d terms" % (len(parts), len(terms)), ""
         if member.category:
             outside = "" if any(map(member.__getitem__, doc.topics)) else member.category
@@ -210,11 +214,10 @@ def _picked(index: Index, found: Sequence[Tuple[float, int]], terms: Sequence[Tu
     return picks, len(looked)
 
 
-def matched(index: Index, terms: Sequence[Tuple[str, float]], number: int,
-            worth: Dict[str, float]) -> Tuple[List[Tuple[str, float]], float]:
+def matched(index: Index, number: int, worth: Dict[str, float]) -> Tuple[List[Tuple[str, float]], float]:
     """Return (each matched term's share of a document's strength, the document's relevance); `worth` comes from `worths`."""
     norm = log(1.0 + index.documents)
-    parts = [(term, value / norm) for term, value in shares(index, terms, number)]
+    parts = [(term, value / norm) for term, value in shares(index, number, worth)]
     coverage = sum(worth[term] for term, _ in parts) / (sum(worth.values()) or 1.0)
     return parts, sum(part for _, part in parts) * coverage
 
@@ -266,16 +269,15 @@ def idf(documents: int, df: int) -> float:
     return log(1.0 + (documents - df + 0.5) / (df + 0.5))
 
 
-def search(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push: bool = False,
-           cap: int = CAP, least: float = 0.0,
-           telling: float = 0.0) -> List[Tuple[float, int]]:
+def search(index: Index, terms: Sequence[Tuple[str, float]], limit: int, part: int = ALL, cap: int = CAP,
+           least: float = 0.0, telling: float = 0.0) -> List[Tuple[float, int]]:
     """Return the best documents as (score, number), best first, ties by number.
 
-    terms: (term, weight) as tokeniser.terms gives them.  limit: how many.  push: only what a prompt may get unasked.
+    terms: (term, weight) as tokeniser.terms gives them.  limit: how many.  part: ALL, PUSHED or OTHERS.
     cap: postings to score at the most.  least: the score below which a document is of no use.  telling: weight * idf
     that one of a document's terms must have; other terms only add to what those found, so common words cost next to nothing.
     """
-    best = _segment(index, terms, limit + len(index.delta.gone), push, cap, least, telling) if index.segment else {}
+    best = _segment(index, terms, limit + len(index.delta.gone), part, cap, least, telling) if index.segment else {}
     gone = index.delta.gone
     if gone:
         best = {number: score for number, score in best.items() if number not in gone}
@@ -287,35 +289,31 @@ def search(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push: b
         told = {place for value, hits in found if value * 115.0 >= telling for place, _ in hits}
         for value, hits in found:
             for place, impact in hits:
-                if place in told and (not push or index.delta.pushable[place]):
+                if place in told and (part == ALL or (part == PUSHED) == index.delta.pushable[place]):
                     best[base + place] = best.get(base + place, 0.0) + value * impact
     floor = max(least, sorted(best.values())[-limit]) if len(best) > limit else least
     ranked = sorted([(-score, number) for number, score in best.items() if score >= floor])[:limit]
     return [(-score, number) for score, number in ranked]
 
 
-def shares(index: Index, terms: Sequence[Tuple[str, float]], number: int) -> List[Tuple[str, float]]:
-    """Return (term, its share of the score) for each query term that one document holds."""
-    found = []
+def shares(index: Index, number: int, worth: Dict[str, float]) -> List[Tuple[str, float]]:
+    """Return (term, its share of the score) for each term of `worths` that one document holds."""
     segment = index.segment
-    base = segment.docs if segment else 0
-    documents = index.documents
-    for term, weight in terms:
-        impact = 0
-        if segment is not None and number < base:
-            entry = index.entry(term)
-            if entry:
-                ids, impacts = index.postings(term, number < segment.pushable)
-                at = bisect_left(ids, number)
-                impact = impacts[at] if at < len(ids) and ids[at] == number else 0
-        else:
-            impact = dict(index.delta.search(term)).get(number - base, 0)
-        if impact:
-            found.append((term, weight * idf(documents, index.df(term)) * impact / 115.0))
+    if segment is None or number >= segment.docs:
+        at = number - (segment.docs if segment else 0)
+        held = ((term, dict(index.delta.search(term)).get(at)) for term in worth)
+        return [(term, worth[term] * impact / 115.0) for term, impact in held if impact]
+    part = PUSHED if number < segment.pushable else OTHERS
+    found = []
+    for term, value in worth.items():
+        ids, impacts = index.postings(term, part)
+        at = bisect_left(ids, number)
+        if at < len(ids) and ids[at] == number:
+            found.append((term, value * impacts[at] / 115.0))
     return found
 
 
-def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push: bool, cap: int,
+def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, part: int, cap: int,
              least: float, telling: float) -> Dict[int, float]:
     """Score the segment's documents; returns at least the best `limit` by number (approximately, beyond `cap`)."""
     segment = index.segment
@@ -325,7 +323,7 @@ def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push:
         entry = index.entry(term)
         if entry:
             offset, df, pushable, most = entry
-            length = pushable if push else df
+            length = df if part == ALL else pushable if part == PUSHED else df - pushable
             if length:
                 # Over all documents: one record in the segment and twelve in the log are thirteen.
                 value = weight * idf(index.documents, index.df(term)) / 115.0
@@ -349,28 +347,34 @@ def _segment(index: Index, terms: Sequence[Tuple[str, float]], limit: int, push:
                 break
         if length > 1024 and used + length > cap:
             ids, impacts = segment.postings(offset, df, df, champions=True)
-            if push:
-                keep = bisect_left(ids, segment.pushable)
-                ids, impacts = ids[:keep], impacts[:keep]
+            if part != ALL:
+                border = bisect_left(ids, segment.pushable)
+                kept = slice(border) if part == PUSHED else slice(border, None)
+                ids, impacts = ids[kept], impacts[kept]
         else:
-            ids, impacts = index.postings(term, push)
+            ids, impacts = index.postings(term, part)
         for number, impact in zip(ids, impacts):
             scores[number] = get(number, 0.0) + value * impact
         used += len(ids)
     if cut == len(found):
         return scores
-    return _refine(index, [(item[2], item[3]) for item in found[cut:]], push, scores,
+    return _refine(index, [(item[2], item[3]) for item in found[cut:]], part, scores,
                    max(threshold, least) - rest[cut], max(limit, REFINED))
 
 
-def _refine(index: Index, rest: Sequence[Tuple[float, str]], push: bool, scores: Dict[int, float],
+def _refine(index: Index, rest: Sequence[Tuple[float, str]], part: int, scores: Dict[int, float],
             least: float, most: int) -> Dict[int, float]:
     """Add what the long lists, as (value, term), hold for the candidates that can still win, at most `most` of them."""
     order = sorted((-score, number) for number, score in scores.items() if score >= least)[:most]
     kept = {number: -score for score, number in order}
     for value, term in rest:
-        ids, impacts = index.postings(term, push)
+        ids, impacts = index.postings(term, part)
         length = len(ids)
+        if length < BISECTED * len(kept):
+            for number, impact in zip(ids, impacts):
+                if number in kept:
+                    kept[number] += value * impact
+            continue
         for number in kept:
             at = bisect_left(ids, number)
             if at < length and ids[at] == number:

@@ -76,7 +76,7 @@ class Window:
     def __init__(self, found: Index, texts: Sequence[str], asks: bool = False):
         self.found, self.asks = found, asks
         self.handles: List[str] = []
-        self.terms = loader.damped(tokeniser.terms("\n".join(texts)))
+        self.terms = loader.damped(found.terms("\n".join(texts)))
         self.worth = _worth(found, self.terms)
         self.parts = [list(self.worth)] if len(texts) == 1 else [
             [term for term, _ in tokeniser.terms(text) if term in self.worth] for text in texts]
@@ -296,7 +296,8 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
     for window in windows:
         reach = window.least(least)
         telling = min(loader.TELLING, max(window.worth.values(), default=0.0))
-        for score, number in _search(found, window, reach * norm, telling * norm):
+        for score, number in loader.search(found, window.terms, 4 * READ, indexview.OTHERS, least=reach * norm,
+                                           telling=telling * norm):
             value = score * score / norm / norm / window.total
             if value > max(near.get(number, (0.0, window))[0], reach / 2):
                 near[number] = value, window
@@ -318,17 +319,6 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
             read[doc.id] = next(iter(indexview.reread(found, [doc])), None)
         if read[doc.id] is not None:
             yield doc, window, read[doc.id]
-
-
-def _search(found: Index, window: Window, least: float, telling: float) -> List[Tuple[float, int]]:
-    """Return (score, number) of the best documents for a window that are no learnings, which would take all places."""
-    wanted, learnings = 4 * READ, found.segment.pushable if found.segment else 0
-    while True:
-        hits = loader.search(found, window.terms, wanted, least=least, telling=telling)
-        others = [hit for hit in hits if hit[1] >= learnings]
-        if len(hits) < wanted or len(others) >= 2 * READ or wanted >= found.documents:
-            return others
-        wanted *= 4
 
 
 def _said(doc: Any, window: Window, record: Any, most: int) -> str:

@@ -43,7 +43,7 @@ def test_only_accepted_learnings_are_pushable(place, now):
     vault.put(place, "p/learnings/accepted.md", "Retry accepted", "retry", source="auto", accepted="true")
     vault.put(place, "p/checkpoints/2026-11-20/1-a.md", "Retry work", "retry")
     builder.build(place, now)
-    assert sorted(found(place, "retry", now, push=True)) == ["accepted", "mine"]
+    assert sorted(found(place, "retry", now, part=indexview.PUSHED)) == ["accepted", "mine"]
     assert len(found(place, "retry", now)) == 4
 
 
