@@ -51,7 +51,7 @@ _exit(0)
 
 def peak(python: str, script: str, stdin: Path, env: dict[str, str]) -> int:
     """Return the peak memory in KiB of a hook's Python ("" for a bare interpreter)."""
-    argv = [python, "-I", "-S", "-OO", "-c", PEAK, *([script] if script else [])]
+    argv = [python, "-I", "-S", "-c", PEAK, *([script] if script else [])]
     with stdin.open() as file:
         done = subprocess.run(argv, stdin=file, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env, check=True)
     return int(done.stderr.split()[1])  # the first to end is the hook; the detached child comes later

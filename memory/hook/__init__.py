@@ -14,8 +14,6 @@ A new strategy is one more row.  The loader, both hooks and `load` know no strat
 
 from __future__ import annotations
 
-from memory.core import tokeniser
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, FrozenSet, List, Sequence
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
     Suits = Callable[[int, int, Config], bool]
 
+FENCE = "dayleaf-memory"  # the element in which text for the model stands
 
 class Strategy:
     """One row of the table.
@@ -230,6 +229,8 @@ def categories(routes: Sequence[str], topics: Sequence[Sequence[Any]] = (), lear
     """
     if not routes and not topics:
         return CATEGORIES
+    from memory.core import tokeniser  # whoever routes has it; a failed call does without
+
     said = [(str(row[0]), int(row[1]), frozenset(term for term, _ in tokeniser.terms(str(row[0]))))
             for row in topics[:MOST_TOPICS]]
     wide = frozenset(term for _, count, words in said if count >= WIDE * learnings for term in words)
@@ -260,5 +261,7 @@ class Membership(dict[str, bool]):
         self.category, self.words = category, words
 
     def __missing__(self, topic: str) -> bool:
+        from memory.core import tokeniser
+
         self[topic] = found = topic == self.category or any(t in self.words for t, _ in tokeniser.terms(topic))
         return found

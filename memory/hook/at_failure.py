@@ -23,8 +23,7 @@ what it finds there.
 from __future__ import annotations
 
 from memory.core import boundary, clock, config, fastjson, files, layout
-from memory.core.tokeniser import count_tokens, utf16
-from memory.hook import fence, receipts
+from memory.hook import receipts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,10 +35,9 @@ if TYPE_CHECKING:
 
 HEAD = b"dayleaf walls 1 "
 ENTRY, ROW_BYTES = 28, 1 << 16  # bytes of a key's line, of a wall's at the most
-MOST_PUSHES, MOST_RULES = 5, 3  # of a session; walls that one report of a linter is told of
+MOST_PUSHES, MOST_RULES, MOST_FOLDERS = 5, 3, 32  # of a session, of one report of a linter, above a path
 RULES = ("f|", "r|")  # how keys of linters' rules begin
-MOST_LINES, LINE = 100, 400  # lines of an error that are looked up, characters of each
-MOST_GIVEN, MOST_FOLDERS = 4096, 32  # characters of what a call was given, folders above a path
+MOST_LINES, LINE, MOST_GIVEN = 100, 400, 4096  # lines of an error, characters of each, and of what a call was given
 TOOLS = ("Bash", "Read", "Grep", "Glob", "Skill")
 PATHS = ("Read", "Grep", "Glob")  # tools that are given a path
 GIVEN = ("command", "file_path", "path", "skill", "pattern")  # what a call is known by
@@ -265,10 +263,7 @@ def entries(fd: int) -> bytes:
 
 
 def find(fd: int, table: bytes, wanted: bytes) -> Optional[Dict[str, Any]]:
-    """Return the wall of a key from the open look-up, None where there is none; raises ValueError where the file is damaged.
-
-    table: what `entries` returned.  wanted: the key's `hash_of`, in ASCII.
-    """
+    """Return the wall of a key, of which `hash_of` is wanted, where there is one; raises ValueError where the file is damaged."""
     low, high = 0, len(table) // ENTRY
     while low < high:
         middle = (low + high) // 2
@@ -311,11 +306,14 @@ def _answer(event: Event, env: Dict[str, str], now: float, name: str,
     found = [] if silent else look_up(place, session, state.walls, *call)
     if not found:
         return None, False
+    from memory.core import tokeniser
+    from memory.hook import fence
+
     block = fence.block("wall", fence.walls(place, found, _moved(place, event.get("cwd"), call)))
     receipts.leave(env, place.receipts(session), {
-        "v": 1, "t": clock.iso(now), "event": "wall", "tool": call[0][:64], "tag": fence.tag_of(block),
+        "v": 1, "t": clock.iso(now), "event": "wall", "tool": call[0][:64], "tag": receipts.tag_in(block),
         "sigs": [mark for match in found for mark in match.marks][:16], "chosen": [match.row() for match in found],
-        "chars": utf16(block), "tokens": count_tokens(block), "ms": clock.elapsed_ms(now)})
+        "chars": tokeniser.utf16(block), "tokens": tokeniser.count_tokens(block), "ms": clock.elapsed_ms(now)})
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": block}}, False
 
 
@@ -362,6 +360,8 @@ def look_up(place: Place, session: str, done: Container[str], tool: str, given: 
             wall = None if skipped else find(fd, table, hashed.encode("ascii"))
             if wall is None:
                 continue
+            from memory.hook import fence  # most failures meet no wall
+
             met = (one for one in wall.get("met") or () if not str(one.get("session")).endswith(session))
             occurrence = next(filter(None, (fence.standing(place, one) for one in met)), None)
             if occurrence is None or not fence.narrowed(place, wall):

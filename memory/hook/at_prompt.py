@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 
 from memory.core import IndexFault, boundary, clock, config, files, layout, tokeniser
-from memory.hook import fence, handles, indexview, is_asking, is_inquiring, is_ticket, loader, receipts, segment
+from memory.hook import handles, indexview, is_asking, is_inquiring, is_ticket, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from memory.core.config import Config
     from memory.core.layout import Place
+    from memory.hook import loader
     from memory.hook.indexview import Index
 
     Event = Dict[str, Any]
@@ -76,8 +77,10 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
 
     name: `prompt` or `agent`.  session: what `opened_session` returned.
     """
+    from memory.hook import loader  # a session's start does without
+
     place, settings, path, state = session
-    said = loader.heard(ends(fence.without_blocks(prompt)))
+    said = loader.heard(ends(loader.without_blocks(prompt)))
     mode, own = event.get("permission_mode"), layout.safe_id(event.get("session_id"))
     mode = mode if isinstance(mode, str) else ""
 
@@ -90,7 +93,7 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
 
     found, (choice, block, shown, unfit) = consult(place, event, env, name + " index", work, said,
                                                      indexview.TALKS if _wants_passages(said, settings) else 0)
-    if block and 'tag="%s"' % fence.tag_of(block) in prompt:  # whoever wrote the prompt has given the block on
+    if block and 'tag="%s"' % receipts.tag_in(block) in prompt:  # whoever wrote the prompt has given the block on
         block, shown = "", []
     tokens = tokeniser.count_tokens(block)
     fitted = {item[0] for item in shown}
@@ -100,7 +103,7 @@ def _answered(event: Event, env: Dict[str, str], now: float, name: str, prompt: 
         receipts.leave(env, path, {
             "v": 1, "t": clock.iso(now), "event": name, "prompt": layout.safe_id(event.get("prompt_id")),
             "query": files.sha256(prompt.encode("utf-8", "replace"))[:8], "strategy": choice.strategy.name,
-            "tag": fence.tag_of(block), "candidates": choice.candidates, "chosen": shown,
+            "tag": receipts.tag_in(block), "candidates": choice.candidates, "chosen": shown,
             "chars": tokeniser.utf16(block), "tokens": tokens,
             "ms": clock.elapsed_ms(now), "saved": max(0, found.learning_tokens - tokens) if block else 0,
             **({"sigs": [mark for wall in choice.walls for mark in wall.marks][:16]} if choice.walls and block else {}),
@@ -115,6 +118,8 @@ def choose(found: Index, prompt: str, mode: str, settings: Config, state: receip
 
     prompt: what `loader.heard` returned.  mode: the host's permission mode.  own: the session's id.
     """
+    from memory.hook import loader
+
     choice = loader.choose(found, prompt, mode, settings, state.shown)
     base = found.segment
     told = found.delta.docs or (base is not None and base.docs > base.pushable)  # there is more than learnings
@@ -223,17 +228,19 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
 
     mode: the host's permission mode.  units: UTF-16 units of the block, 0 for `load.promptChars`.
     """
-    budget = fence.Budget((units or settings["load.promptChars"]) - fence.overhead("prompt"))
-    chosen: Chosen = []
     picks = [(found.doc(p.number), p.relevance, p.reason) for p in choice.picks]
     if not picks and not choice.passages and not choice.walls and not state.prompts and settings["load.recent"]:
-        below = loader.misled(found.place)
-        recent = [d for d in found.listed("learnings") if d.id not in state.shown and d.id not in below]
-        picks = [(d, 0.0, "recent: no match on the first prompt") for d in recent[:settings["load.recent"]]]
+        picks = [(doc, 0.0, "recent: no match on the first prompt") for doc in _recent(found, settings["load.recent"], state)]
     picked = [(record, relevance, reason, found.mark(record)) for doc, relevance, reason in picks
               for record in indexview.reread(found, [doc]) if record.accepted and record.kind == "learning"]
     picked.sort(key=lambda row: bool(row[3]))  # what is stale stands below what is not
     asked, of_place = _ruled(found, prompt, mode, settings, state, {row[0].id for row in picked})
+    if not picked and not asked and not of_place and not choice.passages and not choice.walls:
+        return "", []
+    from memory.hook import fence  # most prompts get nothing
+
+    budget = fence.Budget((units or settings["load.promptChars"]) - fence.overhead("prompt"))
+    chosen: Chosen = []
     fence.add_rules(asked, budget, chosen, found.mark)
     for record, relevance, reason, mark in picked:
         if budget.left < fence.LEAST_UNITS:
@@ -244,7 +251,7 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
     if lines and budget.take("\n".join(lines)):
         chosen += [wall.row() for wall in choice.walls]
     for passage in choice.passages:
-        if budget.take(passage.line() + _otherwise(found.place, passage)):
+        if budget.take(fence.told(passage) + _otherwise(found.place, passage)):
             chosen.append([passage.doc.id, round(passage.score, 3), passage.reason + (", stale" if passage.mark else "")])
     fence.add_rules(of_place, budget, chosen)
     return (fence.block("prompt", budget.lines, budget.rules), chosen) if chosen else ("", [])
@@ -252,6 +259,8 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
 
 def _otherwise(place: Place, passage: Any) -> str:
     """Return what a passage's line ends with where something later took the place of what it names, else nothing."""
+    from memory.hook import fence
+
     try:
         head = fence.Head(files.read(place.path(passage.doc.name), 4096).decode("utf-8", "replace"))
     except OSError:
@@ -260,6 +269,14 @@ def _otherwise(place: Place, passage: Any) -> str:
     one = fence.superseding(place, (passage.doc.id,), since, passage.text)
     return " (decided otherwise on %s: %s)" % (
         one["day"], fence.line(one["id"], 64) + ("#%d" % one["turn"] if one["turn"] else "")) if one else ""
+
+
+def _recent(found: Index, most: int, state: receipts.Session) -> List[Any]:
+    """Return the newest learnings that a session has not seen, without those that misled."""
+    from memory.hook import fence
+
+    below = fence.misled(found.place)
+    return [doc for doc in found.listed("learnings") if doc.id not in state.shown and doc.id not in below][:most]
 
 
 def _ruled(found: Index, prompt: str, mode: str, settings: Config, state: receipts.Session,
@@ -300,6 +317,8 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
     if verb not in SHOWN + GIVEN or env.get(boundary.NESTED):
         return None, False
     raw = event.get("command_args")
+    from memory.hook import fence
+
     said, failed = _run(verb, raw if isinstance(raw, str) else "", event, env)
     if verb in SHOWN:
         return _shown(failed or "dayleaf %s, answered in place of the model:\n%s" % (verb, said or "nothing to show")), False
@@ -310,6 +329,8 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
 
 def _shown(text: str) -> Event:
     """Return what the user alone sees, below the client's line on a hook that blocks; the command is not repeated."""
+    from memory.hook import fence
+
     shown = {"hookEventName": "UserPromptExpansion", "suppressOriginalPrompt": True}
     return {"decision": "block", "reason": fence.clip(text, COMMAND_UNITS), "hookSpecificOutput": shown}
 

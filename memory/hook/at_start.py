@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory.core import boundary, clock, files, layout, tokeniser
-from memory.hook import at_prompt, fence, handoffs, indexview, loader, receipts, signs, suited
+from memory.hook import at_prompt, fence, handoffs, indexview, receipts, signs, suited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
         found, (block, shown, greeting) = at_prompt.consult(place, event, env, "session_start index", said)
         name = suited(found.learnings, found.learning_tokens, settings).name
         candidates, saved = found.learnings, max(0, found.learning_tokens - tokeniser.count_tokens(block))
-    tag = fence.tag_of(block)
+    tag = receipts.tag_in(block)
     if source == "resume" and tag == state.brief:
         block, shown = "", []
     if path:
@@ -92,7 +92,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
     aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
     budget = fence.Budget(settings["load.sessionChars"] - aside)
     chosen: Chosen = []
-    misled = loader.misled(found.place)
+    misled = fence.misled(found.place)
     learnings = sorted(found.listed("learnings"), key=lambda doc: doc.id in misled)
     strategy = suited(found.learnings, found.learning_tokens, settings)
     headline = _headline(found)

@@ -15,7 +15,7 @@ from memory.hook import fence, indexview, receipts, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterator, List, Optional, Sequence
+    from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
     from memory.core.layout import Place
     from memory.core.records import Record
@@ -166,7 +166,7 @@ def worked(found: Index, source: str, session: str) -> Work:
         later = _came_to(found, session)
         work.later = later if later is not None and later.created > work.record.created else None
     known.add(session)
-    for record in _telling(found, found.listed("checkpoints")[:LOOKED]):
+    for record in _telling(found, (doc for _, doc in zip(range(LOOKED), _latest(found)))):
         work.last = work.last or _own(record)
         if _session(record) not in known:
             known.add(_session(record))
@@ -204,9 +204,26 @@ def _own(record: Any) -> Any:
     return None if record.tier == layout.SHARED else record
 
 
-def _telling(found: Index, docs: Sequence[Any]) -> Iterator[Any]:
+def _latest(found: Index) -> Iterator[Any]:
+    """Yield the listed checkpoints, newest first, each looked up when it is asked for: a start wants few of the 64."""
+    came = sorted((doc for doc in found.delta.docs if doc.ordinal == 0 and doc.kind == "checkpoint"), key=_place, reverse=True)
+    for number in found.lists("brief").get("checkpoints", ()):
+        if number not in found.delta.gone:
+            doc = found.doc(number)
+            while came and _place(came[-1]) < _place(doc):
+                yield came.pop()
+            yield doc
+    yield from reversed(came)
+
+
+def _place(doc: Any) -> Tuple[int, str]:
+    """Return what documents are sorted by, the newest first."""
+    return -doc.created, doc.name
+
+
+def _telling(found: Index, docs: Iterable[Any]) -> Iterator[Any]:
     """Re-read checkpoints in their order, those alone that tell of work: no handoff, and more than a word of farewell."""
-    for record in indexview.reread(found, [doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME]):
+    for record in indexview.reread(found, (doc for doc in docs if doc.kind == "checkpoint" and doc.name != NAME)):
         if record.kind == "checkpoint" and not is_handoff(record) and not _is_trivial(record.body):
             yield record
 

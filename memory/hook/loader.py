@@ -24,8 +24,8 @@ from __future__ import annotations
 from _bisect import bisect_left
 from math import log
 
-from memory.core import files, tokeniser
-from memory.hook import Membership, categories, category_of, suited
+from memory.core import tokeniser
+from memory.hook import FENCE, Membership, categories, category_of, suited
 from memory.hook.indexview import ALL, OTHERS, PUSHED
 
 TYPE_CHECKING = False
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from typing import Any, Dict, FrozenSet, List, Sequence, Set, Tuple
 
     from memory.core.config import Config
-    from memory.core.layout import Place
     from memory.hook import Strategy
     from memory.hook.indexview import Index
 
@@ -104,22 +103,15 @@ def choose(index: Index, prompt: str, mode: str, config: Config, shown: Set[str]
             id = index.doc(pick.number).id
             if id not in best or pick.relevance > best[id].relevance:
                 best[id] = pick
-    below = misled(index.place) if best else frozenset()
+    below: FrozenSet[str] = frozenset()
+    if best:
+        from memory.hook import fence
+
+        below = fence.misled(index.place)
     order = [pick for _, pick in sorted(best.items(), key=lambda row: (row[0] in below, -row[1].relevance, row[1].number))]
     least = NEARLY * order[0].relevance if order else 0.0
     picks = [pick for pick in order[:config["load.top"]] if pick.relevance >= least]
     return Choice(strategy, picks, candidates, category, below)
-
-
-def misled(place: Place) -> FrozenSet[str]:
-    """Return the ids of a place's records whose failures outweigh their successes, as the ledgers were folded last."""
-    found: Set[str] = set()
-    for path in place.misled():
-        try:
-            found.update(files.read(path).decode("ascii", "replace").split())
-        except OSError:
-            continue
-    return frozenset(found)
 
 
 def heard(prompt: str) -> str:
@@ -137,6 +129,16 @@ def heard(prompt: str) -> str:
         return said
     plan = said[len(_PLAN):].strip().split("\n")
     return next((line for line in plan if tokeniser.heading(line)[0]), plan[0]).strip("# ")[:PIECE]
+
+
+def without_blocks(text: str) -> str:
+    """Return a text without the blocks in it that `fence.block` made: what was told before is not what is asked."""
+    while True:
+        start = text.find("<%s part=" % FENCE)
+        end = text.find("</%s>" % FENCE, start)
+        if start < 0 or end < 0:
+            return text
+        text = text[:start].rstrip() + text[end + len(FENCE) + 3:]
 
 
 def pieces(prompt: str) -> List[str]:

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from math import log
 
-from memory.core import clock, tokeniser
-from memory.hook import fence, handles, indexview, is_asking, is_inquiring, is_ticket, loader
+from memory.core import tokeniser
+from memory.hook import handles, indexview, is_asking, is_inquiring, is_ticket, loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +57,6 @@ class Passage:
         self.doc, self.branch, self.mark = doc, branch, mark
         self.score, self.reason, self.text = score, "passage: " + reason, text
         self.names: List[str] = []
-
-    def line(self) -> str:
-        """Write it for the model, as an item of a list with id, kind, day, branch and origin."""
-        branch = ", branch " + fence.line(self.branch, 60) if self.branch else ""
-        return "- [%s] (%s, %s%s%s%s) %s" % (fence.line(self.doc.id, 64), self.doc.kind, clock.day(self.doc.created), branch,
-                                            fence.origin(self.doc), fence.marked(self.mark), self.text)
 
 
 class Window:
@@ -255,6 +249,8 @@ def choose(found: Index, prompt: str, floor: float, asks: bool, shown: Set[str],
     ready = list(_wanted(found, prompt, asks))
     room = MOST_CHARS
     for doc, window, record in _candidates(found, ready, floor, shown, READ * 2 if asks else READ):
+        from memory.hook import fence  # here and below: for most prompts no record is read
+
         mark, session = found.mark(record), fence.field(record, "session") or doc.name
         if (own and own in session) or (mark and not asks) or not room:
             continue
@@ -328,6 +324,8 @@ def _said(doc: Any, window: Window, record: Any, most: int) -> str:
         from memory.hook import markup
 
         body = markup.without_private(body)
+    from memory.hook import fence
+
     text = fence.turn_of(body, doc.section) if doc.kind == "conversation" else body
     sought = [*window.handles, *sorted(window.worth, key=lambda term: (-window.worth[term], term))]
     return fence.around(text, sought, max(0, text.find(doc.section.rpartition(" > ")[2])), most)
@@ -335,6 +333,8 @@ def _said(doc: Any, window: Window, record: Any, most: int) -> str:
 
 def _best(doc: Any, window: Window, record: Any, text: str, mark: str) -> Optional[Passage]:
     """Return the best passage of a text of a record for a window, None where it says nothing of it."""
+    from memory.hook import fence
+
     offers = (offer for one in told(doc.kind, text) for offer in _offers(one, window)) if text else ()
     score, reason, text = max(offers, key=lambda offer: offer[0], default=(0.0, "", ""))
     return Passage(doc, fence.field(record, "branch"), mark, score, reason, fence.line(text, UNITS + REQUEST)) if text else None
@@ -385,6 +385,8 @@ def _passage(one: Told, at: int, window: Optional[Window], words: Dict[int, Set[
 
 def _request(one: Told) -> str:
     """Return what a turn was asked, cut short, as it stands before its answer."""
+    from memory.hook import fence
+
     asked = one.asked.strip().partition("\n")
     said = fence.clip((asked[0].endswith("…") and asked[2].strip(" >").partition("\n")[0]) or asked[0], REQUEST)
     return said + " → " if said else ""

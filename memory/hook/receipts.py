@@ -104,6 +104,11 @@ def tag_of(row: Dict[str, Any]) -> str:
     return tag if isinstance(tag, str) and row.get("chars") else ""
 
 
+def tag_in(block: str) -> str:
+    """Return the tag that stands in a block, "" for none."""
+    return block[block.find('tag="') + 5:][:8] if block else ""
+
+
 def chosen(row: Dict[str, Any]) -> List[List[Any]]:
     """Return a receipt's chosen records as [id, score, reason]; malformed entries are left out."""
     found = row.get("chosen")

@@ -7,7 +7,7 @@ from harness import vault
 
 from memory import hook
 from memory.health import accounts
-from memory.hook import at_prompt, at_start, receipts
+from memory.hook import at_prompt, at_start, loader, receipts
 from memory.terminal import pastlines
 
 
@@ -29,7 +29,7 @@ def started(index):
 
 
 def prompted(index, prompt, mode="", state=None):
-    choice = at_prompt.loader.choose(index, prompt, mode, vault.settings(), set())
+    choice = loader.choose(index, prompt, mode, vault.settings(), set())
     return choice, at_prompt.with_prompt(index, choice, prompt, vault.settings(), state or receipts.Session(), mode)
 
 

@@ -12,7 +12,7 @@ from harness.hook import fire, harmless, payload
 
 from memory.core import clock
 from memory.health import worker
-from memory.hook import at_prompt, at_start, loader
+from memory.hook import at_prompt, at_start, fence, loader
 from memory.index import builder
 from memory.knowledge import usage
 from memory.store import ledger
@@ -367,9 +367,9 @@ def test_a_deleted_cache_comes_back_with_the_next_start(twins, ok, env, project)
     """What the hooks read is derived."""
     ok("feedback", "a", "down")
     shutil.rmtree(Path(twins.home, "cache"))
-    assert loader.misled(twins) == frozenset()
+    assert fence.misled(twins) == frozenset()
     worker.after_start({"session_id": "s9", "cwd": project}, {**env, "DAYLEAF_RUNTIME_AUTO": "0"}, clock.now())
-    assert loader.misled(twins) == {"a"}
+    assert fence.misled(twins) == {"a"}
 
 
 def test_a_kept_answer_is_searched_anew_after_feedback(twins, ok):

@@ -49,7 +49,7 @@ def ended(env, project, place, now):
         path.write_bytes(b"\n".join(lines) + b"\n")
         event = {"session_id": SESSION, "transcript_path": str(path), "hook_event_name": "SessionEnd", "reason": "other"}
         hook = str(ROOT / "hooks" / "session_end.py")
-        done = subprocess.run([sys.executable, "-I", "-S", "-OO", "-c", PROFILED, str(ROOT), hook], input=json.dumps(event).encode(),
+        done = subprocess.run([sys.executable, "-I", "-S", "-c", PROFILED, str(ROOT), hook], input=json.dumps(event).encode(),
                               env={**env, "CLAUDE_PROJECT_DIR": project}, capture_output=True, timeout=60, check=True)
         assert len(list(Path(place.private, "checkpoints").glob("*/*.md"))) == 1
         assert not Path(place.home, "log", "errors.jsonl").exists()
