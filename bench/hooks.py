@@ -4,10 +4,11 @@
     bench/hooks.py [--runs 60] [--python /usr/bin/python3] [--checkpoints] [N ...]    N: records in the store (1000 10000 100000)
 
 Each round runs the bare interpreter (`-I -S -c pass`) and each hook once, the launcher included; the figure is the median of
-the rounds' ratios.  `prompt` gets 40 prompts in turn, `failure` a linter's report of 60 findings whose last one another session
-met: it is told each time, since its session is new each time.  `agent` gets the prompts as a subagent's, `masked` a run that
-passed.  --checkpoints: the records are no learnings but checkpoints, of
-which prompts get passages.  The stores are written by corpus.py and kept in --dir.
+the rounds' ratios.  Every run is of a session of its own, but for `late`, which is a prompt in one with 200 receipts.  `prompt`
+gets 40 questions in turn, `quiet` the same words as statements, which get no passages; `agent` gets the questions as a
+subagent's prompt, `failure` a linter's report of 60 findings whose last one another session met, `masked` a run that passed.
+--checkpoints: the records are no learnings but checkpoints, of which prompts get passages.  The stores are written by corpus.py
+and kept in --dir.  After a change of the sources, the first run of a hook compiles them: the first three rounds do not count.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from memory.index import builder
 from memory.knowledge import walls
 
 ROOT = Path(__file__).resolve().parent.parent
-EVENTS = ("prompt", "session_start", "stop", "failure", "agent", "masked")
+EVENTS = ("prompt", "quiet", "late", "agent", "failure", "masked", "session_start", "stop")
+RECEIPTS = ("prompt", "prompt", "prompt", "agent")  # of a session, over and over; every second one has chosen something
 SESSIONS, FAILURES = 200, 10  # that ran into something, and how often each of them did
 
 
@@ -72,9 +74,11 @@ def store(folder: Path, count: int, python: str, kind: str) -> dict[str, str]:
     home, project = folder / f"home-{count}{mark}", folder / f"project-{count}{mark}"
     if not (home / "prompts").exists():
         corpus.write(count, str(home), str(project), kind)
-    # An index of another version is answered from the files until it is built anew, which is not what is measured.
-    builder.build(layout.locate({"HOME": str(home)}, str(project)), 1795271452.0)
     _meet(home, project)
+    # An index that is behind, or of another version, is completed or replaced by the files: not what is measured.
+    place = layout.locate({"HOME": str(home)}, str(project))
+    builder.build(place, 1795271452.0)
+    walls.write(place, config.load(place.home, "", {}), 1795271452.0)
     binary = home / ".dayleaf" / "runtime" / "bin" / "python"
     binary.parent.mkdir(parents=True, exist_ok=True)
     binary.unlink(missing_ok=True)
@@ -83,7 +87,7 @@ def store(folder: Path, count: int, python: str, kind: str) -> dict[str, str]:
 
 
 def _meet(home: Path, project: Path) -> None:
-    """Write conversations of sessions that ran into something, and derive the look-up."""
+    """Write conversations of sessions that ran into something."""
     place = layout.locate({"HOME": str(home)}, str(project))
     folder = Path(place.private, "conversations", "2026-11-01")
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,57 +97,61 @@ def _meet(home: Path, project: Path) -> None:
         (folder / f"100000-s{at}.md").write_text(
             f'---\nid: c-{at}\nkind: conversation\ntitle: Session {at}\ncreated: "2026-11-01T10:00:00Z"\nsession: s{at}\n---\n\n'
             f"## 10:00 go on\n\n{rows}\nDone.\n", encoding="utf-8")
-    walls.write(place, config.load(place.home, "", {}), 1795271452.0)
 
 
-def failure(env: dict[str, str], turn: int) -> str:
-    """Write a failed call of a new session and return the path of its event."""
-    path = Path(env["HOME"]) / "failure.json"
+def event_of(name: str, env: dict[str, str], prompt: Path, session: str) -> str:
+    """Write the event of a hook in a session and return its path."""
+    said = json.loads(prompt.read_text())
+    words = said["prompt"]
     report = "".join(f"src/file{n}.c:{n}:3: the value of 'name{n}' is computed and never used (rule-{n})\n" for n in range(59))
-    path.write_text(json.dumps({
-        "session_id": f"bench-{turn}", "cwd": env["CLAUDE_PROJECT_DIR"], "hook_event_name": "PostToolUseFailure",
-        "tool_name": "Bash", "tool_input": {"command": "tool7 do --a3x"}, "is_interrupt": False,
-        "error": "Exit code 1\n" + report + "the queue of broker d in region r7x is away\n"}))
+    passed = "".join(f"ok  package/{n}  0.{n}s\n" for n in range(20))
+    given = {
+        "prompt": said, "late": said, "quiet": {**said, "prompt": words.removeprefix("Please ").rstrip("?") + "."},
+        "agent": {"hook_event_name": "PreToolUse", "tool_name": "Agent",
+                  "tool_input": {"prompt": words, "subagent_type": "Explore"}},
+        "failure": {"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "tool_input": {"command": "tool7 do --a3x"},
+                    "is_interrupt": False, "error": f"Exit code 1\n{report}the queue of broker d in region r7x is away\n"},
+        "masked": {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "make test 2>&1 | tail -20"},
+                   "tool_response": {"stdout": passed, "stderr": ""}},
+    }.get(name, {"hook_event_name": "SessionStart", "source": "startup", "transcript_path": "/nonexistent"})
+    path = Path(env["HOME"]) / (name + ".json")
+    path.write_text(json.dumps({**given, "session_id": session, "cwd": env["CLAUDE_PROJECT_DIR"]}))
+    if name == "late":
+        _remember(env, session)
     return str(path)
 
 
-def calls(env: dict[str, str], prompt: Path) -> dict[str, Path]:
-    """Write the events of a subagent's start with a prompt, and of a run that passed through a pipe; return their paths."""
-    given = {"agent": {"hook_event_name": "PreToolUse", "tool_name": "Agent",
-                       "tool_input": {"prompt": json.loads(prompt.read_text())["prompt"], "subagent_type": "Explore"}},
-             "masked": {"hook_event_name": "PostToolUse", "tool_name": "Bash",
-                        "tool_input": {"command": "make test 2>&1 | tail -20"},
-                        "tool_response": {"stdout": "".join(f"ok  package/{n}  0.{n}s\n" for n in range(20)), "stderr": ""}}}
-    paths = {name: Path(env["HOME"]) / (name + ".json") for name in given}
-    for name, event in given.items():
-        paths[name].write_text(json.dumps({"session_id": "bench", "cwd": env["CLAUDE_PROJECT_DIR"], **event}))
-    return paths
+def _remember(env: dict[str, str], session: str) -> None:
+    """Write the receipts of a session that has lasted for long."""
+    rows = [{"v": 1, "t": "2026-11-01T10:00:00Z", "event": RECEIPTS[n % len(RECEIPTS)], "query": "1a2b3c4d",
+             "strategy": "load_all", "chosen": [[f"x-{n}", 1.0, "3 of 7 terms"]] if n % 2 else [], "chars": 900, "tokens": 225,
+             "ms": 4} for n in range(200)]
+    path = Path(layout.locate(env, env["CLAUDE_PROJECT_DIR"]).receipts(session))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
 
 
 def measure(env: dict[str, str], python: str, runs: int) -> dict[str, tuple[float, float, float, float]]:
     """Return event -> (median ms, median ratio, 95th percentile of the ratio, MB above bare)."""
     prompts = sorted(Path(env["HOME"]).glob("prompts/*.json"))
-    other = Path(env["HOME"]) / "event.json"
-    other.write_text(json.dumps({"session_id": "bench", "cwd": env["CLAUDE_PROJECT_DIR"], "source": "startup",
-                                 "hook_event_name": "SessionStart", "transcript_path": "/nonexistent"}))
-    variants = {"bare": [python, "-I", "-S", "-c", "pass"], **{e: [str(ROOT / "hooks/run"), e] for e in EVENTS}}
+    scripts = {e: "prompt" if e in ("quiet", "late") else e for e in EVENTS}
+    variants = {"bare": [python, "-I", "-S", "-c", "pass"], **{e: [str(ROOT / "hooks/run"), scripts[e]] for e in EVENTS}}
     samples: dict[str, list[float]] = {name: [] for name in variants}
     for turn in range(-3, runs):
         names = list(variants)
         shift = turn % len(names)
         for name in names[shift:] + names[:shift]:
-            prompt = prompts[turn % len(prompts)]
-            stdin = (prompt if name == "prompt" else failure(env, turn) if name == "failure"
-                     else calls(env, prompt).get(name, other))
-            result = run(variants[name], str(stdin), env)
+            stdin = os.devnull if name == "bare" else event_of(name, env, prompts[turn % len(prompts)],
+                                                               f"bench-{name}-{turn}-{os.getpid()}")
+            result = run(variants[name], stdin, env)
             if turn >= 0:
                 samples[name].append(result)
     table = {}
     for name, rows in samples.items():
         ratios = sorted(a / b for a, b in zip(rows, samples["bare"]))
-        script = "" if name == "bare" else str(ROOT / f"hooks/{name}.py")
-        stdin = {"prompt": prompts[0], "failure": Path(failure(env, -9)), **calls(env, prompts[0])}.get(name, other)
-        extra = peak(python, script, stdin, env) - peak(python, "", other, env)
+        script = "" if name == "bare" else str(ROOT / f"hooks/{scripts[name]}.py")
+        stdin = os.devnull if name == "bare" else event_of(name, env, prompts[0], f"bench-peak-{os.getpid()}")
+        extra = peak(python, script, Path(stdin), env) - peak(python, "", Path(os.devnull), env)
         table[name] = (1000 * statistics.median(rows), statistics.median(ratios), ratios[int(len(ratios) * 0.95)],
                        extra / 1024)
     return table
