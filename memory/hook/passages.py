@@ -250,7 +250,6 @@ def choose(found: Index, prompt: str, floor: float, asks: bool, shown: Set[str],
     room = MOST_CHARS
     for doc, window, record in _candidates(found, ready, floor, shown, READ * 2 if asks else READ):
         from memory.hook import fence  # here and below: for most prompts no record is read
-
         mark, session = found.mark(record), fence.field(record, "session") or doc.name
         if (own and own in session) or (mark and not asks) or not room:
             continue
@@ -292,8 +291,7 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
     for window in windows:
         reach = window.least(least)
         telling = min(loader.TELLING, max(window.worth.values(), default=0.0))
-        for score, number in loader.search(found, window.terms, 4 * READ, indexview.OTHERS, least=reach * norm,
-                                           telling=telling * norm):
+        for score, number in _search(found, window, reach * norm, telling * norm):
             value = score * score / norm / norm / window.total
             if value > max(near.get(number, (0.0, window))[0], reach / 2):
                 near[number] = value, window
@@ -315,6 +313,16 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
             read[doc.id] = next(iter(indexview.reread(found, [doc])), None)
         if read[doc.id] is not None:
             yield doc, window, read[doc.id]
+
+
+def _search(found: Index, window: Window, least: float, telling: float) -> List[Tuple[float, int]]:
+    """Return (score, number) of the best documents for a window that are no learnings, also where these take the places."""
+    wanted, learnings = 4 * READ, found.segment.pushable if found.segment else 0
+    hits = loader.search(found, window.terms, wanted, least=least, telling=telling)
+    others = [hit for hit in hits if hit[1] >= learnings]
+    if len(hits) < wanted or len(others) >= 2 * READ:
+        return others
+    return loader.search(found, window.terms, 4 * wanted, indexview.OTHERS, least=least, telling=telling)
 
 
 def _said(doc: Any, window: Window, record: Any, most: int) -> str:
