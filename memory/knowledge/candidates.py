@@ -361,7 +361,7 @@ def _taught(key: str, title: str, ran: str, telling: str, last: dict[str, tuple[
         body += ["", "%s failed in %s:" % (code(ran), count(len(last), "session")), "", "    " + telling]
     body += ["", *then, "", "Seen by dayleaf: %s." % "; ".join(
         _when(one) for _, one in list(last.values())[:-1 - MOST_TOLD:-1])]
-    return Taught(at_failure.hash_of(key).decode("ascii"), at_word(title, TITLE), "\n".join(body) + "\n", telling,
+    return Taught(at_failure.hash_of(key), at_word(title, TITLE), "\n".join(body) + "\n", telling,
                   tuple(last), *(tuple(dict.fromkeys(row[key] for row, _ in chosen)) for key in ("id", "name")))
 
 

@@ -318,7 +318,7 @@ def packed(rows: Iterable[dict[str, Any]]) -> bytes:
     for row in rows:
         source = {key: row[key] for key in ("name", "id", "session", "branch", "created", "size", "sha") if row["turned"]}
         for one in row["turned"]:
-            lines.append("%s %s\n" % (at_failure.hash_of(one["old"]).decode("ascii"), fastjson.dump({**source, **one})))
+            lines.append("%s %s\n" % (at_failure.hash_of(one["old"]), fastjson.dump({**source, **one})))
     return fence.TURNED + "".join(sorted(lines)).encode("ascii")
 
 
