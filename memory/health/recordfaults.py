@@ -332,25 +332,46 @@ _CONCEALED = re.compile("[\u202a-\u202e\u2066-\u2069]|(?<![\U0001f3f4\U000e0020-
 _ADDRESS = re.compile(
     r"!?\]\(\s*<?(?:javascript:|data:text/html)|https?://[^\s<>()\"'`]{1,300}[?&][\w.-]{1,40}=(?:\$\(|\$\{|\{\{|<[A-Za-z_ ]+>)"
     r"|!\[[^\]\n]{0,200}\]\(\s*<?https?://[^\s()]{1,300}[?&][\w.-]{1,40}=[A-Za-z0-9+/_=%-]{64,}", re.I)
-_BLOB = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{80,}(?:\r?\n[A-Za-z0-9+/]{40,})*={0,2}(?![A-Za-z0-9+/_-])")
-_SORTS = (("an order to the model", _SAID), ("markup that speaks as the host", _MARKUP), ("hidden characters", _CONCEALED),
-          ("an address that carries data", _ADDRESS))
+BLOB = 80  # characters of a line of base64
+_BLOB = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/]{%d,}(?:\r?\n[A-Za-z0-9+/]{40,})*={0,2}(?![A-Za-z0-9+/_-])" % BLOB)
+# What a match holds at the least, in small letters: one word of each group of a row.  No other text is searched: most are not.
+_NEEDS = tuple(tuple(tuple(tuple(group.split()) for group in row) for row in rows) for rows in (
+    (("ignore disregard forget override bypass", "instruction prompt rules directi guidelines messages"),
+     ("user human developer", "tell inform alert notify show", "not don't never without"),
+     ("prompt", "system hidden initial", "reveal repeat print output leak disclose"),
+     ("you", "are", "now", "dan jailbroken unrestricted developer god"), ("instruction", ":", "new updated override"),
+     ("http", "://", "send post upload exfiltrate forward append include",
+      "key credential password secret token variable .env"),
+     ("이전 위 앞 기존", "무시 잊"), ("忽略 无视 無視 忘记 忘記 忽視",), ("を", "無視 忘れ"), ("ignoriere vergiss missachte",)),
+    (("<", "antml: function_ tool_ system-reminder dayleaf- user-prompt-submit-hook local-command-stdout <invoke <| <<sys>>"),
+     ("inst]",), ("{", "tool_use")),
+    (("](", "javascript: data:text/html"), ("http", "=$( =${ ={{ =<"), ("![", "http", "="))))
+_SORTS = (("an order to the model", _SAID, _NEEDS[0]), ("markup that speaks as the host", _MARKUP, _NEEDS[1]),
+          ("hidden characters", _CONCEALED, ()), ("an address that carries data", _ADDRESS, _NEEDS[2]))
+_FOLDED = {0x130: "i", 0x131: "i", 0x17f: "s"}  # what `re.I` takes for these letters and `lower` does not
 MOST = 50  # places of a sort that are looked at
 LONG = 1000  # characters from which base64 is a blob whatever it holds
 
 
 def find(text: str) -> Iterator[tuple[int, str]]:
     """Yield the suspicious sorts of text in a record, each once: its first line from 1, and what it is."""
-    for what, expression in _SORTS:
-        for hit in islice(expression.finditer(text), MOST):
+    flat = text.lower() if text.isascii() else text.translate(_FOLDED).lower()
+    for what, expression, needs in _SORTS:
+        for hit in islice(expression.finditer(text) if _may_hold(flat, needs) else (), MOST):
             if not _is_mentioned(text, hit.start(), hit.end()) or expression is _CONCEALED:
                 yield text.count("\n", 0, hit.start()) + 1, what
                 break
-    for hit in islice(_BLOB.finditer(text), MOST):
+    long = max(map(len, text.split()), default=0) >= BLOB
+    for hit in islice(_BLOB.finditer(text), MOST) if long else ():
         what = _blob(hit[0])
         if what:
             yield text.count("\n", 0, hit.start()) + 1, what
             break
+
+
+def _may_hold(flat: str, needs: Sequence[Sequence[Sequence[str]]]) -> bool:
+    """Tell whether a text in small letters holds what a match needs: rows of groups of words, or what is beyond ASCII."""
+    return any(all(any(word in flat for word in group) for group in row) for row in needs) if needs else not flat.isascii()
 
 
 def _is_mentioned(text: str, start: int, end: int) -> bool:

@@ -36,6 +36,7 @@ _AT = re.compile(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A
 _IN = re.compile(r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported|function|method|"
                  r"class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?"
                  r"`?(%s)" % PATH)
+_OF = ("'s", "’s", "의", "の", "的", "에서", ":")
 _OWNER = re.compile(BEFORE + r"(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
 _SEPARATOR = re.compile(r"\.|::|#|->")
 _COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)|.*(?:(?<!:)//|\s#\s|/\*)")
@@ -81,10 +82,11 @@ def mentioned(body: str) -> List[str]:
 @lru_cache(maxsize=KEPT)
 def _paths(text: str) -> Tuple[str, ...]:
     found: Dict[str, None] = {}
-    for match in _PATH.finditer(text):
-        path = match.group(1)
-        if "/" in path and is_file(path):
-            found[path] = None
+    for word in text.split():
+        for match in _PATH.finditer(word) if "/" in word and "." in word else ():  # no path holds a blank
+            path = match.group(1)
+            if "/" in path and is_file(path):
+                found[path] = None
     for quoted in _QUOTED.findall(text):
         word = quoted.strip().partition(":")[0]
         word = word[2:] if word.startswith("./") else word
@@ -144,10 +146,11 @@ def named(body: str) -> List[Symbol]:
 @lru_cache(maxsize=KEPT)
 def _named(text: str) -> Tuple[Symbol, ...]:
     found: Dict[str, str] = {}
-    for match in _AT.finditer(text):
-        path, name = match.group(1), match.group(2)
-        if is_file(path):
-            found[name] = _path(path)
+    for word in text.split():
+        for match in _AT.finditer(word) if ":" in word and "." in word else ():
+            path, name = match.group(1), match.group(2)
+            if is_file(path):
+                found[name] = _path(path)
     for match in islice(_QUOTED.finditer(text), QUOTES):
         symbol = _SYMBOL.match(match.group(1).strip())
         if not symbol or is_file(symbol.group(1)):
@@ -161,7 +164,9 @@ def _named(text: str) -> Tuple[Symbol, ...]:
 def _place(text: str, match: re.Match[str]) -> str:
     """Return the file that a sentence puts a quoted word in, or ""."""
     after = _IN.match(text, match.end())
-    before = _OWNER.search(text, max(0, match.start() - 200), match.start() + 1)
+    start = max(0, match.start() - 200)
+    owned = text[start:match.start()].rstrip().endswith(_OF)
+    before = _OWNER.search(text, start, match.start() + 1) if owned else None
     path = after.group(1) if after else before.group(1) if before else ""
     return _path(path) if path and is_file(path) else ""
 
