@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from memory.capture import causes, choices, gist
@@ -42,6 +43,7 @@ KINDS = ("learning", "rule")
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
 MOST, REPEATED = 64, 4  # sentences looked at under a term; how often the same sentence is looked at
 LONGEST = 300  # characters of a sentence
+KEPT = 1 << 17  # words whose terms are remembered
 _NO = frozenset(
     "not no never none don't doesn't didn't isn't aren't wasn't weren't won't can't cannot shouldn't mustn't without nicht kein "
     "keine keinen nie niemals ohne".split())
@@ -58,6 +60,11 @@ _OPPOSITES = {word: (base, turns) for base, same, opposite in (
 _PASSED = frozenset("always must should shall only do does did please we you i to immer".split())
 _REASON = re.compile(r"(?i)[,;:]?\s+(?:because|since|so that|due to|otherwise|as (?:it|they|the)|weil|damit|sonst)\b"
                      r"|\s+[—–]\s+|;\s| \(|(?<=[다요까지])[,.] |[、。，；]")
+# What stands in each match, in small letters; a sentence without it is not searched.
+_REASONS = ("because", "since", "so that", "due to", "otherwise", "as it", "as they", "as the", "weil", "damit", "sonst", "—", "–",
+            ";", " (", "다", "요", "까", "지", "、", "。", "，", "；", "ſ", "\u0130", "ı")
+_OVERS = ("instead of", "rather than", "in favo", "over", ", not", "statt", "ſ", "\u0130", "ı")
+_DIGIT = re.compile(r"\d")
 _PLACE = re.compile(r"(?i)\s(?:in|for|on|at|when|with|to|as|by|für|bei|im|in)\s")
 _OVER = re.compile(r"(?i)^(?P<before>.*?)\b(?:instead of|rather than|in favou?r of|over|, not|statt)\s+(?P<behind>.+)$")
 _NUMBER = re.compile(r"(?<![\w./#:$-])(?P<number>\d+(?:\.\d+)?)\s?(?P<unit>%|ms|s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ours?)?|"
@@ -99,13 +106,14 @@ def pairs(records: Iterable[Record]) -> list[Pair]:
     """Return the pairs of learnings and rules that contradict each other, the latest first, each pair of records once."""
     claims = [claim for record in records if record.kind in KINDS for claim in _claims(record)]
     frequency = statements.frequency(claim.terms for claim in claims)
+    order = {term: at for at, term in enumerate(sorted(frequency, key=lambda term: (frequency[term], term)))}
     shelf: dict[str, list[_Claim]] = {}
     seen: dict[tuple[object, ...], int] = {}
     found: dict[tuple[str, str], Pair] = {}
     for claim in claims:
-        rare = _rare(claim, frequency)
+        rare = _rare(claim, order)
         for other in {id(one): one for term in rare for one in shelf.get(term, [])[-MOST:]}.values():
-            why = _against(other, claim)
+            why = _against(other, claim) if _opposed(other, claim) else ""
             if why and _side_by_side(other.side.record, claim.side.record):
                 older, newer = sorted((other.side, claim.side), key=lambda side: (side.record.created, side.record.name))
                 found.setdefault((older.record.name, newer.record.name), Pair(older, newer, why))
@@ -115,9 +123,12 @@ def pairs(records: Iterable[Record]) -> list[Pair]:
     return sorted(found.values(), key=lambda pair: (-pair.newer.record.created, pair.older.record.name, pair.newer.record.name))
 
 
-def _rare(claim: _Claim, frequency: Mapping[str, int]) -> list[str]:
-    """Return the rarest terms of a sentence: so many that whatever is alike shares one of its own rarest with it."""
-    ordered = sorted(claim.terms, key=lambda term: (frequency[term], term))
+def _rare(claim: _Claim, order: Mapping[str, int]) -> list[str]:
+    """Return the rarest terms of a sentence: so many that whatever is alike shares one of its own rarest with it.
+
+    order: where each term stands when the rarest comes first.
+    """
+    ordered = sorted(claim.terms, key=order.__getitem__)
     return ordered if claim.wide else ordered[:int((1 - SAME) * len(ordered)) + 1]
 
 
@@ -138,10 +149,10 @@ def _claims(record: Record) -> list[_Claim]:
 
 
 def _claim(record: Record, said: str) -> _Claim:
-    main = _REASON.split(said, maxsplit=1)[0]
+    main = _REASON.split(said, maxsplit=1)[0] if any(map(said.lower().__contains__, _REASONS)) else said
     numbers: list[tuple[str, float]] = []
-    bare = _NUMBER.sub(lambda match: _taken(match, numbers), main)
-    over = _OVER.match(bare)
+    bare = _NUMBER.sub(lambda match: _taken(match, numbers), main) if _DIGIT.search(main) else main
+    over = _OVER.match(bare) if any(map(bare.lower().__contains__, _OVERS)) else None
     order = (_sense(over["before"])[0], _sense(_PLACE.split(over["behind"])[0])[0]) if over else None
     terms, negative = _sense(bare)
     return _Claim(Side(record, said), terms, negative, tuple(numbers), order if order and all(order) else None,
@@ -160,17 +171,41 @@ def _taken(match: re.Match[str], numbers: list[tuple[str, float]]) -> str:
 
 def _sense(said: str) -> tuple[frozenset[str], bool]:
     """Return the terms of a clause, opposites as one, and whether it says no."""
-    negative = False
-    kept = []
-    for raw in said.replace("’", "'").split():
-        word = raw.strip(".,;:!?\"'()[]*`").lower()
-        base, turns = _OPPOSITES.get(word, ("", False))
-        negative ^= turns or word in _NO
-        if word not in _NO and word not in _PASSED:
-            kept.append(base or raw)
+    raws = said.replace("’", "'").split()
+    terms = frozenset(chain.from_iterable([_WORDS[raw] for raw in raws]))
+    negative = not _WORDS.turning.isdisjoint(raws) and sum(map(_WORDS.turning.__contains__, raws)) % 2 == 1
     if not said.isascii():
         negative ^= statements.negated("".join(c if tokeniser.is_cjk(c) else " " for c in said))
-    return frozenset(tokeniser.tokens(" ".join(kept))), negative
+    return terms, negative
+
+
+class _Words(dict[str, tuple[str, ...]]):
+    """Word as written -> its terms as they are compared, each computed once.  turning: those that turn the sense round."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turning: set[str] = set()
+        self._characters = tokeniser.Table()
+
+    def __missing__(self, raw: str) -> tuple[str, ...]:
+        word = raw.strip(".,;:!?\"'()[]*`").lower()
+        base, turns = _OPPOSITES.get(word, ("", False))
+        if len(self) >= KEPT:
+            self.clear()
+        if turns or word in _NO:
+            self.turning.add(raw)
+        # The blank: a full stop before one ends a word, and is no term.
+        said = "" if word in _NO or word in _PASSED else (base or raw) + " "
+        self[raw] = found = tuple(term for one in tokeniser.split(said, self._characters) for term, _ in tokeniser.expand(one))
+        return found
+
+
+_WORDS = _Words()
+
+
+def _opposed(one: _Claim, other: _Claim) -> bool:
+    """Tell whether two sentences could contradict each other if they spoke of the same."""
+    return one.negative != other.negative or bool(one.numbers and other.numbers or one.order and other.order)
 
 
 def _against(one: _Claim, other: _Claim) -> str:
