@@ -21,16 +21,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from memory.core import config, layout
-from memory.index import embedder, nearest, pastqueries, vectorfile, vectors
+from memory.index import embedder, nearest, vectorfile, vectors
 
 ROOT = Path(__file__).resolve().parent.parent
 DIMS, SPREAD, NOW = 384, 1.0, 1795271452.0
 NUMPY = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import numpy"
 COLD = """import sys; sys.path.insert(0, sys.argv[1])
 import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'
-from memory.index import nearest; from memory.core import layout; from memory.index import pastqueries
+from memory.index import nearest; from memory.core import layout; from memory.index import embedder
 place = layout.locate({'HOME': sys.argv[2]}, sys.argv[3])
-found = nearest.search(place, pastqueries.cached_query(place, 'synthetic', 'q', %r), 50)
+found = nearest.search(place, embedder.cached_query(place, 'synthetic', 'q', %r), 50)
 assert len(found) == 50""" % NOW
 PROVIDER = """import hashlib, json, sys
 for line in sys.stdin:
@@ -55,7 +55,7 @@ def synthetic(place: layout.Place, count: int) -> list:
     meta = {"key": place.key, "label": "synthetic", "command": ""}
     Path(vectorfile.path_of(place)).write_bytes(vectorfile.encode(meta, DIMS, NOW, stored))
     asked = matrix[random.integers(0, count, 50)] + 0.5 * SPREAD * random.standard_normal((50, DIMS), np.float32) / DIMS ** 0.5
-    pastqueries.remember_query(place, "synthetic", "q", asked[0], NOW)
+    embedder.remember_query(place, "synthetic", "q", asked[0], NOW)
     return list(asked)
 
 

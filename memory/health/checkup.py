@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 
 from memory.core import ProviderError, UsageError, clock, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
-from memory.core.records import Record
 from memory.health import accounts, figures, inspection
 from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.hook import context, handoffs
+from memory.index.kept import Head
 from memory.knowledge import housekeeping
 from memory.project import backfill
 from memory.session import transcript
-from memory.store import activeplan, conversations, process
+from memory.store import conversations, process
 from memory.store.store import Store
 
 MOST_FILES = 20  # files named one by one
@@ -81,13 +81,13 @@ def _with_bits(place: layout.Place, bits: int) -> Iterator[str]:
             yield path
 
 
-def records(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
+def records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Say which records can be read, which are skipped and why, and which contradict one another.
 
-    found: the store's records, just read.
+    found: the heads of the store's records.
     """
     place = store.place
-    planned: list[Record] = []
+    planned: list[Head] = []
     faulty: list[tuple[str, str]] = []
     for record in found:
         planned += [record] if record.active else []
@@ -104,16 +104,16 @@ def records(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
         yield Finding(WARN, "records", said or problem, remedy if said else "", _path(place, name))
     if len(planned) > 1:
         yield Finding(WARN, "records", "%d plans are active, the newest (%s) counts" % (
-            len(planned), activeplan.active(planned)[0].id), "`dayleaf plan done ID` ends one")
+            len(planned), min(planned, key=lambda plan: (-plan.created, plan.name)).id), "`dayleaf plan done ID` ends one")
     for id, names in list(store.duplicates.items())[:MOST_FILES]:
         yield Finding(WARN, "records", "the id %s stands in %s" % (id, " and ".join(_path(place, name) for name in names)),
                       "change or remove the line `id:` in one of them")
 
 
-def talks(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
+def talks(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """Say how many conversations are kept, and which of them a person changed; nothing where there is none and none is refused.
 
-    found: the store's records, just read.
+    found: the heads of the store's records.
     """
     kept = [record for record in found if record.kind == conversations.KIND]
     if not store.config["capture.conversations"]:
@@ -121,7 +121,7 @@ def talks(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
             store.config.sources["capture.conversations"], count(len(kept), "conversation") + " kept"))
     elif kept:
         yield Finding(OK, "records", count(len(kept), "conversation") + " kept")
-    changed = conversations.edited(store, kept)
+    changed = [one for one in kept if one.rewritten]
     for record in changed[:MOST_FILES]:
         yield Finding(OK, "records", "%s was written by hand, and is left alone from then on" % record.id, "",
                       _path(store.place, record.name))
@@ -139,7 +139,8 @@ def _path(place: layout.Place, name: str) -> str:
 def index(place: layout.Place) -> Iterator[Finding]:
     """Check that the index is there, whole and fresh."""
     found = figures.index_state(place)
-    if len(walk.walk(place)[0]) >= walk.MOST:
+    held = found["records"] if found["state"] == "fresh" else len(walk.walk(place)[0])
+    if held >= walk.MOST:
         yield Finding(WARN, "index", "more than %s files; the rest is in no index" % "{:,}".format(walk.MOST),
                       "move old checkpoints to the archive: `dayleaf forget ID`")
     if found["state"] == "missing":
@@ -178,9 +179,9 @@ def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -
             provider.label, count(made["records"], "record"), made["behind"]), figures.EMBED if made["behind"] else "")
 
 
-def upkeep_of(store: Store, found: Sequence[Record]) -> Iterator[Finding]:
-    """Say whether a run of upkeep is worth it.  found: the store's records, just read."""
-    seen = figures.outlook(store, lambda: found)
+def upkeep_of(store: Store) -> Iterator[Finding]:
+    """Say whether a run of upkeep is worth it."""
+    seen = figures.outlook(store, lambda: list(store.each()))
     said = "not counted yet" if seen.changes < 0 else seen.due or "not due (%s)" % count(seen.changes, "change")
     yield Finding(WARN if seen.due else OK, "upkeep", said + (" on %s" % seen.counted if seen.counted else ""),
                   housekeeping.LOOK if seen.due or seen.changes < 0 else "")
@@ -200,9 +201,9 @@ def disk(place: layout.Place) -> Iterator[Finding]:
     yield Finding(verdict, "disk", said, "" if verdict == OK else "make room: what is captured may not be written")
 
 
-def clock_of(found: Sequence[Record], now: float) -> Iterator[Finding]:
+def clock_of(found: Sequence[Head], now: float) -> Iterator[Finding]:
     """Check that the clock agrees with the dates of the records; while it does not, nothing expires."""
-    doubt = housekeeping.doubt_of(found, now)
+    doubt = housekeeping.doubt_of((one.created for one in found), now)
     yield Finding(WARN if doubt else OK, "clock", doubt or "agrees with the records",
                   "set the clock; nothing expires until then" if doubt else "")
 
@@ -250,18 +251,24 @@ def python(place: layout.Place) -> Iterator[Finding]:
 def _versions(python: str) -> dict[str, str]:
     """Ask an interpreter for its version (under "") and those of the packages; {} where it does not start."""
     code = """
-import json, sys
-from importlib import metadata
+import json, os, sys
+entries = [entry for folder in sys.path if os.path.isdir(folder) for entry in os.listdir(folder)]
 found = {'': sys.version.split()[0]}
 for pair in sys.argv[1:]:
     module, name = pair.split('=')
     try:
         __import__(module)  # one that is there and does not load is as good as missing
-        found[module] = metadata.version(name)
-    except metadata.PackageNotFoundError:
-        found[module] = 'of no known version'
     except Exception:
-        pass
+        continue
+    head, tail = name.lower().replace('-', '_') + '-', '.dist-info'
+    told = [entry[len(head):-len(tail)] for entry in entries if entry.lower().startswith(head) and entry.endswith(tail)]
+    if len(told) != 1:
+        from importlib import metadata
+        try:
+            told = [metadata.version(name)]
+        except metadata.PackageNotFoundError:
+            told = ['of no known version']
+    found[module] = told[0]
 print(json.dumps(found))"""
     try:
         wanted = ["%s=%s" % (module, name) for module, name, _ in PACKAGES]

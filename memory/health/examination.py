@@ -8,11 +8,11 @@ import shutil
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from memory.capture import recovery
 from memory.core import DayleafError, StoreError, attempts, clock, config, fastjson, files, layout, plaintext, walk
 from memory.health import accounts, checkup, figures
 from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.index import builder
+from memory.index.kept import heads
 from memory.store import archive, journal, ledger
 from memory.store.store import Store
 
@@ -26,7 +26,7 @@ BITS = 0o077  # what others may do
 def examine(place: layout.Place, settings: config.Config, env: dict[str, str], now: float) -> list[Finding]:
     """Run every check and return its findings in a fixed order; a check that fails is a WARN itself."""
     store = Store(place, settings, now)
-    every = functools.cache(lambda: list(store.each()))  # three of the checks look at all records
+    every = functools.cache(lambda: list(heads(store, now)))  # three of the checks look at all records
     steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("home", lambda: checkup.home(place)), ("workspace", lambda: checkup.workspace(place)),
         ("disk", lambda: checkup.disk(place)), ("python", lambda: checkup.python(place)),
@@ -39,7 +39,7 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
         ("client", lambda: checkup.client(place, env)), ("models", lambda: checkup.models(env)),
         ("command", lambda: checkup.command(env)), ("ledgers", lambda: ledgers(place)),
         ("ledgers", lambda: torn(place)), ("journal", lambda: undoing(place)),
-        ("temps", lambda: temps(place, now)), ("upkeep", lambda: checkup.upkeep_of(store, every())),
+        ("temps", lambda: temps(place, now)), ("upkeep", lambda: checkup.upkeep_of(store)),
         ("shared", lambda: checkup.shared(place, env)))
     found: list[Finding] = []
     for what, step in steps:
@@ -167,7 +167,11 @@ def undoing(place: layout.Place) -> Iterator[Finding]:
 def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
     """Name captures that were cut short, and sessions whose transcripts hold more than their checkpoints."""
     cut = attempts.unfinished(place, now)
-    lost = dict(recovery.lost(place, env, now, layout.safe_id(env.get("CLAUDE_CODE_SESSION_ID"))))
+    lost: dict[str, str] = {}
+    if accounts.listed(place.receipts_folder):
+        from memory.capture import recovery
+
+        lost = dict(recovery.lost(place, env, now, layout.safe_id(env.get("CLAUDE_CODE_SESSION_ID"))))
     for row in cut[-3:]:
         session = str(row.get("session"))
         if session in lost or not row["said"]:

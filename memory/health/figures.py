@@ -16,6 +16,7 @@ from memory.health import accounts, inspection
 from memory.hook import context, indexview, receipts
 from memory.hook.segment import Doc
 from memory.index import builder, vectors
+from memory.index.kept import Head, heads
 from memory.knowledge import housekeeping
 from memory.project.manifests import around
 from memory.store import ledger
@@ -215,7 +216,7 @@ def figures(places: Sequence[layout.Place], settings: config.Config, now: float,
         "mostPushed": _most(pushed), "mostUsed": _most({id: n for id, n in folds.items() if id in there}),
         "leastUsed": {id: {"uses": folds.get(id, 0), "pushed": pushed.get(id, 0)} for id in least}}
     shown = {id for some in named.values() for id in some}
-    topics = Counter(topic for record in found for topic in {*record.topics, *record.tags})
+    topics = Counter(topic for record in found for topic in record.labels)
     return {"workspaces": [place.key for place in places], "since": clock.iso(since) if since else "",
             "records": dict(Counter(record.kind for record in found)), "new": sum(record.created >= since for record in found),
             "topics": dict(sorted(topics.items(), key=lambda t: (-t[1], t[0]))[:MOST_TOPICS]),
@@ -225,16 +226,16 @@ def figures(places: Sequence[layout.Place], settings: config.Config, now: float,
             "spend": spending(places[0].home, settings, now)["today"]}
 
 
-def _records(place: layout.Place, settings: config.Config, now: float, everyone: bool) -> Iterator[Record]:
-    """Yield the records of a workspace, a double id once.  everyone: those of the global tier too."""
+def _records(place: layout.Place, settings: config.Config, now: float, everyone: bool) -> Iterator[Head]:
+    """Yield the heads of the records of a workspace, a double id once.  everyone: those of the global tier too."""
     seen: set[str] = set()
-    for record in Store(place, settings, now).each():
+    for record in heads(Store(place, settings, now), now):
         if (everyone or record.tier != layout.GLOBAL) and record.id not in seen:
             seen.add(record.id)
             yield record
 
 
-def _weeks(found: Sequence[Record], now: float) -> list[dict[str, Any]]:
+def _weeks(found: Sequence[Head], now: float) -> list[dict[str, Any]]:
     """Return how many records were made in each of the last weeks, from Monday on, the oldest first."""
     monday = clock.midnight(now) - clock.weekday(now) * clock.DAY
     made = Counter(int((record.created - monday) // WEEK) for record in found)

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 from memory.core import DayleafError, StoreError, clock, fastjson, files, plaintext, records
@@ -21,6 +22,7 @@ from memory.core.records import Record
 from memory.health import accounts
 from memory.health.recordfaults import FAIL, WARN, Finding
 from memory.hook import receipts
+from memory.index.kept import Kept
 from memory.knowledge import housekeeping
 from memory.store import ledger, process
 from memory.store.store import Store
@@ -33,6 +35,7 @@ SECTIONS = {"secrets": "Secrets", "suspicious": "Suspicious text", "stale": "Sta
             "unused": "Neither shown nor used in 90 days", "duplicates": "Duplicates", "contradictions": "Contradictions",
             "dangling": "Dangling links", "oversize": "Oversize"}
 UNUSED = 90 * clock.DAY
+UNREAD = "a secret (unread)"  # of a text that took too long: the next run may be faster
 LOG_LIMIT = 8 << 20  # bytes of a log or of settings that are read
 Told = Callable[[str], None]
 PATHS = ":(top,glob)**/.dayleaf/**"
@@ -65,6 +68,7 @@ class _Read(NamedTuple):
     settings: Config
     records: list[Record]
     now: float
+    kept: Kept
 
     def finding(self, section: str, record: Record, line: int, what: str, remedy: str,
                 severity: str = WARN) -> Finding:
@@ -84,7 +88,8 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
     """
     store = Store(place, settings, now)
     told("reading the records")
-    read = _Read(place, store, settings, [one for one in store.each() if world or one.tier != GLOBAL], now)
+    read = _Read(place, store, settings, [one for one in store.each() if world or one.tier != GLOBAL], now,
+                 _facts(place, settings))
     found: list[Finding] = []
     notes: list[str] = []
     if {"secrets", "suspicious", "oversize"} & set(sections):
@@ -98,6 +103,7 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
             found += step()
     order = list(SECTIONS)
     found.sort(key=lambda one: (order.index(one.about), one.place, one.line, one.what))
+    read.kept.save()
     result = Audited(found, len(read.records), notes)
     if set(sections) == set(SECTIONS) and world:
         _keep(place, result, now)
@@ -114,12 +120,10 @@ def _texts(read: _Read, sections: Sequence[str], world: bool, told: Told) -> Ite
         if not number % 100:
             told("reading texts: %d of %d" % (number, len(read.records)))
         with suppress(StoreError):
-            data = read.store.raw(record.name)
-            text = data.decode("utf-8-sig", "replace")
-            yield from _secrets(read, record, text) if "secrets" in sections else ()
-            for line, what in recordfaults.find(text) if "suspicious" in sections else ():
-                yield read.finding("suspicious", record, line, what, "`dayleaf show %s`, then `edit` or `forget`" % record.id)
-            for line, error, what, remedy in recordfaults.size_rows(record, data) if "oversize" in sections else ():
+            yield from _told_by_text(read, record, sections) if {"secrets", "suspicious"} & set(sections) else ()
+            raw = partial(read.store.raw, record.name)
+            rows = recordfaults.size_rows(record, record.size, raw) if "oversize" in sections else []
+            for line, error, what, remedy in rows:
                 yield read.finding("oversize", record, line, what, "%s: `dayleaf edit %s`" % (remedy, record.id),
                                    FAIL if error else WARN)
     yield from _elsewhere(read, world) if "secrets" in sections else ()
@@ -130,16 +134,42 @@ def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
     for letter, move in sorted(read.store.away().values()):
         if letter != GLOBAL or world:
             with suppress(StoreError):
-                record = read.store.read(letter + "/" + move.away)
-                yield from _secrets(read, record, read.store.raw(record.name).decode("utf-8-sig", "replace"))
+                yield from _told_by_text(read, read.store.read(letter + "/" + move.away), ("secrets",))
     yield from _loose(read) if world else ()
 
 
-def _secrets(read: _Read, record: Record, text: str) -> Iterator[Finding]:
+def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Iterator[Finding]:
+    """Say what the bytes of a record's file hold; raises StoreError."""
+    found = read.kept.get(record.name, record.checksum, "text")
+    if found is None:
+        data = read.store.raw(record.name)
+        found = _of_text(data.decode("utf-8-sig", "replace"), read.settings["redact.allow"], read.place.key)
+        if files.sha256(data) == record.checksum and UNREAD not in str(found):  # not where above 1 MiB, or just changed
+            read.kept.put(record.name, record.checksum, "text", found)
+    for line, what in found[0] if "secrets" in sections else ():
+        yield read.finding("secrets", record, line, what, "`dayleaf redact %s`, and have a new one made" % record.id, FAIL)
+    for line, what in found[1] if "suspicious" in sections else ():
+        yield read.finding("suspicious", record, line, what, "`dayleaf show %s`, then `edit` or `forget`" % record.id)
+
+
+def _of_text(text: str, allow: Sequence[str], salt: str) -> list[list[tuple[int, str]]]:
+    """Return (line, what) of the secrets in a text, and of what is suspicious."""
     from memory.health import recordfaults
 
-    for line, _, what, _ in recordfaults.secret_rows(text, read.settings["redact.allow"], read.place.key):
-        yield read.finding("secrets", record, line, what, "`dayleaf redact %s`, and have a new one made" % record.id, FAIL)
+    return [[(line, what) for line, _, what, _ in recordfaults.secret_rows(text, allow, salt)], list(recordfaults.find(text))]
+
+
+def _facts(place: Place, settings: Config) -> Kept:
+    """Return what earlier audits found out about the files of a place."""
+    from memory.core import frontmatter, tokeniser
+    from memory.distill import digests, units
+    from memory.health import recordfaults
+    from memory.knowledge import contradictions, duplicates, statements
+    from memory.store import byname, byshape, redactor, secretshapes
+
+    modules = (recordfaults, redactor, byname, byshape, secretshapes, plaintext, contradictions, statements, duplicates,
+               tokeniser, units, digests, records, frontmatter)
+    return Kept(place, "facts", modules, settings["redact.allow"], place.key)
 
 
 def _loose(read: _Read) -> Iterator[Finding]:
@@ -216,7 +246,7 @@ def _shown(place: Place, since: float) -> tuple[float, set[str]]:
 
 
 def _duplicates(read: _Read) -> Iterator[Finding]:
-    for change in housekeeping.plan(read.store, {}, only="duplicates", read=read.records).changes:
+    for change in housekeeping.plan(read.store, {}, only="duplicates", read=read.records, kept=read.kept).changes:
         if change.kept is not None:
             yield read.finding("duplicates", change.record, 1, "says the same as " + change.kept.id,
                                "`dayleaf upkeep --only duplicates --apply`")
@@ -225,7 +255,7 @@ def _duplicates(read: _Read) -> Iterator[Finding]:
 def _contradictions(read: _Read) -> Iterator[Finding]:
     from memory.knowledge import contradictions
 
-    for pair in contradictions.pairs(read.records):
+    for pair in contradictions.pairs(read.records, read.kept):
         record, other = pair.newer.record, pair.older.record
         said = next((line for line in pair.newer.said.split("\n") if line.strip()), record.title).strip()
         yield read.finding("contradictions", record, _line(read, record, said), "against %s: %s" % (other.id, pair.why),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -130,7 +130,7 @@ def one(name: str, data: bytes, path: str, place: Place, config: Config, linked:
         return [Finding(FAIL, ABOUT, "not UTF-8 text", "save it as UTF-8", path, 1)]
     record, lines = records.from_bytes(name, data[:READ_LIMIT], 0.0), frontmatter.key_lines(data)
     text = data.decode("utf-8-sig", "replace")
-    rows = [*_read(record, lines), *size_rows(record, data), *_keys(record, lines), *_versions(record, lines),
+    rows = [*_read(record, lines), *size_rows(record, len(data), lambda: data), *_keys(record, lines), *_versions(record, lines),
             *_hidden(text)]
     at = sharing.marker_line(data)
     rows += [(at, True, "lines of a merge stand in it", "keep what holds and take them out")] if at else []
@@ -162,18 +162,19 @@ def _read(record: Record, lines: dict[str, int]) -> list[Row]:
     return rows
 
 
-def size_rows(record: Record, data: bytes) -> list[Row]:
-    """Report a record that is longer than its readers take.  data: its file's bytes."""
-    first = frontmatter.parse(data[:READ_LIMIT]).head_lines + 1
-    if len(data) > READ_LIMIT:
+def size_rows(record: Record, size: int, raw: Callable[[], bytes]) -> list[Row]:
+    """Report a record that is longer than its readers take.  size: of its file.  raw: gives its file's bytes."""
+    if size > READ_LIMIT:
+        data = raw()
         return [(data.count(b"\n", 0, READ_LIMIT) + 1, True, "only the first 1 MiB of %.1f is read" % (len(data) / READ_LIMIT),
                  "split the file")]
-    if record.kind == "rule" and utf16(record.body) > fence.ITEM_UNITS:
-        return [(first, False, "a prompt gets only about %d characters of a rule, this one has %d" % (
-            fence.ITEM_UNITS, len(record.body)), "say it shorter, and link what explains it")]
-    if record.kind in ("rule", "learning", "plan") and len(record.body) > BODY_MOST:
-        return [(first, False, "a body of %d characters" % len(record.body), "split it; a resource may be long")]
-    return []
+    rule = record.kind == "rule" and utf16(record.body) > fence.ITEM_UNITS
+    if not rule and (record.kind not in ("rule", "learning", "plan") or len(record.body) <= BODY_MOST):
+        return []
+    first = frontmatter.parse(raw()[:READ_LIMIT]).head_lines + 1
+    return [(first, False, "a prompt gets only about %d characters of a rule, this one has %d" % (
+        fence.ITEM_UNITS, len(record.body)), "say it shorter, and link what explains it") if rule else
+            (first, False, "a body of %d characters" % len(record.body), "split it; a resource may be long")]
 
 
 def _keys(record: Record, lines: dict[str, int]) -> list[Row]:

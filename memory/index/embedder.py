@@ -3,6 +3,11 @@
 One process a call, with its own session, an empty temporary directory to stand in, an environment of a few harmless
 variables and the nesting guard, a deadline, and a cap on what it may print.  Texts go through stdin: argv is for all to see.
 Every answer is checked before a number of it counts; a provider that lies about one vector is believed in none.
+
+What a query was answered is remembered, so that asking again starts no provider.  Schema of `<home>/cache/queries.db`, version 1
+(PRAGMA user_version), SQLite: one table `queries` with `key` (SHA-256 of the label, a zero byte and the query: the text itself is
+never stored), `vector` (u32 little-endian crc32, then float32 numbers) and `used` (seconds since the epoch).  At most MOST rows,
+the ones used last.  It is a cache: whatever is wrong with it, it is empty.
 """
 
 from __future__ import annotations
@@ -13,13 +18,18 @@ import shlex
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Protocol, Sequence, Tuple
+from zlib import crc32
 
 from memory.core import ProviderError, UsageError, boundary, files, layout
 from memory.store import process
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from numpy import float32
     from numpy.typing import NDArray
+
+    from memory.core.layout import Place
 
     Vector = NDArray[float32]
 
@@ -29,6 +39,10 @@ LEAST_DIMS, MOST_DIMS = 8, 8192
 NUMBER_BYTES = 26  # of one number of a vector as JSON, its comma included
 SLACK = 1 << 16  # bytes of output beside the vectors
 NO_LIMIT = 10 ** 9  # seconds
+MOST = 500  # past queries
+FRESH = 3600.0  # seconds for which a use of one is not written down again
+VERSION = 1
+WAIT = 0.2  # seconds for another process's write
 
 # What a provider gets to see.  A list of what may pass and not of what must not: nobody can name every secret.  A command
 # that needs more (a key, a proxy) is wrapped in a script that sets it.
@@ -221,3 +235,97 @@ def _vector(values: Sequence[Any]) -> Vector:
         raise ProviderError("a vector of zeros alone")
     numbers /= largest  # before squaring: 1e300 is finite, its square is not
     return (numbers / np.sqrt(numbers @ numbers)).astype(np.float32)
+
+
+# ---- the vectors of past queries
+
+def queries_path(place: Place) -> str:
+    """Return where the cache is."""
+    return place.home + "/cache/queries.db"
+
+
+def cached_query(place: Place, label: str, text: str, now: float) -> Any:
+    """Return the vector (float32) of a query for a label, or None."""
+    import sqlite3
+
+    key = _query_key(label, text)
+    try:
+        base = _opened(place)
+        if base is None:
+            return None
+        try:
+            row = base.execute("SELECT vector, used FROM queries WHERE key = ?", (key,)).fetchone()
+            if row and not 0 <= now - row[1] < FRESH:
+                base.execute("UPDATE queries SET used = ? WHERE key = ?", (now, key))
+                base.commit()
+        finally:
+            base.close()
+    except (sqlite3.Error, OSError, TypeError):
+        return None
+    return _unpacked(row[0]) if row else None
+
+
+def _unpacked(blob: Any) -> Any:
+    if not isinstance(blob, bytes) or len(blob) % 4 or len(blob) < 8 or crc32(blob[4:]) != int.from_bytes(blob[:4], "little"):
+        return None
+    import numpy as np
+
+    return np.frombuffer(blob, "<f4", offset=4)
+
+
+def remember_query(place: Place, label: str, text: str, vector: Any, now: float) -> None:
+    """Keep the vector of a query; a damaged cache is replaced, and a failure changes nothing."""
+    import sqlite3
+
+    import numpy as np
+
+    numbers = np.asarray(vector, "<f4").tobytes()
+    row = (_query_key(label, text), crc32(numbers).to_bytes(4, "little") + numbers, now)
+    for _ in range(2):
+        try:
+            _put(place, row)
+            return
+        except sqlite3.OperationalError:
+            return  # locked, or a full disk
+        except sqlite3.DatabaseError:
+            files.remove(queries_path(place))
+        except OSError:
+            return
+
+
+def _put(place: Place, row: Any) -> None:
+    base = _opened(place, create=True)
+    assert base is not None
+    try:
+        base.execute("INSERT OR REPLACE INTO queries VALUES (?, ?, ?)", row)
+        base.execute("DELETE FROM queries WHERE key NOT IN (SELECT key FROM queries ORDER BY used DESC, key LIMIT ?)", (MOST,))
+        base.commit()
+    finally:
+        base.close()
+
+
+def _opened(place: Place, create: bool = False) -> sqlite3.Connection | None:
+    import sqlite3
+
+    path = queries_path(place)
+    if not files.exists(path):
+        if not create:
+            return None
+        try:
+            files.create(path, b"")  # 0600, which SQLite keeps for its journal too
+        except FileExistsError:
+            pass
+    base = sqlite3.connect(path, timeout=WAIT)
+    try:
+        base.execute("PRAGMA synchronous = OFF")  # a lost cache costs one call
+        if create and base.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+            base.executescript("DROP TABLE IF EXISTS queries; CREATE TABLE queries (key BLOB PRIMARY KEY, vector BLOB, used REAL)"
+                               " WITHOUT ROWID; PRAGMA user_version = %d" % VERSION)
+    except BaseException:
+        base.close()
+        raise
+    return base
+
+
+def _query_key(label: str, text: str) -> bytes:
+    return bytes.fromhex(files.sha256(label.encode("utf-8", "replace"), b"\0", text.encode("utf-8", "replace")))

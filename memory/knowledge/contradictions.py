@@ -28,13 +28,14 @@ from typing import Any, NamedTuple
 
 from memory.capture import causes, choices, gist
 from memory.capture.turns import SAID, SUMMARY
-from memory.core import clock, fastjson, tokeniser
+from memory.core import clock, fastjson, files, tokeniser
 from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
 from memory.hook import at_failure, fence
+from memory.index.kept import Kept
 from memory.knowledge import statements
 from memory.knowledge.history import Past
 from memory.recall.hit import Hit, turns
@@ -60,10 +61,11 @@ _OPPOSITES = {word: (base, turns) for base, same, opposite in (
 _PASSED = frozenset("always must should shall only do does did please we you i to immer".split())
 _REASON = re.compile(r"(?i)[,;:]?\s+(?:because|since|so that|due to|otherwise|as (?:it|they|the)|weil|damit|sonst)\b"
                      r"|\s+[—–]\s+|;\s| \(|(?<=[다요까지])[,.] |[、。，；]")
+_BENT = ("\u017f", "\u0130", "\u0131")  # `re.I` takes them for s and i
 # What stands in each match, in small letters; a sentence without it is not searched.
-_REASONS = ("because", "since", "so that", "due to", "otherwise", "as it", "as they", "as the", "weil", "damit", "sonst", "—", "–",
-            ";", " (", "다", "요", "까", "지", "、", "。", "，", "；", "ſ", "\u0130", "ı")
-_OVERS = ("instead of", "rather than", "in favo", "over", ", not", "statt", "ſ", "\u0130", "ı")
+_REASONS = ("because", "since", "so that", "due to", "otherwise", "as it", "as they", "as the", "weil", "damit", "sonst",
+            "\u2014", "\u2013", ";", " (", "다", "요", "까", "지", "、", "。", "，", "；", *_BENT)
+_OVERS = ("instead of", "rather than", "in favo", "over", ", not", "statt", *_BENT)
 _DIGIT = re.compile(r"\d")
 _PLACE = re.compile(r"(?i)\s(?:in|for|on|at|when|with|to|as|by|für|bei|im|in)\s")
 _OVER = re.compile(r"(?i)^(?P<before>.*?)\b(?:instead of|rather than|in favou?r of|over|, not|statt)\s+(?P<behind>.+)$")
@@ -102,9 +104,25 @@ class _Claim(NamedTuple):
     wide: bool
 
 
-def pairs(records: Iterable[Record]) -> list[Pair]:
-    """Return the pairs of learnings and rules that contradict each other, the latest first, each pair of records once."""
-    claims = [claim for record in records if record.kind in KINDS for claim in _claims(record)]
+def pairs(records: Iterable[Record], kept: Kept | None = None) -> list[Pair]:
+    """Return the pairs of learnings and rules that contradict each other, the latest first, each pair of records once.
+
+    kept: what was found out before: of these very records, nothing is to be found out again.
+    """
+    named = {record.name: record for record in records if record.kind in KINDS}
+    versions = repr([(name, one.checksum, one.created) for name, one in named.items()])
+    of = files.sha256(versions.encode("utf-8", "backslashreplace"))
+    known = kept.get("", of, "contradictions") if kept else None
+    if known is not None:
+        return [Pair(Side(named[a], one), Side(named[b], other), why) for a, one, b, other, why in known]
+    found = _pairs([claim for record in named.values() for claim in _claims(record)])
+    if kept:
+        kept.put("", of, "contradictions", [
+            (older.record.name, older.said, newer.record.name, newer.said, why) for older, newer, why in found])
+    return found
+
+
+def _pairs(claims: Sequence[_Claim]) -> list[Pair]:
     frequency = statements.frequency(claim.terms for claim in claims)
     order = {term: at for at, term in enumerate(sorted(frequency, key=lambda term: (frequency[term], term)))}
     shelf: dict[str, list[_Claim]] = {}

@@ -25,10 +25,12 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
+from zlib import crc32
 
 from memory.core.records import READ_LIMIT, SOURCES, Record
 from memory.core.tokeniser import coded
 from memory.hook import handoffs
+from memory.index.kept import Kept
 
 SIMILAR = 0.98
 MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence
@@ -64,11 +66,12 @@ class Duplicate(NamedTuple):
     other: Record
 
 
-class Words(dict[str, tuple[str, bool]]):
-    """Word as written -> (what is compared, "" for nothing; whether it is hard), each computed once."""
+class Words(dict[str, tuple[tuple[str, bool], ...]]):
+    """Word as written -> what is compared in its place, and whether that is hard, each computed once."""
 
-    def __missing__(self, raw: str) -> tuple[str, bool]:
-        self[raw] = found = _word(raw)
+    def __missing__(self, raw: str) -> tuple[tuple[str, bool], ...]:
+        pairs = (_word(raw),) if raw[-1] != "?" else (_word(raw.rstrip("?")), ("?", True))
+        self[raw] = found = tuple(pair for pair in pairs if pair[0])
         return found
 
 
@@ -107,15 +110,11 @@ def read(text: str, words: Words) -> Text:
             found.append((sentence,))
             hard.append(sentence)
             continue
-        kept = [pair for raw in sentence.split() for pair in _pairs(raw, words) if pair[0]]
+        kept = [pair for raw in sentence.split() for pair in words[raw]]
         if kept:
             found.append(tuple(word for word, _ in kept))
             hard += [word for word, is_hard in kept if is_hard]
     return Text(tuple(word for sentence in found for word in sentence), tuple(hard), tuple(found))
-
-
-def _pairs(raw: str, words: Words) -> tuple[tuple[str, bool], ...]:
-    return (words[raw],) if raw[-1] != "?" else (words[raw.rstrip("?")], ("?", True))
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -203,24 +202,62 @@ def mergeable(record: Record) -> bool:
             and not (record.kind == "resource" and record.meta.get("type") == "script"))
 
 
-def find(records: Iterable[Record], successes: Mapping[str, int], bound: Container[str] = ()) -> list[Duplicate]:
+class Marks(NamedTuple):
+    """What stands for a body where candidates are looked for: checksums of its words, its hard words, and each sentence."""
+
+    words: int
+    hard: int
+    sentences: tuple[int, ...]
+
+
+def _marks(record: Record, words: Words, kept: Kept | None) -> Marks:
+    known = kept.get(record.name, record.checksum, "marks") if kept else None
+    if known is not None:
+        return Marks(known[0], known[1], tuple(known[2]))
+    text = read(record.body, words)
+    found = Marks(_sum(text.words), _sum(text.hard), tuple(map(_sum, text.sentences)))
+    if kept:
+        kept.put(record.name, record.checksum, "marks", found)
+    return found
+
+
+def _sum(words: Sequence[str]) -> int:
+    return crc32("\0".join(words).encode("utf-8", "surrogatepass"))
+
+
+class _Pages(dict[int, Page]):
+    """Number of a record -> its page, taken apart where it is asked for: few records have a candidate."""
+
+    def __init__(self, records: Sequence[Record], words: Words):
+        super().__init__()
+        self._records, self._words = records, words
+
+    def __missing__(self, number: int) -> Page:
+        record = self._records[number]
+        self[number] = page = Page(record, read(record.title, self._words).words, read(record.body, self._words))
+        return page
+
+
+def find(records: Iterable[Record], successes: Mapping[str, int], bound: Container[str] = (),
+         kept: Kept | None = None) -> list[Duplicate]:
     """Return the near-duplicates among records, by the kept one's name, then the other's.
 
     successes: by id, how often a record helped: of two that cover one another the one with more is kept, then a human's
     before an agent's, then the newer.  What was captured never takes the place of what a person or an agent wrote.
-    bound: ids that must stay.
+    bound: ids that must stay.  kept: what earlier runs found out about the files.
     """
     words = Words()
-    pages = [Page(record, read(record.title, words).words, read(record.body, words)) for record in records if mergeable(record)]
-    pages = [page for page in pages if page.body.words]
-    pages.sort(key=lambda page: _rank(page.record, successes, bound))
+    marked = [(record, _marks(record, words, kept)) for record in records if mergeable(record)]
+    marked = sorted((pair for pair in marked if pair[1].sentences), key=lambda pair: _rank(pair[0], successes, bound))
+    ordered = [record for record, _ in marked]
+    pages = _Pages(ordered, words)
     into: dict[int, int] = {}
-    for number, near in enumerate(_candidates(pages)):
-        if pages[number].record.id not in bound:
-            kept = next((k for k in near if k not in into and k != number and _may(pages, k, number)), -1)
-            if kept >= 0:
-                into[number] = kept
-    found = [Duplicate(pages[_end(into, number)].record, pages[number].record) for number in into]
+    for number, near in enumerate(_candidates(marked)):
+        if ordered[number].id not in bound:
+            other = next((k for k in near if k not in into and k != number and _may(pages, k, number)), -1)
+            if other >= 0:
+                into[number] = other
+    found = [Duplicate(ordered[_end(into, number)], ordered[number]) for number in into]
     return sorted(found, key=lambda pair: (pair.kept.name, pair.other.name))
 
 
@@ -235,7 +272,7 @@ def _standing(record: Record) -> int:
     return 0 if record.source != "auto" else 1 if record.accepted else 2
 
 
-def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
+def _may(pages: Mapping[int, Page], kept: int, other: int) -> bool:
     """Tell whether a record may be dropped for another one; of two that cover each other, the later in order is."""
     one, two = pages[kept], pages[other]
     if _standing(one.record) > _standing(two.record):
@@ -250,20 +287,18 @@ def _end(into: Mapping[int, int], number: int) -> int:
     return number
 
 
-def _candidates(pages: Sequence[Page]) -> list[list[int]]:
-    """Return for each page the numbers of those that may cover it, in order, at most MOST of each sort."""
+def _candidates(marked: Sequence[tuple[Record, Marks]]) -> list[list[int]]:
+    """Return for each record the numbers of those that may cover it, in order, at most MOST of each sort."""
     same: dict[Any, list[int]] = {}
     sharing: dict[Any, list[int]] = {}
-    blocks = [(page.record.kind, page.record.tier, str(page.record.kind == "checkpoint" and page.record.meta.get("session")))
-              for page in pages]
-    hard = [hash(page.body.hard) for page in pages]
-    for number, page in enumerate(pages):
-        same.setdefault((blocks[number], page.body.words), []).append(number)
-        for sentence in set(page.body.sentences):
-            sharing.setdefault((blocks[number], hard[number], sentence), []).append(number)
+    blocks = [(record.kind, record.tier, str(record.kind == "checkpoint" and record.meta.get("session"))) for record, _ in marked]
+    for number, (_, marks) in enumerate(marked):
+        same.setdefault((blocks[number], marks.words), []).append(number)
+        for sentence in set(marks.sentences):
+            sharing.setdefault((blocks[number], marks.hard, sentence), []).append(number)
     out = []
-    for number, page in enumerate(pages):
-        keys = [(blocks[number], hard[number], sentence) for sentence in page.body.sentences]
+    for number, (_, marks) in enumerate(marked):
+        keys = [(blocks[number], marks.hard, sentence) for sentence in marks.sentences]
         rarest = min((sharing[key] for key in keys), key=len)
-        out.append(sorted({*same[(blocks[number], page.body.words)][:MOST], *rarest[:MOST]}))
+        out.append(sorted({*same[(blocks[number], marks.words)][:MOST], *rarest[:MOST]}))
     return out

@@ -17,6 +17,7 @@ from memory.core import DayleafError, StoreError, clock, files, frontmatter, lay
 from memory.core.layout import SHARED
 from memory.core.records import Link, Record
 from memory.hook import handoffs
+from memory.index.kept import Kept
 from memory.knowledge import duplicates
 from memory.store import activeplan, archive, conversations, journal, redactor
 from memory.store.journal import Step
@@ -73,25 +74,25 @@ class Undone(NamedTuple):
 
 
 def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_right: bool = False,
-         read: Sequence[Record] | None = None) -> Plan:
+         read: Sequence[Record] | None = None, kept: Kept | None = None) -> Plan:
     """Say what upkeep would do to the records of a place.
 
     successes: by id, how often a record helped, merged ones added to those that stand for them.  only: one of WAYS, "" for
     both.  clock_is_right: expire even where the clock and the dates of the records are far apart.  read: the store's records,
-    where they were just read.
+    where they were just read.  kept: what earlier runs found out about them.
     """
     found = list(store.each()) if read is None else read
     stay = set(store.duplicates).union(*(archive.brought_back(root) for root in store.roots.values()))
     successors = store.successors()
     changes: list[Change] = []
-    doubt = "" if clock_is_right or only == "duplicates" else doubt_of(found, store.now)
+    doubt = "" if clock_is_right or only == "duplicates" else doubt_of((record.created for record in found), store.now)
     if only != "duplicates" and not doubt:
         changes += [Change(record, _age(record, store.now)) for record in _expired(store, found, successors, stay)]
     if only != "expiry":
         gone = {change.record.name for change in changes}
         free = [record for record in found if record.name not in gone and record.id not in stay]
-        changes += [Change(other, "says the same", kept)
-                    for kept, other in duplicates.find(free, successes, _bound(found, successors))]
+        changes += [Change(other, "says the same", twin)
+                    for twin, other in duplicates.find(free, successes, _bound(found, successors), kept)]
     return Plan(changes, len(found), doubt)
 
 
@@ -344,15 +345,15 @@ def _session(record: Record) -> str:
     return said if isinstance(said, str) else ""
 
 
-def doubt_of(found: Iterable[Record], now: float) -> str:
+def doubt_of(created: Iterable[float], now: float) -> str:
     """Say why the clock is not to be believed, "" where it may be right.
 
     The newest records but a few decide, so that what was written while the clock was wrong hides nothing.
     """
-    ordered = sorted(found, key=lambda record: record.created)
+    ordered = sorted(created)
     if not ordered:
         return ""
-    newest = ordered[-min(max(FEW, len(ordered) // SHARE), (len(ordered) + 1) // 2)].created
+    newest = ordered[-min(max(FEW, len(ordered) // SHARE), (len(ordered) + 1) // 2)]
     if newest - now > AHEAD:
         return "the clock says %s, but many records are of %s and later" % (clock.day(now), clock.day(newest))
     if now - newest > GAP:

@@ -64,7 +64,7 @@ class Semantic:
 
     def prepare(self, place: Place, texts: Sequence[str], now: float) -> None:
         """Get the vectors of several queries: from the cache, the missing ones from one process of the provider."""
-        from memory.index import embedder, pastqueries
+        from memory.index import embedder
 
         if self._fault or not self._opened():
             return
@@ -73,7 +73,7 @@ class Semantic:
         for text in dict.fromkeys(texts):
             if text in self._vectors or not covers(self._provider.scripts, text):
                 continue
-            known = pastqueries.cached_query(place, label, text, now)
+            known = embedder.cached_query(place, label, text, now)
             if known is None:
                 missing.append(text)
             else:
@@ -86,7 +86,7 @@ class Semantic:
             return
         for i, text in enumerate(missing):
             self._vectors[text] = found[str(i)]
-            pastqueries.remember_query(place, label, text, found[str(i)], now)
+            embedder.remember_query(place, label, text, found[str(i)], now)
 
     def _opened(self) -> bool:
         from memory.index import embedder

@@ -12,7 +12,7 @@ from harness import talks
 from harness.planted import LONG_AGO, planted
 from harness.vault import put
 
-from memory.health import inspection
+from memory.health import inspection, recordfaults
 from memory.store import ledger
 
 
@@ -169,3 +169,22 @@ def test_the_published_hook_runs_the_check():
 
     hooks = yaml.safe_load((Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text())
     assert [(one["id"], one["entry"], one["pass_filenames"]) for one in hooks] == [("dayleaf-secrets", inspection.COMMAND, False)]
+
+
+def test_a_second_audit_looks_only_at_what_changed(ok, planted, monkeypatch):
+    """It says the same, and what it kept may be deleted; an edit, a new setting and a new secret are seen."""
+    looked = []
+    real = recordfaults.find
+    monkeypatch.setattr(recordfaults, "find", lambda text: looked.append(text) or real(text))
+    first = json.loads(ok("audit", "--json"))
+    number = len(looked)
+    assert number >= first["records"] and first["counts"]["secrets"] and first["counts"]["contradictions"]
+    assert json.loads(ok("audit", "--json")) == first and len(looked) == number
+    kept = Path(planted.cache) / (planted.scope + ".facts")
+    kept.unlink()
+    assert json.loads(ok("audit", "--json")) == first and len(looked) == 2 * number
+    put(planted, "p/learnings/new.md", "New", "password = \"" + "hT7!kQ2_zR9w" + "\"")
+    assert json.loads(ok("audit", "--json"))["counts"]["secrets"] == first["counts"]["secrets"] + 1
+    assert len(looked) == 2 * number + 1
+    ok("config", "set", "redact.allow", '["hT7!kQ2_zR9w"]')
+    assert json.loads(ok("audit", "--json"))["counts"]["secrets"] == first["counts"]["secrets"]

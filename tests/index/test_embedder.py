@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sqlite3
 import subprocess
 import sys
 import time
@@ -12,9 +13,12 @@ from pathlib import Path
 
 import pytest
 from harness import stubs, vault
+from harness.embedded import matrix
 
 from memory.core import ProviderError, UsageError, config
 from memory.index import embedder
+
+np = pytest.importorskip("numpy")
 
 TEXTS = [("a", "apple cake with pears"), ("b", "pears with an apple cake"), ("c", "locks of a database")]
 
@@ -226,6 +230,65 @@ def test_a_project_cannot_name_a_provider(tmp_path, env, home):
 
 def test_importing_the_embedder_does_not_import_numpy():
     """Who only asks whether there is a provider does not pay for NumPy."""
-    code = "import sys; from memory.index import embedder; from memory.index import nearest; from memory.index import pastqueries as queries; from memory.index import vectors; sys.exit('numpy' in sys.modules)"
+    code = "import sys; from memory.index import embedder; from memory.index import nearest; from memory.index import vectors; sys.exit('numpy' in sys.modules)"
     root = str(Path(embedder.__file__).parents[2])
     assert subprocess.run([sys.executable, "-c", code], cwd=root).returncode == 0
+
+
+# ---- past queries
+
+def test_a_query_is_remembered_by_label_and_text(place, now):
+    """The same numbers come back for the same words and label, and for nothing else."""
+    vector = matrix(1, 64)[0]
+    assert embedder.cached_query(place, "x", "how so", now) is None
+    embedder.remember_query(place, "x", "how so", vector, now)
+    assert (embedder.cached_query(place, "x", "how so", now) == vector).all()
+    assert embedder.cached_query(place, "y", "how so", now) is None and embedder.cached_query(place, "x", "how", now) is None
+    assert b"how so" not in Path(embedder.queries_path(place)).read_bytes()
+
+
+def test_the_queries_used_last_stay(place, now, monkeypatch):
+    """A use counts; beyond MOST the oldest go."""
+    monkeypatch.setattr(embedder, "MOST", 5)
+    for i in range(5):
+        embedder.remember_query(place, "x", f"q{i}", np.ones(8), now + i)
+    assert embedder.cached_query(place, "x", "q0", now + 9000) is not None
+    for i in range(5, 9):
+        embedder.remember_query(place, "x", f"q{i}", np.ones(8), now + i)
+    kept = [i for i in range(9) if embedder.cached_query(place, "x", f"q{i}", now + 9000) is not None]
+    assert kept == [0, 5, 6, 7, 8]
+
+
+def test_a_damaged_cache_is_an_empty_one(place, now):
+    """At any byte, and as no database at all: a wrong vector never comes back, no error, and it works again after a write."""
+    vector = matrix(1, 64)[0]
+    path = Path(embedder.queries_path(place))
+    embedder.remember_query(place, "x", "q", vector, now)
+    good = path.read_bytes()
+    at = good.index(vector.tobytes()[:16])
+    for data in (b"", b"no database at all " * 50, good[:700], good[:at] + b"\xff" + good[at + 1:], bytes(len(good))):
+        path.write_bytes(data)
+        assert embedder.cached_query(place, "x", "q", now) is None
+        embedder.remember_query(place, "x", "q", vector, now)
+        assert (embedder.cached_query(place, "x", "q", now) == vector).all()
+    for at in range(0, len(good), 97):
+        path.write_bytes(good[:at] + bytes([good[at] ^ 0x55]) + good[at + 1:])
+        found = embedder.cached_query(place, "x", "q", now)
+        assert found is None or (found == vector).all()
+
+
+def test_a_cache_that_cannot_be_written_changes_nothing(place, now, monkeypatch):
+    """Another process writes, or a folder stands in the way."""
+    embedder.remember_query(place, "x", "q", np.ones(8), now)
+    monkeypatch.setattr(embedder, "WAIT", 0.05)
+    holder = sqlite3.connect(embedder.queries_path(place))
+    holder.execute("BEGIN EXCLUSIVE")
+    embedder.remember_query(place, "x", "r", np.ones(8), now)
+    assert embedder.cached_query(place, "x", "q", now) is None
+    holder.rollback()
+    holder.close()
+    assert embedder.cached_query(place, "x", "q", now) is not None and embedder.cached_query(place, "x", "r", now) is None
+    os.unlink(embedder.queries_path(place))
+    os.mkdir(embedder.queries_path(place))
+    embedder.remember_query(place, "x", "q", np.ones(8), now)
+    assert embedder.cached_query(place, "x", "q", now) is None

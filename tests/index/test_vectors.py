@@ -14,7 +14,7 @@ from harness.embedded import ask, contents, names
 
 from memory.core import IndexFault, ProviderError, files, layout, records
 from memory.hook import documents
-from memory.index import embedder, nearest, pastqueries, vectorfile, vectors
+from memory.index import embedder, nearest, vectorfile, vectors
 
 np = pytest.importorskip("numpy")
 
@@ -284,10 +284,10 @@ def test_the_files_are_the_users_alone(store, provider, env, now):
         vectors.update(store, provider, env, now)
         vault.put(store, "p/learnings/l01.md", "Note 1", "changed")
         vectors.update(store, provider, env, now)
-        pastqueries.remember_query(store, "words", "secret question", np.ones(8, np.float32), now)
+        embedder.remember_query(store, "words", "secret question", np.ones(8, np.float32), now)
     finally:
         os.umask(before)
-    found = [Path(store.cache) / name for name in os.listdir(store.cache)] + [Path(pastqueries.path_of(store))]
+    found = [Path(store.cache) / name for name in os.listdir(store.cache)] + [Path(embedder.queries_path(store))]
     assert len(found) >= 3 and {path.stat().st_mode & 0o777 for path in found} == {0o600}
 
 

@@ -1,0 +1,102 @@
+"""What was derived of files and kept: found again for the very same file alone, and never more than a saving."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from harness.vault import put, settings
+
+from memory.core import plaintext, tokeniser
+from memory.index.kept import Kept, heads
+from memory.store.store import Store
+
+
+def told(place, *more) -> Kept:
+    return Kept(place, "facts", (plaintext,), *more)
+
+
+def test_a_fact_is_found_again_for_the_same_file_and_the_same_program(place):
+    first = told(place)
+    first.put("p/learnings/a.md", "one", "words", [1, ["b", 2.5]])
+    first.save()
+    assert told(place).get("p/learnings/a.md", "one", "words") == [1, ["b", 2.5]]
+    assert told(place).get("p/learnings/a.md", "two", "words") is None and told(place).get("p/b.md", "one", "words") is None
+    assert told(place).get("p/learnings/a.md", "one", "lines") is None
+    assert told(place, "a setting").get("p/learnings/a.md", "one", "words") is None
+    assert Kept(place, "facts", (tokeniser,)).get("p/learnings/a.md", "one", "words") is None
+
+
+def test_what_nobody_asks_for_is_not_kept_on(place):
+    first = told(place)
+    for name in ("a", "b"):
+        first.put(name, "one", "words", name)
+    first.save()
+    second = told(place)
+    assert second.get("a", "one", "words") == "a"
+    second.save()
+    assert told(place).get("b", "one", "words") is None and told(place).get("a", "one", "words") == "a"
+
+
+def test_a_damaged_or_absent_file_holds_nothing(place):
+    first = told(place)
+    first.put("a", "one", "words", "x")
+    first.save()
+    path = Path(first.path)
+    good = path.read_bytes()
+    for data in (b"", good[:-1], good.replace(b'"x"', b'"y"'), b"\0" * 99):
+        path.write_bytes(data)
+        assert told(place).get("a", "one", "words") is None
+    path.unlink()
+    assert told(place).get("a", "one", "words") is None
+
+
+@pytest.fixture(name="store")
+def _store(place, now):
+    put(place, "p/learnings/a.md", "One", "x", "auth, build", created="2026-10-01")
+    put(place, "p/plans/b.md", "Two", "x", status="odd")
+    put(place, "p/learnings/c.md", "Three", "x", id="a")
+    (Path(place.private) / "learnings/d.md").write_bytes(b"\xff\xfe\xfa")
+    return Store(place, settings(), now)
+
+
+def test_a_head_is_the_record_and_is_read_once(store, monkeypatch):
+    """The rest is noted as `each` notes it, however often the heads are asked for."""
+    records = list(store.each())
+    noted = store.skipped, store.duplicates
+    later = time.time() + 60
+    assert len(noted[0]) == 1 and noted[1] == {"a": ["p/learnings/a.md", "p/learnings/c.md"]}
+    read = []
+    real = store.read
+    monkeypatch.setattr(store, "read", lambda name: read.append(name) or real(name))
+    for times in (4, 1):  # one file can never be read
+        read.clear()
+        found = list(heads(store, later))
+        assert len(read) == times and (store.skipped, store.duplicates) == noted
+        for head, record in zip(found, records, strict=True):
+            assert all(getattr(head, key) == getattr(record, key) for key in (
+                "name", "id", "kind", "title", "created", "updated", "accepted", "active", "tier"))
+            assert (set(head.labels), tuple(head.problems)) == ({*record.topics, *record.tags}, record.problems)
+
+
+def test_an_edit_that_keeps_size_and_time_is_seen(store):
+    later = time.time() + 60
+    list(heads(store, later))
+    path = Path(store.place.path("p/learnings/a.md"))
+    before = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"title: One", b"title: 0ne"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert next(heads(store, later)).title == "0ne"
+
+
+def test_what_changed_just_now_is_read_again(store, monkeypatch):
+    """Its time proves nothing yet."""
+    changed = os.stat(store.place.path("p/learnings/a.md")).st_mtime
+    list(heads(store, changed + 1))
+    read = []
+    real = store.read
+    monkeypatch.setattr(store, "read", lambda name: read.append(name) or real(name))
+    list(heads(store, changed + 60))
+    assert len(read) == 4
