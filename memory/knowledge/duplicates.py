@@ -105,7 +105,7 @@ def read(text: str, words: Words) -> Text:
     """Take a text apart.  words: kept by the caller for all its texts."""
     found: list[tuple[str, ...]] = []
     hard: list[str] = []
-    for sentence in _sentences(normalize("NFC", text).replace("’", "'")):
+    for sentence in _sentences(_plain_text(text)):
         if sentence[:1] == "\n":  # a line of code
             found.append((sentence,))
             hard.append(sentence)
@@ -115,6 +115,10 @@ def read(text: str, words: Words) -> Text:
             found.append(tuple(word for word, _ in kept))
             hard += [word for word, is_hard in kept if is_hard]
     return Text(tuple(word for sentence in found for word in sentence), tuple(hard), tuple(found))
+
+
+def _plain_text(text: str) -> str:
+    return normalize("NFC", text).replace("’", "'")
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -202,40 +206,48 @@ def mergeable(record: Record) -> bool:
             and not (record.kind == "resource" and record.meta.get("type") == "script"))
 
 
-class Marks(NamedTuple):
-    """What stands for a body where candidates are looked for: checksums of its words, its hard words, and each sentence."""
+class _Letters(dict[int, Any]):
+    """`str.translate` table that leaves letters and digits alone, and learns each character once."""
 
-    words: int
-    hard: int
-    sentences: tuple[int, ...]
+    def __missing__(self, code: int) -> str | None:
+        self[code] = found = chr(code) if chr(code).isalnum() else None
+        return found
 
 
-def _marks(record: Record, words: Words, kept: Kept | None) -> Marks:
-    known = kept.get(record.name, record.checksum, "marks") if kept else None
+def _outline(record: Record, letters: _Letters, kept: Kept | None) -> tuple[int, Sequence[int]]:
+    """Return checksums of the letters and digits of a body and of each of its sentences: where words agree, these do."""
+    known = kept.get(record.name, record.checksum, "outline") if kept else None
     if known is not None:
-        return Marks(known[0], known[1], tuple(known[2]))
-    text = read(record.body, words)
-    found = Marks(_sum(text.words), _sum(text.hard), tuple(map(_sum, text.sentences)))
+        return known[0], known[1]
+    said = [sentence.casefold().translate(letters) for sentence in _sentences(_plain_text(record.body))]
+    sums = [crc32(one.encode("utf-8", "surrogatepass")) for one in said if one]
+    found = crc32("".join(said).encode("utf-8", "surrogatepass")), list(dict.fromkeys(sums))
     if kept:
-        kept.put(record.name, record.checksum, "marks", found)
+        kept.put(record.name, record.checksum, "outline", found)
     return found
 
 
-def _sum(words: Sequence[str]) -> int:
-    return crc32("\0".join(words).encode("utf-8", "surrogatepass"))
+def _near(records: Sequence[Record], kept: Kept | None) -> list[Record]:
+    """Leave out the records that cover none and that none covers: what is covered shares each of its sentences with another
+    record, or all of its letters; and what covers it, one of these sentences."""
+    letters = _Letters()
+    bodies: Counter[tuple[Any, int]] = Counter()
+    shared: Counter[tuple[Any, int]] = Counter()
+    outlines = []
+    for record in records:
+        block, (body, sentences) = _block(record), _outline(record, letters, kept)
+        keys = [(block, sentence) for sentence in sentences]
+        outlines.append(((block, body), keys))
+        bodies[block, body] += 1
+        shared.update(keys)
+    wanted = {key for body, keys in outlines if bodies[body] > 1 or all(shared[key] > 1 for key in keys) for key in keys}
+    return [record for record, (body, keys) in zip(records, outlines)
+            if bodies[body] > 1 or not wanted.isdisjoint(keys)]
 
 
-class _Pages(dict[int, Page]):
-    """Number of a record -> its page, taken apart where it is asked for: few records have a candidate."""
-
-    def __init__(self, records: Sequence[Record], words: Words):
-        super().__init__()
-        self._records, self._words = records, words
-
-    def __missing__(self, number: int) -> Page:
-        record = self._records[number]
-        self[number] = page = Page(record, read(record.title, self._words).words, read(record.body, self._words))
-        return page
+def _block(record: Record) -> tuple[str, str, str]:
+    """Return what two records have in common of which one may cover the other."""
+    return record.kind, record.tier, str(record.kind == "checkpoint" and record.meta.get("session"))
 
 
 def find(records: Iterable[Record], successes: Mapping[str, int], bound: Container[str] = (),
@@ -247,17 +259,17 @@ def find(records: Iterable[Record], successes: Mapping[str, int], bound: Contain
     bound: ids that must stay.  kept: what earlier runs found out about the files.
     """
     words = Words()
-    marked = [(record, _marks(record, words, kept)) for record in records if mergeable(record)]
-    marked = sorted((pair for pair in marked if pair[1].sentences), key=lambda pair: _rank(pair[0], successes, bound))
-    ordered = [record for record, _ in marked]
-    pages = _Pages(ordered, words)
+    near = _near([record for record in records if mergeable(record)], kept)
+    pages = [Page(record, read(record.title, words).words, read(record.body, words)) for record in near]
+    pages = [page for page in pages if page.body.words]
+    pages.sort(key=lambda page: _rank(page.record, successes, bound))
     into: dict[int, int] = {}
-    for number, near in enumerate(_candidates(marked)):
-        if ordered[number].id not in bound:
-            other = next((k for k in near if k not in into and k != number and _may(pages, k, number)), -1)
+    for number, others in enumerate(_candidates(pages)):
+        if pages[number].record.id not in bound:
+            other = next((k for k in others if k not in into and k != number and _may(pages, k, number)), -1)
             if other >= 0:
                 into[number] = other
-    found = [Duplicate(ordered[_end(into, number)], ordered[number]) for number in into]
+    found = [Duplicate(pages[_end(into, number)].record, pages[number].record) for number in into]
     return sorted(found, key=lambda pair: (pair.kept.name, pair.other.name))
 
 
@@ -272,7 +284,7 @@ def _standing(record: Record) -> int:
     return 0 if record.source != "auto" else 1 if record.accepted else 2
 
 
-def _may(pages: Mapping[int, Page], kept: int, other: int) -> bool:
+def _may(pages: Sequence[Page], kept: int, other: int) -> bool:
     """Tell whether a record may be dropped for another one; of two that cover each other, the later in order is."""
     one, two = pages[kept], pages[other]
     if _standing(one.record) > _standing(two.record):
@@ -287,18 +299,19 @@ def _end(into: Mapping[int, int], number: int) -> int:
     return number
 
 
-def _candidates(marked: Sequence[tuple[Record, Marks]]) -> list[list[int]]:
-    """Return for each record the numbers of those that may cover it, in order, at most MOST of each sort."""
+def _candidates(pages: Sequence[Page]) -> list[list[int]]:
+    """Return for each page the numbers of those that may cover it, in order, at most MOST of each sort."""
     same: dict[Any, list[int]] = {}
     sharing: dict[Any, list[int]] = {}
-    blocks = [(record.kind, record.tier, str(record.kind == "checkpoint" and record.meta.get("session"))) for record, _ in marked]
-    for number, (_, marks) in enumerate(marked):
-        same.setdefault((blocks[number], marks.words), []).append(number)
-        for sentence in set(marks.sentences):
-            sharing.setdefault((blocks[number], marks.hard, sentence), []).append(number)
+    blocks = [_block(page.record) for page in pages]
+    hard = [hash(page.body.hard) for page in pages]
+    for number, page in enumerate(pages):
+        same.setdefault((blocks[number], page.body.words), []).append(number)
+        for sentence in set(page.body.sentences):
+            sharing.setdefault((blocks[number], hard[number], sentence), []).append(number)
     out = []
-    for number, (_, marks) in enumerate(marked):
-        keys = [(blocks[number], marks.hard, sentence) for sentence in marks.sentences]
+    for number, page in enumerate(pages):
+        keys = [(blocks[number], hard[number], sentence) for sentence in page.body.sentences]
         rarest = min((sharing[key] for key in keys), key=len)
-        out.append(sorted({*same[(blocks[number], marks.words)][:MOST], *rarest[:MOST]}))
+        out.append(sorted({*same[(blocks[number], page.body.words)][:MOST], *rarest[:MOST]}))
     return out

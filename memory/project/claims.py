@@ -89,6 +89,7 @@ class Checkout:
         self._levels: Dict[str, Optional[int]] = {}
         self._blobs: Dict[str, str] = {}
         self._kept = 0
+        self._folders: Dict[str, bool] = {}
 
     def __enter__(self) -> Checkout:
         return self
@@ -132,7 +133,7 @@ class Checkout:
         if not path:
             return Claim("file", said, None)
         there = self.root + "/" + path
-        if not files.inside(there, self.root):
+        if not self._inside(path):
             return Claim("file", said, None)
         if files.exists(there):
             return Claim("file", said, True, path=path)
@@ -150,6 +151,14 @@ class Checkout:
             path = path[len(self.root) + 1:] if path.startswith(self.root.rstrip("/") + "/") else ""
         parts = path.split("/")
         return "" if path[:1] == "~" or path[1:2] == ":" or ".." in parts or ".git" in parts or "\0" in path else path
+
+    def _inside(self, path: str) -> bool:
+        """Tell whether a path of the checkout leads to nowhere else; asked once for each folder, unless the path is a link."""
+        whole = self.root + "/" + path
+        folder = whole.rpartition("/")[0]
+        if folder not in self._folders:
+            self._folders[folder] = files.inside(folder, self.root)
+        return self._folders[folder] and not files.is_link(whole) or files.inside(whole, self.root)
 
     def _is_near(self, path: str) -> bool:
         first, slash, _ = path.partition("/")
@@ -232,7 +241,7 @@ class Checkout:
             whole = self.root + "/" + path
             data = None
             try:
-                if files.inside(whole, self.root):
+                if self._inside(path):
                     data = files.read(whole, SOURCE_LIMIT + 1)
             except (OSError, ValueError):
                 data = None

@@ -45,7 +45,8 @@ def by_name(text: str, lower: str, tick: Callable[[], None]) -> Iterator[Span]:
     """Find the values of assignments to the names in `NAMES`.  tick: called for each name that stands in the text."""
     done = 0
     separator, ahead = rx(SEPARATOR), rx(r"[@&({]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])")  # code, a mere marker
-    hits = [(at, word, kind, tier) for kind, tier, words in NAMES for word in words.split() for at in spots(lower, word)]
+    named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split() if word in lower]
+    hits = [(at, word, kind, tier) for word, kind, tier in named for at in spots(lower, word)]
     for at, word, kind, tier in sorted(hits):
         match = separator.match(text, at + len(word)) if at >= done else None
         if not match or ahead.match(text, match.end()):

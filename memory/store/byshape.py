@@ -165,11 +165,16 @@ def _body_before(text: str, at: int, floor: int) -> int:
     return start
 
 
+@lru_cache(maxsize=4096)
+def _needles(said: str) -> Tuple[str, ...]:
+    return tuple(needle.replace("~", " ") for needle in said.split())
+
+
 def by_shape(text: str, lower: str, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values whose place gives them away: the rows of `SHAPES`."""
     for kind, needles, reach, expression, judge in SHAPES:
         back = 240 if needles[0] == "~" else 12
-        for start, end in windows(lower, [needle.replace("~", " ") for needle in needles.split()], reach, back):
+        for start, end in windows(lower, _needles(needles), reach, back):
             tick()
             for match in rx(expression, re.I).finditer(text, start, end):
                 a, b = match.span("v")
@@ -200,7 +205,7 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
 def windows(lower: str, needles: Sequence[str], reach: int, back: int = 12) -> List[Tuple[int, int]]:
     """Return the stretches to read after the needles (and a little before), joined where they meet."""
     out: List[Tuple[int, int]] = []
-    for at in sorted(at for needle in needles for at in spots(lower, needle)):
+    for at in sorted(at for needle in needles if needle in lower for at in spots(lower, needle)):
         if out and at - back <= out[-1][1]:
             out[-1] = (out[-1][0], at + reach)
         else:
