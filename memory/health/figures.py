@@ -49,12 +49,11 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
     counts: dict[str, dict[str, int]] = {kind: {} for kind in layout.FOLDERS}
     tokens = 0
     index, rows = _index(place)
-    read = None if rows is not None else list(store.each())
-    for row in read if read is not None else _indexed(store, rows or []):
+    for row in heads(store, now) if rows is None else _indexed(store, rows):
         tier = layout.TIER_NAMES[row.tier]
         counts[row.kind][tier] = counts[row.kind].get(tier, 0) + 1
         tokens += row.tokens
-    upkeep = outlook(store, lambda: read if read is not None else list(store.each()))
+    upkeep = outlook(store, lambda: list(store.each()))
     runtime = place.home + "/runtime/bin/python"
     return {
         "workspace": place.key, "claimed": place.claimed, "root": place.root, "home": place.home,

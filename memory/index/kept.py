@@ -1,7 +1,7 @@
 """What was derived of the records' files, kept from one run to the next: a later run looks only at what changed.
 
-Schema, version 1, of `<cache>/<scope>.facts` (what audit found out) and `<scope>.heads` (what doctor and stats ask of every
-record), sealed (fastjson.py), derived:
+Schema, version 1, of `<cache>/<scope>.facts` (what audit found out) and `<scope>.heads` (what doctor, stats and status ask
+of every record), sealed (fastjson.py), derived:
 
     {"v": 1, "of": stamp, "files": {name: {"": identity, fact: value, ...}, ...}}
 
@@ -73,7 +73,7 @@ class Kept:
 
 
 def _stamp(modules: Iterable[ModuleType], more: Sequence[object]) -> str:
-    sources = [files.read(module.__file__) for module in modules if module.__file__]
+    sources = [files.read(path) for path in (__file__, *(module.__file__ for module in modules)) if path]
     return files.sha256(repr(more).encode("utf-8", "backslashreplace"), *(b"\0" + source for source in sources))
 
 
@@ -91,6 +91,7 @@ class Head(NamedTuple):
     title: str
     created: float
     updated: float
+    tokens: int
     labels: list[str]
     accepted: bool
     active: bool
@@ -140,7 +141,7 @@ def _head(store: Reader, kept: Kept, name: str, settled: int) -> Head:
 
 def _of(store: Reader, record: Record) -> Head:
     return Head(record.name, record.id, record.kind, record.title, record.created, record.updated,
-                list(dict.fromkeys((*record.topics, *record.tags))), record.accepted, record.active,
+                record.tokens, list(dict.fromkeys((*record.topics, *record.tags))), record.accepted, record.active,
                 bool(conversations.edited(store, [record])), list(record.problems))
 
 

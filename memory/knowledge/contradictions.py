@@ -35,10 +35,13 @@ from memory.core.records import Record
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
 from memory.hook import at_failure, fence
-from memory.index.kept import Kept
 from memory.knowledge import statements
 from memory.knowledge.history import Past
 from memory.recall.hit import Hit, turns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.index.kept import Kept
 
 KINDS = ("learning", "rule")
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like

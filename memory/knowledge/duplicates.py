@@ -30,7 +30,10 @@ from zlib import crc32
 from memory.core.records import READ_LIMIT, SOURCES, Record
 from memory.core.tokeniser import coded
 from memory.hook import handoffs
-from memory.index.kept import Kept
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.index.kept import Kept
 
 SIMILAR = 0.98
 MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence

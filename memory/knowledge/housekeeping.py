@@ -17,11 +17,14 @@ from memory.core import DayleafError, StoreError, clock, files, frontmatter, lay
 from memory.core.layout import SHARED
 from memory.core.records import Link, Record
 from memory.hook import handoffs
-from memory.index.kept import Kept
 from memory.knowledge import duplicates
 from memory.store import activeplan, archive, conversations, journal, redactor
 from memory.store.journal import Step
 from memory.store.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.index.kept import Kept
 
 WAYS = ("expiry", "duplicates")
 WORTH = 10  # changes from which a run is suggested

@@ -77,7 +77,7 @@ def test_a_head_is_the_record_and_is_read_once(store, monkeypatch):
         assert len(read) == times and (store.skipped, store.duplicates) == noted
         for head, record in zip(found, records, strict=True):
             assert all(getattr(head, key) == getattr(record, key) for key in (
-                "name", "id", "kind", "title", "created", "updated", "accepted", "active", "tier"))
+                "name", "id", "kind", "title", "created", "updated", "tokens", "accepted", "active", "tier"))
             assert (set(head.labels), tuple(head.problems)) == ({*record.topics, *record.tags}, record.problems)
 
 
