@@ -47,6 +47,12 @@ def _build(call: Call) -> int:
 
 def _embed(call: Call, done: Any) -> int:
     """Bring the vectors of the workspaces asked for up to date, after the index; raises ProviderError, UsageError."""
+    out, lines = _embedded(call)
+    return call.answer({**done._asdict(), "vectors": out}, [*_said(done), *lines])
+
+
+def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
+    """Make vectors; return what was done as plain data and in lines."""
     from memory.index import embedder, vectors
     from memory.recall import lookup, semantic
 
@@ -61,7 +67,7 @@ def _embed(call: Call, done: Any) -> int:
         lines.append("%s: another process is embedding it" % place.key if made.busy else
                      "%s: %s embedded, %d kept, %d removed in %.1f s (%s)" % (
                          place.key, plaintext.count(made.embedded, "chunk"), made.kept, made.removed, made.took, provider.label))
-    return call.answer({**done._asdict(), "vectors": out}, [*_said(done), *lines])
+    return out, lines
 
 
 def _refresh(call: Call) -> int:
@@ -108,6 +114,7 @@ def _choose(call: Call, asked: list[str]) -> int:
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
     said = given or backend.named(call.settings, home, call.env)
+    made = _embedded(call)[1] if call.options.embeddings else []
     with call.spinner("setting the database up") as spinner:
         def told(done: int, of: int) -> None:
             spinner.step = "loading: %d of %d" % (done, of)
@@ -118,8 +125,9 @@ def _choose(call: Call, asked: list[str]) -> int:
     for key, value in (("index.backend", "postgres"), ("index.dsn", given or None), ("index.private", private or None)):
         if value is not None:
             change_config(path, key, value, files.FILE_MODE)
-    lines = ["%s in the database: %d added, %d changed, %d removed" % (
-        plaintext.count(done.records, "record"), done.added, done.changed, done.removed)]
+    lines = [*made, "%s in the database: %d added, %d changed, %d removed%s" % (
+        plaintext.count(done.records, "record"), done.added, done.changed, done.removed,
+        ", %s sent" % plaintext.count(done.vectors, "vector") if done.vectors else "")]
     return call.answer({"backend": "postgres", "own": not said, **done._asdict()}, [
         *(_said(local) if local else ()), *lines, *("left out %s" % line for line in done.left),
         "recall asks %s beside the files" % ("a server of your own" if not said else "the database")])
@@ -140,7 +148,7 @@ def _database(call: Call) -> dict[str, Any] | None:
         return {"state": "unreachable", "problem": str(fault)}
     here = spaces.get(call.place.key)
     return {"state": "ready", "problem": "", "workspaces": len(spaces), "documents": sum(s.documents for s in spaces.values()),
-            "here": here.documents if here else 0}
+            "vectors": sum(s.chunks for s in spaces.values()), "here": here.documents if here else 0}
 
 
 def _index_status(call: Call) -> int:

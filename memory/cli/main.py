@@ -232,7 +232,7 @@ VERBS: dict[str, Verb] = {
         flag("--misses", help="list what was not found"))),
     "index": Verb("index", "|".join(INDEX), "build, refresh, verify, show or export the index", (
         *(flag("--" + name, help=argparse.SUPPRESS) for name in INDEX),
-        flag("--embeddings", help="build: vectors too"), VECTORS_BY,
+        flag("--embeddings", help="build, --backend postgres: vectors too"), VECTORS_BY,
         opt("--workspace", metavar="NAME", help="build --embeddings: another workspace, or `all`"),
         opt("--out", metavar="FILE", help="where to export to"),
         opt("--backend", metavar="NAME", help="local or postgres: choose what recall asks, and load this workspace into it"),

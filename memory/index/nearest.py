@@ -66,10 +66,11 @@ def _base(side: Sidecar, query: Any, limit: int, exact: bool) -> Tuple[Any, Any]
     numbers, similar = side.numbers(), np.empty(len(chosen), np.float32)
     for start in range(0, len(chosen), BLOCK):
         similar[start:start + BLOCK] = numbers[chosen[start:start + BLOCK]].astype(np.float32) @ query
-    return chosen, _rounded(similar * side.scales()[chosen])
+    return chosen, rounded(similar * side.scales()[chosen])
 
 
-def _rounded(similar: Any) -> Any:
+def rounded(similar: Any) -> Any:
+    """Return similarities as they are told: -1 to 1, of 6 digits."""
     import numpy as np
 
     return np.clip(similar.astype(np.float64), -1.0, 1.0).round(6)
@@ -124,5 +125,5 @@ def _logged(side: Sidecar, query: Any) -> List[Tuple[str, int, float]]:
     matrix = np.frombuffer(b"".join(stored.numbers for _, stored in live), np.int8).reshape(-1, side.dims)
     scales = np.array([scale for _, stored in live for scale in stored.scales], np.float32)
     places = [(name, ordinal) for name, stored in live for ordinal in stored.ordinals]
-    similar = _rounded((matrix.astype(np.float32) @ query) * scales)
+    similar = rounded((matrix.astype(np.float32) @ query) * scales)
     return [(name, ordinal, value) for (name, ordinal), value in zip(places, similar.tolist())]

@@ -20,7 +20,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Se
 from memory.core import IndexFault, tokeniser
 from memory.hook import loader, segment
 from memory.hook.segment import Doc
-from memory.index import migrations, rows
+from memory.index import migrations, nearest, rows
 from memory.index.backend import Held, Sieve, Unreachable, driver, said
 
 CAP = 2000  # candidates that are ranked
@@ -34,11 +34,13 @@ _KNOWN: Dict[str, Database] = {}
 
 
 class Space(NamedTuple):
-    """A workspace of the database: its number, documents, terms in them."""
+    """A workspace of the database: its number, documents, terms in them, the model of its vectors, how many these are."""
 
     number: int
     documents: int
     length: int
+    label: str = ""
+    chunks: int = 0
 
 
 class Row(NamedTuple):
@@ -115,8 +117,9 @@ class Database:
         if fresh or not self._at or time.monotonic() - self._at > REMEMBERED:
             with self.reading() as connection:
                 migrations.check(migrations.version(connection))
-                rows = connection.execute("SELECT key, id, documents, length, tokeniser FROM dayleaf.workspace").fetchall()
-            self._spaces = {key: Space(*more) for key, *more, version in rows if version == tokeniser.VERSION}
+                found = connection.execute("SELECT key, id, documents, length, label, chunks, tokeniser "
+                                           "FROM dayleaf.workspace").fetchall()
+            self._spaces = {key: Space(*more) for key, *more, version in found if version == tokeniser.VERSION}
             self._at = time.monotonic()
         return self._spaces
 
@@ -223,6 +226,36 @@ class Remote:
             ([space.number for space in self._spaces.values()], kinds, kinds, ceil(sieve.since or 0.0),
              1 << 40 if sieve.until is None else ceil(sieve.until), LISTED, LISTED))
         return self._take(found)
+
+    def near(self, label: str, vector: Any, limit: int) -> Optional[List[Tuple[int, float]]]:
+        """Return (number, similarity) of the sections nearest to a query's vector, best first, each once; None where no
+        workspace has vectors of its model.
+
+        The database chooses, by pgvector or by signs; similarity is the local index's, of the same int8 numbers.
+        """
+        import numpy as np
+
+        if not any(space.label == label and space.chunks for space in self._spaces.values()):
+            return None
+        query = np.asarray(vector, np.float32)
+        query = query / np.sqrt(query @ query)
+        found = self._ask("SELECT workspace, record, ordinal, scale, numbers FROM dayleaf.near(%s, %s, %s, %s::bit varying, "
+                          "%s, %s, %s)", ([space.number for space in self._spaces.values()], label, str(query.tolist()),
+                                          "".join("01"[value > 0.0] for value in query.tolist()), 2 * limit, nearest.LEAST, nearest.EXACT))
+        numbers = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(len(found), len(query))
+        similar = nearest.rounded((numbers.astype(np.float32) @ query) * np.array([row[3] for row in found], np.float32)).tolist()
+        best: Dict[Tuple[int, int, int], float] = {}
+        for row, value in zip(found, similar):
+            best[row[:3]] = max(value, best.get(row[:3], -2.0))
+        order = sorted(best.items(), key=lambda item: (-item[1], item[0]))[:limit]
+        held = self._ask("SELECT d.id, r.id, r.workspace, d.ordinal, r.name, r.known, r.kind, r.created, r.checksum FROM "
+                         "unnest(%s::int[], %s::bigint[], %s::int[]) AS n(workspace, record, ordinal) JOIN dayleaf.record r "
+                         "ON r.id = n.record JOIN dayleaf.document d ON d.workspace = n.workspace AND d.record = n.record AND "
+                         "d.ordinal = n.ordinal", [list(column) for column in zip(*(key for key, _ in order))] or [[]] * 3)
+        by_key = {(row[2], row[1], row[3]): row for row in held}
+        there = [(by_key[key], value) for key, value in order if key in by_key]
+        self._take([row for row, _ in there])
+        return [(row[0], value) for row, value in there]
 
     def _take(self, found: Sequence[Any]) -> List[int]:
         for number, record, space, *more in found:

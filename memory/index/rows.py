@@ -4,6 +4,8 @@ The files stay the truth: a load compares every file's checksum with the table, 
 records, and takes out what is gone.  One loader works on a workspace at a time; it sends no more before the database has taken
 what was sent, so a slow server slows the loader and fills no memory.
 
+The vectors of a workspace's records come along where they stand beside its index (vectorfile.py); none is made here.
+
 The lexemes of a document are our own terms (tokeniser.py), so that both indexes find the same.  PostgreSQL ranks by the labels of
 a lexeme's positions, not by a number; one or two labels say in LEVELS which impact (segment.py) a term has in a document.  A term
 that stands out in a document is there a second time with the number of its tier behind `\\x06`: of a term that every third
@@ -13,15 +15,18 @@ document holds, the search takes the highest tiers alone.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory.core import StoreError, UsageError, files, frontmatter, layout, records, tokeniser
+from memory.core import IndexFault, StoreError, UsageError, files, frontmatter, layout, records, tokeniser
 from memory.core.layout import Place
 from memory.core.walk import walk
 from memory.hook import documents, segment
 from memory.index import backend, migrations
 from memory.session import git
 from memory.store import redactor
+
+if TYPE_CHECKING:
+    from memory.index.vectorfile import Sidecar
 
 BATCH = 500  # records of a transaction
 BATCH_BYTES = 8 << 20
@@ -63,13 +68,14 @@ class Prepared(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """What a load did; left: names that were not loaded, each with the reason."""
+    """What a load did; left: names that were not loaded, each with the reason; vectors: chunks that were sent."""
 
     records: int
     added: int
     changed: int
     removed: int
     left: Tuple[str, ...]
+    vectors: int = 0
 
 
 def quoted(lexeme: str) -> str:
@@ -167,7 +173,7 @@ def load(connection: Any, place: Place, tiers: str, commit: str, progress: Optio
         connection.execute("UPDATE dayleaf.workspace SET loaded = now() WHERE id = %s", (space,))
         if changed or added or gone:
             connection.execute("SELECT dayleaf.recount()")
-        return Loaded(len(listed) - len(left), added, changed, len(gone), tuple(left))
+        return Loaded(len(listed) - len(left), added, changed, len(gone), tuple(left), _vectors(connection, space, place))
     finally:
         connection.execute("SELECT pg_advisory_unlock(%s, %s)", (0x646179, space))
 
@@ -264,3 +270,65 @@ def _remove(connection: Any, space: int, names: List[str]) -> None:
         less AS (UPDATE dayleaf.term t SET df = t.df - n FROM held WHERE t.workspace = %(space)s AND t.term = lexeme)
         UPDATE dayleaf.workspace SET documents = documents - (SELECT count(*) FROM out),
             length = length - (SELECT coalesce(sum(terms), 0) FROM old) WHERE id = %(space)s""", {"space": space, "names": names})
+
+
+# ---- vectors
+
+_SIGNS = bytes(b"01"[0 < value < 128] for value in range(256))  # of int8 numbers
+
+
+def _vectors(connection: Any, space: int, place: Place) -> int:
+    """Send the vectors that stand beside the index of a workspace to records that have none yet; return how many.
+
+    Those of another model go.  Damaged ones stay here.
+    """
+    from memory.index.vectorfile import Sidecar
+
+    try:
+        side = Sidecar(place)
+    except IndexFault:
+        return _counted(connection, space)
+    try:
+        if not side.is_intact() or not side.records:
+            return _counted(connection, space)
+        model = (side.meta.get("label", ""), side.dims)
+        with connection.transaction():
+            armed = _armed(connection, side.dims)
+            if connection.execute("SELECT label, dims FROM dayleaf.workspace WHERE id = %s", (space,)).fetchone() != model:
+                connection.execute("DELETE FROM dayleaf.chunk WHERE workspace = %s", (space,))
+                connection.execute("UPDATE dayleaf.workspace SET label = %s, dims = %s WHERE id = %s", (*model, space))
+            sent = _send(connection, space, side, armed)
+            _counted(connection, space)
+        return sent
+    finally:
+        side.close()
+
+
+def _armed(connection: Any, dims: int) -> bool:
+    """Set pgvector up where the server has it, and tell whether it does."""
+    return bool(connection.execute("SELECT dayleaf.arm(%s)", (dims,)).fetchone()[0])
+
+
+def _counted(connection: Any, space: int) -> int:
+    """Count the vectors of a workspace anew; returns 0, for those that were sent."""
+    connection.execute("UPDATE dayleaf.workspace SET chunks = held FROM (SELECT count(*) AS held FROM dayleaf.chunk "
+                       "WHERE workspace = %s) c WHERE id = %s AND chunks <> held", (space, space))
+    return 0
+
+
+def _send(connection: Any, space: int, side: Sidecar, armed: bool) -> int:
+    """armed: whether the table has a column for pgvector."""
+    waiting = {name: (id, checksum) for name, id, checksum in connection.execute(
+        "SELECT name, id, checksum FROM dayleaf.record r WHERE workspace = %s AND NOT EXISTS "
+        "(SELECT FROM dayleaf.chunk c WHERE c.record = r.id)", (space,)).fetchall()}
+    sent, dims = 0, side.dims
+    columns = "workspace, record, ordinal, dims, scale, code, numbers" + ", embedding" * armed
+    with connection.cursor() as cursor, cursor.copy("COPY dayleaf.chunk (%s) FROM STDIN" % columns) as copy:
+        for name, stored in side.each():
+            id, checksum = waiting.get(name, (0, ""))
+            for i in range(len(stored.ordinals) if checksum[:16] == stored.checksum.hex() else 0):
+                numbers = stored.numbers[i * dims:i * dims + dims]
+                row = (space, id, stored.ordinals[i], dims, stored.scales[i], numbers.translate(_SIGNS).decode(), numbers)
+                copy.write_row((*row, str(memoryview(numbers).cast("b").tolist())) if armed else row)
+                sent += 1
+    return sent

@@ -292,11 +292,11 @@ class _Task:
             return {}
         vector = semantic.vector(self.searcher.place, self.query.text, self.now, self.notes)
         best: Dict[str, Tuple[float, Shelf, str, int]] = {}
-        for shelf in (each for each in self.shelves if vector is not None and not each.is_distant):
+        for shelf in self.shelves if vector is not None else ():
             limit = FILTERED if self._is_filtered() else NEAR
-            for name, ordinal, similarity in semantic.near(shelf.place, vector, limit, self.notes):
+            for name, ordinal, similarity in semantic.near(shelf, vector, limit, self.notes):
                 path = shelf.path(name)
-                if not self._is_elsewhere(shelf, name) and similarity > best.get(path, (-2.0,))[0]:
+                if (shelf.is_distant or not self._is_elsewhere(shelf, name)) and similarity > best.get(path, (-2.0,))[0]:
                     best[path] = (similarity, shelf, name, ordinal)
         order = sorted(best.items(), key=lambda item: (-item[1][0], item[0]))
         self.similar = {path: row[0] for path, row in order if row[0] >= semantic.floor}

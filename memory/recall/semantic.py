@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
     from memory.index.embedder import Provider
+    from memory.recall.shelf import Shelf
 
 NEAR = 100  # sections that a query's vector may bring; similarity counts from the last of them on
 FILTERED = 1000  # the same, where filters drop some
@@ -100,12 +101,21 @@ class Semantic:
                 self._fault = "" if self._provider else "no provider of vectors is set: " + SET_UP
         return not self._fault
 
-    def near(self, place: Place, vector: Any, limit: int, notes: List[str]) -> List[Tuple[str, int, float]]:
-        """Return (name, ordinal, similarity) of the sections of a workspace nearest to a query, or [] with a note."""
+    def near(self, shelf: Shelf, vector: Any, limit: int, notes: List[str]) -> List[Tuple[str, int, float]]:
+        """Return (name, ordinal, similarity) of the sections of a shelf nearest to a query, or [] with a note."""
         from memory.core import files
         from memory.index import nearest, vectorfile
+        from memory.recall.lookup import Distant
 
         assert self._provider is not None
+        if isinstance(shelf, Distant):
+            there = shelf.near(self._provider.label, vector, limit)
+            if there is None:
+                notes.append(fell_back("the database holds no vectors of " + self._provider.label,
+                                       "`dayleaf index --backend postgres --embeddings` loads them"))
+            self.label = self._provider.label if there is not None else self.label
+            return there or []
+        place = shelf.place
         if not files.exists(vectorfile.path_of(place)):
             notes.append(fell_back("%s: no vectors yet" % place.key, "`dayleaf index build --embeddings` makes them"))
             return []

@@ -6,7 +6,7 @@ import struct
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, files, records, tokeniser, walk
-from memory.core.layout import SHARED, Place
+from memory.core.layout import Place
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import delta, documents, indexview, segment
 from memory.index import assembly, builder
@@ -18,12 +18,6 @@ MOST_READ = 2000  # changed files that are searched beside the index; of more, a
 MOST_FILES = 20000  # files that an index in memory is made of; 1-4 s
 REMEMBERED = 4000  # records kept between the queries of a batch
 MOST_KEPT = 8  # shelves that stay open for later queries
-
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.index.backend import Held
-    from memory.index.postgres import Remote
 
 
 class Shelf:
@@ -279,102 +273,6 @@ class Shelf:
             self._read.clear()
         self._read[name] = (stamp, record)
         return record
-
-
-class Distant(Shelf):
-    """The workspaces of a database that a query asks for, open for queries.
-
-    Of a tier that is on this machine the files are the truth, and another shelf has searched them: the database's rows of it are
-    passed over, but those that came with a commit that this checkout has not pulled yet.
-    """
-
-    def __init__(self, here: Place, remote: Remote):
-        """here: the place that asks."""
-        self.place = Place(here.home, "postgres", "", "", "", "")
-        self.notes, self.on_disk, self._drifted, self._glanced, self.rescan = [], True, False, False, False
-        self.slack = 20
-        self._here, self._remote = here, remote
-        self._table = tokeniser.Table()
-        self._words, self._cut, self._tally = {}, {}, {}
-        self._records: Dict[str, Record] = {}
-        self._pulled: Dict[str, bool] = {}
-
-    @property
-    def is_distant(self) -> bool:
-        """Whether its records stand in a database, and not here."""
-        return True
-
-    @property
-    def backend(self) -> Backend:
-        """What answers queries here."""
-        return self._remote
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether an index on disk is behind: there is none."""
-        return False
-
-    def finish(self, now: float) -> bool:
-        """Find nothing more: no files are compared."""
-        return False
-
-    def close(self) -> None:
-        """Leave the connections to the pool."""
-
-    def is_known(self, term: str) -> bool:
-        """Tell whether a database holds a term that the index of its workspace lacks."""
-        return self._remote.is_known(term)
-
-    def path(self, name: str) -> str:
-        """Return what stands for the path of a file that is not here; name: workspace/name."""
-        return "postgres:" + name
-
-    def candidate(self, number: int) -> Optional[look.Candidate]:
-        """Return a section as the database holds it; None where a file of this machine stands for it."""
-        row = self._remote.row(number)
-        if self._is_here(row.workspace, row.name) and not self._is_ahead(number):
-            return None
-        held = self._remote.held(number)
-        if held is None:
-            return None
-        name = held.workspace + "/" + held.name
-        if name not in self._records:
-            self._records[name] = records.from_bytes(held.name, held.data, held.mtime)
-        record = self._records[name]
-        made = self._cut_out(record, name, row.ordinal, number, row.checksum, held.workspace)
-        return made._replace(origin=origin(held))
-
-    def _is_here(self, key: str, name: str) -> bool:
-        """Tell whether the tier of a record is on this machine."""
-        place = self._here if key == self._here.key else Place(self._here.home, key, "", "", "", "")
-        return any(letter == name[0] and files.exists(folder) for letter, folder in place.tiers())
-
-    def _is_ahead(self, number: int) -> bool:
-        """Tell whether a shared record of this workspace came with a commit that is not in this checkout."""
-        from memory.project.gitobjects import Objects
-
-        row = self._remote.row(number)
-        if row.name[0] != SHARED or files.exists(self._here.path(row.name)):
-            return False
-        held = self._remote.held(number)
-        commit = held.commit if held else ""
-        if commit and commit not in self._pulled:
-            with Objects(self._here.git) as objects:
-                self._pulled[commit] = bool(objects.find(commit)) or not objects.complete
-        return bool(commit) and not self._pulled[commit]
-
-    def checkpoints(self, session: str) -> List[Record]:
-        """Return nothing: what belongs to a session is joined among the files of this machine."""
-        return []
-
-    def record(self, name: str) -> Optional[Record]:
-        """Return nothing: no file stands for a name."""
-        return None
-
-
-def origin(held: Held) -> str:
-    """Say what a record's text is that no file on this machine holds."""
-    return "not on this machine: from the database%s" % (", as of commit " + held.commit if held.commit else "")
 
 
 class Shelves(Dict[str, Shelf]):
