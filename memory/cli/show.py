@@ -30,7 +30,10 @@ def show(call: Call) -> int:
     from memory.project import claims
     from memory.recall import hit, lookup
 
-    found, place, merged, number = _asked(call)
+    try:
+        found, place, merged, number = _asked(call)
+    except StoreError as missing:
+        return _distant(call, missing)
     if number:
         return _turn(call, found, place, number)
     if place.key == call.place.key:
@@ -51,6 +54,32 @@ def show(call: Call) -> int:
     value = {**hit.about_json(one), "body": body, "merged": merged,
              "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
              **of(counts, call.now), "feedback": reasons(found), "problems": list(found.problems), **more}
+    head = screen.record(found, call.now, call.style(), facts)
+    return call.answer(value, [*head, "", plaintext.plain(body).rstrip("\n"), *ways])
+
+
+def _distant(call: Call, missing: StoreError) -> int:
+    """Print a record that the database alone holds, as it has it; raises `missing`, what the files said, where it has none."""
+    from memory.cli.recall import dsn_of
+    from memory.core import approvals
+    from memory.recall import hit, lookup
+
+    try:
+        dsn = dsn_of(call)
+        known = lookup.find_distant(call.place, call.one("ID").strip(), dsn) if dsn else None
+    except StoreError as fault:
+        raise StoreError("%s (%s)" % (missing, fault)) from None
+    if known is None:
+        raise missing
+    found = known.record
+    if call.options.outline:
+        return _outline(call, found)
+    of_record = hit.of(found, known.workspace, known.path, known.origin)
+    one = hit.shown([of_record], call.place, approvals.decisions(call.place.home), call.now)[0]
+    body, more, ways = _section(call, found)
+    value = {**hit.about_json(one), "body": body, "merged": "", "linkedFrom": [], **of(ledger.Counts(), call.now),
+             "feedback": reasons(found), "problems": list(found.problems), **more}
+    facts = [("workspace", known.workspace), ("text", known.origin), ("trouble", "; ".join(found.problems))]
     head = screen.record(found, call.now, call.style(), facts)
     return call.answer(value, [*head, "", plaintext.plain(body).rstrip("\n"), *ways])
 

@@ -239,11 +239,13 @@ class Remote:
             return None
         query = np.asarray(vector, np.float32)
         query = query / np.sqrt(query @ query)
+        signs = "".join("01"[value > 0.0] for value in query.tolist())
         found = self._ask("SELECT workspace, record, ordinal, scale, numbers FROM dayleaf.near(%s, %s, %s, %s::bit varying, "
-                          "%s, %s, %s)", ([space.number for space in self._spaces.values()], label, str(query.tolist()),
-                                          "".join("01"[value > 0.0] for value in query.tolist()), 2 * limit, nearest.LEAST, nearest.EXACT))
+                          "%s, %s, %s)", ([space.number for space in self._spaces.values()], label, str(query.tolist()), signs,
+                                          2 * limit, nearest.LEAST, nearest.EXACT))
         numbers = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(len(found), len(query))
-        similar = nearest.rounded((numbers.astype(np.float32) @ query) * np.array([row[3] for row in found], np.float32)).tolist()
+        scales = np.array([row[3] for row in found], np.float32)
+        similar = nearest.rounded((numbers.astype(np.float32) @ query) * scales).tolist()
         best: Dict[Tuple[int, int, int], float] = {}
         for row, value in zip(found, similar):
             best[row[:3]] = max(value, best.get(row[:3], -2.0))
@@ -281,16 +283,15 @@ class Remote:
 
     def by_id(self, id: str) -> Optional[Doc]:
         """Return the first document of a record by its id."""
-        number = self.number_of(id)
-        return None if number is None else self.doc(number)
+        return next(map(self.doc, self.numbers_of(id)), None)
 
-    def number_of(self, id: str) -> Optional[int]:
-        """Return the number under which a record is known by its id."""
+    def numbers_of(self, id: str) -> List[int]:
+        """Return the numbers of the records of an id, of several workspaces at times."""
         found = self._ask(
             "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum FROM dayleaf.record r "
-            "WHERE r.known = %s AND r.workspace = ANY (%s) ORDER BY r.id LIMIT 1",
+            "WHERE r.known = %s AND r.workspace = ANY (%s) ORDER BY r.id LIMIT 9",
             (id.replace("\0", ""), [space.number for space in self._spaces.values()]))
-        return next(iter(self._take(found)), None)
+        return self._take(found)
 
     def holding(self, term: str) -> List[int]:
         """Return nothing: links are followed among the files of this machine."""

@@ -251,3 +251,16 @@ def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, P
             if found.id == text_.strip():
                 return found, other
         raise
+
+
+def find_distant(place: Place, id: str, dsn: str) -> Optional[look.Candidate]:
+    """Find a record by its whole id in a database, None where it has none for which no file of this machine stands.
+
+    Raises StoreError where the database does not answer.
+    """
+    from memory.index import postgres
+
+    base = postgres.database(dsn)
+    spaces = base.spaces()
+    remote = postgres.Remote(base, spaces, list(spaces))
+    return next(filter(None, map(Distant(place, remote).candidate, remote.numbers_of(id))), None)

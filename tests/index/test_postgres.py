@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import threading
@@ -67,6 +68,21 @@ def test_a_hit_that_is_not_here_says_so(store, stranger, dsn, now):
     assert one.origin.startswith("not on this machine: from the database")
     assert one.path == "postgres:%s/%s" % (store.key, one.record.name)
     assert one.workspace == store.key and one.body
+
+
+def test_a_record_that_only_the_database_holds_is_shown(place, dsn, ok, run, tmp_path):
+    """Its text, its workspace, and what that text is; one whose file was deleted here is gone, whatever the database holds."""
+    other = layout.Place(str(tmp_path / "o"), "other-00000001", str(tmp_path / "o"), str(tmp_path / "o"), "", str(tmp_path / "o" / ".dayleaf"))
+    write(other, "s/learnings/x.md", "# Broker\n\nThe zeppelin broker.\n\n## More\n\nOf it.", id="l-x", title="X")
+    rows.bring(dsn, other, "s")
+    mine = write(place, "s/learnings/y.md", "Mine.", id="l-y", title="Y")
+    ok("index", "--backend", "postgres", "--dsn", dsn)
+    mine.unlink()
+    said = ok("show", "l-x")
+    assert "other-00000001" in said and "not on this machine: from the database" in said and "The zeppelin broker." in said
+    assert json.loads(ok("show", "l-x", "--section", "More", "--json"))["body"].strip().endswith("Of it.")
+    assert "no record" in run("show", "l-y").stderr
+    assert "no record" in run("show", "l-nothing").stderr
 
 
 def test_of_a_workspace_that_is_here_the_files_are_the_truth(store, dsn, now):
