@@ -1,7 +1,7 @@
 """Asking an organisation's index in PostgreSQL (tables: migrations.py, what stands in them: rows.py).
 
-Limits, so that a common term of a million records costs no more than a rare one.  Candidates come from the rarest terms, CAP
-documents in all; of a term that more hold, from its highest tiers, and from pairs of such terms that stand together.  What holds
+Limits, so that a common term of a million records costs no more than a rare one.  Candidates are the documents that hold a rare
+term; of a term that more than TIERED hold, those of its highest tiers, and those that hold two such terms; CAP in all.  What is
 none of these is not found, though it holds a common word of the query: the local index has the same bound (loader.CAP), counted
 in postings.  The best of the candidates are ranked by recall itself, from their text.
 
@@ -15,7 +15,7 @@ import atexit
 import contextlib
 import time
 from math import ceil
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import IndexFault, tokeniser
 from memory.hook import loader, segment
@@ -24,12 +24,16 @@ from memory.index import migrations, nearest, rows
 from memory.index.backend import Held, Sieve, Unreachable, driver, said
 
 CAP = 2000  # candidates that are ranked
-TIERED = 500  # of them, from the tiers of one common term
+TIERED = 300  # of them, for one term
+PAIRED = 600  # of them, for holding two common terms
+ANCHOR = 5000  # documents that hold the rarer term of a pair
 LISTED = 200  # newest records, and matches where filters read the text
 TEXTS = 48  # records whose text is fetched at once
 WORDS = 3000  # the most common of one first letter, among which a misspelt word is looked for
 POOL, WAITING, SECONDS = 4, 32, 3.0
-REMEMBERED = 30.0  # seconds for which a process believes the list of workspaces, and of words
+REMEMBERED = 30.0  # seconds for which a process believes the list of workspaces, of words, and their counts
+FEW = 40  # terms that are counted with their tiers: those of a query, not of texts
+MOST_COUNTED, MOST_COUNTS = 50, 20_000  # sets of workspaces whose counts are believed, and terms of each
 _KNOWN: Dict[str, Database] = {}
 
 
@@ -85,6 +89,7 @@ class Database:
         self._opened, self._at = False, 0.0
         self._spaces: Dict[str, Space] = {}
         self.words: Dict[Tuple[Any, ...], Tuple[float, List[Any]]] = {}
+        self._counts: Dict[Optional[Tuple[int, ...]], Tuple[float, Dict[str, int]]] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -111,6 +116,15 @@ class Database:
             raise Unreachable("the database took longer than %d s" % SECONDS) from None
         except self._psycopg.Error as error:
             raise Unreachable(said(error)) from None
+
+    def counts(self, spaces: Optional[Tuple[int, ...]]) -> Dict[str, int]:
+        """Return what a process believes of how many documents of some workspaces hold a term, to be added to."""
+        at, known = self._counts.get(spaces, (0.0, {}))
+        if not at or len(known) > MOST_COUNTS or time.monotonic() - at > REMEMBERED:
+            if len(self._counts) > MOST_COUNTED:
+                self._counts.clear()
+            at, known = self._counts[spaces] = time.monotonic(), {}
+        return known
 
     def spaces(self, fresh: bool = False) -> Dict[str, Space]:
         """Return the workspaces that this role may read, by key; raises Unreachable, and StoreError for another schema."""
@@ -139,6 +153,7 @@ class Remote:
         self._counted = [spaces[key] for key in counted if key in spaces]
         self._beside = [space for key, space in spaces.items() if key not in counted]
         self._keys = {space.number: key for key, space in spaces.items()}
+        self._is_whole = len(spaces) == len(base.spaces())
         self._df: Dict[str, int] = {}
         self._known: Dict[str, int] = {}
         self._rows: Dict[int, Row] = {}
@@ -155,12 +170,17 @@ class Remote:
         return sum(space.documents for space in self._counted), float(sum(space.length for space in self._counted))
 
     def expect(self, terms: Sequence[str]) -> None:
-        """Count some terms at once."""
+        """Count some terms at once; a query's own come with their tiers, which `search` asks for."""
         missing = [term for term in dict.fromkeys(terms) if term not in self._df and "\0" not in term]
-        if missing:
-            found = self._counts(missing, self._counted)
-            self._df.update(found)
-            self._known.update(self._counts(missing, self._beside))
+        if not missing:
+            return
+        tiered = range(len(rows.TIERS) + 1) if len(missing) <= FEW else (0,)
+        lexemes = [rows.tier(term, n) for term in missing for n in tiered]
+        self._known.update(self._counts(lexemes, self._beside))
+        if self._is_whole:
+            self._df.update((term, max(0, n - self._known[term])) for term, n in self._counts(lexemes, None).items())
+        else:
+            self._df.update(self._counts(lexemes, self._counted))
 
     def df(self, term: str) -> int:
         """Return how many documents hold a term."""
@@ -168,17 +188,24 @@ class Remote:
             self.expect([term])
         return self._df.get(term, 0)
 
+    def _numbers(self) -> Optional[str]:
+        """Return the workspaces as an array, None for all that may be read."""
+        return None if self._is_whole else _array(self._keys)
+
     def is_known(self, term: str) -> bool:
         """Tell whether a workspace that counts elsewhere holds a term: it is not unknown, though no file here has it."""
         self.expect([term])
         return self._known.get(term, 0) > 0
 
-    def _counts(self, terms: Sequence[str], spaces: Sequence[Space]) -> Dict[str, int]:
-        counts = dict.fromkeys(terms, 0)
-        if spaces:
-            counts.update(self._ask("SELECT term, df FROM dayleaf.frequency(%s, %s)",
-                                    ([space.number for space in spaces], list(terms))))
-        return counts
+    def _counts(self, terms: Sequence[str], spaces: Optional[Sequence[Space]]) -> Dict[str, int]:
+        """spaces: None for all that may be read."""
+        key = None if spaces is None else tuple([space.number for space in spaces])
+        known = self._base.counts(key)
+        missing = [term for term in dict.fromkeys(terms) if term not in known]
+        if missing:
+            known.update(dict.fromkeys(missing, 0))
+            known.update(self._ask("SELECT term, df FROM dayleaf.frequency(%s, %s)", (_array(key), missing)) if key != () else ())
+        return {term: known[term] for term in terms}
 
     def vocabulary(self, start: str, longest: int) -> List[str]:
         """Return the terms that start with some letters, with what `df` will be asked of each."""
@@ -187,7 +214,9 @@ class Remote:
         key = (start, *(space.number for space in self._counted))
         at, found = self._base.words.get(key, (0.0, []))
         if not found or time.monotonic() - at > REMEMBERED:
-            found = self._ask("SELECT term, df FROM dayleaf.vocabulary(%s, %s, %s)", (list(key[1:]), start, WORDS))
+            every = self._is_whole and not self._beside
+            found = self._ask("SELECT term, df FROM dayleaf.vocabulary(%s, %s, %s)",
+                              (None if every else _array([space.number for space in self._counted]), start, WORDS))
             self._base.words[key] = time.monotonic(), found
         words = {term: df for term, df in found if len(term) <= longest}
         self._df = {**words, **self._df}
@@ -196,10 +225,9 @@ class Remote:
     def search(self, terms: Sequence[Tuple[str, float]], limit: int, cap: int, sieve: Sieve) -> List[int]:
         """Return the best documents for weighed terms; the cap is our own."""
         asked = [(term, weight) for term, weight in terms if term and "\0" not in term]
-        spaces = list(self._spaces.values())
         lexemes = [rows.tier(term, n) for term, _ in asked for n in range(len(rows.TIERS) + 1)]
-        counts = self._counts(lexemes, spaces)
-        total = max(1, sum(space.documents for space in spaces))
+        counts = self._counts(lexemes, None if self._is_whole else list(self._spaces.values()))
+        total = max(1, sum(space.documents for space in self._spaces.values()))
         wanted = candidates([term for term, _ in asked], counts, total)
         if not wanted:
             return []
@@ -207,11 +235,9 @@ class Remote:
         kinds = [segment.KINDS.index(kind) for kind in sieve.kinds]
         bounds = [None if at is None else ceil(at) for at in (sieve.since, sieve.until)]
         found = self._ask(
-            "SELECT s.document, r.id, r.workspace, s.ordinal, r.name, r.known, r.kind, r.created, r.checksum FROM dayleaf.search("
-            "%s, %s, %s, %s::real[], %s::real[], %s::smallint[], %s::bigint, %s::bigint, %s, %s) s "
-            "JOIN dayleaf.record r ON r.id = s.record ORDER BY s.score DESC, s.document",
-            ([space.number for space in spaces], wanted, [rows.quoted(term) for term, _ in asked], weights,
-             list(rows.WEIGHTS), kinds, *bounds, 2 * CAP, min(limit, CAP)))
+            "SELECT * FROM dayleaf.search(%s, %s, %s, %s::real[], %s::real[], %s::smallint[], %s::bigint, %s::bigint, %s, %s)",
+            (self._numbers(), wanted, [rows.quoted(term) for term, _ in asked], weights, list(rows.WEIGHTS), kinds, *bounds,
+             2 * CAP, min(limit, CAP)))
         return self._take(found)
 
     def newest(self, sieve: Sieve) -> List[int]:
@@ -223,7 +249,7 @@ class Remote:
             "(%s::smallint[] = '{}' OR kind = ANY (%s::smallint[])) AND created >= %s AND created < %s "
             "ORDER BY created DESC, id LIMIT %s) t ORDER BY t.created DESC, t.id LIMIT %s) best "
             "JOIN dayleaf.record r ON r.id = best.id ORDER BY r.created DESC, r.id",
-            ([space.number for space in self._spaces.values()], kinds, kinds, ceil(sieve.since or 0.0),
+            (_array(self._keys), kinds, kinds, ceil(sieve.since or 0.0),
              1 << 40 if sieve.until is None else ceil(sieve.until), LISTED, LISTED))
         return self._take(found)
 
@@ -237,11 +263,10 @@ class Remote:
 
         if not any(space.label == label and space.chunks for space in self._spaces.values()):
             return None
-        query = np.asarray(vector, np.float32)
-        query = query / np.sqrt(query @ query)
+        query = np.asarray(vector, np.float32) / np.float32(np.linalg.norm(vector))
         signs = "".join("01"[value > 0.0] for value in query.tolist())
         found = self._ask("SELECT workspace, record, ordinal, scale, numbers FROM dayleaf.near(%s, %s, %s, %s::bit varying, "
-                          "%s, %s, %s)", ([space.number for space in self._spaces.values()], label, str(query.tolist()), signs,
+                          "%s, %s, %s)", (_array(self._keys), label, str(query.tolist()), signs,
                                           2 * limit, nearest.LEAST, nearest.EXACT))
         numbers = np.frombuffer(b"".join(row[4] for row in found), np.int8).reshape(len(found), len(query))
         scales = np.array([row[3] for row in found], np.float32)
@@ -255,9 +280,8 @@ class Remote:
                          "ON r.id = n.record JOIN dayleaf.document d ON d.workspace = n.workspace AND d.record = n.record AND "
                          "d.ordinal = n.ordinal", [list(column) for column in zip(*(key for key, _ in order))] or [[]] * 3)
         by_key = {(row[2], row[1], row[3]): row for row in held}
-        there = [(by_key[key], value) for key, value in order if key in by_key]
-        self._take([row for row, _ in there])
-        return [(row[0], value) for row, value in there]
+        order = [(key, value) for key, value in order if key in by_key]
+        return list(zip(self._take([by_key[key] for key, _ in order]), (value for _, value in order)))
 
     def _take(self, found: Sequence[Any]) -> List[int]:
         for number, record, space, *more in found:
@@ -289,8 +313,8 @@ class Remote:
         """Return the numbers of the records of an id, of several workspaces at times."""
         found = self._ask(
             "SELECT -r.id, r.id, r.workspace, 0, r.name, r.known, r.kind, r.created, r.checksum FROM dayleaf.record r "
-            "WHERE r.known = %s AND r.workspace = ANY (%s) ORDER BY r.id LIMIT 9",
-            (id.replace("\0", ""), [space.number for space in self._spaces.values()]))
+            "WHERE r.known = %s AND r.workspace = ANY (%s::int[]) ORDER BY r.id LIMIT 9",
+            (id.replace("\0", ""), _array(self._keys)))
         return self._take(found)
 
     def holding(self, term: str) -> List[int]:
@@ -323,37 +347,54 @@ class Remote:
             return rows
 
 
+def _array(numbers: Optional[Iterable[int]]) -> Optional[str]:
+    """Write numbers as PostgreSQL reads an array: a text costs a twentieth of what a list does."""
+    return None if numbers is None else "{%s}" % ",".join(map(str, numbers))
+
+
 def candidates(terms: Sequence[str], counts: Dict[str, int], total: int) -> str:
     """Return the text search that brings the candidates of a query, "" where no document holds a term of it.
 
     terms: of the query.  counts: how many documents hold each term and each of its tiers.  total: documents.
     """
-    order = sorted((term for term in terms if counts[term]), key=lambda term: (counts[term], term))
     parts: List[str] = []
     common: List[str] = []
     left = CAP
-    for term in order:
-        if counts[term] <= left:
-            parts.append(rows.quoted(term))
-            left -= counts[term]
-            continue
-        common.append(term)
-        for number in range(1, len(rows.TIERS) + 1):
-            count = counts[rows.tier(term, number)]
-            if 0 < count <= min(left, TIERED):
-                parts.append(rows.quoted(rows.tier(term, number)))
-                left -= count
-                break
-    for i, first in enumerate(common[:4]):
-        for second in common[i + 1:4]:
-            for number in range(len(rows.TIERS)):
-                a, b = rows.tier(first, number), rows.tier(second, number)
-                count = ceil(counts[a] * counts[b] / total)
-                if counts[a] and counts[b] and count <= min(left, TIERED):
-                    parts.append("(%s & %s)" % (rows.quoted(a), rows.quoted(b)))
-                    left -= count
-                    break
+    for term in sorted((term for term in terms if counts[term]), key=lambda term: (counts[term], term)):
+        levels = range(1, len(rows.TIERS) + 1) if counts[term] > TIERED else (0,)
+        common += [term] * (counts[term] > TIERED)
+        found = next((rows.tier(term, n) for n in levels if 0 < counts[rows.tier(term, n)] <= min(left, TIERED)), "")
+        if found:
+            parts.append(rows.quoted(found))
+            left -= counts[found]
+    parts += _pairs(common, counts, total, min(left, PAIRED))
     if not parts and common:
         tiers = [rows.tier(common[0], n) for n in range(len(rows.TIERS), -1, -1)]
         parts.append(rows.quoted(next(t for t in tiers if counts[t])))
     return " | ".join(parts)
+
+
+def _pairs(common: Sequence[str], counts: Dict[str, int], total: int, left: int) -> List[str]:
+    """Return the text searches for two common terms that stand together, those that bring the fewest first.
+
+    One of the two is an anchor, which few enough hold for the text index to go through them all; where there are not two
+    anchors, the tiers of the most telling terms are joined instead.  left: documents that may be expected of them.
+    """
+    anchors = [term for term in common if counts[term] <= ANCHOR]
+    found: List[Tuple[float, str, str]] = []
+    for i, first in enumerate(common):
+        found += [(counts[first] * counts[second] / total, first, second) for second in common[i + 1:] if first in anchors]
+    if len(anchors) < 2:
+        rest = [term for term in common if term not in anchors][:4]
+        for i, first in enumerate(rest):
+            for second in rest[i + 1:]:
+                tiers = [(rows.tier(first, n), rows.tier(second, n)) for n in range(len(rows.TIERS) + 1)]
+                expected = [(counts[a] * counts[b] / total, a, b) for a, b in tiers if counts[a] and counts[b]]
+                found += [row for row in expected if row[0] <= min(left, TIERED)][:1]
+    out = []
+    for count, a, b in sorted(found):
+        left -= ceil(count)
+        if left < 0:
+            break
+        out.append("(%s & %s)" % (rows.quoted(a), rows.quoted(b)))
+    return out
