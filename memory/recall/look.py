@@ -71,30 +71,31 @@ class Expansion(Dict[str, Tuple[str, ...]]):
         return found
 
 
-class _Matches(Dict[str, Tuple[int, Tuple[Tuple[int, str], ...]]]):
+_Match = Tuple[int, Tuple[Tuple[int, str], ...]]
+_NOTHING: _Match = (0, ())
+_ANOTHER: _Match = (1, ())
+
+
+class _Matches(Dict[str, _Match]):
     """Raw token -> (how many terms, (place, term) of those that the query holds)."""
 
     def __init__(self, weights: Mapping[str, float], expansion: Expansion):
         super().__init__()
         self._weights, self._expansion = weights, expansion
         # A stem shares all but its last letter with the word it comes from, so most words need no stemming to be ruled out.
-        self._starts = {term[:2] if len(term) > 2 else term[:1] for term in weights}
+        self._starts = tuple({term[:max(1, len(term) - 1)] for term in weights})
         self._stop = expansion.stop
 
     def terms(self, raw: str) -> Tuple[str, ...]:
         """Return every term of a raw token."""
         return self._expansion[raw.strip("-./_")]
 
-    def __missing__(self, raw: str) -> Tuple[int, Tuple[Tuple[int, str], ...]]:
-        found: Tuple[int, Tuple[Tuple[int, str], ...]]
-        word = raw.strip("-./_")
+    def __missing__(self, raw: str) -> _Match:
+        word = raw if raw.isalpha() else raw.strip("-./_")
         if word.isascii() and word.isalpha() and (word.islower() or word[1:].islower()) and len(word) <= tokeniser.LONGEST:
             low = word.lower()
-            if low in self._stop:
-                self[raw] = found = (0, ())
-                return found
-            if low[:2] not in self._starts and low[0] not in self._starts:
-                self[raw] = found = (1, ())
+            if not low.startswith(self._starts) or low in self._stop:
+                self[raw] = found = _NOTHING if low in self._stop else _ANOTHER
                 return found
         terms = self._expansion[word]
         self[raw] = found = (len(terms), tuple([(i, t) for i, t in enumerate(terms) if t in self._weights]))
@@ -123,8 +124,7 @@ class Look:
 
     def _walk(self, raws: Sequence[str], matches: _Matches, at: int, weight: float, frequencies: Dict[str, float]) -> int:
         places = self.places
-        for raw in raws:
-            count, found = matches[raw]
+        for count, found in map(matches.__getitem__, raws):
             for offset, term in found:
                 places.setdefault(term, []).append(at + offset)
                 frequencies[term] = frequencies.get(term, 0.0) + weight

@@ -339,10 +339,10 @@ def passes(query: Query, record: Record) -> bool:
         return False
     if query.versions and rank.version_fit(query.versions, record.versions) is None:
         return False
-    held = {tag.lower() for tag in record.tags}
+    held = {tag.lower() for tag in record.tags} if query.tags or query.topics else set()
     if any(tag.lstrip("#").lower() not in held for tag in query.tags):
         return False
-    held |= {topic.lower() for topic in record.topics} | set(documents.topic_names(record))
+    held |= {topic.lower() for topic in record.topics} | set(documents.topic_names(record)) if query.topics else set()
     if any(topic.lower() not in held for topic in query.topics):
         return False
     if query.branch and str(record.meta.get("branch", "")) != query.branch:

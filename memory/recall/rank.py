@@ -26,6 +26,7 @@ Order: score, then id, then name.  Where the constants come from: docs/design.md
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import exp, log
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -207,7 +208,7 @@ def _version(said: str) -> str:
 
 def tag_factor(record: Record, context_tags: Sequence[Tuple[str, float]]) -> float:
     """Return 1 + sum of weight * 0.1 over the context tags that are a tag or topic of a record."""
-    held = set(map(context.label, (*record.tags, *record.topics)))
+    held = set(map(context.label, (*record.tags, *record.topics))) if context_tags else ()
     return 1.0 + sum(weight * 0.1 for tag, weight in context_tags if context.label(tag) in held)
 
 
@@ -295,23 +296,33 @@ def _lift(group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple
         floor = max(out[i][0] for i in mine)
 
 
+@lru_cache(maxsize=4)
+def _pieces(terms: Tuple[str, ...], surface: Tuple[Tuple[str, str], ...]) -> List[Tuple[str, List[str], List[str]]]:
+    """Return (word of the query, its terms, all that must be there for the word itself to be) of some terms."""
+    words: Dict[str, List[str]] = {}
+    for term in terms:
+        words.setdefault(dict(surface).get(term, term), []).append(term)
+    found = []
+    for whole, parts in words.items():
+        every = [term for term, _ in tokeniser.expand(whole)]  # one that no record holds has no weight
+        found.append((whole, parts, every if whole.isascii() and set(parts) <= set(every) else []))
+    return found
+
+
 def why(look: Look, question: Question, similar: Optional[float] = None) -> str:
     """Say in one line which words of the query, or which pieces of one, stand where, and how near in meaning vectors found it.
 
     similar: None for not.
     """
-    pieces: Dict[str, List[str]] = {}
-    for term in question.weights:
-        pieces.setdefault(question.surface.get(term, term), []).append(term)
+    pieces = _pieces(tuple(question.weights), tuple(question.surface.items()))
 
     def words(terms: Any) -> List[str]:
         out = []
-        for whole, parts in pieces.items():
+        for whole, parts, every in pieces:
             there = [part for part in parts if part in terms]
-            every = [term for term, _ in tokeniser.expand(whole)]  # one that no record holds has no weight
-            lacks = any(t not in look.places and t not in look.head for t in every)
-            partial = lacks and whole.isascii() and set(parts) <= set(every)
-            out += ([" and ".join(there) + " of " + whole] if partial else [whole]) if there else []
+            if there:
+                partial = any(t not in look.places and t not in look.head for t in every)
+                out.append(" and ".join(there) + " of " + whole if partial else whole)
         return out
 
     head = words(look.head)
