@@ -24,9 +24,9 @@ from memory.index import migrations, nearest, rows
 from memory.index.backend import Held, Sieve, Unreachable, driver, said
 
 CAP = 2000  # candidates that are ranked
-TIERED = 300  # of them, for one term
+TIERED = 500  # of them, for one term
 PAIRED = 600  # of them, for holding two common terms
-ANCHOR = 5000  # documents that hold the rarer term of a pair
+ANCHOR = 2000  # documents that hold the rarer term of a pair
 LISTED = 200  # newest records, and matches where filters read the text
 TEXTS = 48  # records whose text is fetched at once
 WORDS = 3000  # the most common of one first letter, among which a misspelt word is looked for
@@ -377,14 +377,14 @@ def candidates(terms: Sequence[str], counts: Dict[str, int], total: int) -> str:
 def _pairs(common: Sequence[str], counts: Dict[str, int], total: int, left: int) -> List[str]:
     """Return the text searches for two common terms that stand together, those that bring the fewest first.
 
-    One of the two is an anchor, which few enough hold for the text index to go through them all; where there are not two
-    anchors, the tiers of the most telling terms are joined instead.  left: documents that may be expected of them.
+    One of the two is an anchor, which few enough hold for the text index to go through them all; where there is none, the
+    tiers of the most telling terms are joined instead.  left: documents that may be expected of them.
     """
     anchors = [term for term in common if counts[term] <= ANCHOR]
     found: List[Tuple[float, str, str]] = []
     for i, first in enumerate(common):
         found += [(counts[first] * counts[second] / total, first, second) for second in common[i + 1:] if first in anchors]
-    if len(anchors) < 2:
+    if not anchors:
         rest = [term for term in common if term not in anchors][:4]
         for i, first in enumerate(rest):
             for second in rest[i + 1:]:
