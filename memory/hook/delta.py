@@ -222,7 +222,7 @@ class Delta:
         """Return the terms that start with some letters, as `Segment.vocabulary`; `search` decides which are live."""
         import re
 
-        pattern = rb"(?<=\n)" + re.escape(start.encode("utf-8")) + rb"[^\n\t]{0,80}(?=\t)"
+        pattern = rb"\n(" + re.escape(start.encode("utf-8")) + rb"[^\n\t]{0,80})(?=\t)"
         return sorted({term.decode("utf-8", "replace") for term in re.findall(pattern, self.data)})
 
     def _end(self, place: int) -> int:

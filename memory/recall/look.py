@@ -76,7 +76,7 @@ _NOTHING: _Match = (0, ())
 _ANOTHER: _Match = (1, ())
 
 
-class _Matches(Dict[str, _Match]):
+class Matches(Dict[str, _Match]):
     """Raw token -> (how many terms, (place, term) of those that the query holds)."""
 
     def __init__(self, weights: Mapping[str, float], expansion: Expansion):
@@ -107,7 +107,7 @@ class Look:
 
     __slots__ = ("bm25", "head", "length", "places", "proximity", "size", "title", "window")
 
-    def __init__(self, words: Words, question: Question, matches: _Matches):
+    def __init__(self, words: Words, question: Question, matches: Matches):
         self.places: Dict[str, List[int]] = {}
         self.head: Set[str] = set()
         frequencies: Dict[str, float] = {}
@@ -122,7 +122,7 @@ class Look:
         self.window = self._window(weights)
         self.proximity = self._proximity(question)
 
-    def _walk(self, raws: Sequence[str], matches: _Matches, at: int, weight: float, frequencies: Dict[str, float]) -> int:
+    def _walk(self, raws: Sequence[str], matches: Matches, at: int, weight: float, frequencies: Dict[str, float]) -> int:
         places = self.places
         for count, found in map(matches.__getitem__, raws):
             for offset, term in found:
@@ -131,7 +131,7 @@ class Look:
             at += count
         return at
 
-    def _title(self, raws: Sequence[str], question: Question, matches: _Matches) -> float:
+    def _title(self, raws: Sequence[str], question: Question, matches: Matches) -> float:
         """Weigh the query by the share of the head that it covers: a short title that is all about the query says more than a
         long one with the same words."""
         rarity = question.rarity
@@ -189,7 +189,7 @@ def _distance(first: Sequence[int], second: Sequence[int]) -> int:
 
 def looks(candidates: Sequence[Candidate], question: Question, expansion: Expansion) -> List[Look]:
     """Take the second look at each candidate."""
-    matches = _Matches(question.weights, expansion)
+    matches = Matches(question.weights, expansion)
     return [Look(candidate.words, question, matches) for candidate in candidates]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from memory.core import clock, layout, tokeniser
 from memory.core.plaintext import age, clip, count, one_line, width
 from memory.hook import context, fence
+from memory.recall import look
 from memory.terminal import screen
 from memory.terminal.screen import Style, pad
 
@@ -27,6 +29,7 @@ ITEM_UNITS = 1600
 PASSAGE_LINES = 3
 READABLE = 120  # columns of running text
 GONE = 3  # claims that are told of a stale hit
+_TABLE = tokeniser.Table()
 NOTHING = "nothing found"  # recall's own note, which the first line says already
 
 
@@ -36,20 +39,30 @@ def snippet(hit: Hit, words: str, columns: int) -> str:
     A heading counts for the lines below it.  Headings themselves and a line that only repeats the title say nothing new; ""
     where there is no other.
     """
-    wanted = {term for term, _ in tokeniser.terms(words)} if words else set()
+    wanted = _wanted(words)
     title = one_line(hit.title)
     best, most, above = "", -1, set[str]()
     for line, code in tokeniser.coded(hit.body.split("\n", SNIPPET_LINES)[:SNIPPET_LINES]):
         bare = one_line(line).lstrip("#>*-+ ")
         fences = code and bare.startswith(("```", "~~~"))
         if line.startswith("#") and not code:
-            above = wanted.intersection(tokeniser.tokens(bare))
+            above = _held(bare, wanted)
         if not bare or bare == title or fences or (line.startswith("#") and not code):
             continue
-        found = len(above | wanted.intersection(tokeniser.tokens(bare)))
+        found = len(above | _held(bare, wanted))
         if found > most:
             best, most = bare, found
     return clip(best, columns)
+
+
+@lru_cache(maxsize=2)
+def _wanted(words: str) -> look.Matches:
+    """Return the terms of a query as what rules most words of a text out; one for all hits."""
+    return look.Matches({term: 1.0 for term, _ in tokeniser.terms(words)} if words else {}, look.Expansion())
+
+
+def _held(line: str, wanted: look.Matches) -> set[str]:
+    return {term for raw in tokeniser.split(line, _TABLE) for _, term in wanted[raw][1]}
 
 
 def hits(found: Found, words: str, key: str, style: Style, explain: bool = False) -> list[str]:

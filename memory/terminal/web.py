@@ -10,6 +10,7 @@ An address is a name: of a page, of a file in FILES, of a record or a session by
 from __future__ import annotations
 
 import asyncio
+import gc
 import hmac
 import os
 import secrets
@@ -242,6 +243,8 @@ class Site:
 
     def run(self) -> bool:
         """Serve until nobody has looked for a while (True) or somebody stops it (False)."""
+        gc.collect()
+        gc.freeze()  # modules and the open index stay: to go through them all amid a search takes 30 ms
         return asyncio.run(self._run())
 
     def stop(self) -> None:
