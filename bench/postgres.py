@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Measure recall from an organisation's index: `postgres.py load N`, `postgres.py ask`, of a database that DAYLEAF_DSN names.
+"""Measure recall from an organisation's index: `postgres.py load N`, `ask`, `vectors N`, of a database that DAYLEAF_DSN names.
 
 load: writes N generated records into SPACES workspaces (none on this machine), in two processes, through the loader's own code.
 The texts are deterministic: some 80 words by Zipf's law over 40,000 words, with identifiers and paths (corpus.py).
+vectors: gives N of the records a vector around one of N / 100 centres, asks for those near one of them, by signs first, then by
+pgvector, and compares with all.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ import corpus
 import psycopg
 
 from memory.core import config, layout
-from memory.index import migrations, postgres, rows
+from memory.index import migrations, postgres, rows, vectorfile
 from memory.recall import question, search
 
 SPACES = 200
@@ -138,6 +140,47 @@ def client(dsn: str, seed: int, count: int, spaces: int, pause: float, out: mult
         out.put(took)
 
 
+def vectors(dsn: str, count: int, dims: int = 384) -> None:
+    """Make vectors, and ask for the nearest in both ways."""
+    import numpy as np
+
+    pick, dayleaf = np.random.default_rng(1), psycopg.connect(dsn, autocommit=True)
+    centres = pick.standard_normal((max(1, count // 100), dims)).astype(np.float32)
+    made = centres[pick.integers(0, len(centres), count)] + pick.standard_normal((count, dims)).astype(np.float32) * 0.8
+    made /= np.linalg.norm(made, axis=1)[:, None]
+    scales, numbers = vectorfile.quantise(made)
+    dayleaf.execute("DELETE FROM dayleaf.chunk")
+    listed = dayleaf.execute("SELECT workspace, id FROM dayleaf.record ORDER BY id LIMIT %s", (count,)).fetchall()
+    began = time.time()
+    with dayleaf.cursor() as cursor, cursor.copy("COPY dayleaf.chunk (workspace, record, ordinal, dims, scale, code, numbers) "
+                                                 "FROM STDIN") as copy:
+        for (space, record), scale, row in zip(listed, scales, numbers):
+            copy.write_row((space, record, 0, dims, scale, row.translate(rows._SIGNS).decode(), row))
+    dayleaf.execute("UPDATE dayleaf.workspace SET label = 'bench', dims = %s, chunks = c.n FROM "
+                    "(SELECT workspace, count(*) AS n FROM dayleaf.chunk GROUP BY 1) c WHERE c.workspace = id", (dims,))
+    print("%d vectors sent in %.0f s" % (count, time.time() - began))
+    asked = made[pick.integers(0, count, 30)] + pick.standard_normal((30, dims)).astype(np.float32) * 0.02
+    matrix = np.stack([np.frombuffer(row, np.int8) for row in numbers]).astype(np.float32) * np.array(scales, np.float32)[:, None]
+    for way in ("signs", "pgvector"):
+        if way == "pgvector":
+            began = time.time()
+            dayleaf.execute("SELECT dayleaf.arm(%s)", (dims,))
+            print("taken up by pgvector, its index made, in %.0f s" % (time.time() - began))
+        dayleaf.execute("VACUUM ANALYZE dayleaf.chunk")
+        postgres._close_all()
+        remote = postgres.Remote(postgres.database(dsn), postgres.database(dsn).spaces(), [])
+        took, same, used = [], 0, servers_cpu(dsn)
+        for vector in asked:
+            start = time.perf_counter()
+            found = remote.near("bench", vector, 100)[:10]
+            took.append(1000 * (time.perf_counter() - start))
+            best = set(np.argsort(-(matrix @ (vector / np.linalg.norm(vector))))[:10].tolist())
+            same += len(best & {listed.index((remote._base.spaces()[row.workspace].number, row.record))
+                                for row in (remote.row(number) for number, _ in found)})
+        print("%s: p50 %.0f, p95 %.0f ms, server's CPU %.0f ms, %.1f of the best 10" % (
+            way, statistics.median(took), sorted(took)[28], 1000 * (servers_cpu(dsn) - used) / 30, same / 30))
+
+
 def servers_cpu(dsn: str) -> float:
     """Return the seconds of CPU that the backends of this process's pool have used; of a server on this machine."""
     with postgres.database(dsn).reading() as connection:
@@ -170,8 +213,8 @@ def ask(dsn: str, clients: int, count: int, pause: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("load", "ask"))
-    parser.add_argument("records", type=int, nargs="?", default=1_000_000, help="load: how many")
+    parser.add_argument("what", choices=("load", "ask", "vectors"))
+    parser.add_argument("records", type=int, nargs="?", default=1_000_000, help="load, vectors: how many")
     parser.add_argument("--spaces", type=int, default=SPACES)
     parser.add_argument("--clients", type=int, default=8)
     parser.add_argument("--count", type=int, default=100, help="ask: recalls of each client")
@@ -180,6 +223,8 @@ def main() -> None:
     dsn = os.environ["DAYLEAF_DSN"]
     if options.what == "load":
         load(dsn, options.records, options.spaces)
+    elif options.what == "vectors":
+        vectors(dsn, options.records)
     else:
         ask(dsn, options.clients, options.count, options.pause)
 

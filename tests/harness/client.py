@@ -17,11 +17,13 @@ import pytest
 NEWEST, OLD, OLDEST = "2.1.329", "2.1.112", "2.1.3"
 CLAUDE = ("claude", "@anthropic-ai/claude-code@" + NEWEST, "DAYLEAF_TEST_CLAUDE")
 GEMINI = ("gemini", "@google/gemini-cli@0.61.0", "DAYLEAF_TEST_GEMINI")
+CODEX = ("codex", "@openai/codex@0.169.0", "DAYLEAF_TEST_CODEX")
+OPENCODE = ("opencode", "opencode-ai@1.18.33", "DAYLEAF_TEST_OPENCODE")
 # Read at import, before a test points HOME elsewhere: the cache outlives the run.
 CACHE = Path(os.environ.get("DAYLEAF_TEST_CACHE") or Path(
     os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "dayleaf-tests"))
 ENV = {key: value for key, value in os.environ.items() if not key.startswith(("DAYLEAF_", "CLAUDE"))}
-GIVEN = {variable: os.environ.get(variable, "") for _, _, variable in (CLAUDE, GEMINI)}
+GIVEN = {variable: os.environ.get(variable, "") for _, _, variable in (CLAUDE, GEMINI, CODEX, OPENCODE)}
 ALL = os.environ.get("DAYLEAF_TEST_CLIENTS") == "all"
 
 
@@ -50,6 +52,18 @@ def claude_of(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def gemini_bin() -> str:
     """Path of gemini; the test is skipped where it can be had from nowhere."""
     return _found(*GEMINI)
+
+
+@pytest.fixture(scope="session")
+def codex_bin() -> str:
+    """Path of codex; the test is skipped where it can be had from nowhere."""
+    return _found(*CODEX)
+
+
+@pytest.fixture(scope="session")
+def opencode_bin() -> str:
+    """Path of opencode; the test is skipped where it can be had from nowhere."""
+    return _found(*OPENCODE)
 
 
 def _found(name: str, package: str, variable: str) -> str:

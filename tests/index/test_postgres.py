@@ -107,6 +107,17 @@ def test_what_was_shared_but_not_pulled_is_found(store, dsn, now, project, env):
     assert [hit.id for hit in found] == ["l-new"] and "as of commit abcdef0123" in found[0].origin
 
 
+def test_a_word_of_one_record_is_found_over_all_workspaces(store, stranger, dsn, now, tmp_path):
+    """What only one knows is what is looked for; its count over all follows the loads."""
+    other = layout.Place(str(tmp_path / "o"), "other-00000001", str(tmp_path / "o"), str(tmp_path / "o"), "", str(tmp_path / "o" / ".dayleaf"))
+    path = write(other, "s/learnings/x.md", "The zeppelin broker.", id="l-x", title="X")
+    rows.bring(dsn, other, "s")
+    assert [hit.id for hit in ask(stranger, now, "zeppelin", dsn, workspace="all").hits] == ["l-x"]
+    path.unlink()
+    rows.bring(dsn, other, "s")
+    assert connected(dsn, lambda c: c.execute("SELECT df FROM dayleaf.total WHERE term = 'zeppelin'").fetchall()) == []
+
+
 def test_a_role_reads_the_workspaces_it_is_admitted_to(store, dsn, now, tmp_path, server):
     """By table, by search, by counts; `dayleaf.workspaces` narrows further, and never widens."""
     other = layout.Place(str(tmp_path / "o"), "other-00000001", str(tmp_path / "o"), str(tmp_path / "o"), "", str(tmp_path / "o" / ".dayleaf"))
@@ -123,6 +134,10 @@ def test_a_role_reads_the_workspaces_it_is_admitted_to(store, dsn, now, tmp_path
     for table in ("record", "document", "term"):
         assert connected(mine, lambda c, t=table: c.execute("SELECT count(DISTINCT workspace) FROM dayleaf." + t).fetchone()) == (1,)
     assert connected(mine, lambda c: c.execute("SELECT * FROM dayleaf.frequency('{1,2}', '{zeppelin}')").fetchall()) == []
+    connected(dsn, lambda c: c.execute("INSERT INTO dayleaf.chunk (workspace, record, ordinal, dims, scale, code, numbers) SELECT workspace, id, "
+                                       "0, 2, 1, B'10', '\\x0100' FROM dayleaf.record; UPDATE dayleaf.workspace SET label = 'm', dims = 2, chunks = 9"))
+    near = connected(mine, lambda c: c.execute("SELECT DISTINCT workspace FROM dayleaf.near('{1,2}', 'm', '[1,0]', B'10', 9999, 9999, 9)").fetchall())
+    assert near == connected(mine, lambda c: c.execute("SELECT DISTINCT workspace FROM dayleaf.chunk").fetchall()) == [(1,)]
     sought = "SELECT count(*) FROM dayleaf.search('{1,2}', 'zeppelin | broker', '{broker}', '{1}', '{.1,.2,.3,.4}', '{}', null, null, 99, 99)"
     assert connected(mine, lambda c: c.execute(sought).fetchone()[0]) == connected(dsn, lambda c: c.execute(
         "SELECT count(*) FROM dayleaf.document WHERE workspace = 1 AND words @@ 'broker'").fetchone()[0]) > 0

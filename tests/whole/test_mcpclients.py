@@ -1,5 +1,5 @@
-"""`dayleaf mcp` in the real clients: Claude Code registers it by the setting and its model reads what is in the fence; Gemini CLI by
-the snippet of the docs."""
+"""`dayleaf mcp` in the real clients: Claude Code registers it by the setting and its model reads what is in the fence; Gemini CLI,
+Codex CLI and OpenCode by the snippets of the docs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import pytest
-from harness.client import ALL, claude_bin, gemini_bin  # noqa: F401  (fixtures)
+from harness.client import ALL, claude_bin, codex_bin, gemini_bin, opencode_bin  # noqa: F401  (fixtures)
 from harness.fake_anthropic import sent, tool
 from harness.fake_gemini import FakeGemini, text_of
 from harness.hook import ROOT
@@ -57,3 +57,35 @@ def test_the_snippet_for_gemini_cli_works(tmp_path, gemini_bin):  # noqa: F811
             "GOOGLE_GEMINI_BASE_URL": api.url, "GEMINI_CLI_TRUST_WORKSPACE": "true", "LANG": "C.UTF-8"})
         told = text_of((api.requests[-1]["body"] or {}).get("contents"))
     assert done.returncode == 0 and '<dayleaf-memory part=\\"recall\\"' in told and SAID in told, done
+
+
+def home_with(tmp_path):
+    """A home that has `dayleaf` on its PATH, and the environment of a client in it."""
+    (tmp_path / ".dayleaf").mkdir(mode=0o700)
+    (tmp_path / ".dayleaf" / "runtime").symlink_to(sys.prefix)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "dayleaf").symlink_to(ROOT / "bin" / "dayleaf")
+    node = os.path.dirname(shutil.which("node") or "")
+    return {"HOME": str(tmp_path), "PATH": "%s/bin:%s:%s" % (tmp_path, node, PATH), "LANG": "C.UTF-8"}
+
+
+@pytest.mark.skipif(not ALL, reason="DAYLEAF_TEST_CLIENTS=all asks for it")
+def test_codex_cli_reads_its_snippet(tmp_path, codex_bin):  # noqa: F811
+    """As it stands in docs/mcp.md."""
+    env = home_with(tmp_path)
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "config.toml").write_text(re.search(r"## Codex CLI\n.*?```toml\n(.*?)```", DOCS, re.S)[1])
+    done = subprocess.run([codex_bin, "mcp", "list", "--json"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+    told = json.loads(done.stdout)[0]
+    assert (told["name"], told["enabled"], told["transport"]["command"], told["transport"]["args"]) == ("dayleaf", True, "dayleaf", ["mcp"])
+
+
+@pytest.mark.skipif(not ALL, reason="DAYLEAF_TEST_CLIENTS=all asks for it")
+def test_opencode_connects_by_its_snippet(tmp_path, opencode_bin):  # noqa: F811
+    """As it stands in docs/mcp.md."""
+    env = home_with(tmp_path)
+    project = tmp_path / "p"
+    project.mkdir()
+    (project / "opencode.json").write_text(re.search(r"## OpenCode\n.*?```json\n(.*?)```", DOCS, re.S)[1])
+    done = subprocess.run([opencode_bin, "mcp", "list"], cwd=project, env=env, capture_output=True, text=True, timeout=120)
+    assert re.search(r"dayleaf\W.*connected", done.stdout), done
