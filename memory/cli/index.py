@@ -13,6 +13,7 @@ from memory.health import figures
 from memory.hook import receipts
 from memory.index import builder
 from memory.knowledge import walls
+from memory.project import otherfiles
 from memory.terminal import reports, screen
 from memory.terminal.arguments import PROVIDERS
 from memory.terminal.call import Call, nearest, session_of, shown, to_json, unknown_word
@@ -40,6 +41,8 @@ def _build(call: Call) -> int:
             spinner.step = "building the index: %d of %d" % (done, of)
 
         done = builder.build(call.place, call.now, told)
+        for tier in _readable(call):
+            builder.build(tier, call.now, told)
         spinner.step = "reading what sessions ran into"
         walls.write(call.place, call.settings, call.now)
     return _embed(call, done) if call.options.embeddings else _summary(call, done)
@@ -60,7 +63,7 @@ def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
     if provider is None:
         raise UsageError("no provider of vectors is set: " + semantic.SET_UP)
     out, lines = [], []
-    for place in lookup.workspaces(call.place, call.options.workspace or ""):
+    for place in lookup.searched(call.place, call.settings, call.options.workspace or "", []):
         with call.spinner("embedding %s with %s" % (place.key, provider.label)):
             made = vectors.update(place, provider, call.env, call.now)
         out.append({"workspace": place.key, **made._asdict()})
@@ -72,7 +75,15 @@ def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
 
 def _refresh(call: Call) -> int:
     with call.spinner("comparing the files with the index"):
-        return _summary(call, builder.refresh(call.place, call.now))
+        done = builder.refresh(call.place, call.now)
+        for tier in _readable(call):
+            builder.refresh(tier, call.now)
+        return _summary(call, done)
+
+
+def _readable(call: Call) -> list[otherfiles.Added]:
+    """Return the tiers that were added here and can be read now."""
+    return [tier for tier in otherfiles.added(call.place, call.settings) if not tier.fault]
 
 
 def _summary(call: Call, done: Any) -> int:

@@ -133,8 +133,10 @@ def forget(call: Call) -> int:
     id = call.one("ID")
     if call.options.hard:
         return _forget_hard(call, id)
+    from memory.recall import lookup
+
     store = call.store()
-    found = store.find(id)
+    found = lookup.own(call.place, call.settings, id)
     _mark_forgotten(call, found)
     away = store.archive(found.name, call.options.reason or "forgotten")
     call.indexed()
@@ -165,10 +167,12 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
 
 def _forget_hard(call: Call, id: str) -> int:
     """Remove a record for good: its file, all cached digests, its words in the index, and the walls that came of it."""
+    from memory.recall import lookup
+
     store = call.store()
     note = []
     try:
-        found = store.find(id)
+        found = lookup.own(call.place, call.settings, id)
     except StoreError as unknown:
         try:
             found = store.find_archived(id)
@@ -298,9 +302,9 @@ def restore(call: Call) -> int:
 
 def edit(call: Call) -> int:
     """Open a record in $VISUAL or $EDITOR."""
-    from memory.recall.lookup import find_one
+    from memory.recall import lookup
 
-    found = find_one(call.place, call.settings, call.one("ID"))
+    found = lookup.own(call.place, call.settings, call.one("ID"))
     changed = edited(call, found)
     if changed is None:
         return call.answer({"id": found.id, "changed": False}, ["%s is unchanged" % found.id])

@@ -356,5 +356,10 @@ VERBS: dict[str, Verb] = {
         opt("--export", metavar="FILE", help="write one HTML file instead: the shared tier"),
         flag("--private", help="--export: the private and the global tier too"),
         flag("--secrets", help="--export: texts as they stand, with what looks like a secret"))),
+    "tier": Verb("resource", "add|list|remove [DIR]", "read a folder of markdown where it is, such as a vault of notes", (
+        flag("--everywhere", help="in every project"),), parts={
+        "add": Part("DIR", "find its notes from now on; nothing is ever written into it", "--everywhere"),
+        "list": Part("", "list the folders, and how each stands"),
+        "remove": Part("DIR", "find its notes no more; the folder stays as it is", "--everywhere")}),
     "workspace": Verb("recall", "[claim]", "name the workspace and its tiers, or believe the one that `.git` claims"),
 }

@@ -1,22 +1,26 @@
-"""The verb resource: documents and scripts, kept, read again, approved and run."""
+"""The verbs resource and tier: documents and scripts, kept, read again, approved and run; folders that are read in place."""
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import shlex
 import sys
 from typing import Any, Callable
 
-from memory.cli import recall, rule, show
-from memory.core import DayleafError, StoreError, UsageError, boundary, files, layout, plaintext
+from memory.cli import index, recall, rule, show
+from memory.core import DayleafError, StoreError, UsageError, boundary, fastjson, files, layout, plaintext
 from memory.core.records import READ_LIMIT, Record
+from memory.index import builder
 from memory.knowledge import approvalstate, scripts
 from memory.knowledge.scripts import Order
 from memory.project import material, otherfiles
 from memory.recall.hit import record_json
-from memory.terminal import screen
+from memory.terminal import reports, screen
 from memory.terminal.call import Call, author, shown, tier_of, unknown_word, warn, written
+
+MOST_LEFT = 12  # files that are left out of a tier, as they are told
 
 
 def resource(call: Call) -> int:
@@ -318,3 +322,67 @@ WORDS: dict[str, Callable[[Call, list[str]], int]] = {
     "add": _add, "list": _list, "show": _show, "refresh": _refresh, "update": _update, "delete": _delete, "search": _search,
     "reindex": _reindex, "approve": lambda call, words: rule.each(call, rule.SCRIPT, "approve", words),
     "reject": lambda call, words: rule.each(call, rule.SCRIPT, "reject", words), "run": _run}
+
+
+# ---- tiers that stay where they are
+
+def tier(call: Call) -> int:
+    """Add a folder of markdown as a tier, list those that were added, or take one out again."""
+    word, *rest = call.words or ["list"]
+    if word not in TIER:
+        raise unknown_word("tier", word, TIER)
+    if len(rest) != (word != "list"):
+        raise UsageError("tier %s wants %s" % (word, "no more words" if word == "list" else "one directory"))
+    return TIER[word](call, *rest)
+
+
+def _settings_file(call: Call) -> tuple[str, list[str]]:
+    """Return the settings that a word of `tier` changes, and the folders that they name now."""
+    path = (call.place.home if call.options.everywhere else call.place.private) + "/config.json"
+    with contextlib.suppress(OSError, ValueError):
+        said = fastjson.parse(files.read(path, 1 << 18)).get("tiers")
+        return path, [folder for folder in said if isinstance(folder, str)] if isinstance(said, list) else []
+    return path, []
+
+
+def _tier_add(call: Call, said: str) -> int:
+    folder = otherfiles.tier_folder(said, call.place, call.settings, call.env)
+    path, there = _settings_file(call)
+    if folder not in there:
+        index.change_config(path, "tiers", [*there, folder], files.FILE_MODE)
+    one = otherfiles.Added(call.place.home, folder)
+    with call.spinner("reading %s" % folder) as spinner:
+        def told(done: int, of: int) -> None:
+            spinner.step = "reading %s: %d of %d" % (folder, done, of)
+
+        builder.build(one, call.now, told)
+    state = one.state()
+    return call.answer({**state, "everywhere": call.options.everywhere, "config": path}, [
+        "added %s%s" % (reports.added(state), ", in every project" if call.options.everywhere else ""),
+        "  recall finds its notes as docs of %s; nothing is written into it, and no hook reads it" % one.key,
+        *("  left out %s: %s" % (plaintext.one_line(row["path"]), row["reason"]) for row in state["skipped"][:MOST_LEFT])])
+
+
+def _tier_list(call: Call) -> int:
+    found = [one.state() for one in otherfiles.added(call.place, call.settings)]
+    return call.answer(found, [*screen.table([[row["name"], reports.added(row)] for row in found]),
+                               *([] if found else ["no folder was added: `dayleaf tier add DIR` finds the notes in one"])])
+
+
+def _tier_remove(call: Call, said: str) -> int:
+    folders = [one for one in otherfiles.added(call.place, call.settings)
+               if said in (one.key, one.top) or files.real(os.path.abspath(os.path.expanduser(said))) == one.top]
+    path, there = _settings_file(call)
+    gone = [one for one in folders if one.top in there]
+    if not gone:
+        raise UsageError("%s is no tier of %s; `dayleaf tier list`%s" % (
+            shown(said), "every project" if call.options.everywhere else "this project alone",
+            ", and --everywhere for one of every project" if folders and not call.options.everywhere else ""))
+    left = [folder for folder in there if folder != gone[0].top]
+    index.change_config(path, "tiers", left or None, files.FILE_MODE)
+    builder.discard(gone[0])
+    return call.answer({"name": gone[0].key, "folder": gone[0].top}, [
+        "removed %s; the folder stays as it is" % plaintext.one_line(gone[0].top)])
+
+
+TIER: dict[str, Callable[..., int]] = {"add": _tier_add, "list": _tier_list, "remove": _tier_remove}

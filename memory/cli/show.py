@@ -151,7 +151,7 @@ def _source(found: Record, place: Place) -> list[tuple[str, str]]:
     """Say which file a resource comes from, and whether it still matches it."""
     from memory.project import material, otherfiles
 
-    if found.kind != "resource":
+    if found.kind != "resource" or found.tier == layout.ADDED:
         return []
     state, now = material.state(found, place), ""
     then = found.meta.get("source_ref") or ""
@@ -261,7 +261,7 @@ def feedback(call: Call) -> int:
 
     id, word, why = _words(call)
     found, place = lookup.find_anywhere(call.place, call.settings, id)
-    if why and found.kind in APPROVED:
+    if why and found.kind in APPROVED and found.tier != layout.ADDED:
         raise UsageError("a reason in %s would take its approval back; leave it out, or `dayleaf edit %s`" % (found.id, found.id))
     if why:
         found = _explained(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
@@ -354,9 +354,12 @@ def open(call: Call) -> int:
     import subprocess
     from pathlib import Path
 
-    from memory.recall.lookup import find_one
+    from memory.recall.lookup import find_anywhere
 
-    path = call.place.path(find_one(call.place, call.settings, call.one("ID")).name) if call.words else call.place.private
+    path = call.place.private
+    if call.words:
+        found, place = find_anywhere(call.place, call.settings, call.one("ID"))
+        path = place.path(found.name)
     path = path.rpartition("/")[0] if call.options.folder and call.words else path
     opener = next(filter(None, map(shutil.which, OPENERS)), None)
     if opener is None or not Path(path).exists():

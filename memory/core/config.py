@@ -76,6 +76,7 @@ DEFAULTS: Values = {
     "index.private": False,  # load the private and the global tier into it too; always so for a server of one's own
     "redact.enabled": True,  # take secrets out before writing
     "redact.allow": [],  # exact strings that may stay
+    "tiers": [],  # folders of markdown that recall reads too (`dayleaf tier add`); those of one project are added to these
     "upkeep.expireDays": 90,  # automatic checkpoints older than this many days leave for the archive, by upkeep
     "upkeep.conversationDays": 365,  # conversations older than this many days, too; 0 keeps them for ever
     "mcp": False,  # Claude Code starts `dayleaf mcp` in each session
@@ -91,7 +92,7 @@ PROJECT_KEYS = (
 # What names a program, lets a model be asked or lets secrets through: the user's file alone says it, or their own environment.
 HELD = ("capture.summarise", "distill.provider", "distill.model", "distill.command", "embeddings.provider.command",
         "embeddings.provider.args", "embeddings.modelLabel", "redact.enabled", "redact.allow", "index.backend", "index.dsn",
-        "index.private")
+        "index.private", "tiers")
 WORKSPACE = "workspace"  # source of what the user said of one project
 CEILING = {"load.sessionChars": 9500, "load.promptChars": 9500}
 
@@ -170,7 +171,7 @@ def _merge(config: Config, path: str, source: str) -> None:
     for key, item in flatten(value).items():
         if key not in DEFAULTS:
             config.problems.append("%s: unknown key '%s'; `dayleaf config list` names the valid ones" % (path, key))
-        elif source in ("project", WORKSPACE) and key not in PROJECT_KEYS:
+        elif source in ("project", WORKSPACE) and key not in PROJECT_KEYS and (source, key) != (WORKSPACE, "tiers"):
             config.problems.append("%s: '%s' may only be set in your own config; the %s's is ignored" % (path, key, source))
         else:
             _set(config, key, item, source, path)
@@ -190,6 +191,8 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
     if source == "project":
         now = config.values[key]
         item = (now and item) if isinstance(default, bool) else min(now, item)
+    if source == WORKSPACE and isinstance(default, list):
+        item = config.values[key] + item
     config.values[key] = item
     config.sources[key] = source
 

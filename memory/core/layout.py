@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 FOLDERS = {"rule": "rules", "learning": "learnings", "plan": "plans", "resource": "resources",
            "checkpoint": "checkpoints", "conversation": "conversations"}
 DATED = ("checkpoint", "conversation")  # kinds with a folder a day, of which there are many
-PRIVATE, SHARED, GLOBAL = "p", "s", "g"
-TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global"}
+PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
+TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 UNPROVED = "/unproved"  # below a cache: a proof of what its directory claims to be was looked for, and there is none
 

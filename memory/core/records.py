@@ -25,7 +25,7 @@ A plain class and not a dataclass: a hook reads a changed file through this modu
 from __future__ import annotations
 
 from memory.core import clock, files, frontmatter, tokeniser
-from memory.core.layout import DATED, FOLDERS
+from memory.core.layout import ADDED, DATED, FOLDERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Record:
 
     name: its path in the index, such as `p/learnings/x.md`.  created, updated: seconds since the epoch, UTC.  accepted:
     False for a candidate, a learning that nobody accepted.  meta: all keys as written.  checksum: SHA-256
-    of the bytes given, at most READ_LIMIT of them.  size: bytes of the file.  tier: `p`, `s` or `g`.  problems: lines
+    of the bytes given, at most READ_LIMIT of them.  size: bytes of the file.  tier: `p`, `s`, `g` or `a`.  problems: lines
     such as `line 3: ...; remedy`.  unsure, guessed: of frontmatter.Page; a rule with an unsure line is never in force, and
     of a guessed record nothing counts that has authority: no rationale, no `script`, no path.
     """
@@ -280,7 +280,7 @@ def _kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
     said = _text(meta.get("kind")).lower()
     if said in FOLDERS:
         return said
-    kind = folder or "learning"
+    kind = folder or ("resource" if name[:2] == ADDED + "/" else "learning")
     if said:
         problems.append("line 1: the kind '%s' is none of %s; read as a %s" % (said[:40], ", ".join(KINDS), kind))
     return kind

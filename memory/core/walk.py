@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from memory.core import files
-from memory.core.layout import FOLDERS, SHARED, is_allowed
+from memory.core.layout import ADDED, FOLDERS, SHARED, is_allowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ TYPE, REGULAR, _LINK, _FOLDER = 0o170000, 0o100000, 0o120000, 0o040000  # of st_
 _ABSENT, _LOOP = 2, 62 if sys.platform == "darwin" else 40  # of errno
 MOST = 200_000  # files of a place; beyond it the rest is left out, and said
 DEPTH_LIMIT = 8  # folders below a kind's folder
+PACKAGES = "node_modules"  # passed over in silence
 FOREIGN = ("the shared tier is a link out of the repository", "make .dayleaf a directory")
 LINKED = ("a link to a directory is not followed", "move the directory here")
 PRIVATE_ONLY = ("conversations stay in the private tier", "move what is in it to the private tier's folder, or delete it")
@@ -60,6 +61,9 @@ def walk(place: Place, kinds: Iterable[str] = FOLDERS, skipped: Optional[List[Sk
             fault = fault or () if error.errno == _ABSENT else _fault(error)
         if fault and skipped is not None:
             skipped.append((letter, *fault))
+        if letter == ADDED:  # a folder of somebody's, of which every file may be a record
+            _folder(letter + "/" + place.scope, root, root, found, folders, skipped, most, 0)
+            continue
         for kind in kinds:
             folder = FOLDERS[kind]
             name = letter + "/" + folder
@@ -107,6 +111,8 @@ def _folder(name: str, path: str, root: str, found: List[Found], folders: List[T
                 if stat.st_mode & TYPE != _FOLDER:
                     raise OSError(22, IRREGULAR)
             if file[0] != "." and entry.is_dir(follow_symlinks=False):
+                if file == PACKAGES:
+                    continue
                 if depth < DEPTH_LIMIT:
                     _folder(prefix + file, base + file, root, found, folders, skipped, most, depth + 1)
                 elif skipped is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
 from typing import Any, Callable
@@ -13,6 +14,7 @@ from memory.health import accounts, checkup, figures
 from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.index import builder
 from memory.index.kept import heads
+from memory.project import otherfiles
 from memory.store import archive, journal, ledger
 from memory.store.store import Store
 
@@ -39,6 +41,7 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
         ("client", lambda: checkup.client(place, env)), ("models", lambda: checkup.models(env)),
         ("command", lambda: checkup.command(env)), ("ledgers", lambda: ledgers(place)),
         ("ledgers", lambda: torn(place)), ("journal", lambda: undoing(place)),
+        ("tiers", lambda: added(place, settings)),
         ("temps", lambda: temps(place, now)), ("upkeep", lambda: checkup.upkeep_of(store)),
         ("shared", lambda: checkup.shared(place, env)))
     found: list[Finding] = []
@@ -49,6 +52,21 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
             said = "could not be checked (%s: %s)" % (type(error).__name__, error)
             found.append(Finding(WARN, what, said, "look at it by hand"))
     return found
+
+
+def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
+    """Say of each tier that a person added whether it can be read, and what in it is left out."""
+    for tier in otherfiles.added(place, settings):
+        state = tier.state()
+        left = state["skipped"]
+        if tier.fault:
+            yield Finding(WARN, "tiers", "%s: %s, so nothing in it is found" % (tier.top, tier.fault),
+                          "bring it back, or `dayleaf tier remove %s`" % shlex.quote(tier.top))
+        elif left:
+            yield Finding(WARN, "tiers", "%s: %s left out, such as %s: %s" % (
+                tier.top, plaintext.count(len(left), "file"), left[0]["path"], left[0]["reason"]), left[0]["remedy"])
+        else:
+            yield Finding(OK, "tiers", "%s: %s" % (tier.top, plaintext.count(int(state["files"]), "file")))
 
 
 # ---- what happened
@@ -235,7 +253,7 @@ def orphans(place: layout.Place, now: float) -> Iterator[str]:
     """Yield the caches of workspaces that have no private tier, no receipts, and no change for 30 days."""
     for key in sorted(accounts.listed(place.home + "/cache")):
         folder = place.home + "/cache/" + key
-        if key in (place.key, "global") or os.path.islink(folder) or not files.is_folder(folder):
+        if key in (place.key, "global", "added") or os.path.islink(folder) or not files.is_folder(folder):
             continue
         kept = (place.home + "/workspaces/" + key, place.home + "/log/receipts/" + key)
         if not any(map(files.exists, kept)) and now - _changed(folder) > UNUSED:

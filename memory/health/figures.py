@@ -18,6 +18,7 @@ from memory.hook.segment import Doc
 from memory.index import builder, vectors
 from memory.index.kept import Head, heads
 from memory.knowledge import housekeeping
+from memory.project import otherfiles
 from memory.project.manifests import around
 from memory.store import ledger
 from memory.store.reader import Unreadable
@@ -58,6 +59,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
     return {
         "workspace": place.key, "claimed": place.claimed, "root": place.root, "home": place.home,
         "tiers": {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()},
+        "added": [tier.state() for tier in otherfiles.added(place, settings)],
         "records": {kind: tiers for kind, tiers in counts.items() if tiers},
         "total": sum(n for tiers in counts.values() for n in tiers.values()), "tokens": tokens,
         "index": index, "vectors": vectors.state(place), "audit": inspection.last(place),

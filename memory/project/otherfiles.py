@@ -1,20 +1,22 @@
-"""Files of others that are read into the store: found below a directory, read as text, never written.
+"""Files of others that are read, never written: those that go into the store, found below a directory, and the tiers that a
+person added, folders of markdown whose files are records where they are.
 
 What is not read is said: a `Skip` has the path as a person knows it, why, and what mends it.
+
+An added tier has an index of its own, so that no hook reads it: recall, show and open do, and its records are reference material
+whatever their frontmatter says.  A record of it is named `a/<8 hex of the folder>/<path below it>`.
 """
 
 from __future__ import annotations
 
 import os
 import stat as modes
-from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple, Union
 
 from memory.core import UsageError, files, frontmatter, layout, walk
+from memory.core.config import Config
+from memory.core.layout import ADDED, Place
 from memory.session import git
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.core.layout import Place
 
 ORIGIN = "origin"  # the key of a record that names what it was imported from (imports.py)
 MOST_BYTES = 5 << 20  # of a source
@@ -49,6 +51,67 @@ def folder(said: str, place: Place) -> str:
     for _, tier in [*place.tiers(), ("", place.home)]:
         if files.inside(path, tier):
             raise UsageError("%s: belongs to the memory already; give a directory outside it" % path)
+    return path
+
+
+class Added(Place):
+    """A folder that a person added as a tier, as a place of its own.  top: its absolute path."""
+
+    __slots__ = ("top",)
+
+    def __init__(self, home: str, folder: str):
+        mark = files.sha256(b"tier\n" + folder.encode("utf-8", "surrogateescape"))[:8]
+        key = "%s-%s" % (layout.slug(folder.rpartition("/")[2]) or "folder", mark)
+        super().__init__(home, key, "", "", "", "")
+        self.top, self.scope = folder, mark
+        self.private, self.cache = home + "/added/" + key, home + "/cache/added/" + key
+
+    def tiers(self) -> List[Tuple[str, str]]:
+        """Return (letter, directory) of the one tier that it is."""
+        return [(ADDED, self.top)]
+
+    def path(self, name: str) -> str:
+        """Return the path of a record's name; raises IndexFault."""
+        start = "%s/%s/" % (ADDED, self.scope)
+        return super().path(ADDED + "/" + name[len(start):] if name.startswith(start) else "")
+
+    def holds(self, name: str) -> bool:
+        """Tell whether the file of a name lies in the folder, all links resolved."""
+        return files.inside(self.path(name), self.top)
+
+    @property
+    def fault(self) -> str:
+        """Why it cannot be read now, "" where it can."""
+        if not files.is_folder(self.top):
+            return "not there" if not files.exists(self.top) else "not a folder"
+        return "" if os.access(self.top, os.R_OK | os.X_OK) else "not readable for you"
+
+
+    def state(self) -> Dict[str, Any]:
+        """Return how it stands: name, folder, why it cannot be read or "", how many files count, and what was left out."""
+        left: List[walk.Skip] = []
+        found = [] if self.fault else walk.walk(self, (), left)[0]
+        return {"name": self.key, "folder": self.top, "fault": self.fault, "files": len(found),
+                "skipped": [{"path": self.path(name), "reason": reason, "remedy": remedy} for name, reason, remedy in sorted(left)]}
+
+
+def added(place: Place, settings: Config) -> List[Added]:
+    """Return the tiers that a person added here and everywhere, each once, in their order."""
+    said = [path.rstrip("/") for path in settings["tiers"] if isinstance(path, str) and os.path.isabs(path)]
+    return [Added(place.home, path) for path in dict.fromkeys(said) if path]
+
+
+def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) -> str:
+    """Return the absolute path of a directory that may be added as a tier; raises UsageError."""
+    path = folder(said, place)
+    user = files.real((env.get("HOME") or env.get("USERPROFILE") or "/").replace("\\", "/"))
+    if files.inside(user, path) or files.inside(place.home, path):
+        raise UsageError("%s: all that is yours lies below it; add the folder that holds the notes" % path)
+    for other in added(place, settings):
+        if path != other.top and (files.inside(path, other.top) or files.inside(other.top, path)):
+            raise UsageError("%s: %s is a tier already, and one of the two lies in the other" % (path, other.top))
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise UsageError("%s: not readable for you; mend its permissions" % path)
     return path
 
 

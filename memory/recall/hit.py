@@ -198,6 +198,8 @@ def shown(hits: Iterable[Hit], place: Place, decided: Dict[approvals.Approval, s
 
 def _group(record: Record, workspace: str, decided: Dict[approvals.Approval, str], root: str) -> str:
     """Return the group of a record (see Hit).  root: the directory that a script's path is relative to, "" where unknown."""
+    if record.tier == layout.ADDED:
+        return "doc"  # nobody approves or accepts what stands there
     if record.kind == "rule" and record.unsure:
         return "pending"
     if record.kind == "rule":

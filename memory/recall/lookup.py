@@ -11,10 +11,11 @@ from memory.core.layout import GLOBAL, SHARED, Place
 from memory.core.records import Record
 from memory.hook import indexview
 from memory.index.backend import Backend
+from memory.project import otherfiles
 from memory.recall import look
 from memory.recall.shelf import Shelf
 from memory.store import archive, ledger, reader
-from memory.store.store import Store
+from memory.store.store import READ_ONLY, Store
 
 if TYPE_CHECKING:
     from memory.index.backend import Held
@@ -43,15 +44,31 @@ def workspaces(place: Place, name: str) -> List[Place]:
     return found
 
 
-def beyond(place: Place, name: str, dsn: str, notes: List[str]) -> Tuple[List[Place], List[Distant]]:
+def searched(place: Place, settings: Config, name: str, notes: List[str]) -> List[Place]:
+    """Return the places of `--workspace`, where the present one is among them with the tiers that were added to it, or one of
+    these alone by its name; of one that cannot be read a note says so.  Raises UsageError as `workspaces` does."""
+    tiers = otherfiles.added(place, settings)
+    named = [tier for tier in tiers if name == tier.key]
+    found: List[Place] = [] if named else workspaces(place, name)
+    for tier in named or (tiers if place in found else []):
+        if tier.fault and named:
+            raise UsageError("%s: %s; `dayleaf tier list`" % (tier.top, tier.fault))
+        if tier.fault:
+            notes.append("%s: %s, so nothing of this tier was searched; `dayleaf tier list`" % (tier.top, tier.fault))
+        else:
+            found.append(tier)
+    return found
+
+
+def beyond(place: Place, settings: Config, name: str, dsn: str, notes: List[str]) -> Tuple[List[Place], List[Distant]]:
     """Return the places of `--workspace` on this machine, and what a database holds of it, opened; where the database does not
     answer, a note says so.  Raises UsageError for a name that neither knows."""
     if not dsn:
-        return workspaces(place, name), []
+        return searched(place, settings, name, notes), []
     from memory.index import postgres
 
     try:
-        here = workspaces(place, name)
+        here = searched(place, settings, name, notes)
         unknown = None
     except UsageError as error:
         here, unknown = [], error
@@ -201,6 +218,20 @@ def find_one(place: Place, settings: Config, text_: str) -> Record:
     return store.find(text_)
 
 
+def own(place: Place, settings: Config, text_: str) -> Record:
+    """Find a record that may be changed here, as `find_one` does; of one in a tier that was added, say that it is only read."""
+    try:
+        return find_one(place, settings, text_)
+    except StoreError:
+        for tier in otherfiles.added(place, settings):
+            with suppress(StoreError):
+                found = find_one(tier, settings, text_)
+                break
+        else:
+            raise
+    raise StoreError("%s: %s" % (found.id, READ_ONLY % tier.path(found.name)))
+
+
 def followed(place: Place, fold: ledger.Fold) -> ledger.Fold:
     """Return a fold of a place's ledger in which merged records count for those that they were merged into."""
     merged = archive.merged(place)
@@ -236,13 +267,16 @@ def find_kept(place: Place, settings: Config, text_: str) -> Tuple[Record, Place
 
 
 def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, Place]:
-    """Find a record here, else by its whole id in another workspace of this home; returns it with the place it is in.
+    """Find a record here, in a tier that was added, or by its whole id in another workspace; returns it with its place.
 
     Raises StoreError as `find_one` does.
     """
     try:
         return find_one(place, settings, text_), place
     except StoreError:
+        for tier in otherfiles.added(place, settings):
+            with suppress(StoreError):
+                return find_one(tier, settings, text_), tier
         for other in workspaces(place, "all")[1:]:
             try:
                 found = find_one(other, settings, text_)

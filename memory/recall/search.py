@@ -72,7 +72,7 @@ class Searcher:
             if kind not in FOLDERS:
                 raise UsageError("no kind '%s'; use one of %s" % (kind[:40], ", ".join(FOLDERS)))
         notes: List[str] = []
-        places, distant = (places, []) if places else beyond(self.place, query.workspace, self.dsn, notes)
+        places, distant = (places, []) if places else beyond(self.place, self.settings, query.workspace, self.dsn, notes)
         shelves = [*(self._shelf(p, now) for p in places), *distant]
         try:
             return self._answered(shelves, query, now, offset, links, notes)

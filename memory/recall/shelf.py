@@ -6,7 +6,7 @@ import struct
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, files, records, tokeniser, walk
-from memory.core.layout import Place
+from memory.core.layout import ADDED, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import delta, documents, indexview, segment
 from memory.index import assembly, builder
@@ -44,7 +44,7 @@ class Shelf:
         try:
             self.index = indexview.open_index(place, watch=False)
             self._stamped = self._stamps()
-            self._glanced = self.index.records > builder.GLANCED_FROM and not self.is_foreign
+            self._glanced = self.index.records > builder.GLANCED_FROM and not (self.is_foreign or self._is_added)
             if self._glanced:
                 self._glance(now)
             else:
@@ -82,7 +82,7 @@ class Shelf:
             return False
         self._tally, self._drifted = None, False
         try:
-            if self._glanced or 0 <= now - self._compared < indexview.SCAN_EVERY:
+            if self._glanced or 0 <= now - self._compared < indexview.SCAN_EVERY and not self._is_added:
                 return not builder.glance(self.index)
             self._compared = now
             return not builder.compare(self.index).names
@@ -171,7 +171,12 @@ class Shelf:
     @property
     def is_foreign(self) -> bool:
         """Whether it is another workspace, known by its private tier alone: that it has no index here is no fault."""
-        return not self.place.project
+        return not (self.place.project or self._is_added)
+
+    @property
+    def _is_added(self) -> bool:
+        """Whether it is a folder that a person added: the folders of kinds, where a glance looks, are none there."""
+        return self.place.tiers()[0][0] == ADDED
 
     @property
     def backend(self) -> Backend:

@@ -40,7 +40,8 @@ class Row(NamedTuple):
     words: Mapping[str, str] = {}
 
 
-DECIDED = {"rule": "a rule", "resource": "a script", "harvest": "a candidate", "workspace": "whose memory this is"}
+DECIDED = {"rule": "a rule", "resource": "a script", "harvest": "a candidate", "workspace": "whose memory this is",
+           "tier": "what is read as memory"}
 EVERYWHERE = "--json --help"
 FILTERS = ("--since --days --from --to --kind --tag --topic --file --branch --session --version --workspace --context-tags "
            "--semantic --lexical --limit --min-score --explain")
@@ -105,6 +106,7 @@ VERBS: dict[str, Row] = {
     "config": Row(SESSION, words={"set": PERSON, "unset": PERSON}),
     "view": Row(PERSON, "--port --idle --export --private --secrets"),
     "workspace": Row(SESSION, words={"claim": PERSON}),
+    "tier": Row(SESSION, person="--everywhere", words={"add": PERSON, "remove": PERSON}),
     "mcp": Row(SESSION, "--read-only"),
 }
 # The column of `dayleaf mcp`: the verb and word that each of its tools, resources and prompts stands for.  All of them are asked

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core import StoreError, files, frontmatter, records
-from memory.core.layout import DATED, FOLDERS, SHARED, Place, is_allowed
+from memory.core.layout import ADDED, DATED, FOLDERS, SHARED, Place, is_allowed
 from memory.core.records import KINDS, READ_LIMIT, Record
 from memory.core.walk import PRIVATE_ONLY, walk
 from memory.store import writer
@@ -238,11 +238,12 @@ class Reader:
     def _parts(self, name: str) -> Tuple[str, List[str]]:
         """Return (root of the tier, parts of the path below it) of a record's name; raises Unreadable."""
         parts = name.split("/") if len(name) <= 1024 else []
-        if (len(parts) < 3 or parts[0] not in self.roots or not _is_folder(parts[1]) or not name.endswith(".md")
+        added = parts[:2] == [ADDED, self.place.scope]
+        if (len(parts) < 3 or parts[0] not in self.roots or not (added or _is_folder(parts[1])) or not name.endswith(".md")
                 or any(not part or part[0] == "." for part in parts) or "\0" in name or "\\" in name
                 or (os.name == "nt" and ":" in name)):
             raise Unreadable(Skipped(name[:200].replace("\0", "?"), 0, "not the name of a record", "name it as `recall` does"))
-        return self.roots[parts[0]], parts[1:]
+        return self.roots[parts[0]], parts[1 + added:]
 
     def _bytes(self, name: str, limit: int) -> Tuple[bytes, os.stat_result]:
         """Read a record's file; raises Unreadable."""

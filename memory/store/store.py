@@ -15,13 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from memory.core import DayleafError, StoreError, UsageError, files, frontmatter
-from memory.core.layout import FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place, is_allowed
+from memory.core.layout import ADDED, FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place, is_allowed
 from memory.core.records import READ_LIMIT, Record
 from memory.core.walk import is_record
 from memory.store import redactor, writer
 from memory.store.reader import Reader, Skipped, Unreadable
 from memory.store.writer import New, mode, prove
 
+READ_ONLY = "%s stands in a folder that dayleaf only reads; change it there"
 LISTING_LIMIT = 1 << 16  # bytes of a directory (about 1,000 files) searched for old temporary files at each write
 
 TYPE_CHECKING = False
@@ -341,7 +342,9 @@ class Store(Reader):
 
     @contextlib.contextmanager
     def _writing(self, name: str) -> Iterator[None]:
-        """Turn an OSError of a write into a StoreError that names the record."""
+        """Turn an OSError of a write into a StoreError that names the record; raises one for a folder that is only read."""
+        if name[:1] == ADDED:
+            raise StoreError(READ_ONLY % self.place.path(name))
         try:
             yield
         except FileExistsError:

@@ -81,7 +81,8 @@ def _query(call: Call, given: Given, words: str, **more: Any) -> question.Query:
 
 def _found(call: Call, query: question.Query, links: bool = False) -> Found:
     searcher = search.Searcher(call.place, call.settings, Semantic(call.settings, "", call.env))
-    places = lookup.workspaces(call.place, query.workspace)
+    notes: list[str] = []
+    places = lookup.searched(call.place, call.settings, query.workspace, notes)
     KEPT.keep(places, call.now)
     if len(EXPANSION) > MOST_WORDS:
         EXPANSION.clear()

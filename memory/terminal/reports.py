@@ -29,6 +29,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     rows = [["workspace", value["workspace"]],
             *([["claimed", claimed + ", unproved; if it is yours, `dayleaf workspace claim` in a terminal"]] if claimed else []),
             *([name, folder] for name, folder in value["tiers"].items()),
+            *(["added", added(tier)] for tier in value["added"]),
             ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"],
             ["command", value["command"] or "no `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % ROOT]]
     changed = [[key, one_line(fastjson.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
@@ -45,6 +46,13 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     if changed:
         out += ["", style.bold("Settings that are not the default"), *screen.table(changed, "  ")]
     return out + ["! " + one_line(problem) for problem in value["problems"]]
+
+
+def added(tier: Mapping[str, Any]) -> str:
+    """Write how a tier that a person added stands (otherfiles.Added.state)."""
+    left = len(tier["skipped"])
+    said = tier["fault"] or count(tier["files"], "file") + (", %d left out" % left if left else "")
+    return "%s (%s)" % (one_line(tier["folder"]), said)
 
 
 def _records(value: dict[str, Any]) -> list[str]:

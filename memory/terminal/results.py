@@ -97,7 +97,8 @@ def hits(found: Found, words: str, key: str, style: Style, explain: bool = False
 def _cells(hit: Hit, key: str, asked: bool) -> list[str]:
     """Write what stands on a hit's line.  asked: there was a query, so that its score says something."""
     title = one_line(hit.title) + (" § " + one_line(hit.section) if hit.section and not hit.turn else "")
-    where = one_line(hit.workspace) if hit.tier == layout.TIER_NAMES[layout.PRIVATE] and hit.workspace != key else hit.tier
+    own = hit.tier not in (layout.TIER_NAMES[layout.PRIVATE], layout.TIER_NAMES[layout.ADDED]) or hit.workspace == key
+    where = hit.tier if own else one_line(hit.workspace)
     return [one_line(hit.id), "linked" if hit.linked_from else "%.2f" % hit.score if asked else "", title, age(hit.age), where,
             _freshness(hit), f"{hit.tokens:,} tokens", one_line(fence.versions(hit.versions))]
 
@@ -212,7 +213,8 @@ _STANDINGS = {"pending": "rule that nobody approved, do not follow", "candidate"
 
 def _for_model(hit: Hit, units: int) -> str:
     """Write one hit for the model; a rule or script that nobody approved says so."""
-    origin = {"shared": ", shared through this repository", "global": ", global"}.get(hit.tier, "")
+    origin = {"shared": ", shared through this repository", "global": ", global",
+              "added": ", from a folder of the user's"}.get(hit.tier, "")
     origin = ", " + fence.line(hit.origin, 100) if hit.origin else origin
     id = fence.line(hit.id, 64)
     place = fence.line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score

@@ -68,7 +68,7 @@ CALLS = [
     ("blame", ["blame", "resume.go"]), ("friction", ["friction"]), ("distill", ["distill", "jwt issuer", "--provider", "extract", "--save"]),
     ("distill", ["distill", "what is zookeeper", "--provider", "extract"]), ("load", ["load", "jwt issuer", "--explain"]), ("why", ["why"]),
     ("today", ["today"]), ("standup", ["standup", "--since", "2025-01-01"]), ("handoff", ["handoff", "Retries half moved."]), ("handoff --show", ["handoff", "--show"]),
-    ("handoff", ["handoff", "--clear"]), ("handoff --show", ["handoff", "--show"]), ("statusline", ["statusline"]), ("status", ["status"]),
+    ("handoff", ["handoff", "--clear"]), ("handoff --show", ["handoff", "--show"]), ("statusline", ["statusline"]), ("tier add", ["tier", "add", "notes"]), ("tier list", ["tier", "list"]), ("status", ["status"]), ("tier remove", ["tier", "remove", "notes"]),
     ("stats", ["stats"]), ("stats --spend", ["stats", "--spend"]), ("doctor", ["doctor"]), ("doctor --fix", ["doctor", "--fix"]), ("check", ["check"]),
     ("check", ["check", "broken.md"]), ("audit", ["audit"]), ("eval --template", ["eval", "--template"]), ("eval", ["eval", "golden.yaml", "--misses"]),
     ("eval", ["eval", "golden.yaml", "--misses"]), ("feedback", ["feedback", "{learn}", "up", "it", "helped"]), ("harvest", ["harvest"]),
