@@ -238,6 +238,12 @@ link_command() {
     return
   fi
   link="$HOME/.local/bin/dayleaf"
+  case $root in
+    */site-packages/dayleaf | */dist-packages/dayleaf) # a wheel, whose installer has put its own command there
+      say "  ${root%/lib/*}/bin/dayleaf, as it was installed"
+      return
+      ;;
+  esac
   if [ -e "$link" ] && [ ! -h "$link" ]; then
     say "  $link is a file of its own: left alone; the command is $root/bin/dayleaf"
     return
@@ -343,7 +349,7 @@ demo_setup() {
   transcript="$scratch/.claude/projects/project/$session.jsonl"
   mkdir -p "$project" "$scratch/.dayleaf" "$(dirname "$transcript")"
   ln -s "$home/runtime" "$scratch/.dayleaf/runtime"
-  cp "$root/tests/data/transcripts/tools-interactive.jsonl" "$transcript"
+  sed '/probe:hello/,$d' "$root/tests/data/transcripts/tools-interactive.jsonl" >"$transcript"  # without what came after the fix
 }
 
 in_demo() {

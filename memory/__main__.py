@@ -9,9 +9,17 @@ if sys.version_info < (3, 9):  # noqa: UP036  (a system Python may be older than
 # Run by path, sys.path[0] is this directory, whose modules would shadow others; `memory` may be a project's name too.
 if not __package__:
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+elif __package__ != "memory":  # the command of an installed wheel, where the plugin is the package `dayleaf`
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-if __name__ == "__main__":
+
+def run() -> None:
+    """Run the command line, and end the process with its status."""
     from memory.cli.main import main
 
     # All is flushed and closed by now: taking the interpreter and its modules apart would cost up to a tenth of the CPU.
     os._exit(main())
+
+
+if __name__ == "__main__":
+    run()

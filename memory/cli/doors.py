@@ -30,7 +30,6 @@ SECONDS, ANSWER = 60.0, 1 << 16  # that the client may take to write it down, by
 MOST_LISTED = 30  # records of a team that are listed
 SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
 IDLE = 30  # minutes without a request after which the page ends
-EXTRA = "the page needs packages that are not here (%s); `./install.sh --view` in dayleaf's folder brings them"
 
 
 def share(call: Call) -> int:
@@ -285,8 +284,20 @@ def mcp(call: Call) -> int:
     try:
         return mcpserver.serve(call.env, bool(call.options.read_only))
     except ImportError as error:
-        raise DayleafError("the packages of the MCP server are missing (%s); `%s --mcp` adds them" % (
-            error.name, _root() + "/install.sh")) from None
+        raise _lacking("the MCP server", "mcp", error) from None
+
+
+def _lacking(what: str, extra: str, error: ImportError) -> DayleafError:
+    """Return the error for packages of an extra that are not here."""
+    remedy = "install `dayleaf[%s]` in place of `dayleaf`" % extra
+    if not _is_wheel():
+        remedy = "`%s/install.sh --%s` adds them" % (_root(), extra)
+    return DayleafError("%s needs packages that are not here (%s); %s" % (what, error.name, remedy))
+
+
+def _is_wheel() -> bool:
+    """Tell whether this was installed into the environment that runs it."""
+    return files.inside(_root(), sys.prefix)
 
 
 def _root() -> str:
@@ -295,7 +306,7 @@ def _root() -> str:
 
 def command(env: dict[str, str]) -> str:
     """Return the command line's path as others should keep it: the link that set-up made, else the program it leads to."""
-    program = _root() + "/bin/dayleaf"
+    program = sys.prefix + "/bin/dayleaf" if _is_wheel() else _root() + "/bin/dayleaf"
     link = env.get("HOME", "") + "/.local/bin/dayleaf"
     return link if files.is_link(link) and files.real(link) == files.real(program) else program
 
@@ -333,7 +344,7 @@ def view(call: Call) -> int:
         from memory.recall.semantic import Semantic
         from memory.terminal import pages
     except ImportError as error:
-        raise UsageError(EXTRA % error.name) from None
+        raise _lacking("the page", "view", error) from None
     made = pages.Pages(call.place, call.settings, clock.now, Semantic(call.settings, "", call.env))
     return _exported(call, made) if options.export else _served(call, made)
 

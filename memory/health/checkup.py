@@ -21,6 +21,7 @@ from memory.session import transcript
 from memory.store import conversations, process
 from memory.store.store import Store
 
+SETUP = "run " + shlex.quote(os.path.abspath(__file__ + "/../../../install.sh"))
 MOST_FILES = 20  # files named one by one
 PROBE = 20.0  # seconds for a provider of vectors to answer
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
@@ -234,9 +235,9 @@ def python(place: layout.Place) -> Iterator[Finding]:
     runtime = place.home + "/runtime/bin/python"
     if not files.exists(runtime):
         yield Finding(WARN, "python", "no runtime at %s; working with Python %s" % (runtime, sys.version.split()[0]),
-                      "run install.sh")
+                      SETUP)
         yield Finding(WARN, "python", "hooks and what they start take the system's Python; without PyYAML there, " + GUESSED,
-                      "run install.sh")
+                      SETUP)
         versions = _versions(sys.executable)
     else:
         versions = _versions(runtime)
@@ -245,7 +246,7 @@ def python(place: layout.Place) -> Iterator[Finding]:
         if versions.get(module):
             yield Finding(OK, "python", "%s %s" % (name, versions[module]))
         else:
-            yield Finding(WARN, "python", "%s is missing: %s" % (name, effect), "run install.sh")
+            yield Finding(WARN, "python", "%s is missing: %s" % (name, effect), SETUP)
 
 
 def _versions(python: str) -> dict[str, str]:
@@ -304,7 +305,7 @@ def hooks(env: dict[str, str]) -> Iterator[Finding]:
     try:
         value = fastjson.parse(files.read(path, 1 << 20))
     except FileNotFoundError:
-        yield Finding(WARN, "hooks", "%s is not there: no plugin is registered" % path, "run install.sh")
+        yield Finding(WARN, "hooks", "%s is not there: no plugin is registered" % path, SETUP)
         return
     except (OSError, ValueError) as error:
         yield Finding(WARN, "hooks", "%s cannot be read (%s)" % (path, error), "mend it by hand")
@@ -319,7 +320,7 @@ def hooks(env: dict[str, str]) -> Iterator[Finding]:
     elif named:
         yield Finding(WARN, "hooks", "%s is switched off in %s" % (next(iter(named)), path), "`/plugin` switches it on")
     else:
-        yield Finding(WARN, "hooks", "%s does not name dayleaf among its enabledPlugins" % path, "run install.sh")
+        yield Finding(WARN, "hooks", "%s does not name dayleaf among its enabledPlugins" % path, SETUP)
 
 
 def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
@@ -361,11 +362,17 @@ def command(env: dict[str, str]) -> Iterator[Finding]:
     own = _own() + "/bin/dayleaf"
     path = process.which("dayleaf", env)
     if not path:
-        yield Finding(WARN, "command", "dayleaf is not on PATH", "run install.sh, or link '%s' into a directory of PATH" % own)
-    elif os.path.realpath(path) != os.path.realpath(own):
-        yield Finding(WARN, "command", "%s is not of this copy (%s)" % (path, own), "run install.sh")
+        yield Finding(WARN, "command", "dayleaf is not on PATH", "%s, or link '%s' into a directory of PATH" % (SETUP, own))
+    elif os.path.realpath(path) not in (os.path.realpath(own), *_of_wheel()):
+        yield Finding(WARN, "command", "%s is not of this copy (%s)" % (path, own), SETUP)
     else:
         yield Finding(OK, "command", path)
+
+
+def _of_wheel() -> Iterator[str]:
+    """Yield the command of the environment that this was installed into as a wheel, if it was."""
+    if files.inside(_own(), sys.prefix):
+        yield os.path.realpath(sys.prefix) + "/bin/dayleaf"
 
 
 def _own() -> str:

@@ -92,7 +92,7 @@ class Added(Place):
         left: List[walk.Skip] = []
         found = [] if self.fault else walk.walk(self, (), left)[0]
         return {"name": self.key, "folder": self.top, "fault": self.fault, "files": len(found),
-                "skipped": [{"path": self.path(name), "reason": reason, "remedy": remedy} for name, reason, remedy in sorted(left)]}
+                "skipped": [{"path": self.path(name), "reason": why, "remedy": remedy} for name, why, remedy in sorted(left)]}
 
 
 def added(place: Place, settings: Config) -> List[Added]:

@@ -30,7 +30,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
             *([["claimed", claimed + ", unproved; if it is yours, `dayleaf workspace claim` in a terminal"]] if claimed else []),
             *([name, folder] for name, folder in value["tiers"].items()),
             *(["added", added(tier)] for tier in value["added"]),
-            ["runtime", runtime["python"] if runtime["present"] else "missing; `install.sh` sets it up"],
+            ["runtime", runtime["python"] if runtime["present"] else "missing; '%s/install.sh' sets it up" % ROOT],
             ["command", value["command"] or "no `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % ROOT]]
     changed = [[key, one_line(fastjson.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
                if row["value"] != config.DEFAULTS[key]]

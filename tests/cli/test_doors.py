@@ -136,8 +136,8 @@ def test_without_its_packages_it_names_what_brings_them(run, monkeypatch):
         monkeypatch.delitem(sys.modules, name, raising=False)
     for name in ("pages", "sheets", "web"):
         monkeypatch.delattr("memory.terminal." + name, raising=False)
-    said = one_line_error(run("view"), 2)
-    assert "(nh3)" in said and "./install.sh --view" in said
+    said = one_line_error(run("view"), 1)
+    assert "(nh3)" in said and "/install.sh --view` adds them" in said
 
 
 def test_an_agent_opens_no_page_and_writes_no_file(run, project):

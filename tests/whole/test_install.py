@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from harness import releases
 from harness.client import claude_bin  # noqa: F401  (a fixture)
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,6 +64,32 @@ def ready(spaced, made) -> Path:
     return spaced
 
 
+def test_a_wheel_gives_the_same_command_and_the_plugin(made, tmp_path):
+    """In an environment of its own: the command keeps and finds, doctor names what else to set up, and its hook answers."""
+    pytest.importorskip("setuptools.command.bdist_wheel")
+    (wheel,) = releases.built(tmp_path, "bdist_wheel")
+    environment, home, project = tmp_path / "an environment", tmp_path / "a home", tmp_path / "project"
+    project.mkdir()
+    home.mkdir()
+    subprocess.run(["python3", "-m", "venv", "--without-pip", environment], check=True)
+    subprocess.run(["python3", "-m", "pip", "--python", environment / "bin" / "python", "install", "-q", "--no-deps", "--no-index", wheel],
+                   check=True, capture_output=True)
+    site = next(environment.glob("lib/python*/site-packages"))
+    (site / "packages.pth").write_text("%s\n" % next(made.glob("lib/python*/site-packages")))
+    env = {"HOME": str(home), "PATH": "%s/bin:%s" % (environment, BARE), "LANG": "C.UTF-8", "CLAUDE_PROJECT_DIR": str(project), "DAYLEAF_RUNTIME_AUTO": "0"}
+
+    def ran(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, env=env, cwd=project, input=stdin, text=True, capture_output=True, check=False)
+
+    assert "kept" in ran("dayleaf", "learn", "The issuer ends without a slash.").stdout
+    assert "The issuer ends" in ran("dayleaf", "recall", "issuer").stdout
+    told = ran("dayleaf", "doctor").stdout
+    assert "%s/dayleaf/install.sh" % site in told and " 0 FAIL" in told and "OK    command" in told
+    event = json.dumps({"session_id": "s", "transcript_path": "/x.jsonl", "cwd": str(project), "hook_event_name": "SessionStart", "source": "startup"})
+    assert "The issuer ends" in ran(str(site / "dayleaf" / "hooks" / "run"), "session_start", stdin=event).stdout
+    assert os.access(site / "dayleaf" / "install.sh", os.X_OK) and os.access(site / "dayleaf" / "bin" / "dayleaf", os.X_OK)
+
+
 def test_a_stranger_installs_it_sees_it_work_and_takes_it_away(spaced, reachable):
     """First run, second run, --uninstall: without Claude Code and uv, each ends well and says what it did."""
     first = install(spaced)
@@ -101,7 +128,7 @@ def test_the_last_step_shows_the_main_job(ready, tmp_path):
     steps = [part.partition("\n") for part in re.split(r"\n(?=\d\. )", shown)[1:]]
     assert [title[0] for title, _, _ in steps] == list("123456")
     checkpoint, index, brief, prompt, recall, distill = (body for _, _, body in steps)
-    assert "commit b6fd487: Fix add" in checkpoint and "kind: checkpoint" in checkpoint
+    assert "commit b6fd487: Fix add" in checkpoint and "Fixed add() and committed" in checkpoint.partition("## Turns")[0] and "kind: checkpoint" in checkpoint
     assert "13 records" in index
     assert '<dayleaf-memory part="brief"' in brief and "Fix add" in brief
     assert prompt.count("## [") == 1 and "minus sign was copied" in prompt

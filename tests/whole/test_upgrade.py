@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
+from harness import releases
 
 import memory
 from memory.core import layout
@@ -69,25 +70,18 @@ def test_what_is_archived_comes_back_and_what_is_new_stands_beside(ok, old):
 
 
 def test_a_release_builds_clean(tmp_path):
-    """The wheel holds every module and what they read, and its command is the same."""
+    """The wheel holds the whole plugin, every module and what they read, and its command is the same; so does the source release."""
     if subprocess.run([sys.executable, "-c", "import setuptools.command.bdist_wheel"], capture_output=True).returncode:
         pytest.skip("no setuptools that makes wheels is here")
-    copy = tmp_path / "source"
-    copy.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy)
-    shutil.copytree(ROOT / "memory", copy / "memory", ignore=shutil.ignore_patterns("__pycache__"))
-    for kind in ("bdist_wheel", "sdist"):
-        code = "from setuptools import setup; setup()"
-        done = subprocess.run([sys.executable, "-c", code, "-q", kind, "-d", str(tmp_path)], cwd=copy, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-    (wheel,) = tmp_path.glob("*.whl")
-    assert wheel.name == "dayleaf-%s-py3-none-any.whl" % memory.__version__ and list(tmp_path.glob("dayleaf-%s.tar.gz" % memory.__version__))
+    wheel, source = releases.built(tmp_path, "bdist_wheel", "sdist")
+    assert wheel.name == "dayleaf-%s-py3-none-any.whl" % memory.__version__
+    with tarfile.open(source) as tar:
+        told = {name.partition("/")[2] for name in tar.getnames()}
     subprocess.run([sys.executable, "-m", "zipfile", "-e", str(wheel), str(tmp_path / "installed")], check=True)
-    held = {str(path.relative_to(tmp_path / "installed")) for path in (tmp_path / "installed").rglob("*") if path.is_file()}
-    wanted = {str(path.relative_to(ROOT)) for path in (ROOT / "memory").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
-    assert wanted <= held
+    held = {str(path.relative_to(tmp_path / "installed" / "dayleaf")) for path in (tmp_path / "installed" / "dayleaf").rglob("*") if path.is_file()}
+    wanted = {str(path.relative_to(ROOT)) for part in releases.PLUGIN for path in [ROOT / part, *(ROOT / part).rglob("*")] if path.is_file() and "__pycache__" not in path.parts}
+    assert wanted <= held and wanted <= told
     said = re.search(r"dayleaf ?= ?([\w.]+):(\w+)", next((tmp_path / "installed").glob("*.dist-info/entry_points.txt")).read_text())
-    done = subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, %r); from %s import %s as run; sys.exit(run(['--version']))" % (
+    done = subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, %r); from %s import %s as run; sys.argv[1:] = ['--version']; run()" % (
         str(tmp_path / "installed"), said[1], said[2])], capture_output=True, text=True, cwd="/")
     assert done.stdout.startswith("dayleaf " + memory.__version__)
