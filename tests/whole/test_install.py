@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from harness import releases
-from harness.client import claude_bin  # noqa: F401  (a fixture)
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "install.sh"
@@ -135,26 +134,6 @@ def test_the_last_step_shows_the_main_job(ready, tmp_path):
     assert "Tokens expire after 15 minutes" in recall
     assert "· extract" in distill
     assert list(temporary.iterdir()) == []
-
-
-def test_the_client_gets_the_plugin_and_loses_it_again(ready, claude_bin):  # noqa: F811
-    """With `claude` on PATH the marketplace and the plugin are registered, twice without harm, and removed."""
-    (ready / "bin").mkdir()
-    (ready / "bin" / "claude").symlink_to(claude_bin)
-    path = f"{ready}/bin:{BARE}"
-
-    def plugins() -> list[str]:
-        done = subprocess.run([claude_bin, "plugin", "list", "--json"], env={"HOME": str(ready), "PATH": path},
-                              capture_output=True, text=True, timeout=60, check=True)
-        return [row["id"] for row in json.loads(done.stdout)]
-
-    for _ in range(2):
-        done = install(ready, path=path)
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert f"plugin dayleaf@dayleaf, read from {ROOT}" in done.stdout
-        assert plugins() == ["dayleaf@dayleaf"]
-    assert install(ready, "--uninstall", path=path).returncode == 0
-    assert plugins() == []
 
 
 def test_a_client_that_refuses_is_said_in_one_line(ready):
