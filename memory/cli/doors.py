@@ -167,10 +167,16 @@ def sync(call: Call) -> int:
 def _set_up(call: Call) -> int:
     import socket
 
-    from memory.health import machines
+    from memory.health import machines, syncing
 
     where, identity = call.words[1], call.options.identity
     where = where if machines.is_git(where) else files.real(os.path.abspath(os.path.expanduser(where)))
+    with suppress(StoreError):
+        known = syncing.load(call.place.home)
+        if known.value["where"] == where and not identity:
+            return call.answer({"machine": known.machine, "where": where, "key": call.place.home + "/sync/key.txt"}, [
+                "this machine is %s and syncs with %s already; `dayleaf sync` sends and takes what is new" % (
+                    known.machine, plaintext.one_line(where))])
     state = machines.setup(call.place.home, where, os.path.abspath(identity) if identity else "", call.env, socket.gethostname())
     key = call.place.home + "/sync/key.txt"
     return call.answer({"machine": state.machine, "where": where, "key": key}, [

@@ -264,6 +264,10 @@ def config(call: Call) -> int:
         said += " (%s)" % source if value is None else "; but the %s says %s" % (source, to_json(now))
     value = now if value is None else value
     told = []
+    if key == "index.backend" and value == "postgres":
+        from memory.cli import recall
+
+        recall.dsn_of(call)  # which says where there is no database
     if key == "mcp" and call.settings.sources[key] in ("user", "default"):
         from memory.cli import doors
 
@@ -341,6 +345,8 @@ def off(call: Call) -> int:
 
 
 def _switch(call: Call, on: bool) -> int:
+    if call.options.mine and call.options.project:
+        raise UsageError("--mine and --project exclude one another; use one")
     if call.options.mine:
         return _switch_mine(call, on)
     if call.options.project:

@@ -247,7 +247,7 @@ VERBS: dict[str, Verb] = {
         opt("--mentions", metavar="TEXT", help="all that holds this text"),
         flag("--hard", help="remove it for good"), flag("--yes", help="without asking"),
         opt("--reason", metavar="WHY", help="for the archive's log"))),
-    "restore": Verb("upkeep", "ID|FILE", "bring a record back from the archive, or everything from a backup", (
+    "restore": Verb("upkeep", "ID|TITLE|FILE", "bring a record back from the archive, or everything from a backup", (
         opt("--into", metavar="DIR", help="FILE: into this empty directory, as a home of its own"),
         flag("--merge", help="FILE: beside what is there, which stays"),
         flag("--replace", help="FILE, with --merge: files that differ too; the old ones go to the archive"),

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from memory.recall.question import Query
     from memory.recall.semantic import Semantic
 
+NO_DATABASE = ("index.backend is postgres, and no database is named or made yet, so the files alone are searched; `dayleaf index "
+               "--backend postgres` makes one, `--backend local` leaves it")
+
 
 def recall(call: Call) -> int:
     """Search the memory."""
@@ -73,7 +76,10 @@ def dsn_of(call: Call) -> str:
         return ""
     from memory.index import backend
 
-    return backend.dsn_of(call.settings, call.place.home, call.env)
+    found = backend.dsn_of(call.settings, call.place.home, call.env)
+    if not found:
+        warn(NO_DATABASE)
+    return found
 
 
 def _semantic(call: Call) -> Semantic:

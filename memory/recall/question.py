@@ -17,6 +17,7 @@ from memory.recall import fuzzy, look, rank, timewords
 from memory.recall.shelf import Shelf
 
 MOST_TERMS = 64
+MOST_TEXT = 8000  # characters of a query that count; of a pasted log the words are weighed in a fraction of a second
 SHORT = 0.5  # weight of a word's short or long form
 UNKNOWN = 1.5  # times SHORT where no record holds the word itself
 RARE = 3.0  # documents added to those that hold a term: one that stands in one or two outweighs no three others by chance
@@ -97,7 +98,7 @@ class Terms:
     def __init__(self, said: str, shelves: Sequence[Shelf], misspelt: bool = True):
         """said: the text of a query.  misspelt: look for unknown words as misspellings.  `notes` gets lines for the user."""
         self._said, self._shelves = said, shelves
-        self.notes: List[str] = []
+        self.notes = ["only the first %d characters of the query count" % MOST_TEXT] if len(said) >= MOST_TEXT else []
         self._raws = tokeniser.split(said)
         self.weights: Dict[str, float] = {}
         self.surface: Dict[str, str] = {}
@@ -106,6 +107,9 @@ class Terms:
         self._unknown: Dict[str, float] = {}
         self._guessed: Set[str] = set()
         self._terms = _asked(self._raws)
+        self._of: Dict[str, Dict[str, None]] = {raw: {} for raw in self._raws}  # the terms of each word
+        for raw, term, _ in self._terms:
+            self._of[raw][term] = None
         known = [term for _, term, _ in self._terms]
         self._expect(lambda df: [df(term) for t in known for term in (t, *fuzzy.OTHERS.get(t, ()))],
                      lambda df: fuzzy.joined(self._raws, df))
@@ -154,7 +158,7 @@ class Terms:
         """Add the words that unknown ones may be misspellings of."""
         for term, a, b in fuzzy.joined(self._raws, self.df):
             self._add(term, fuzzy.VARIANT, a + " " + b)
-        lost = [raw.strip("-./_").lower() for raw in self._raws if not any(self.df(t) for r, t, _ in self._terms if r == raw)]
+        lost = [raw.strip("-./_").lower() for raw, terms in self._of.items() if not any(map(self.df, terms))]
         self._expect(lambda df: [fuzzy.halves(word, df) for word in lost],
                      lambda df: [fuzzy.conjugated(term, df) for term in self._unknown])
         for term, weight in list(self._unknown.items()):
@@ -162,9 +166,8 @@ class Terms:
                 self._add(other, SHORT * weight, "%s~%s" % (term, other))
                 self._guessed.add(term)
         typed: Dict[str, str] = {}
-        for raw in self._raws:
+        for raw, terms in self._of.items():
             low = raw.strip("-./_").lower()
-            terms = [t for r, t, _ in self._terms if r == raw]
             typed.update(dict.fromkeys(terms, low))
             if low and terms and not any(self.df(t) for t in terms):
                 for half in fuzzy.halves(low, self.df):
@@ -213,8 +216,7 @@ class Terms:
     def gaps(self) -> Tuple[str, ...]:
         """Return the words of the query that no record holds, in no spelling near it; dates and words that ask are no gap."""
         found: Dict[str, None] = {}
-        for raw in self._raws:
-            terms = [term for r, term, _ in self._terms if r == raw]
+        for raw, terms in self._of.items():
             known = any(self.df(term) or term in self._guessed or term in ASKING for term in terms)
             if terms and not known and clock.parse(raw) is None:
                 found[raw.strip("-./_")] = None
@@ -275,7 +277,7 @@ def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[
     for key, field in (("query", "text"), ("text", "text"), ("file", "file"), ("branch", "branch"), ("session", "session"),
                        ("workspace", "workspace")):
         if key in values:
-            changes[field] = string(key, values[key])
+            changes[field] = string(key, values[key])[:MOST_TEXT]
     for key, field in (("kind", "kinds"), ("tag", "tags"), ("topic", "topics"), ("version", "versions")):
         if key in values or key + "s" in values:
             changes[field] = _several(key, values.get(key, values.get(key + "s")))

@@ -181,7 +181,7 @@ class Reader:
         return StoreError("'%s' is archived; `dayleaf restore %s` brings it back" % (text[:80], away[0]))
 
     def find_archived(self, text: str) -> Record:
-        """Find a record in the archives by its id or the start of it; its name is the one it has there.
+        """Find a record in the archives by its id, the start of it, or its title; its name is the one it has there.
 
         Raises StoreError, which says so where the record is in the store.
         """
@@ -226,12 +226,21 @@ class Reader:
 
     def _find_move(self, text: str) -> Tuple[str, Move]:
         away = self.away()
-        found = begun(text, away)
+        found = begun(text, away) or list(self._called_away(text, away))
         if len(found) == 1:
             return away[found[0]]
         if not found and text and any(record.id.startswith(text) for record in self.each()):
             raise StoreError("'%s' is not archived: it is in the store" % text[:80])
         raise StoreError(unknown("archived record", text, found, away, "archive/log.jsonl of each tier names what went there"))
+
+    def _called_away(self, text: str, away: Dict[str, Tuple[str, Move]]) -> Dict[str, str]:
+        """Return the archived records that a text names best, by id: by title, or by the file's name."""
+        called: List[Tuple[int, str, str]] = []
+        for id, (letter, move) in away.items() if text else ():
+            with contextlib.suppress(StoreError):
+                record = self.read(letter + "/" + move.away)
+                called.append((calls(record, text), id, record.name))
+        return _best(called)
 
     # ---- files
 

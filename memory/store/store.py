@@ -190,7 +190,7 @@ class Store(Reader):
     def restore(self, id: str) -> Record:
         """Move a record back from the archive to where it stood and return it.
 
-        id: its id, or the start of it, as the archive's log has it.  Raises StoreError where it is not there or its place
+        id: its id, the start of it, or its title.  Raises StoreError where it is not there or its place
         is taken.
         """
         from memory.store import archive

@@ -217,23 +217,28 @@ TASKS = (  # a task, the verbs that do it, an example
     ("See and steer what the model gets", "load why on off statusline mcp", "dayleaf why last"),
     ("Look after the memory", "status stats doctor check audit eval upkeep undo forget restore backup redact", "dayleaf doctor"),
     ("Set it up", "config completion index workspace", "dayleaf config set load.top 4"))  # and whatever stands nowhere else
-# What people type for what is called otherwise here, by what it means; nothing leads to `forget`, which a person must mean.
+# What people type for what is called otherwise here, by what it means.
 _SAID_FOR = {
     "recall": "search find query list ls lookup grep", "learn": "add remember save store put write",
     "show": "get cat print read", "distill": "ask answer summarize summary", "checkpoint": "note",
-    "plan": "goal task todo todos", "standup": "log history", "today": "last start", "fix": "error", "blame": "who touch file",
-    "why": "explain", "on": "enable", "off": "disable", "link": "links", "harvest": "lessons", "resource": "document script",
-    "resource run": "run", "status": "info", "stats": "metrics report", "doctor": "health", "check": "diff", "upkeep": "merge",
+    "plan": "goal task todo todos", "standup": "log history", "today": "last start sessions resume", "fix": "error",
+    "blame": "who touch file", "why": "explain", "load": "context inject preview", "on": "enable",
+    "off": "disable stop pause mute", "link": "links", "harvest": "lessons", "resource": "document script",
+    "resource run": "run", "tier": "vault folder", "status": "info", "stats": "metrics report tags topics",
+    "doctor": "health init install setup", "check": "diff", "forget": "delete remove rm del erase clear",
+    "upkeep": "merge clean cleanup prune purge gc compact", "backup": "dump archive", "import": "ingest",
+    "index build": "reindex", "view": "ui gui tui web browse browser dashboard timeline", "mcp": "serve server",
     "config": "settings", "config set": "set", "completion": "complete"}
 SAID_FOR = {word: verb for verb, words in _SAID_FOR.items() for word in words.split()}
 
 
 def meant(name: str, verbs: Mapping[str, Verb]) -> str:
-    """Suggest a verb for a word that is none, by its meaning or by its letters; never `forget`, which a person must mean."""
+    """Suggest a verb for a word that is none, by its meaning or its letters; by letters alone never `forget`."""
     inside = [verb for verb in ("index",) if name in verbs[verb].words.split("|")]
     if inside:
         return "did you mean '%s %s'?" % (inside[0], name)
-    found = name if name in SAID_FOR else closest(name, [*(verb for verb in verbs if verb != "forget"), *SAID_FOR])
+    found = name if name in SAID_FOR else closest(name, [verb for verb in verbs if verb != "forget"], 0.6) or closest(
+        name, [word for word, verb in SAID_FOR.items() if verb != "forget"], 0.8)
     return "did you mean '%s'?" % SAID_FOR.get(found, found) if found else "`dayleaf help` lists them"
 
 

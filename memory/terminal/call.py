@@ -181,11 +181,11 @@ def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     return "did you mean '%s'?" % found if found else otherwise
 
 
-def closest(word: str, known: Iterable[str]) -> str:
-    """Return the valid word that is nearest to a wrong one, "" where none is near."""
+def closest(word: str, known: Iterable[str], least: float = 0.5) -> str:
+    """Return the valid word that is nearest to a wrong one, "" where none is near.  least: how alike two words must be."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word, list(known), 1, 0.5)), "")
+    return next(iter(get_close_matches(word, list(known), 1, least)), "")
 
 
 def unknown_word(verb: str, word: str, known: Iterable[str], otherwise: str = "") -> UsageError:
@@ -218,7 +218,8 @@ def author(call: Call) -> str:
 
 def first_clause(said: str) -> str:
     """Return the first sentence of a text as a title of at most TITLE characters."""
-    line = re.split(r"(?<=[.!?;])\s|[。！？]|\n", said.lstrip("#-*> \t\n"), maxsplit=1)[0]
+    bare = re.sub(r"^(?:[#>*-]+(?=\s)|\s+)+", "", said)  # marks of markdown; the dash of an option stays
+    line = re.split(r"(?<=[.!?;])\s|[。！？]|\n", bare, maxsplit=1)[0]
     line = plaintext.one_line(line).rstrip(".;。 ")
     return plaintext.at_word(line, TITLE)
 

@@ -28,6 +28,7 @@ MODEL_UNITS = 9500  # UTF-16 units; the host cuts a hook's output above 10,000
 ITEM_UNITS = 1600
 PASSAGE_LINES = 3
 READABLE = 120  # columns of running text
+ECHOED = 200  # characters of a query that an answer repeats
 GONE = 3  # claims that are told of a stale hit
 _TABLE = tokeniser.Table()
 NOTHING = "nothing found"  # recall's own note, which the first line says already
@@ -156,7 +157,7 @@ def _explained(hit: Hit, tags: Iterable[Tag]) -> list[str]:
 
 
 def _footer(found: Found, words: str, style: Style, some: bool) -> list[str]:
-    lines = [] if some else ["Nothing found" + (" for `%s`." % one_line(words) if words else ".")]
+    lines = [] if some else ["Nothing found" + (" for `%s`." % clip(one_line(words), ECHOED) if words else ".")]
     tail = left_out(found)
     tail += ["ranked by " + one_line(str(found.backend))] if found.backend and some else []
     notes = [one_line(note) for note in found.notes if note != NOTHING]

@@ -101,11 +101,12 @@ def test_the_version_is_the_packages(ok):
 
 
 def test_words_that_mean_a_verb_lead_to_it(run):
-    """By what people call it elsewhere; each word leads to a verb that is there, and none to what deletes."""
-    for name, verb in (("list", "recall"), ("add", "learn"), ("ask", "distill"), ("todo", "plan"), ("cat", "show"), ("log", "standup")):
+    """By what people call it elsewhere; each word leads to a verb that is there."""
+    for name, verb in (("list", "recall"), ("add", "learn"), ("ask", "distill"), ("todo", "plan"), ("cat", "show"), ("log", "standup"),
+                       ("delete", "forget"), ("tui", "view"), ("serve", "mcp"), ("init", "doctor"), ("lern", "learn")):
         assert "did you mean '%s'?" % verb in one_line_error(run(name, "x"), 2)
     assert {verb.split()[0] for verb in arguments.SAID_FOR.values()} <= set(main.VERBS)
-    assert not set(arguments.SAID_FOR) & set(main.VERBS) and "forget" not in arguments.SAID_FOR.values()
+    assert not set(arguments.SAID_FOR) & set(main.VERBS)
 
 
 def test_without_words_it_shows_where_the_work_stands(ok, home, place):
@@ -266,10 +267,51 @@ def test_a_full_disk_behind_stdout_is_one_line(ok, env, project, place, verb):
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and "No space left" in done.stderr
 
 
-def test_a_command_that_deletes_is_never_offered(run):
-    """`export` is a word of `index`; `forgt` is nothing."""
+def test_a_slip_of_the_finger_never_leads_to_what_deletes(run):
+    """`export` is a word of `index`; `forgt` and `delte` are nothing, and so is what merely looks alike."""
     assert "index export" in one_line_error(run("export"), 2)
-    assert "forget" not in run("forgt").stderr
+    for name in ("forgt", "delte", "zebra", "upgrade"):
+        assert "`dayleaf help` lists them" in one_line_error(run(name), 2), name
+
+
+def test_an_option_that_is_a_text_keeps_its_dash(ok):
+    """In the title as in the text; the mark of a list goes."""
+    assert json.loads(ok("learn", "-x makes bash print each command", "--json"))["title"] == "-x makes bash print each command"
+    assert json.loads(ok("learn", "- quote every path", "--json"))["title"] == "quote every path"
+    assert json.loads(ok("learn", "## Paths of the build", "--json"))["title"] == "Paths of the build"
+
+
+def test_a_query_as_long_as_a_log_is_answered_at_once(ok):
+    """Of 100,000 characters the first count, and an answer repeats a line of them."""
+    ok("learn", "Zebra crossings are painted at night.")
+    said = ok("recall", "zebra crossing red " * 5300)
+    assert "painted at night" in said and "only the first 8000 characters" in said and len(said) < 2000
+    assert len(ok("recall", "walrus " * 14000)) < 2000
+
+
+def test_what_is_archived_comes_back_by_its_title_too(ok, run):
+    id = json.loads(ok("learn", "Quote every path: some hold a space.", "--json"))["id"]
+    ok("forget", id)
+    assert json.loads(ok("restore", "quote every PATH: some hold a space", "--json"))["id"] == id
+    assert "no archived record" in one_line_error(run("restore", "quote nothing"), 1)
+
+
+def test_a_database_that_nobody_named_is_said(run, ok):
+    """Where it is chosen, and at each question that goes without it."""
+    ok("learn", "Zebra crossings are painted at night.")
+    for words in (("config", "set", "index.backend", "postgres"), ("recall", "zebra")):
+        done = run(*words)
+        assert done.returncode == 0 and "no database is named or made yet" in done.stderr, words
+
+
+def test_switches_that_exclude_one_another_are_refused(run):
+    assert "exclude one another" in one_line_error(run("off", "--mine", "--project"), 2)
+
+
+def test_a_second_set_up_of_the_same_place_is_the_same_machine(ok, tmp_path):
+    (tmp_path / "m").mkdir()
+    first, second = (json.loads(ok("sync", "setup", str(tmp_path / "m"), "--json")) for _ in range(2))
+    assert first == second
 
 
 def test_a_digest_does_not_feed_on_itself(ok):
