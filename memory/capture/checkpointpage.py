@@ -87,6 +87,11 @@ def worth(facts: Facts) -> bool:
         len(came) >= (_SUBSTANCE // 3 if gist.wide(came) else _SUBSTANCE) for came in map(gist.outcome, asked))
 
 
+def is_answered(facts: Facts) -> bool:
+    """Tell whether something was asked that says what it is about, and answered, however shortly."""
+    return any(gist.outcome(turn) and gist.topic(turn.request) for turn in facts.turns if turn.asked in ("", turns.SLASH))
+
+
 def body(facts: Facts) -> str:
     """Write the facts as markdown, at most 6,000 characters."""
     mended = _mended(facts)

@@ -14,7 +14,7 @@ from copy import deepcopy
 from typing import NamedTuple
 
 from memory.capture import checkpointpage, conversationfile, gist, progress, upshot
-from memory.capture.checkpointpage import worth
+from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
@@ -211,6 +211,8 @@ class Capture:
             state.bases[0] = state.bases[1]
             self.read()
         if not worth(state.facts):
+            if is_answered(state.facts) and not conversationfile.is_forgotten(self.place, state, self.session):
+                self._converse()  # what was said can be found, though no checkpoint tells it
             return ""
         if conversationfile.is_forgotten(self.place, state, self.session):
             if not self.told(""):

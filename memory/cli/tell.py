@@ -223,7 +223,7 @@ def _newest(call: Call, kind: str, session: str, most: int) -> list[Record]:
     from memory.store.redactor import without_private
 
     query = question.Query(kinds=(kind,), session=session, limit=most)
-    found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now))
+    found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), [call.place])
     return [without_private(hit.record) for hit in found.hits]
 
 

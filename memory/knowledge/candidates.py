@@ -125,7 +125,7 @@ def near(place: Place, settings: config.Config, now: float, lesson: dict[str, An
     """Return the learnings that may say the same as a lesson, by the index: the likeliest first."""
     asked = (lesson["title"] + "\n" + lesson["body"])[:ASKED]
     query = Query(asked, kinds=("learning",), limit=NEAR, since=float("-inf"))
-    return [hit.record for hit in search.recall(place, settings, query, now, clock.local_offset(now)).hits]
+    return [hit.record for hit in search.recall(place, settings, query, now, clock.local_offset(now), [place]).hits]
 
 
 def _withdraw(store: Store, subject: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tu
 
 from memory.capture import checkpointpage, conversationpage, upshot
 from memory.capture.checkpointpage import fitted, outline
-from memory.capture.gist import TRIVIAL
+from memory.capture.gist import TRIVIAL, topic
 from memory.capture.turns import Turn
 from memory.capture.upshot import Upshot
 from memory.core import IndexFault, StoreError, UsageError, clock, walk
@@ -25,7 +25,7 @@ from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import repeats
 from memory.knowledge import history, practice
 from memory.recall import lookup, search
-from memory.recall.hit import record_json
+from memory.recall.hit import record_json, turns
 from memory.recall.question import Query
 from memory.store.redactor import strip_private, without_private
 from memory.store.store import Store
@@ -332,7 +332,7 @@ MET_WITHIN, MOST_WALLS = 14 * clock.DAY, 3  # seconds that a wall may lie back, 
 class Glance(NamedTuple):
     """What a person wants to see first: where the work stands, and what waits for them.
 
-    branch: the one that is checked out, or "".  sessions: their newest checkpoint with the opening of its outcome, newest first.
+    branch: the one that is checked out, or "".  sessions: their newest checkpoint, else their conversation, with its outcome.
     handoff, plan: records, None where there is none.  waiting: records that wait for a decision.  walls: (telling line, sessions
     that met it) of the last 14 days, those of most sessions first.
     """
@@ -348,13 +348,18 @@ class Glance(NamedTuple):
 
 def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
     """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds that local time is ahead."""
-    newest = search.recall(place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset).hits
-    plans = search.recall(place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset).hits
+    newest = search.recall(place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset, [place]).hits
+    plans = search.recall(place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]).hits
     sessions: Dict[str, Tuple[Record, str]] = {}
     for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
         said = outline(record).outcome
         sessions.setdefault(_text(record.meta.get("session")) or record.id, (record, one_line(said[0]) if said else ""))
-    return Glance(place.key, branch_of(place.git), tuple(sessions.values())[:LATEST], handoffs.current(place),
+    talks = search.recall(place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]).hits
+    for record in (without_private(found.record) for found in talks):  # of short answers, which leave no checkpoint
+        answers = ["", *(turn.answer for turn in turns(record) if topic(turn.request))]
+        sessions.setdefault(_text(record.meta.get("session")) or record.id, (record, one_line(answers[-1])))
+    latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
+    return Glance(place.key, branch_of(place.git), tuple(latest), handoffs.current(place),
                   next((hit.record for hit in plans if hit.record.active), None), _waiting(place), _walls(place, settings, now))
 
 

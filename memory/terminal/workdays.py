@@ -127,7 +127,7 @@ def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown
 # ---- at a glance
 
 OUTCOME, _BRANCH = 160, 16  # characters of a session's outcome, and of its branch at least
-_NOTHING = ("nothing is kept here yet",
+_NOTHING = ("no session is kept here yet: one leaves its mark once something was done or answered in it",
             "`dayleaf learn \"…\"` keeps what you found out, `dayleaf import transcripts` what past sessions did")
 
 

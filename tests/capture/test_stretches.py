@@ -369,3 +369,20 @@ def test_a_usual_transcript_is_captured_at_once(session):
     session.ask("more").edit("new.py")
     assert min(serve(session), serve(session, "Stop")) < 0.9
     assert len(session.files()) == 2
+
+
+def test_a_session_of_short_answers_leaves_its_conversation(env, project, now, ok):
+    """No checkpoint tells `8080`, yet what was asked is found, and `dayleaf` shows the session; a greeting alone leaves nothing."""
+    greeted = Session(env, project, now, "greeted")
+    greeted.ask("hi").say("Hello!")
+    greeted.ask("thanks").say("You are welcome.")
+    assert not greeted.capture("SessionEnd") and not greeted.talks()
+    asked = Session(env, project, now, "asked")
+    asked.ask("what is the port of the dev server?").say("8080.")
+    asked.ask("thanks").say("You are welcome.")
+    assert not asked.capture("SessionEnd") and len(asked.talks()) == 1 and not asked.files()
+    asked.ask("and of the metrics server?").say("9090.")
+    assert not asked.capture("SessionEnd") and len(asked.talks()) == 1
+    assert "8080" in ok("recall", "port of the dev server") and "9090" in ok("recall", "metrics server")
+    told = ok("today")
+    assert "what is the port of the dev server" in told and "9090." in told

@@ -111,7 +111,7 @@ def test_words_that_mean_a_verb_lead_to_it(run):
 
 def test_without_words_it_shows_where_the_work_stands(ok, home, place):
     """An empty store says how to begin; then sessions with their outcome, the plan, what waits; as JSON too."""
-    assert "nothing is kept here yet" in ok() and "dayleaf help" in ok()
+    assert "no session is kept here yet" in ok() and "dayleaf help" in ok()
     ok("checkpoint", "Retries half moved to the worker.")
     ok("plan", "Move the retries", "--step", "queue", "--step", "worker")
     ok("rule", "suggest", "Pin versions", "--rationale", "a break")
