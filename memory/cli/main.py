@@ -178,7 +178,7 @@ VERBS: dict[str, Verb] = {
     "show": Verb("show", "ID[#TURN]", "print one record, or one turn of a conversation", SECTIONS),
     "expand": Verb("show", "ID[#TURN]", "print the part of the transcript behind a checkpoint or a turn", (
         opt("--limit", type=whole, metavar="N", help="the last N entries (100)"), flag("--full", help="long results whole"))),
-    "fix": Verb("recall", "ERROR|-", "show what was done after this error before", PAST, True),
+    "fix": Verb("recall", "ERROR|-", "show what was done about this error before", PAST, True),
     "how": Verb("recall", "TOOL [VERB]", "show the invocations of a tool that worked here", PAST),
     "blame": Verb("recall", "PATH", "show which sessions touched a file, and what was decided", PAST),
     "friction": Verb("recall", "", "show the errors that several sessions ran into", PAST),
@@ -205,7 +205,7 @@ VERBS: dict[str, Verb] = {
     "standup": Verb("tell", "[WHEN]", "tell what was done since a time", (
         opt("--since", metavar="WHEN", help="not before: 1d (the default), 2h, a date, `Friday`"),
         flag("--markdown", help="for pasting into a message"), WORKSPACE)),
-    "plan": Verb("plan", "[TEXT|-|list|show|update|step N|done|drop]", "say what is to be done, and tick it off", (
+    "plan": Verb("plan", "[TEXT|-|list|show|update|step N|done|drop]", "write down what is to be done, and tick it off", (
         flag("--shared", help="new: in the repository"), flag("--replace", help="new: drop the plan that is active"),
         opt("--step", action="append", metavar="STEP", help="new: a step (repeatable)"),
         flag("--append", help="update: add to the text"), flag("--undo", help="step N: open it again"),
@@ -214,19 +214,19 @@ VERBS: dict[str, Verb] = {
         flag("--explain", help="every candidate with its reason"),
         opt("--mode", default="", metavar="MODE", help="the permission mode"))),
     "why": Verb("recall", "[SESSION|PROMPT_ID|last]", "show what was put into which prompt", (SESSION,)),
-    "on": Verb("index", "", "push again", (SESSION, *SWITCHES)),
-    "off": Verb("index", "", "push nothing more", (SESSION, *SWITCHES)),
+    "on": Verb("index", "", "let notes reach the model again", (SESSION, *SWITCHES)),
+    "off": Verb("index", "", "keep notes from the model", (SESSION, *SWITCHES)),
     "status": Verb("audit", "", "show paths, counts, freshness, settings"),
     "today": Verb("tell", "", "show where the work stands; what `dayleaf` alone does"),
     "statusline": Verb("tell", "", "print one line for the client's status line, which gives its JSON on stdin"),
-    "doctor": Verb("audit", "", "check everything, one verdict a line", (
+    "doctor": Verb("audit", "", "check everything, and name what mends each fault", (
         flag("--fix", help="mend what is safe: permissions, leftovers, the index; no record"),)),
     "check": Verb("audit", "[FILE…]", "say what is wrong in record files", (
         flag("--staged", help="only secrets in what git would commit of .dayleaf"),)),
     "stats": Verb("audit", "", "count and draw records, pushes, times, uses, model calls", (
         opt("--since", metavar="WHEN", help="what happened since: 7d, a date, `Monday`"),
         WORKSPACE, flag("--ascii", help="charts without block characters"), flag("--spend", help="what models cost"))),
-    "eval": Verb("audit", "[FILE…]", "measure recall by your own questions", (
+    "eval": Verb("audit", "[FILE…]", "measure recall with your own questions", (
         flag("--template", help="draft such questions from your records, in FILE"),
         flag("--strict", help="status 1 below the floor that the file names"),
         flag("--misses", help="list what was not found"))),
@@ -238,7 +238,7 @@ VERBS: dict[str, Verb] = {
         opt("--backend", metavar="NAME", help="local or postgres: choose what recall asks, and load this workspace into it"),
         opt("--dsn", metavar="DSN", help="--backend postgres: the server, without a password; else one of your own is started"),
         flag("--private", help="--backend postgres: load the private and the global tier too"))),
-    "feedback": Verb("show", "ID up|down [WHY]", "say that a record helped or misled", (
+    "feedback": Verb("show", "ID up|down [WHY]", "say whether a record helped or misled", (
         opt("--why", metavar="WHY", help="kept in the record itself"), SESSION), True),
     "forget": Verb("learn", "ID", "move a record to the archive", (
         opt("--session", metavar="ID", help="all that tells of a session: its checkpoints and conversation"),
@@ -266,19 +266,19 @@ VERBS: dict[str, Verb] = {
         opt("--identity", metavar="FILE", help="setup: the key that another machine made"),
         flag("--gone", help="although many records are gone here"),
         flag("--anew", help="tell everything anew, and take this machine's older files away"))),
-    "upkeep": Verb("upkeep", "", "merge what says the same, archive what is old", (
+    "upkeep": Verb("upkeep", "", "merge duplicates, archive what is old", (
         flag("--apply", help="do it; without it the plan is printed"),
         opt("--only", type=choice(("expiry", "duplicates")), metavar="WAY", help="expiry or duplicates alone"),
         flag("--contradictions", help="list learnings and rules that cannot both hold"),
         flag("--clock-is-right", help="expire although clock and records are far apart"))),
-    "undo": Verb("upkeep", "", "take the last upkeep back"),
-    "audit": Verb("audit", "[SECTION…]", "find what is wrong in the records, and what mends it", (
+    "undo": Verb("upkeep", "", "undo the last upkeep"),
+    "audit": Verb("audit", "[SECTION…]", "find what is wrong in the records, and how to mend it", (
         WORKSPACE, flag("--strict", help="status 1 where anything is found"))),
     "new": Verb("learn", "rule|learning|resource|plan [TITLE]", "write a record in $EDITOR", (
         flag("--shared", help="in the repository"), flag("--global", dest="tier_global", help="for every project"),
         flag("--replace", help="plan: drop the plan that is active"),
         opt("--from", dest="from_file", metavar="FILE", help="begin with this text"), SESSION, SOURCE)),
-    "import": Verb("imports", "tree|dir|claude-memory|transcripts [DIR]", "bring in what others keep, and past sessions", (
+    "import": Verb("imports", "tree|dir|claude-memory|transcripts [DIR]", "import the notes of other tools, and past sessions", (
         flag("--dry-run", help="say what would be done, write nothing"),
         flag("--shared", help="tree, dir: in the repository"),
         flag("--global", dest="tier_global", help="tree, dir: for every project"),
