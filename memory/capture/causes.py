@@ -19,6 +19,8 @@ from memory.session import tellingline
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ = 800  # characters of a sentence that is judged
+_NEAR = 3  # sentences after a cause that may say what was changed
+_ANNOUNCED = 70  # characters of a sentence that only announces one
 REPORT = 240  # characters of what a person reports
 SAME = 0.6  # of the words of the shorter of two causes that the other has
 ROOT, FOUND, LABELLED, TOLD = 3.0, 2.5, 2.0, 1.5  # how surely a cause: `root cause`, `the bug was`, `is`, none of them
@@ -79,7 +81,17 @@ _QUOTED = re.compile(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
 _FIX = re.compile(
     r"\A(?:the |core |root cause |simple )?(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
     r"(?: (?:was|is)(?: to)?)?\s*(?:\([^()]*\))?\s*[:：–—]\s*|\A(?:the )?fix (?:was|is) to\s+", re.I)
+_CHANGED = re.compile(  # what somebody says was changed
+    r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just )?(?:added|changed|updated|replaced|removed|moved|switched|wrapped|"
+    r"renamed|extended|reset|cleared|converted|passed|skipped|split|rewrote|made|set|ensured|reworked|refactored)\b"
+    r"(?! (?:(?:\w+ )?tests?\b|all\b|the (?:tests?|issue|bug|problem|build|lint\w*)\b))|"
+    r"(?:the )?fix (?:now )?\w+s\b|now (?:it )?(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|takes)\b", re.I)
 _FINDING = re.compile(r"\W*(?:the )?" + _NAMED + r"\W*\Z", re.I)
+_SEES = re.compile(  # somebody has come to see what is wrong
+    r"\b(?:see|saw|found|find|understand|know|got|identified|spotted|located|pinpointed)\b(?: [\w-]+){0,4}? (?:it|why|"
+    r"what(?:'s| is| was)? (?:going )?(?:wrong|on|happen\w+)|" + _NAMED + r")\b|"
+    + _NAMED.replace("?P<word>", "?:") + r" (?:is|was) (?:\w+ )?(?:clear|obvious|apparent|visible|evident)\b", re.I)
+_OWN_ACT = re.compile(r"(?:when|after|because|since|once) i (?!'|am\b|was\b)\w+", re.I)  # what a sentence begins with
 _SUBJECT = re.compile(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
 _ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")
 _REPORTS = re.compile(  # what a person says of something that is wrong
@@ -101,6 +113,19 @@ _ORDERS = re.compile(
 _PASTED = re.compile(
     r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
     r"\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
+DENIES = re.compile(  # what the user says next of a cause that was none
+    r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
+    r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
+    r"hm+,? (?:no|but|still)|still (?:not|the same|fail|broken|see|gett)|(?:it|this|that)(?:'s| is)? still|"
+    r"same (?:issue|problem|error)|then i (?:would|'d)|revert|undo|roll ?back|(?:please|can you) (?:revert|undo)|"
+    r"아니|違|不是|不对|nein\b)|\b(?:revert (?:that|this|it|the)|undo (?:that|this|it|the)|"
+    r"not the (?:issue|problem|cause|reason)|then i(?: would|'d) (?:want|rather|like|prefer))\b")
+RETRACTS = re.compile(  # what the model says later of one
+    r"(?i)\bmisdiagnos\w+|\b(?:was|were) (?:wrong|incorrect|unnecessary|a mistake)\b|"
+    r"\bnot (?:actually )?the (?:actual |real |root )?(?:cause|issue|problem|bug)\b|"
+    r"\bthe (?:actual|real) (?:root cause|cause|issue|problem|bug)\b|\bunrelated to\b|"
+    r"\bmy (?:earlier|previous|first|last|initial) (?:fix|analysis|assumption|explanation|change)\b|"
+    r"\bmy fix\b.{0,70}\b(?:caus|br[eo]k|fail)\w*|\b(?:reverted|rolled back|took back|undid) (?:the|that|this|my)\b")
 _ORDERED = re.compile(r"implement the following plan|base directory for this skill|\A/", re.I)
 _COMMON = frozenset(
     "test tests error errors fail failed fails file files line code with that this from when does have been were into session "
@@ -126,16 +151,22 @@ def named(text: str) -> list[Named]:
     said = list(_labelled(text))
     root = any(weight == ROOT and standing(rest) for weight, rest in said)
     found: list[Named] = []
-    symptom = ""
+    symptom, last, near = "", "", 0
     for weight, sentence in said:
         if root and weight in (LABELLED, FOUND):
             symptom = sentence  # the problem stands beside its cause
             continue
+        if found and found[-1].text == last and _OWN_ACT.match(sentence):
+            found.pop()  # it came of what the model itself had just done
+        last = sentence
         if weight and standing(sentence):
             found.append(Named(weight, sentence, symptom))
-        elif not weight and found and not found[-1].fix and _FIX.match(sentence):
+            near = _NEAR
+        elif not weight and found and not found[-1].fix and (
+                _FIX.match(sentence) or (near := near - 1) >= 0 and _CHANGED.match(sentence)):
             fix = _capital(_first(_FIX.sub("", sentence, count=1)))
-            found[-1] = found[-1]._replace(fix=fix if len(fix) > 15 and not _CUT.search(fix) else "")
+            whole = 15 < len(fix) <= LONGEST and not _CUT.search(fix) and not _SUPPOSED.search(fix)
+            found[-1] = found[-1]._replace(fix=fix if whole else "")
     return found
 
 
@@ -158,14 +189,28 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
             weight, rest = (_surety(word["word"]), "") if word else _judged(last)
             yield (weight, _joined(rest.rstrip(":： "), listed)) if listed else (weight, rest.rstrip(":： "))
             heading = weight if not listed else 0.0
+        elif _announces(last):
+            yield from map(_judged, before)
+            heading = FOUND
         elif level or bold:
             heading = 0.0
         else:
             for sentence in gist.sentences(bare):
+                if _announces(sentence):
+                    heading = FOUND
+                    continue
                 weight, rest = _judged(sentence)
+                if gist.is_announced(sentence):
+                    heading = 0.0
                 item = bool(_ITEM.match(line))
                 yield (0.0 if item and weight == TOLD else weight) or (0.0 if item else heading), rest
                 heading = 0.0
+
+
+def _announces(sentence: str) -> bool:
+    """Tell whether a sentence only says that the cause is found, so that the next one says which it is."""
+    return (len(sentence) <= _ANNOUNCED and sentence.endswith((".", "!", ":")) and bool(_SEES.search(sentence))
+            and not _MODULE.search(sentence) and not _SUPPOSED.search(sentence) and not gist.is_announced(sentence))
 
 
 def _listed(lines: Sequence[str]) -> list[str]:

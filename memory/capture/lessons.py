@@ -26,7 +26,7 @@ from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
-from memory.session import commandline, shell, tellingline
+from memory.session import commandline, hunks, shell, tellingline
 from memory.session.shell import Run
 
 TYPE_CHECKING = False
@@ -37,31 +37,17 @@ MOST = 6  # lessons of a session
 TITLE = 120  # characters
 MODEL, PERSON = "model", "user"
 _LINE_CHARS, _CHANGE = 200, 90
+_MOST_LINES, _SHORT = 6, 12  # lines of a change that are told; characters of a line that stands in many places
 _MOST_FILES, _REACH, _BACK = 2, 3, 3  # files of a fix; turns after a cause that may mend it; turns before it that may report
 _TYPED = 1500  # characters of what a person types
 _TURNS = 300  # newest turns of a stretch that are looked at
 _GO = re.compile(r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|고쳐|直して|修一下|behebe")
 _ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _REDACTED = re.compile(r"(?<=\[redacted:)[\w-]+")
+_OF_TEST = re.compile(r"(?i)\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b|테스트|テスト|测试")
 _RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
-_DENIES = re.compile(
-    r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
-    r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
-    r"hm+,? (?:no|but|still)|still (?:not|the same|fail|broken|see|gett)|(?:it|this|that)(?:'s| is)? still|"
-    r"same (?:issue|problem|error)|then i (?:would|'d)|revert|undo|roll ?back|(?:please|can you) (?:revert|undo)|"
-    r"아니|違|不是|不对|nein\b)|\b(?:revert (?:that|this|it|the)|undo (?:that|this|it|the)|"
-    r"not the (?:issue|problem|cause|reason)|then i(?: would|'d) (?:want|rather|like|prefer))\b")
-_RETRACTS = re.compile(
-    r"(?i)\bmisdiagnos\w+|\b(?:was|were) (?:wrong|incorrect|unnecessary|a mistake)\b|"
-    r"\bnot (?:actually )?the (?:actual |real |root )?(?:cause|issue|problem|bug)\b|"
-    r"\bthe (?:actual|real) (?:root cause|cause|issue|problem|bug)\b|\bunrelated to\b|"
-    r"\bmy (?:earlier|previous|first|last|initial) (?:fix|analysis|assumption|explanation|change)\b|"
-    r"\bmy fix\b.{0,70}\b(?:caus|br[eo]k|fail)\w*|\b(?:reverted|rolled back|took back|undid) (?:the|that|this|my)\b")
 _REVERT = re.compile(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
 _WORD = re.compile(r"[^\W\d]\w{2,}")
-_COMMENT = re.compile(  # what tells nothing of a change: a comment, a line for the log
-    r".*\b(?:DEBUG|[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\b|"
-    r"\s*(?:#(?!\[|include|if|define)|//|/\*|\*|--|<!--|\"\"\")")
 
 
 class Lesson(NamedTuple):
@@ -181,7 +167,8 @@ def _failure(facts: Facts, number: int, place: int, cause: Named, final: bool, k
     reported, pasted = causes.reported(facts.turns[number], cause.text)
     reported = reported or cause.symptom
     for back in range(number - 1, max(-1, number - 1 - _BACK), -1):
-        if reported or not _goes_on(facts.turns[back + 1]):
+        done = gist.is_finished(facts.turns[back]) and any(piece.kind == FILE for piece in facts.turns[back].pieces)
+        if reported or not _goes_on(facts.turns[back + 1]) or done and not _ASKS.search(facts.turns[number].request):
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
     if reported:
@@ -204,9 +191,21 @@ def _ran(facts: Facts, number: int, place: int, cause: Named, final: bool) -> _F
                     and _known(r.detail.partition("\n")[0]) == _known(piece.telling)), None)
         if run is None or run.kind == tellingline.LINT and not _of_finding(cause.text, piece.telling, right_before):
             continue
-        if right_before or causes.meet(cause.text, piece.telling):
+        if right_before or causes.meet(cause.text, piece.telling) and not _follows(facts, number, run, cause):
             return _Failure(piece.telling, piece.text, run, True)
     return None
+
+
+def _follows(facts: Facts, number: int, run: Run, cause: Named) -> bool:
+    """Tell whether a run failed only after the mending of a cause had begun, by an edit that lasted: then it has another one."""
+    named = causes.words(cause.text)
+    begun = [edit for edit in facts.edits if facts.turns[max(0, number - _REACH)].at <= edit.at < run.at and not edit.undone
+             and not commandline.TEST_FILE.search(edit.path)]
+    return any(named & _code("\n".join(hunks.lasting(edit.hunk, _later(edit, facts)))) for edit in begun)
+
+
+def _later(edit: Edit, facts: Facts) -> list[str]:
+    return [other.hunk for other in facts.edits if other.at > edit.at and other.path == edit.path]
 
 
 def _known(line: str) -> str:
@@ -221,7 +220,7 @@ def _mended(facts: Facts, number: int, cause: Named, known: Sequence[Fix]) -> _F
     ended = [fix for fix in known if turn.at <= fix.success.at < until and fix.failure.detail
              and fix.failure.kind != tellingline.LINT]
     if len({shell.normal(fix.failure.detail.partition("\n")[0]) for fix in ended}) != 1 or not (
-            _related(ended[-1].edits, cause) or ended[-1].ran):
+            _related(ended[-1].edits, cause) or ended[-1].ran) or _follows(facts, number, ended[-1].failure, cause):
         return None
     failure = ended[-1].failure
     return _Failure(one_line(failure.detail.partition("\n")[0]), failure.command, failure, True)
@@ -248,11 +247,11 @@ def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequ
                   and fix.failure.detail == failure.run.detail), None) if failure.run else None
     if known:
         edits = _related(known.edits, cause, lone=known.likely)
-        bent = edits and known.failure.is_test and all(commandline.TEST_FILE.search(edit.path) for edit in edits)
+        bent = edits and known.failure.is_test and not _OF_TEST.search(cause.text) and _only_tests(edits)
         commands = () if edits else tuple(run.command for run in known.ran
                                           if known.likely or causes.meet(cause.text, run.command, 1))
         if not bent and (edits or commands):
-            return _Fix(edits, commands[-1:], cause.fix, known.success.at)
+            return _Fix(edits, commands[-1:], cause.fix if _is_of(cause.fix, edits, cause) else "", known.success.at)
         if not final:
             return None
     turn, reach = facts.turns[number], _REACH if failure.line else _agreed(facts, number)
@@ -262,13 +261,23 @@ def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequ
     if _fails(facts, turn.at, until):
         return None
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
+    if final and not failure.line:  # when it failed is not known: what these edits go on with belongs to the fix
+        done = _with_begun(facts, facts.turns[max(0, number - _REACH)].at, until)
     edits = _related(done, cause, lone=bool(failure.line) and cause.weight >= causes.FOUND)
-    only_tests = bool(edits) and all(commandline.TEST_FILE.search(edit.path) for edit in edits)
-    if only_tests or not edits and failure.line and _ASKS.search(turn.request):  # what was mended before is told here
+    if edits and _only_tests(edits) or not edits and failure.line and _ASKS.search(turn.request):  # mended before, told here
         since = facts.turns[max(0, number - _REACH)].at
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
-    stated = cause.fix if done else ""
+    edits = () if failure.run is None and _only_tests(edits) and not _OF_TEST.search(cause.text) else edits
+    stated = cause.fix if done and _is_of(cause.fix, edits, cause) else ""
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if edits or stated else None
+
+
+def _with_begun(facts: Facts, since: str, until: str) -> list[Edit]:
+    """Return the edits of a span of time, with earlier ones whose lines they changed again."""
+    gone = {(edit.path, line) for edit in facts.edits if since <= edit.at < until for line in hunks.lines(edit.hunk)[0]
+            if len(line) > _SHORT}
+    return [edit for edit in facts.edits if edit.at < until and (
+        edit.at >= since or any((edit.path, line) in gone for line in hunks.lines(edit.hunk)[1]))]
 
 
 def _agreed(facts: Facts, number: int) -> int:
@@ -284,22 +293,39 @@ def _fails(facts: Facts, since: str, until: str) -> bool:
     return bool(runs) and max(runs, key=lambda run: run.last).bad
 
 
+def _only_tests(edits: Sequence[Edit]) -> bool:
+    return all(commandline.TEST_FILE.search(edit.path) for edit in edits)
+
+
+def _is_of(stated: str, edits: Sequence[Edit], cause: Named) -> bool:
+    """Tell whether what the model says it changed is about the cause or the edits, by a name of code."""
+    named, told = causes.words(stated), set().union(causes.words(cause.text), *(_code(edit.path + edit.hunk) for edit in edits))
+    return bool(named & told) or not named and not edits
+
+
 def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
     """Return the edits that have to do with a cause, the nearest first; those of tests where no other is near.
 
+    Of each file one: all that was changed in it, what came and went again left out.
     lone: where none names the same things, but few files were edited, these.
     """
-    told = cause.text + " " + cause.fix
-    named, low = causes.words(told), told.lower()
     by_path: dict[str, tuple[float, Edit]] = {}
     for edit in edits:
-        score = len(named & _code(edit.hunk)) + 2.0 * (edit.path.rpartition("/")[2].lower() in low)
-        if score > by_path.get(edit.path, (-1.0, edit))[0]:
-            by_path[edit.path] = score, edit
+        if edit.path.startswith(("/", "~")) or ":" in edit.path[:3]:  # outside the project: a plan, a scratch file
+            continue
+        best, last = by_path.get(edit.path, (0.0, Edit("", edit.path, False, "", True)))
+        by_path[edit.path] = max(best, _score(edit, cause)), Edit(
+            edit.at, edit.path, last.made or edit.made, hunks.joined(last.hunk, edit.hunk, 0), last.undone and edit.undone)
     ranked = sorted(by_path.values(), key=lambda pair: -pair[0])
     chosen = [pair for pair in ranked if pair[0]] or [pair for pair in ranked if lone and len(ranked) <= _MOST_FILES]
     code = [pair for pair in chosen if 2 * pair[0] >= chosen[0][0] and not commandline.TEST_FILE.search(pair[1].path)]
     return tuple(edit for _, edit in (code or chosen)[:_MOST_FILES])
+
+
+def _score(edit: Edit, cause: Named) -> float:
+    """Return how much an edit has to do with a cause: the names that both bear, and its file where the cause names it."""
+    told = cause.text + " " + cause.fix
+    return len(causes.words(told) & _code(edit.hunk)) + 2.0 * (edit.path.rpartition("/")[2].lower() in told.lower())
 
 
 # --- what takes it back
@@ -313,25 +339,18 @@ def _taken_back(draft: _Draft, facts: Facts) -> bool:
     if subject and subject in reverts(facts):
         return True
     later = facts.turns[draft.turn + 1:]
-    if any(turn.at > draft.fix.at and _DENIES.search(one_line(turn.request)[:300]) for turn in later[:1]):
+    if any(turn.at > draft.fix.at and causes.DENIES.search(one_line(turn.request)[:300]) for turn in later[:1]):
         return True
     named = causes.words(draft.cause.text)
-    return any(_RETRACTS.search(one) and (named & causes.words(one) or not causes.words(one) and turn in later[:1])
+    return any(causes.RETRACTS.search(one) and (named & causes.words(one) or not causes.words(one) and turn in later[:1])
                for turn in later if turn.asked != SUMMARY for one in gist.statements(gist.outcome(turn)))
 
 
 def _turned_round(edit: Edit, facts: Facts) -> bool:
     """Tell whether a later edit of the same file put back what an edit replaced."""
-    gone, come = _lines(edit.hunk)
+    gone, come = hunks.lines(edit.hunk)
     return bool(gone and come) and any(
-        other.at > edit.at and other.path == edit.path and gone <= _lines(other.hunk)[1] and come <= _lines(other.hunk)[0]
-        for other in facts.edits)
-
-
-def _lines(hunk: str) -> tuple[set[str], set[str]]:
-    """Return the lines that went and that came, without those that did both."""
-    gone, come = ({line[1:].strip() for line in hunk.split("\n") if line[:1] == sign} for sign in "-+")
-    return gone - come, come - gone
+        gone <= lines[1] and come <= lines[0] for lines in map(hunks.lines, _later(edit, facts)))
 
 
 # --- what is told
@@ -360,25 +379,17 @@ def key_of(cause: str) -> str:
 
 
 def _change(edit: Edit, cause: Named) -> str:
-    """Tell an edit in one line: the file, and the line that came, with the one it replaced, that speaks most of the cause."""
-    gone, come = _lines(edit.hunk)
-    named = causes.words(cause.text + " " + cause.fix)
+    """Tell an edit: the file, and the lines that went and came, where they are few enough to tell all of them."""
     told = "- %s %s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path))
-    new, old = (_nearest(lines, named, edit.hunk) for lines in (come, gone))
-    if new and old and not set(_WORD.findall(old)) & set(_WORD.findall(new)):
-        old = ""
-    if new and old:
-        return "%s: %s → %s" % (told, checkpointpage.quoted(old, _CHANGE), checkpointpage.quoted(new, _CHANGE))
-    sign = "+" if new else "−"
-    return "%s: %s %s" % (told, sign, checkpointpage.quoted(new or old, _CHANGE)) if new or old else told
-
-
-def _nearest(lines: set[str], named: frozenset[str], hunk: str) -> str:
-    """Return the line that has most of the named words, the first of several; "" where none has one, unless it stands alone."""
-    code = [line for line in lines if not _COMMENT.match(line) and len(line) > 3]
-    order = {line[1:].strip(): at for at, line in reversed(list(enumerate(hunk.split("\n"))))}
-    ranked = sorted(code, key=lambda line: (-len(named & _code(line)), order.get(line, 0)))
-    return ranked[0] if ranked and (len(ranked) == 1 and len(ranked[0]) > 12 or named & _code(ranked[0])) else ""
+    lines = hunks.told(edit.hunk, _MOST_LINES)
+    if not lines or len(lines) > 2 and not causes.words(cause.text + " " + cause.fix) & _code(edit.hunk):
+        return told
+    if [sign for sign, _ in lines] == ["-", "+"]:
+        pair = hunks.apart(lines[0][1], lines[1][1], _CHANGE)
+        return "%s: %s → %s" % (told, *(checkpointpage.quoted(line, _CHANGE) for line in pair))
+    if len(lines) == 1:
+        return "%s: %s %s" % (told, lines[0][0].replace("-", "−"), checkpointpage.quoted(lines[0][1], _CHANGE))
+    return "\n".join([told, "", *("      %s %s" % (sign, one_line(line, _LINE_CHARS)) for sign, line in lines)])
 
 
 def _code(text: str) -> set[str]:

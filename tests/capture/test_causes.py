@@ -26,6 +26,11 @@ def _said(text):
      "The run fails because `run.sh` was committed without its executable bit."),
     ("Found the bug! The issue is:\n\n1. `scan()` goes by commit time\n2. After a merge the newer commits come first\n",
      "`scan()` goes by commit time; After a merge the newer commits come first"),
+    ("I see the issue. `scan()` compares the paths with the folder, but `git status` gives them from the root.",
+     "`scan()` compares the paths with the folder, but `git status` gives them from the root."),
+    ("The problem is now clear:\n\nThe conversion of `Pool` leaves out the `owner` field.", "The conversion of `Pool` leaves out the `owner` field."),
+    ("**Found it!** `list_pools` reads the cache before `open_pool()` has filled it.",
+     "`list_pools` reads the cache before `open_pool()` has filled it."),
     ("근본 원인은 `export.py`가 파일을 열 때 인코딩을 지정하지 않는 것이다.", "`export.py`가 파일을 열 때 인코딩을 지정하지 않는 것이다.")])
 def test_a_cause_stands_without_its_label(text, cause):
     """The label and the words around it go."""
@@ -41,6 +46,10 @@ def test_a_cause_stands_without_its_label(text, cause):
     "Let me check whether the root cause is the `timeout` parameter of `open_pool()`.",
     "The issue was a missing `errors` import in the `validators.go` file of the package.",
     "We use `open_pool()` here because it takes the `timeout` parameter from the settings.",
+    "I see the issue. Let me look at `open_pool()` and its `timeout` parameter first.",
+    "I think I found the issue. `open_pool()` never received the `timeout` parameter.",
+    "Found it in `pool.py`. `open_pool()` takes the `timeout` parameter from there.",
+    "The tests failed because `pool_test.py` uses a helper of `list_test.py`. When I deleted that file, it was gone.",
     "The problem: when a pool is closed while `list_pools` runs, the"])
 def test_what_is_supposed_own_trivial_or_cut_names_no_cause(text):
     """A reader of the sentence alone must learn something, and something true."""

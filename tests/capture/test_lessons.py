@@ -114,6 +114,50 @@ def test_what_the_user_denies_next_is_not_kept(session, words):
     assert _taught(session) == []
 
 
+def test_a_failure_that_came_of_the_fix_is_none_of_its_cause(session):
+    """What failed after the mending had begun is left out, and the cause kept; a test that was written first belongs to it."""
+    session.ask("the export has lost rows of rate_table, fix it").change("src/rates.py", "rows = rate_table[1:]", "rows = list(rate_table)")
+    session.bash("pytest -q tests/test_rates.py", "E   KeyError: 'rate_table'\nsrc/rates.py:9: KeyError", 1)
+    session.change("src/rates.py", "name = 'rate'", "name = 'rates'").bash("pytest -q tests/test_rates.py", "3 passed in 0.2s")
+    (lesson,) = _taught(session.say("Root cause: `rate_table` was cut at its first row, though `load()` strips the header."))
+    assert "KeyError" not in lesson.body and "Reported: the export has lost rows of rate_table" in lesson.body
+
+
+def test_the_change_of_a_file_is_told_as_it_ended(session):
+    """What an attempt brought and a later edit took away is no part of it."""
+    _failing(session).change("src/rates.py", "rate_table = load(strict=False)", "rate_table = load(header=None)")
+    session.bash("pytest -q tests/test_rates.py", "3 passed in 0.2s")
+    session.ask("the export ends up with an empty rate_table too, it is broken").change("src/export.py", "rate_table = first()", "rate_table = last()")
+    session.change("src/util.py", "a = 1", "a = 2").change("src/export.py", "rate_table = last()", "rate_table = every()").say(LENIENT)
+    (lesson,) = _taught(session)
+    assert "`rate_table = first()` → `rate_table = every()`" in lesson.body and "last()" not in lesson.body
+
+
+def test_of_a_change_too_large_to_tell_only_the_file_stands(session):
+    """A part of it might say the opposite."""
+    session.ask("the nightly export ends up empty, can you look at rate_table?").edit(
+        "src/rates.py", *("%srate_table.append(%d)" % (sign, n) for n in range(4) for sign in "-+" for n in [2 * n + (sign == "+")]))
+    (lesson,) = _taught(session.say(LENIENT))
+    assert "- edited `src/rates.py`\n" in lesson.body and "append" not in lesson.body
+
+
+def test_what_the_model_says_it_changed_stands_first(session):
+    """Where it speaks of what was edited."""
+    _failing(session).say(LENIENT + " Changed `load()` to keep going where a row of `rate_table` has no header.")
+    (lesson,) = _taught(session)
+    assert "What mended it:\n\n- Changed `load()` to keep going where a row of `rate_table` has no header" in lesson.body
+
+
+def test_a_cause_may_be_stated_of_the_test_itself(session):
+    """Then an edit of tests alone mends it."""
+    session.ask("run them").bash("pytest -q tests/test_rates.py", "E   AssertionError: expected 2026-01-12, got 2026-01-13\n"
+                                 "tests/test_rates.py:3: AssertionError", 1)
+    session.say("I see the issue. The test has `2026-01-12` hard-coded, and `load()` names files by the day.")
+    session.change("tests/test_rates.py", "day = '2026-01-12'", "day = today()").bash("pytest -q tests/test_rates.py", "3 passed in 0.2s")
+    (lesson,) = _taught(session)
+    assert "`day = '2026-01-12'` → `day = today()`" in lesson.body
+
+
 def test_what_was_changed_back_is_not_kept(session):
     """By another edit of the same lines."""
     _failing(session).say(LENIENT).ask("load strictly and change the fixture")

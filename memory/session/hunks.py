@@ -1,0 +1,76 @@
+"""What edits changed: the lines that went and came (`-old`, `+new`), as the host notes them, joined, and told in a few lines."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from memory.session import transcript
+from memory.session.transcript import clip
+
+LONGEST = 1000  # characters of a hunk
+_PATCH = 20000  # characters of a patch that is read
+_CUT = " …"  # how `clip` ends
+_COMMENT = re.compile(  # what tells nothing of a change: a comment, a line for the log
+    r".*\b(?:DEBUG\b|(?:[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\()|"
+    r"\s*(?:#(?!\[|include|if|define)|//|/\*|\*|--|<!--|\"\"\")")
+_ASIDE = re.compile(r"(?<=\S)\s+(?://|#)\s.*(?<! …)\Z")  # a comment behind a line of code
+
+
+def read(data: object) -> str:
+    """Return the lines that an edit removed and added, by the host's structured result; none of a file with private parts."""
+    patch = data.get("structuredPatch") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or "<private" in str(data.get("originalFile") or "").lower():
+        return ""
+    found = [line for part in patch if isinstance(part, dict) and isinstance(part.get("lines"), list)
+             for line in part["lines"] if isinstance(line, str)] if isinstance(patch, list) else []
+    whole = transcript.clean(clip("\n".join(found), _PATCH)) if found else ""
+    return clip("\n".join(line for line in whole.split("\n") if line[:1] in ("-", "+") and line[1:].strip()), LONGEST)
+
+
+def joined(hunk: str, later: str, most: int = LONGEST) -> str:
+    """Join the lines of two edits of a file; what one of them brought and the other took away cancels.
+
+    most: characters, 0 for any.
+    """
+    held = hunk.split("\n") if hunk else []
+    for line in filter(None, later.split("\n")):
+        other = ("-" if line[0] == "+" else "+") + line[1:]
+        if other in held:
+            held.remove(other)
+        else:
+            held.append(line)
+    return clip("\n".join(held), most) if most else "\n".join(held)
+
+
+@lru_cache(maxsize=1024)
+def lines(hunk: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the lines that went and that came, without those that did both."""
+    gone, come = (frozenset(line[1:].strip() for line in hunk.split("\n") if line[:1] == sign) for sign in "-+")
+    return gone - come, come - gone
+
+
+def lasting(hunk: str, later: list[str]) -> frozenset[str]:
+    """Return the lines of an edit that no later one took back: those that came, and where none came those that went."""
+    gone, come = lines(hunk)
+    back = [lines(other) for other in later]
+    return come.difference(*(went for went, _ in back)) if come else gone.difference(*(came for _, came in back))
+
+
+def told(hunk: str, most: int) -> list[tuple[str, str]]:
+    """Return (sign, line) of each line of code that went or came, in their order; none where they are too many, or one is cut."""
+    every = [_ASIDE.sub("", line) or line for line in hunk.split("\n")]
+    hunk = "\n".join(every)
+    gone, come = lines(hunk)
+    found = [(line[0], line[1:].strip()) for line in every if line[1:].strip() in (gone if line[:1] == "-" else come)]
+    found = [(sign, line) for sign, line in dict.fromkeys(found) if len(line) > 3 and not _COMMENT.match(line)]
+    return found if len(found) <= most and not any(line.endswith(_CUT) for line in every) else []
+
+
+def apart(old: str, new: str, width: int) -> tuple[str, str]:
+    """Cut off the beginning that two lines share, where the first difference would not be seen in `width` characters."""
+    same = next((at for at, (one, other) in enumerate(zip(old, new)) if one != other), min(len(old), len(new)))
+    if same <= width // 2 or max(len(old), len(new)) <= width:
+        return old, new
+    start = old.rfind(" ", 0, same - width // 3) + 1
+    return "…" * bool(start) + old[start:], "…" * bool(start) + new[start:]

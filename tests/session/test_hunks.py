@@ -1,0 +1,52 @@
+"""What edits changed: joined to what they came to, told whole or not at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.session import hunks
+
+
+@pytest.mark.parametrize(("one", "other", "whole"), [
+    ("-a = 1\n+a = 2", "-a = 2\n+a = 3", "-a = 1\n+a = 3"),
+    ("-a = 1\n+a = 2", "-a = 2\n+a = 1", ""),
+    ("", "+a = 1", "+a = 1"), ("+a = 1", "", "+a = 1"),
+    ("-move()", "+move()\n+b = 2", "+b = 2")])
+def test_what_came_and_went_again_cancels(one, other, whole):
+    """The last state wins, and a move is none."""
+    assert hunks.joined(one, other) == whole
+
+
+@pytest.mark.parametrize(("hunk", "told"), [
+    ("-a = first()\n+a = last()", [("-", "a = first()"), ("+", "a = last()")]),
+    ("-  if cmd.Hidden {\n+if cmd.Hidden {\n+  }", []),
+    ("+// why\n+retries = 3", [("+", "retries = 3")]),
+    ("-retries = 3  # of old\n+retries = 3  # anew", []),
+    ('+run("--print", "--json")', [("+", 'run("--print", "--json")')]),
+    ('+fmt.Printf("here %d", at)\n+console.log(at)', []),
+    ("+one()\n+two()\n+three()\n+four()", []),
+    ("-if ready {\n+if ready …", [])])
+def test_a_change_is_told_whole_or_not_at_all(hunk, told):
+    """Not where it is long or cut; comments and lines for the log say nothing, nor does a line that only moved."""
+    assert hunks.told(hunk, 3) == told
+
+
+def test_lines_are_cut_so_that_their_difference_is_seen():
+    """Both at the same place."""
+    start = "return enable(cmd.OutOrStdout(), localDev, ignoreUntracked, useLocalSettings, useProjectSettings, "
+    old, new = hunks.apart(start + "force)", start + "force, noTelemetry)", 60)
+    assert old.startswith("…") and old.endswith("force)") and new.endswith("force, noTelemetry)") and len(new) < 60
+    assert hunks.apart("a = 1", "a = 2", 60) == ("a = 1", "a = 2")
+
+
+def test_what_lasted_of_an_edit_is_what_no_later_one_took_back():
+    """Of a removal, what was not put back."""
+    assert hunks.lasting("-a = 1\n+a = 2\n+b = 1", ["-a = 2\n+a = 3"]) == {"b = 1"}
+    assert hunks.lasting("-a = 1\n-b = 1", ["+b = 1"]) == {"a = 1"}
+
+
+def test_a_file_with_private_parts_gives_no_lines():
+    """Nor does a result without a patch."""
+    patch = {"structuredPatch": [{"lines": [" same", "-a = 1", "+a = 2", "+ "]}]}
+    assert hunks.read(patch) == "-a = 1\n+a = 2"
+    assert hunks.read({**patch, "originalFile": "<private>x</private>"}) == hunks.read({}) == hunks.read("x") == ""
