@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.capture import checkpointpage, conversationpage, upshot
+from memory.capture import checkpointpage, conversationpage, turns, upshot
 from memory.capture.fixes import key_of, signature
 from memory.core import clock, plaintext, tokeniser
 from memory.core.plaintext import one_line, short
@@ -38,8 +38,9 @@ _PATH = re.compile(r"\S+(?::\d+)+\S*|\S*/\S+")
 _FILE = re.compile(r"\.(?:go|py|[jt]sx?|json|md|ya?ml|toml|rs|java|sh|txt|lock|sql|css|html)$")
 _EMPTY = frozenset("error fail failed exit code line not no is the of in to but it".split())
 SAME_QUESTION, FEWEST = 0.7, 3  # words of the shorter of two questions, that both have: a share, and how many
-_WEIGHTS = {statements.ANSWERED: 0.8, statements.RULED: 0.8, statements.CAUSED: 0.7, statements.EXPLAINED: 0.7,
-            statements.LIMITED: 0.76, statements.CHOSEN: 0.55}
+_WEIGHTS = {statements.RULED: 0.8, statements.CORRECTED: 0.74, statements.LIMITED: 0.76, statements.CAUSED: 0.7,
+            statements.EXPLAINED: 0.7, statements.CHOSEN: 0.55, statements.ANSWERED: 0.52}
+_MODELS = (statements.CAUSED, statements.LIMITED, statements.CHOSEN)  # what the model says
 FACT = 0.4  # weight of a fact
 _BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
 MOST_TAGS, MOST_CITED = 3, 12
@@ -83,7 +84,8 @@ def harvest(checkpoints: Sequence[Record], known: Sequence[Record], limit: int =
     every = [statement for record in ordered if session(record) not in heard for statement in statements.statements(record)]
     said = [told for record in sorted(talks, key=lambda record: (record.created, record.id))
             for told in statements.of_talk(record, conversationpage.parse(record.body, clock.day(record.created)))]
-    drafts = [*_failures(ordered), *_stated(every), *_said(said, ordered)]
+    taught = {(str(record.meta.get("session")), str(record.meta.get("turn"))) for record in known if "turn" in record.meta}
+    drafts = [*_failures(ordered), *_stated(every), *_said(said, ordered, taught)]
     drafts = [draft for draft in drafts if draft.proposal.score >= FLOOR]
     drafts.sort(key=lambda draft: (-draft.proposal.score, draft.proposal.key))
     return _fresh(drafts, known, limit)
@@ -202,13 +204,17 @@ def _statement(kind: str, newest: Statement, sources: Sequence[Record], sessions
 
 # --- What conversations say
 
-def _said(every: Sequence[Told], checkpoints: Sequence[Record]) -> list[_Draft]:
-    """Make proposals of what conversations state; what says the same, or is a cause of the same things, stands as one."""
+def _said(every: Sequence[Told], checkpoints: Sequence[Record], taught: Set[tuple[str, str]]) -> list[_Draft]:
+    """Make proposals of what conversations state; what says the same, or is a cause of the same things, stands as one.
+
+    taught: (session, turn) of each learning that capture made; what the model said there is known.
+    """
     groups: list[list[Told]] = []
     for told in every:
         near = [group for group in groups if any(_akin(told, other) for other in group)]
         groups = [*(group for group in groups if group not in near), [*(other for group in near for other in group), told]]
-    return [_of_group(group, checkpoints) for group in groups if group[0].kind != statements.EXPLAINED or _sessions(group) > 1]
+    return [_of_group(group, checkpoints) for group in groups if (group[0].kind != statements.EXPLAINED or _sessions(group) > 1)
+            and not any(told.kind in _MODELS and (session(told.record), str(told.turn)) in taught for told in group)]
 
 
 @lru_cache(maxsize=4096)
@@ -254,7 +260,10 @@ def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
     sources = _distinct(_source(told, checkpoints) for told in group)
     body = [best.text, ""]
     asked = best.asked if best.kind != statements.ANSWERED and upshot.is_whole(best.asked) else ""
-    body += ["Asked: %s" % asked, ""] if asked and asked.lower() not in best.text.lower() else []
+    if best.asked.startswith(turns.REFUSED):
+        body += ["Said when the user %s." % best.asked, ""]
+    elif asked and asked.lower() not in best.text.lower():
+        body += ["Asked: %s" % asked, ""]
     others = [told for told in group if told is not best and told.text != best.text]
     body += ["Also:", "", *("- %s (%s)" % (told.text, told.at[:10]) for told in others[-4:]), ""] if others else []
     body += ["From %s (%s)." % (", ".join("%s#%d" % (told.record.id, told.turn) for told in group[-MOST_CITED:]), best.at[:10])]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memory.capture import choices, gist, turns, upshot
+from memory.capture import causes, choices, gist, turns, upshot
 from memory.capture.turns import Turn
 from memory.core import tokeniser
 from memory.core.plaintext import one_line
@@ -22,7 +22,6 @@ from memory.distill.units import units
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
 FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
-LONGEST_TOLD = 1500  # characters of a sentence with its list
 MOST_TYPED = 1200  # characters of a request that was typed, not pasted
 RARE = 5  # terms of a statement under which it is looked up
 
@@ -238,16 +237,12 @@ def frequency(sets: Iterable[frozenset[str]]) -> Counter[str]:
 
 # --- what a conversation states
 
-ANSWERED, RULED, CAUSED, EXPLAINED, LIMITED, CHOSEN = (
-    "the user's answer", "a rule of the user's", "a root cause", "an answer asked for again", "what cannot be",
-    "a decision with its reason")
+ANSWERED, RULED, CORRECTED, CAUSED, EXPLAINED, LIMITED, CHOSEN = (
+    "the user's answer", "a rule of the user's", "a correction with its reason", "a root cause", "an answer asked for again",
+    "what cannot be", "a decision with its reason")
 _WONDERED = re.compile(
     r"(?i)(?:.{0,30}\b)?(?:how (?:do|does|did|is|are|can)|why|what (?:is|are|does|happens)|where|when (?:do|does|is)|explain)\b|"
     r".*(?:어떻게|왜|どう|なぜ|怎么|为什么)|(?:wie|warum|wo|wann)\b")
-_ROOT = re.compile(
-    r"(?i)(?:.{0,40}\broot cause(?: of .{1,40}?)? (?:is|was)(?: that)?|(?:the )?root cause\s*[:–-]|.{0,40}\bsame root cause:|"
-    r"(?:the )?(?:actual |real )?(?:bug|issue|problem|culprit)(?: (?:is|was)(?: that)?|\s*[:–-]))\s+|"
-    r".{10,}\b(?:was|were) caused by\b|.{10,}\bturned out (?:that|to be)\b|(?:근본 )?원인|原因|根本原因|Ursache")
 _CANNOT = re.compile(
     r"(?i)(?:does(?:n't| not)|don't|do not|did(?:n't| not)|never) (?:support|expose|allow|work with|accept|provide|expand)\b|"
     r"\b(?:is|are)(?: not|n't) (?:supported|allowed|available)\b|\bcannot be \w+ed\b|\bonly works? (?:if|when|in|with|for)\b|"
@@ -266,6 +261,13 @@ _NOT_OWN = re.compile(  # pasted, asked, or thought aloud
     r"^\s*(?:>|//|#|\||\*|v \*|to \w+ )|[?？]|\b(?:i wonder|wondering|i think we have|i reckon|(?:can|could) (?:you|we)|we could|"
     r"not sure|i guess|maybe|consider|lol|haha|i don't know|i realized|i got|i would like|seems?|looks? like|somehow|"
     r"happen(?:ed|ing)|yesterday|today|right now|once|given|is now|intended to|for the first release)\b", re.I)
+_REASONED = re.compile(  # where a person says why
+    r"(?i)(?<=\w|[)`'\"])[,;.]?\s+(?:since|because|as (?:it|they|we|you|the|otherwise)|that's why|so that|otherwise|due to|"
+    r"the (?:risk|reason) is)\b|때문|ため|因为|\b(?:weil|sonst|damit)\b")
+_HOLDS = re.compile(
+    r"(?i)n't\b|\b(?:not|never|no|only|must|should|always|remove|drop|keep|uses?|set|needs?|ha(?:s|ve) to|prefer|belongs?|nicht|"
+    r"kein\w*|immer|nie|muss)\b|않|없|ない|不|没")
+_CALLED = re.compile(r"(?i)\A(?:(?:ok(?:ay)?|no|nope|yes|yeah|well|so|and|but|also|hm+|wait|actually|then|let's)\b[\s,.]*)+")
 _TALKED = re.compile(  # to somebody, about the moment, or cut
     r"(?i)\b(?:you|your|you're|let me|let's|i'll|i'd|would|could|might|may|maybe|likely|probably|possibly|suspect|assume|here's|"
     r"above|below|earlier|previously|the (?:same file|following|first|second|third)|now (?:be|is|are)?|still|remaining|recent|"
@@ -274,6 +276,8 @@ _TALKED = re.compile(  # to somebody, about the moment, or cut
 _TRIFLE = re.compile(  # asked about the work at hand
     r"(?i)\b(?:proceed|continue|next|ready|commit|push|look (?:good|right|correct)|would you like|do you want me|shall i|"
     r"should i)\b")
+_SUGGESTED = " (Recommended)"  # how the model marks an option
+_CLAUSE = re.compile(r"[,;] | [–—-] | (?=but |although |though )")
 _POINTING = re.compile(r"(?i)\b(?:this(?! (?:repo|project|codebase|repository))|that one|the one|it|here|these|them|the above)\b")
 _DEICTIC = re.compile(
     r"(?i)\W*(?:it|its|it's|this|that|these|those|they|them|he|she|which|both|so|but|and|also|then|because|since|when|"
@@ -305,8 +309,9 @@ def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
     found: list[Told] = []
     for number, turn in enumerate(held, 1):
         if turn.asked != turns.SUMMARY:
-            for kind, text in (*_of_user(turn), *_of_model(turn)):
-                found.append(Told(kind, text, record, number, turn.at, gist.topic(turn.request), _named(text)))
+            asked = gist.topic(turn.request)
+            for kind, text, said_to in (*_of_user(turn, asked), *((kind, text, asked) for kind, text in _of_model(turn))):
+                found.append(Told(kind, text, record, number, turn.at, said_to, _named(text)))
     return found
 
 
@@ -315,21 +320,42 @@ def _named(text: str) -> frozenset[str]:
     return frozenset(word.strip("`'\".,;:()[]").lower() for word in text.split() if names(word) and len(word) > 3)
 
 
-def _of_user(turn: Turn) -> Iterator[tuple[str, str]]:
-    said = [(turn.request, "")] if turn.asked in ("", turns.SLASH) and len(turn.request) < MOST_TYPED else []
+def _of_user(turn: Turn, asked: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, text, what it was said to: the request, a refused call, else "") of what a user states."""
+    said = [(turn.request, asked)] if turn.asked in ("", turns.SLASH) and len(turn.request) < MOST_TYPED else []
     for piece in turn.pieces:
         if piece.kind == turns.USER and piece.name == turns.ANSWER:
-            asked, _, chosen = one_line(piece.text).partition(" → ")
-            if chosen and asked.endswith("?") and len(asked) > SHORTEST and not _TRIFLE.search(asked):
-                yield ANSWERED, "%s → %s" % (asked, chosen.removesuffix(" (Recommended)"))
+            question, _, chosen = one_line(piece.text).partition(" → ")
+            suggested = chosen.endswith(_SUGGESTED) and " or " in question
+            if chosen and question.endswith("?") and len(question) > SHORTEST and not (suggested or _TRIFLE.search(question)):
+                yield ANSWERED, "%s → %s" % (question, chosen.removesuffix(_SUGGESTED)), asked
         elif piece.kind == turns.USER and piece.name != turns.APPROVED:
-            said.append((piece.text, piece.name))
-    for text, _ in said:
-        for sentence in gist.statements(text):
-            if 30 <= len(sentence) <= LONGEST and _GENERAL.search(sentence) and not _NOT_OWN.search(sentence):
-                rule = _ruling(sentence)
-                if rule:
-                    yield RULED, rule
+            said.append((piece.text, piece.name if piece.name.startswith(turns.REFUSED) else ""))
+    for sentence, said_to in ((_sure(one), said_to) for text, said_to in said for one in gist.statements(text)):
+        rule = _ruling(sentence) if 30 <= len(sentence) <= LONGEST and _GENERAL.search(sentence) else ""
+        reasoned = "" if rule else _corrected(sentence)
+        if rule or reasoned:
+            yield RULED if rule else CORRECTED, rule or reasoned, said_to
+
+
+def _sure(sentence: str) -> str:
+    """Return what a sentence says for sure: all of it, or what stands before a clause that is only thought; "" for none."""
+    doubt = _NOT_OWN.search(sentence)
+    if not doubt:
+        return sentence
+    ends = [match.start() for match in _CLAUSE.finditer(sentence, 0, doubt.start() + 1)]
+    head = sentence[:ends[-1]] if ends and not re.search("[?？]", sentence) else ""
+    return head if head and not _NOT_OWN.search(head) else ""
+
+
+def _corrected(sentence: str) -> str:
+    """Return a sentence of a person's that says how something must be, or must not, and why; "" for none."""
+    bare = _CALLED.sub("", sentence).strip()
+    why = _REASONED.search(bare)
+    if not why or not 40 <= len(bare) <= LONGEST or not _HOLDS.search(bare) or not names(bare):
+        return ""
+    stands = not _DEICTIC.match(bare) and not _POINTING.search(bare[:why.start()]) and not _TALKED.search(bare)
+    return _capital(bare) if stands and _words(bare) >= WORDS else ""
 
 
 def _ruling(sentence: str) -> str:
@@ -344,8 +370,7 @@ def _ruling(sentence: str) -> str:
 
 
 def _capital(text: str) -> str:
-    first = text.partition(" ")[0]
-    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+(?: |\Z)", text) else text
 
 
 def _of_model(turn: Turn) -> Iterator[tuple[str, str]]:
@@ -353,25 +378,17 @@ def _of_model(turn: Turn) -> Iterator[tuple[str, str]]:
     edited = touched and gist.is_finished(turn)
     if not touched and len(turn.request) < LONGEST and _WONDERED.match(turn.request) and gist.is_finished(turn):
         yield EXPLAINED, upshot.telling(gist.plain(gist.outcome(turn)), LONGEST)
-    for sentence in gist.statements(gist.outcome(turn)):
+    outcome = gist.outcome(turn)
+    found = [cause.text for cause in causes.named(outcome) if _stands(cause.text)] if gist.may_name_cause(outcome) else []
+    yield from ((CAUSED, cause) for cause in found if edited)
+    for sentence in gist.statements(outcome):
         text = _LEAD.sub("", sentence).strip()
-        root = _ROOT.match(text) if len(text) < LONGEST_TOLD else None
-        if root and edited:
-            label = text[:root.end()].rstrip().endswith((":", "is", "was", "that", "–", "-"))
-            cause = _first(text[root.end():] if label else text)
-            if _stands(cause) and not cause.startswith("I "):
-                yield CAUSED, _capital(cause)
-        elif _stands(text) and _CANNOT.search(text):
+        if not _stands(text) or any(cause in text or text in cause for cause in found):
+            continue
+        if _CANNOT.search(text):
             yield LIMITED, text
-        elif _stands(text) and choices.is_decision(text) and _REASON.search(text):
+        elif choices.is_decision(text) and _REASON.search(text):
             yield CHOSEN, text
-
-
-def _first(text: str) -> str:
-    """Return the first sentence of a text, without the list that it leads up to."""
-    first = (gist.sentences(text) or [""])[0].strip()
-    head = first.partition(": ")[0]
-    return head if len(head) >= 50 and "; " in first else first
 
 
 def _stands(text: str) -> bool:

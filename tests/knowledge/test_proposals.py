@@ -270,15 +270,16 @@ def spoke(request, said, *lines, at="09:00"):
 LOST = "Root cause: `%s` was lost because `store.Session` and `session.State` are converted field by field."
 
 
-def test_what_the_user_decided_stands_before_what_the_model_found():
-    """An answer with its question, a rule, a cause; each names the turn, and links to the session's checkpoint."""
+def test_what_the_user_rules_stands_before_what_the_model_found():
+    """A rule with what it was said to, a cause, an answer to a question of the day; each names the turn and its checkpoint."""
     body = spoke("make uploads safe", "Done with the uploads.", "> (answer) Which store do you want for uploads? → S3 (Recommended)",
                  "> (refused Edit `up.py`) we never retry uploads of more than 5 MB", "- edited `up.py`")
     body += spoke("fix the flag", LOST % "AgentType" + " Fixed now.", "- edited `state.py`", at="09:30")
     found = proposals.harvest([record("c-7", "## Outcome\n\n- Done.", "s-1", captured=True)], [], talks=[talk("t-1", "s-1", body)])
-    assert [one.reason.partition(",")[0] for one in found] == ["the user's answer", "a rule of the user's", "a root cause"]
-    assert titles(found)[:2] == ["Which store do you want for uploads? → S3", "We never retry uploads of more than 5 MB"]
-    assert found[2].body.startswith("`AgentType` was lost because") and "\n\nFrom t-1#2 (2026-11-01).\n" in found[2].body
+    assert [one.reason.partition(",")[0] for one in found] == ["a rule of the user's", "a root cause", "the user's answer"]
+    assert titles(found)[::2] == ["We never retry uploads of more than 5 MB", "Which store do you want for uploads? → S3"]
+    assert "\n\nSaid when the user refused Edit `up.py`.\n" in found[0].body
+    assert found[1].body.startswith("`AgentType` was lost because") and "\n\nFrom t-1#2 (2026-11-01).\n" in found[1].body
     assert {one.from_ids for one in found} == {("c-7",)}
 
 
@@ -291,6 +292,16 @@ def test_causes_of_the_same_things_in_several_sessions_stand_as_one_and_first():
     assert first.reason == "a root cause, in 3 sessions" and first.title.startswith("`UserLines`")
     assert "Also:\n\n- `AgentType`" in first.body and first.from_ids == ("t-1", "t-2", "t-3")
     assert second.title == "We never deploy on the last day of a week"
+
+
+def test_what_capture_learned_of_a_turn_is_known():
+    """In whatever words the model said it there; what the user ruled in that turn is not."""
+    body = spoke("we never deploy on the last day of a week", LOST % "AgentType", "- edited `state.py`")
+    learned = record("l-1", "The type of the agent went missing.")
+    learned.meta.update(session="s-1", turn=1)
+    for known, reasons in (([], 2), ([learned], 1)):
+        found = proposals.harvest([], known, talks=[talk("t-1", "s-1", body)])
+        assert len(found) == reasons and found[0].reason.startswith("a rule of the user's")
 
 
 def test_an_answer_is_proposed_once_its_question_was_asked_twice():

@@ -150,6 +150,39 @@ def test_a_rule_of_the_users_is_told_in_the_clause_that_rules(said, rule):
     assert told(turn("go", "", turns.Piece(turns.USER, said, "refused Edit `a.py`"))) == [(statements.RULED, rule)]
 
 
+@pytest.mark.parametrize(("said", "rule"), [
+    ("The directive is to never block the upload of a customer, not sure if we have to ask them", "The directive is to never block the upload of a customer"),
+    ("we always want the `job_id` in the log, maybe the host too", "We always want the `job_id` in the log")])
+def test_a_doubt_in_a_later_clause_leaves_the_rule(said, rule):
+    """What is only thought is cut off."""
+    assert told(turn(said)) == [(statements.RULED, rule)]
+
+
+@pytest.mark.parametrize("said", [
+    "the hash in `meta.json` can't serve as a link since every rebase changes it",
+    "no, remove `commit_sha` from the file, the risk is that people take it for a stable link",
+    "ok, let's keep `retries` at 3 because the mail server bans us after that"])
+def test_a_correction_with_its_reason_is_told(said):
+    """What must be or must not, and why."""
+    ((kind, text),) = told(turn(said))
+    assert kind == statements.CORRECTED and text.lower() in said
+
+
+@pytest.mark.parametrize("said", [
+    "since `load_jobs` is slow, this double reading should not be done", "I ran it because `load_jobs` did fail for me yesterday",
+    "remove it because `load_jobs` does not need that", "should we drop `load_jobs` because nobody calls it any more?",
+    "`load_jobs` is slow because of the disk in that machine of ours"])
+def test_what_leans_asks_or_rules_nothing_is_no_correction(said):
+    assert told(turn(said)) == []
+
+
+def test_what_was_said_to_a_refused_call_names_the_call():
+    """And not what the turn had begun with."""
+    found = statements.of_talk(records.Record("p/conversations/t.md", "t-1", "conversation", "Work", "", 0.0, 0.0, source="auto", meta={}), [
+        turn("set up the nightly export", "", turns.Piece(turns.USER, "we always want a checked job id", "refused Edit `src/a.py`"))])
+    assert [one.asked for one in found] == ["refused Edit `src/a.py`"]
+
+
 @pytest.mark.parametrize("said", [
     "> we always want strong types instead of bare strings", "can we always use strong types instead of bare strings",
     "I think we have a bug, the worker always returns 0 after that", "we never want this one here",
@@ -159,10 +192,11 @@ def test_what_is_pasted_asked_or_points_elsewhere_is_no_rule(said):
 
 
 def test_an_answer_in_a_menu_stands_with_its_question():
-    """What to do next with the work at hand is no answer to keep."""
+    """What to do next with the work at hand is no answer to keep, nor the one of two ways that the model had recommended."""
     asked = turns.Piece(turns.USER, "Which store do you want for uploads? → S3 (Recommended)", turns.ANSWER)
+    own = turns.Piece(turns.USER, "Should uploads be kept in memory or on the disk? → On the disk (Recommended)", turns.ANSWER)
     routine = turns.Piece(turns.USER, "Plan ready at `a.md`. What would you like to do next? → Start", turns.ANSWER)
-    assert told(turn("go", "", asked, routine)) == [(statements.ANSWERED, "Which store do you want for uploads? → S3")]
+    assert told(turn("go", "", asked, own, routine)) == [(statements.ANSWERED, "Which store do you want for uploads? → S3")]
 
 
 @pytest.mark.parametrize(("said", "kind", "text"), [
@@ -187,6 +221,13 @@ def test_what_the_model_found_is_told_without_what_leads_up_to_it(said, kind, te
 def test_what_leans_on_other_sentences_is_left_out(said):
     """A pronoun, a guess, a place that moves, a fragment."""
     assert told(turn("fix it", said)) == []
+
+
+def test_a_symptom_beside_its_cause_is_none():
+    """Where both are labelled."""
+    said = ("**Problem:** The `list_jobs` query returned every closed job twice after a restart.\n\n"
+            "**Root cause:** The `list_jobs` query was missing the index that the importer uses.")
+    assert told(turn("fix it", said)) == [(statements.CAUSED, "The `list_jobs` query was missing the index that the importer uses.")]
 
 
 def test_a_cause_counts_where_something_was_mended():
