@@ -19,6 +19,7 @@ from memory.session import tellingline
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ = 800  # characters of a sentence that is judged
+_ALONE = 300  # characters of a request whose one report is of what its turn finds
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
 REPORT = 240  # characters of what a person reports
@@ -36,6 +37,7 @@ _LEAD = re.compile(
 _LABEL = re.compile(
     r"(?:the |this |das |die )?" + _NAMED + r"(?: here| now| (?:of|with|behind|for) [^:.]{3,60}?)?"
     r"(?:(?:\s+(?:is|was|are|were))?\s*[:：–—](?:\s+|\Z)|\s-\s+|"
+    r"\s+(?:occurr(?:s|ed)|happen(?:s|ed)|arose|arises|came|comes|stem(?:s|med))\s+(?:because|when|since|due to|from)\s+|"
     r"\s+(?:is|was|were|ist|war)\s+(?:(?:likely )?(?:that|because|how|due to|caused by|dass)\s+)?|(?:은|는|は|是)\s*)", re.I)
 _LATE = re.compile(  # a label behind other words
     r".{0,80}\b(?:root cause|culprit)\b(?: (?:of|behind|for|here) [^:.]{0,60}?)?(?:\s*[:–—]\s+|\s+(?:is|was)\s+(?:that\s+)?)",
@@ -104,6 +106,7 @@ _REPORTS = re.compile(  # what a person says of something that is wrong
     r"problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|overrid\w+|duplicat\w*|twice|misleading|delay|"
     r"timed? ?out|vulnerab\w+)\b|"
     r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
+_ASKED = re.compile(r"(?i)\W*(?:how(?! come)|what|which|where|when|who|is|are|do|does|did|should|would|could|can)\b")
 _PLAINLY = re.compile(
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"
     r"isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
@@ -325,4 +328,5 @@ def reported(turn: Turn, cause: str) -> tuple[str, bool]:
     said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(_PLAINLY.search(one)), one) for line in gist.prose(request)
             for one in gist.sentences(one_line(line)) if len(one) > 12 and _REPORTS.search(one) and not _ORDERS.match(one)]
     near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
-    return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 else ""), False
+    alone = len(said) == 1 and len(request) < _ALONE and not _ASKED.match(sentence)
+    return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 or alone else ""), False

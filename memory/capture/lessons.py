@@ -180,10 +180,10 @@ def _failure(facts: Facts, number: int, place: int, cause: Named, final: bool, k
 def _ran(facts: Facts, number: int, place: int, cause: Named, final: bool) -> _Failure | None:
     """Return the failed run that a cause explains: the one right before it, or one that speaks of the same."""
     turn = facts.turns[number]
-    right_before = True
+    right_before, passed = True, {run.command for run in facts.runs if not run.bad and commandline.kind(run)}
     for piece in reversed(turn.pieces[:place]):
         right_before = right_before and piece.kind != SAID and not (piece.kind == RUN and not piece.failed)
-        if not (right_before or final):
+        if not final and (piece.kind == FILE or piece.kind == RUN and not piece.failed and piece.text in passed):
             break
         if piece.kind != RUN or not piece.failed or not piece.telling or piece.name:
             continue

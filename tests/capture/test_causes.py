@@ -69,10 +69,12 @@ def test_a_statement_tells_the_problem_and_the_fix_beside_the_cause():
 @pytest.mark.parametrize(("request_", "line", "pasted"), [
     ("run it\n\npool.go:12:3: undefined: owner\nFAIL pool 0.1s", "pool.go:12:3: undefined: owner", True),
     ("Nice. But list_pools somehow shows closed pools. Can you look?", "But list_pools somehow shows closed pools.", False),
+    ("the nightly mail now shows nothing, can you check?", "the nightly mail now shows nothing, can you check?", False),
+    ("how does one pool differ from a conflict of two?", "", False),
     ("please add a flag to list_pools that shows closed pools", "", False),
     ("Implement the following plan: fix the broken list_pools", "", False)])
 def test_what_a_person_reports_is_the_pasted_error_or_the_sentence_that_says_so(request_, line, pasted):
-    """An order reports nothing."""
+    """An order reports nothing, nor does a question; the one report of a short request needs no word of the cause."""
     assert causes.reported(Turn("", request_), "`list_pools` counted closed pools twice") == (line, pasted)
 
 

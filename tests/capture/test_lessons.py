@@ -148,6 +148,17 @@ def test_what_the_model_says_it_changed_stands_first(session):
     assert "What mended it:\n\n- Changed `load()` to keep going where a row of `rate_table` has no header" in lesson.body
 
 
+@pytest.mark.parametrize(("between", "count"), [
+    (lambda it: it.say("Let me look at the loader of the rates."), 1),
+    (lambda it: it.bash("pytest -q tests/test_rates.py", "3 passed in 0.2s").say("It passed."), 0)])
+def test_narration_between_a_failure_and_its_cause_does_not_part_them(session, between, count):
+    """A run that passed does."""
+    session.ask("run them").bash("pytest -q tests/test_rates.py", "E   ValueError: rate_table is empty\nsrc/rates.py:3: ValueError", 1)
+    between(session).say(LENIENT).change("src/rates.py", "rate_table = load()", "rate_table = load(strict=False)")
+    session.bash("pytest -q tests/test_rates.py", "3 passed in 0.2s").say("Done.")
+    assert len(_taught(session)) == count
+
+
 def test_a_cause_may_be_stated_of_the_test_itself(session):
     """Then an edit of tests alone mends it."""
     session.ask("run them").bash("pytest -q tests/test_rates.py", "E   AssertionError: expected 2026-01-12, got 2026-01-13\n"
