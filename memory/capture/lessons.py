@@ -261,9 +261,10 @@ def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequ
     if _fails(facts, turn.at, until):
         return None
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
-    if final and not failure.line:  # when it failed is not known: what these edits go on with belongs to the fix
-        done = _with_begun(facts, facts.turns[max(0, number - _REACH)].at, until)
-    edits = _related(done, cause, lone=bool(failure.line) and cause.weight >= causes.FOUND)
+    edits = _related(done, cause, lone=bool(failure.line or final) and cause.weight >= causes.FOUND)
+    if final and not failure.line and (edits or not done):  # when it failed is not known: what these edits go on with belongs to the fix
+        begun = _with_begun(facts, facts.turns[max(0, number - _REACH)].at, until)
+        edits = _related([edit for edit in begun if not edits or edit.path in {one.path for one in edits}], cause)
     if edits and _only_tests(edits) or not edits and failure.line and _ASKS.search(turn.request):  # mended before, told here
         since = facts.turns[max(0, number - _REACH)].at
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
