@@ -79,6 +79,7 @@ _TRIVIAL = re.compile(
 _MODULE = re.compile(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+_CODE = re.compile(r"[^\W\d]\w{2,}")
 _QUOTED = re.compile(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
 _FIX = re.compile(
     r"\A(?:the |core |root cause |simple )?(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
@@ -301,6 +302,26 @@ def plain_words(text: str) -> set[str]:
 def meet(cause: str, other: str, least: int = 2) -> bool:
     """Tell whether a cause and an error, or a command, speak of the same: by a name of code, or `least` words."""
     return bool(words(cause) & words(other)) or len(plain_words(cause) & plain_words(other)) >= least
+
+
+def code(text: str) -> set[str]:
+    """Return the words of lines of code, in small letters."""
+    return {word.lower() for word in _CODE.findall(text)}
+
+
+def bearing(cause: Named, path: str, hunk: str) -> float:
+    """Return how much an edit has to do with a cause: the names that both bear, and its file where the cause names it."""
+    told = cause.text + " " + cause.fix
+    return len(words(told) & code(hunk)) + 2.0 * (path.rpartition("/")[2].lower() in told.lower())
+
+
+def is_of(stated: str, cause: Named, edits: Sequence[str]) -> bool:
+    """Tell whether what somebody says was changed is about a cause or its edits, by a name of code.
+
+    edits: path and lines of each.
+    """
+    names = words(stated)
+    return bool(names & words(cause.text).union(*map(code, edits))) or not (names or edits)
 
 
 def same(one: str, other: str) -> bool:

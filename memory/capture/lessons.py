@@ -45,9 +45,9 @@ _GO = re.compile(r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|고쳐|直�
 _ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _REDACTED = re.compile(r"(?<=\[redacted:)[\w-]+")
 _OF_TEST = re.compile(r"(?i)\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b|테스트|テスト|测试")
+_MERGED = re.compile(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 _RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
 _REVERT = re.compile(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
-_WORD = re.compile(r"[^\W\d]\w{2,}")
 
 
 class Lesson(NamedTuple):
@@ -171,7 +171,7 @@ def _failure(facts: Facts, number: int, place: int, cause: Named, final: bool, k
         if reported or not _goes_on(facts.turns[back + 1]) or done and not _ASKS.search(facts.turns[number].request):
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
-    if reported:
+    if reported and not _MERGED.search(reported):
         return _Failure(reported, shown=pasted)
     working = any(piece.kind == FILE for piece in facts.turns[number].pieces[place:])
     return _Failure("") if final and not working and cause.weight >= causes.LABELLED else None
@@ -201,7 +201,7 @@ def _follows(facts: Facts, number: int, run: Run, cause: Named) -> bool:
     named = causes.words(cause.text)
     begun = [edit for edit in facts.edits if facts.turns[max(0, number - _REACH)].at <= edit.at < run.at and not edit.undone
              and not commandline.TEST_FILE.search(edit.path)]
-    return any(named & _code("\n".join(hunks.lasting(edit.hunk, _later(edit, facts)))) for edit in begun)
+    return any(named & causes.code("\n".join(hunks.lasting(edit.hunk, _later(edit, facts)))) for edit in begun)
 
 
 def _later(edit: Edit, facts: Facts) -> list[str]:
@@ -247,11 +247,14 @@ def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequ
                   and fix.failure.detail == failure.run.detail), None) if failure.run else None
     if known:
         edits = _related(known.edits, cause, lone=known.likely)
-        bent = edits and known.failure.is_test and not _OF_TEST.search(cause.text) and _only_tests(edits)
+        own = any(facts.turns[number].at <= edit.at < known.failure.at for edit in facts.edits)  # it had passed before these
+        bent = edits and (known.failure.is_test and _only_tests(edits) and (own or not _OF_TEST.search(cause.text))
+                          or known.failure.kind == tellingline.LINT and all(hunks.is_comment(edit.hunk) for edit in edits))
         commands = () if edits else tuple(run.command for run in known.ran
                                           if known.likely or causes.meet(cause.text, run.command, 1))
         if not bent and (edits or commands):
-            return _Fix(edits, commands[-1:], cause.fix if _is_of(cause.fix, edits, cause) else "", known.success.at)
+            stated = cause.fix if causes.is_of(cause.fix, cause, [edit.path + edit.hunk for edit in edits]) else ""
+            return _Fix(edits, commands[-1:], stated, known.success.at)
         if not final:
             return None
     turn, reach = facts.turns[number], _REACH if failure.line else _agreed(facts, number)
@@ -262,14 +265,14 @@ def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequ
         return None
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
     edits = _related(done, cause, lone=bool(failure.line or final) and cause.weight >= causes.FOUND)
-    if final and not failure.line and (edits or not done):  # when it failed is not known: what these edits go on with belongs to the fix
+    if final and not failure.line and (edits or not done):  # when it failed is not known
         begun = _with_begun(facts, facts.turns[max(0, number - _REACH)].at, until)
         edits = _related([edit for edit in begun if not edits or edit.path in {one.path for one in edits}], cause)
     if edits and _only_tests(edits) or not edits and failure.line and _ASKS.search(turn.request):  # mended before, told here
         since = facts.turns[max(0, number - _REACH)].at
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
     edits = () if failure.run is None and _only_tests(edits) and not _OF_TEST.search(cause.text) else edits
-    stated = cause.fix if done and _is_of(cause.fix, edits, cause) else ""
+    stated = cause.fix if done and causes.is_of(cause.fix, cause, [edit.path + edit.hunk for edit in edits]) else ""
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if edits or stated else None
 
 
@@ -298,12 +301,6 @@ def _only_tests(edits: Sequence[Edit]) -> bool:
     return all(commandline.TEST_FILE.search(edit.path) for edit in edits)
 
 
-def _is_of(stated: str, edits: Sequence[Edit], cause: Named) -> bool:
-    """Tell whether what the model says it changed is about the cause or the edits, by a name of code."""
-    named, told = causes.words(stated), set().union(causes.words(cause.text), *(_code(edit.path + edit.hunk) for edit in edits))
-    return bool(named & told) or not named and not edits
-
-
 def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
     """Return the edits that have to do with a cause, the nearest first; those of tests where no other is near.
 
@@ -315,18 +312,12 @@ def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[E
         if edit.path.startswith(("/", "~")) or ":" in edit.path[:3]:  # outside the project: a plan, a scratch file
             continue
         best, last = by_path.get(edit.path, (0.0, Edit("", edit.path, False, "", True)))
-        by_path[edit.path] = max(best, _score(edit, cause)), Edit(
+        by_path[edit.path] = max(best, causes.bearing(cause, edit.path, edit.hunk)), Edit(
             edit.at, edit.path, last.made or edit.made, hunks.joined(last.hunk, edit.hunk, 0), last.undone and edit.undone)
     ranked = sorted(by_path.values(), key=lambda pair: -pair[0])
     chosen = [pair for pair in ranked if pair[0]] or [pair for pair in ranked if lone and len(ranked) <= _MOST_FILES]
     code = [pair for pair in chosen if 2 * pair[0] >= chosen[0][0] and not commandline.TEST_FILE.search(pair[1].path)]
     return tuple(edit for _, edit in (code or chosen)[:_MOST_FILES])
-
-
-def _score(edit: Edit, cause: Named) -> float:
-    """Return how much an edit has to do with a cause: the names that both bear, and its file where the cause names it."""
-    told = cause.text + " " + cause.fix
-    return len(causes.words(told) & _code(edit.hunk)) + 2.0 * (edit.path.rpartition("/")[2].lower() in told.lower())
 
 
 # --- what takes it back
@@ -383,7 +374,7 @@ def _change(edit: Edit, cause: Named) -> str:
     """Tell an edit: the file, and the lines that went and came, where they are few enough to tell all of them."""
     told = "- %s %s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path))
     lines = hunks.told(edit.hunk, _MOST_LINES)
-    if not lines or len(lines) > 2 and not causes.words(cause.text + " " + cause.fix) & _code(edit.hunk):
+    if not lines or len(lines) > 2 and not causes.words(cause.text + " " + cause.fix) & causes.code(edit.hunk):
         return told
     if [sign for sign, _ in lines] == ["-", "+"]:
         pair = hunks.apart(lines[0][1], lines[1][1], _CHANGE)
@@ -391,7 +382,3 @@ def _change(edit: Edit, cause: Named) -> str:
     if len(lines) == 1:
         return "%s: %s %s" % (told, lines[0][0].replace("-", "−"), checkpointpage.quoted(lines[0][1], _CHANGE))
     return "\n".join([told, "", *("      %s %s" % (sign, one_line(line, _LINE_CHARS)) for sign, line in lines)])
-
-
-def _code(text: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(text)}

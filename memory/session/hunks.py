@@ -67,6 +67,11 @@ def told(hunk: str, most: int) -> list[tuple[str, str]]:
     return found if len(found) <= most and not any(line.endswith(_CUT) for line in every) else []
 
 
+def is_comment(hunk: str) -> bool:
+    """Tell whether an edit is known whole and changed nothing but comments."""
+    return bool(hunk) and _CUT not in hunk and not told(hunk, len(hunk))
+
+
 def apart(old: str, new: str, width: int) -> tuple[str, str]:
     """Cut off the beginning that two lines share, where the first difference would not be seen in `width` characters."""
     same = next((at for at, (one, other) in enumerate(zip(old, new)) if one != other), min(len(old), len(new)))

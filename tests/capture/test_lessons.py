@@ -141,6 +141,13 @@ def test_of_a_change_too_large_to_tell_only_the_file_stands(session):
     assert "- edited `src/rates.py`\n" in lesson.body and "append" not in lesson.body
 
 
+def test_what_a_merge_left_behind_is_of_that_day(session):
+    """Its report is none."""
+    session.ask("I merged main and had to resolve the conflicts, rate_table is broken")
+    session.say(LENIENT).change("src/rates.py", "rate_table = load()", "rate_table = load(strict=False)").say("Done.")
+    assert _taught(session) == []
+
+
 def test_what_the_model_says_it_changed_stands_first(session):
     """Where it speaks of what was edited."""
     _failing(session).say(LENIENT + " Changed `load()` to keep going where a row of `rate_table` has no header.")
@@ -159,14 +166,18 @@ def test_narration_between_a_failure_and_its_cause_does_not_part_them(session, b
     assert len(_taught(session)) == count
 
 
-def test_a_cause_may_be_stated_of_the_test_itself(session):
-    """Then an edit of tests alone mends it."""
-    session.ask("run them").bash("pytest -q tests/test_rates.py", "E   AssertionError: expected 2026-01-12, got 2026-01-13\n"
+@pytest.mark.parametrize("own", [False, True])
+def test_a_cause_may_be_stated_of_the_test_itself(session, own):
+    """Then an edit of tests alone mends it; not where the same turn had written it."""
+    session.ask("run them")
+    if own:
+        session.change("tests/test_rates.py", "day = 0", "day = '2026-01-12'")
+    session.bash("pytest -q tests/test_rates.py", "E   AssertionError: expected 2026-01-12, got 2026-01-13\n"
                                  "tests/test_rates.py:3: AssertionError", 1)
     session.say("I see the issue. The test has `2026-01-12` hard-coded, and `load()` names files by the day.")
     session.change("tests/test_rates.py", "day = '2026-01-12'", "day = today()").bash("pytest -q tests/test_rates.py", "3 passed in 0.2s")
-    (lesson,) = _taught(session)
-    assert "`day = '2026-01-12'` → `day = today()`" in lesson.body
+    session.say("Done.")
+    assert ["`day = '2026-01-12'` → `day = today()`" in lesson.body for lesson in _taught(session)] == [True] * (not own)
 
 
 def test_what_was_changed_back_is_not_kept(session):

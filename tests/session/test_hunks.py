@@ -45,6 +45,12 @@ def test_what_lasted_of_an_edit_is_what_no_later_one_took_back():
     assert hunks.lasting("-a = 1\n-b = 1", ["+b = 1"]) == {"a = 1"}
 
 
+def test_an_edit_of_comments_alone_is_one():
+    """Not one that is cut, or unknown."""
+    assert hunks.is_comment("+//nolint:ireturn // a factory") and hunks.is_comment("-a = 1  # old\n+a = 1  # new")
+    assert not any(map(hunks.is_comment, ("", "+// why …", "+a = 1")))
+
+
 def test_a_file_with_private_parts_gives_no_lines():
     """Nor does a result without a patch."""
     patch = {"structuredPatch": [{"lines": [" same", "-a = 1", "+a = 2", "+ "]}]}
