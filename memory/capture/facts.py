@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memory.capture import gist, turns
 from memory.capture.turns import Piece, Turn, relative
 from memory.core.plaintext import one_line
-from memory.session import git, hunks, shell, transcript
+from memory.session import git, shell, transcript
 from memory.session.shell import Run
 from memory.session.transcript import Entry, clip
 from memory.store import writer
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 MARK = "dayleaf-distill-prompt"  # in the first line of every prompt that dayleaf itself gives to a model
 _NEAR = 60  # commands back in which a repeated one counts as repeated
-_LONG = 20000  # characters of a command that is judged, and of what was asked
+_LONG = 20000  # characters of a command that is judged, of a patch, and of what was asked
 _SAID = 40000  # characters of what was said
+_HUNK = 1000  # characters of what an edit changed
 _TOLD = {"Bash": "command", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
          "NotebookEdit": "notebook_path", "Agent": "description", "Task": "description", "Read": "file_path", "Grep": "pattern",
          "Glob": "pattern", "Skill": "skill", "WebFetch": "url", "WebSearch": "query", "LS": "path"}  # what of the input is told
@@ -126,7 +127,6 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
 
 # --- what was said
 
-
 def _asked(facts: Facts, entry: Entry) -> int:
     facts.branch = entry.branch or facts.branch
     if MARK in entry.text:
@@ -225,7 +225,6 @@ def _listed(facts: Facts, entry: Entry) -> None:
 
 # --- what was done
 
-
 def _called(facts: Facts, entry: Entry) -> None:
     given: Any = entry.data.get(_TOLD[entry.name]) if entry.name in _TOLD else None
     if given is None and (entry.name.startswith("mcp__") or entry.name == "Skill"):
@@ -260,7 +259,7 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
     elif name in _EDITS:
         made = (entry.data.get("type") == "create" if isinstance(entry.data, dict) and "type" in entry.data
                 else entry.text.startswith("File created"))
-        return _edited(facts, Edit(entry.at, given, made, hunks.read(entry.data)), roots, agent)
+        return _edited(facts, Edit(entry.at, given, made, _hunk(entry.data)), roots, agent)
     return 0
 
 
@@ -271,6 +270,26 @@ def _missed(facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str,
     if agent or not first or entry.refused or _PROTOCOL.search(error[:400]):
         return
     _add(facts, entry.at, Piece(turns.RUN, relative(given, (*roots, facts.cwd)), name, shell.FAILED + ": " + first))
+
+
+def _hunk(data: object) -> str:
+    """Return the lines that an edit removed and added, by the host's structured result; none of a file with private parts."""
+    patch = data.get("structuredPatch") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or "<private" in str(data.get("originalFile") or "").lower():
+        return ""
+    lines = [line for part in patch if isinstance(part, dict) and isinstance(part.get("lines"), list)
+             for line in part["lines"] if isinstance(line, str)] if isinstance(patch, list) else []
+    whole = transcript.clean(clip("\n".join(lines), _LONG)) if lines else ""
+    return clip("\n".join(line for line in whole.split("\n") if line[:1] in ("-", "+") and line[1:].strip()), _HUNK)
+
+
+def joined(hunk: str, later: str) -> str:
+    """Join the lines of two edits of a file; what one of them brought and the other took away cancels."""
+    held = hunk.split("\n") if hunk else []
+    for line in filter(None, later.split("\n")):
+        back = ("-" if line[0] == "+" else "+") + line[1:]
+        held = [*held, line] if back not in held else [*held[:held.index(back)], *held[held.index(back) + 1:]]
+    return "\n".join(held)
 
 
 class Where(NamedTuple):
@@ -368,7 +387,7 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
         _add(facts, edit.at, piece)
     last = facts.edits[-1] if facts.edits else None
     if last is not None and last.path == edit.path and not any(run.last > last.at for run in facts.runs[-_NEAR:]):
-        last.at, last.made, last.hunk = edit.at, last.made or edit.made, hunks.joined(last.hunk, edit.hunk)
+        last.at, last.made, last.hunk = edit.at, last.made or edit.made, clip(joined(last.hunk, edit.hunk), _HUNK)
     else:
         facts.edits.append(edit)
     del facts.edits[:-_MOST["edits"]]

@@ -1,46 +1,15 @@
-"""What edits changed: the lines that went and came (`-old`, `+new`), as the host notes them, joined, and told in a few lines."""
+"""What edits changed: the lines that went and came (`-old`, `+new`), told in a few of them."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-from memory.session import transcript
-from memory.session.transcript import clip
-
-LONGEST = 1000  # characters of a hunk
-_PATCH = 20000  # characters of a patch that is read
-_CUT = " …"  # how `clip` ends
+_CUT = " …"  # how a hunk ends that was clipped
 _COMMENT = re.compile(  # what tells nothing of a change: a comment, a line for the log
     r".*\b(?:DEBUG\b|(?:[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\()|"
     r"\s*(?:#(?!\[|include|if|define)|//|/\*|\*|--|<!--|\"\"\")")
 _ASIDE = re.compile(r"(?<=\S)\s+(?://|#)\s.*(?<! …)\Z")  # a comment behind a line of code
-
-
-def read(data: object) -> str:
-    """Return the lines that an edit removed and added, by the host's structured result; none of a file with private parts."""
-    patch = data.get("structuredPatch") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or "<private" in str(data.get("originalFile") or "").lower():
-        return ""
-    found = [line for part in patch if isinstance(part, dict) and isinstance(part.get("lines"), list)
-             for line in part["lines"] if isinstance(line, str)] if isinstance(patch, list) else []
-    whole = transcript.clean(clip("\n".join(found), _PATCH)) if found else ""
-    return clip("\n".join(line for line in whole.split("\n") if line[:1] in ("-", "+") and line[1:].strip()), LONGEST)
-
-
-def joined(hunk: str, later: str, most: int = LONGEST) -> str:
-    """Join the lines of two edits of a file; what one of them brought and the other took away cancels.
-
-    most: characters, 0 for any.
-    """
-    held = hunk.split("\n") if hunk else []
-    for line in filter(None, later.split("\n")):
-        other = ("-" if line[0] == "+" else "+") + line[1:]
-        if other in held:
-            held.remove(other)
-        else:
-            held.append(line)
-    return clip("\n".join(held), most) if most else "\n".join(held)
 
 
 @lru_cache(maxsize=1024)

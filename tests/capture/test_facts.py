@@ -9,6 +9,7 @@ import pytest
 from harness.session import Session, section
 
 from memory.capture import stretches
+from memory.capture.facts import joined
 from memory.capture.fixes import fixes
 from memory.session import shell
 
@@ -176,3 +177,13 @@ def test_gather_reads_a_transcript_without_writing(session):
     assert [r.key for r in facts.runs] == ["python -c", "python test_calc.py", "sleep", "git commit"]
     assert not Path(session.place.home).exists()
     assert shell.OK in {r.outcome for r in facts.runs}
+
+
+@pytest.mark.parametrize(("one", "other", "whole"), [
+    ("-a = 1\n+a = 2", "-a = 2\n+a = 3", "-a = 1\n+a = 3"),
+    ("-a = 1\n+a = 2", "-a = 2\n+a = 1", ""),
+    ("", "+a = 1", "+a = 1"), ("+a = 1", "", "+a = 1"),
+    ("-move()", "+move()\n+b = 2", "+b = 2")])
+def test_what_came_and_went_again_cancels(one, other, whole):
+    """The last state wins, and a move is none."""
+    assert joined(one, other) == whole

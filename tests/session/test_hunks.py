@@ -1,20 +1,10 @@
-"""What edits changed: joined to what they came to, told whole or not at all."""
+"""What edits changed: told whole or not at all."""
 
 from __future__ import annotations
 
 import pytest
 
 from memory.session import hunks
-
-
-@pytest.mark.parametrize(("one", "other", "whole"), [
-    ("-a = 1\n+a = 2", "-a = 2\n+a = 3", "-a = 1\n+a = 3"),
-    ("-a = 1\n+a = 2", "-a = 2\n+a = 1", ""),
-    ("", "+a = 1", "+a = 1"), ("+a = 1", "", "+a = 1"),
-    ("-move()", "+move()\n+b = 2", "+b = 2")])
-def test_what_came_and_went_again_cancels(one, other, whole):
-    """The last state wins, and a move is none."""
-    assert hunks.joined(one, other) == whole
 
 
 @pytest.mark.parametrize(("hunk", "told"), [
@@ -49,10 +39,3 @@ def test_an_edit_of_comments_alone_is_one():
     """Not one that is cut, or unknown."""
     assert hunks.is_comment("+//nolint:ireturn // a factory") and hunks.is_comment("-a = 1  # old\n+a = 1  # new")
     assert not any(map(hunks.is_comment, ("", "+// why …", "+a = 1")))
-
-
-def test_a_file_with_private_parts_gives_no_lines():
-    """Nor does a result without a patch."""
-    patch = {"structuredPatch": [{"lines": [" same", "-a = 1", "+a = 2", "+ "]}]}
-    assert hunks.read(patch) == "-a = 1\n+a = 2"
-    assert hunks.read({**patch, "originalFile": "<private>x</private>"}) == hunks.read({}) == hunks.read("x") == ""
