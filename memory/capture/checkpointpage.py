@@ -313,6 +313,7 @@ _SECTIONS = {
     "commands": "commands", "tests": "tests", "fixed": "fixed", "open": "open", "open questions": "open", "next": "next",
     "next step": "next", "next steps": "next", "todo": "next", "to do": "next"}
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+(\[[ xX]\]\s+)?")
+_FAILS = re.compile(r"`.*?` still fails: |``.*?`` still fails: ")
 _AHEAD = re.compile(r"(?:next(?: steps?| up)?|todo)\s*[:,]\s*", re.I)
 
 
@@ -383,7 +384,9 @@ def _shorter(quotation: str) -> str:
 
 
 def _failing(found: dict[str, list[str]]) -> list[str]:
-    """Return the commands that failed and neither passed later nor stand under another heading already."""
+    """Return the commands that failed at the end; where a page tells no turns, those that nothing in it settles."""
+    if found["turns"]:
+        return [line for line in found["open"] if _FAILS.match(line)]
     settled = [*(line[2:] for line in found["commands"] if line.startswith("✓ ")), *found["fixed"], *found["open"]]
     failed = [line[2:] for line in found["commands"] if line.startswith("✗ ") and "; then ✓ " not in line]
     return [line for line in failed if not any(other.startswith(line.partition(" → ")[0]) for other in settled)]

@@ -7,6 +7,7 @@ from harness.session import section
 
 from memory.capture import checkpointpage, gist
 from memory.core import frontmatter
+from memory.core.records import Record
 
 
 def test_questions_and_next_steps_are_open_until_answered(session):
@@ -88,3 +89,17 @@ def test_the_line_that_met_a_linters_rule_stands_with_the_fix(session, findings,
     fixed = section(session.say("It is clean.").fire("SessionEnd")[0], "Fixed")
     assert "(wrapcheck)" in fixed
     assert fixed.strip().endswith("after editing `cmd/a.go`" + (" " + told if told else ""))
+
+
+BARE = "- ✗ `make lint` → exit 1: cart.py:3: unused"
+
+
+@pytest.mark.parametrize("body, failing", [
+    ("## Turns\n\n- 10:00 tidy up → done\n\n## Commands\n\n" + BARE, ()),
+    ("## Open\n\n- `make test` still fails: 1 != 2\n- which table?\n\n## Turns\n\n- 10:00 tidy up\n\n## Commands\n\n" + BARE,
+     ("`make test` still fails: 1 != 2",)),
+    ("## Commands\n\n" + BARE, (BARE.removeprefix("- ✗ "),))])
+def test_what_fails_at_the_end_is_what_its_page_says_of_the_end(body, failing):
+    """A call that failed on the way is none, but on a page of before turns were kept."""
+    record = Record("p/checkpoints/a.md", "c-1", "checkpoint", "tidy up", body, 0.0, 0.0)
+    assert checkpointpage.outline(record).failing == failing
