@@ -374,9 +374,19 @@ def _sections(body: str) -> dict[str, list[str]]:
 
 
 def _instead(commands: list[str]) -> list[str]:
-    """Return the commands that failed and what then worked."""
+    """Return the commands that failed and how the same was then called so that it worked."""
     found = [line[2:].partition("; then ✓ ") for line in commands if line.startswith("✗ ")]
-    return ["%s fails; %s works" % (_shorter(failed.partition(" → ")[0]), _shorter(then)) for failed, _, then in found if then]
+    pairs = [(failed.partition(" → ")[0], then) for failed, _, then in found]
+    told = [(_shorter(failed), _shorter(then)) for failed, then in pairs if then and _is_otherwise(failed, then)]
+    return ["%s fails; %s works" % (failed, then) for failed, then in told if failed != then]
+
+
+def _is_otherwise(failed: str, then: str) -> bool:
+    """Tell whether two calls try the same: each is one command, told whole, and no variable has another value."""
+    every = [[join for join, part in commandline.steps(one.strip("` ")) if not part.startswith(("cd ", "export "))]
+             for one in (failed, then)]
+    alone = " …`" not in failed + then and all(sum(join != "|" for join in joins) < 2 for joins in every)
+    return alone and not fixes.set_otherwise(failed, then)
 
 
 def _shorter(quotation: str) -> str:

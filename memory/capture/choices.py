@@ -45,6 +45,13 @@ _PICKED = re.compile(
 _AGREED = re.compile(r"(?:yes|ok)[,.]? (?:exactly|please|do (?:it|that)|go ahead|sure|thanks|that)\b.{0,30}$", re.I)
 _NUMBERED = re.compile(r"\b(?:options?|variant|approach|solution)? ?([1-9a-d])\b", re.I)
 
+_REFUSED = re.compile(r"the user refused (\w+) .*?: ")
+_PROPOSED = frozenset(("a", "Edit", "Write", "MultiEdit", "NotebookEdit", "ExitPlanMode"))  # refused most often with a wish
+_NO = re.compile(
+    r"(?:no\b(?!\W*(?:wait|ignore|problem|worries|idea|need|sorry|thanks)\b)|don't|do not|not\b|never\b(?! ?mind)|stop\b|"
+    r"revert\b|undo\b|we (?:don't|do not) (?!have\b|know\b)|we (?:can't|cannot|shouldn't|should not)|i (?:don't|do not) (?:want|like)|"
+    r"let's not|please (?:don't|do not)|아니|하지|いや|不要|别|nein|nicht)", re.I)
+
 
 def decisions(held: Sequence[Turn]) -> list[str]:
     """Return what was decided, each in a line: what the user said, newest last, then what the model stated with its reason."""
@@ -95,6 +102,22 @@ def is_correction(request: str) -> bool:
     line = one_line(request)
     first = (sentences(line) or [""])[0]
     return 20 <= len(line) <= 600 and not line.endswith("?") and not first.endswith("?") and bool(_CORRECTION.match(first))
+
+
+def forbids(decision: str) -> bool:
+    """Tell whether a line of `decisions` says what is not to be done.
+
+    That is a command that the user refused with a reason, and a no that a sentence of theirs begins with; one who refuses
+    an edit and says how it is to be wants it otherwise.
+    """
+    refused = _REFUSED.match(decision)
+    if not refused and not decision.startswith("the user: "):
+        return False
+    said = decision[refused.end() if refused else len("the user: "):]
+    if refused and refused[1] not in _PROPOSED:
+        return not said.endswith(("?", "？"))
+    first, *more = sentences(said) or [""]
+    return any(map(_NO.match, [first, *more] if refused else [first]))
 
 
 def is_decision(sentence: str) -> bool:

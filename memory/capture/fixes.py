@@ -136,7 +136,7 @@ def fixes(facts: Facts) -> list[Fix]:
 
 def passes(run: Run, failure: Run) -> bool:
     """Tell whether a run shows that what failed passes."""
-    if run.outcome != shell.OK or _set_otherwise(run.command, failure.command):
+    if run.outcome != shell.OK or set_otherwise(run.command, failure.command):
         return False
     if run.key == failure.key:
         return covers(run, failure)
@@ -144,7 +144,7 @@ def passes(run: Run, failure: Run) -> bool:
     return other is not None and any(commandline.covers(task, other) for task in commandline.passed(run, strict=True))
 
 
-def _set_otherwise(command: str, other: str) -> bool:
+def set_otherwise(command: str, other: str) -> bool:
     """Tell whether two command lines give a variable different values: they try different things then."""
     one, two = (dict(re.findall(r"(?:^|[\s;&(])([A-Z_][A-Z0-9_]*)=(\S+)", line)) for line in (command, other))
     return any(one[name] != two[name] for name in one if name in two)

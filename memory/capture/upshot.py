@@ -43,11 +43,16 @@ _FOUND = re.compile(
 _LABELLED = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue|fix|solution|decision|finding|conclusion)s?\s*[:–-]", re.I)
 _FAULT = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?\s*[:–-]\s*", re.I)
 _SAYS_FIXED = re.compile(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
-_FAILED_TRY = re.compile(
-    r"\b(?:(?:did|does|do|could|will|would)(?:n't| not) (?:actually |really )?(?:work|help|support|fix|solve|apply)|"
-    r"won't (?:work|help)|no effect|revert(?:ed|ing)|rolled back|backed out|abandoned|gave up|dead end|wrong approach|"
-    r"not possible|(?:is|was|are)(?:n't| not) (?:supported|possible|needed)|unsupported|made it worse)\b|"
-    r"되돌렸|안 (?:됩|됐)|戻し|効か|回滚|不支持|zurückgenommen|funktioniert nicht", re.I)
+_TRIED = re.compile(
+    r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.*\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
+    r"\A(?:removed|dropped)\b.*\b(?:since|because|as (?:it|that|they)|due to)\b.*(?:n't\b|\b(?:not|never|no|broke|breaks?|"
+    r"fail\w*|wrong\w*)\b)|\b(?:i|we) (?:first |also |then )?tried\b|"
+    r"\bdid(?:n't| not) (?:actually |really |properly )?(?:work|help|fix|solve|apply|support)\b|\b(?:had no effect|rolled back|"
+    r"backed out|gave up|dead end|wrong approach|made it worse)\b|"
+    r"되돌렸|戻しました|効きません|回滚|zurückgenommen|hat nicht (?:funktioniert|geholfen)", re.I)
+_WEIGHED = re.compile(  # what stands below such a heading is no deed
+    r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
+    r"problems?|issues?|causes?|before|reverted)\b", re.I)
 _SUPPOSED = re.compile(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
     r"do you|later)\b", re.I)
 _LEAD = re.compile(
@@ -214,10 +219,24 @@ def telling(line: str, most: int) -> str:
 
 
 def dead_ends(held: Sequence[Turn]) -> list[str]:
-    """Return what turns say did not work, cannot be, or was taken back, each in a sentence, the newest last."""
-    found = [bare(text) for turn in held if turn.asked != turns.SUMMARY for _, text in _sentences(gist.outcome(turn))
-             if _FAILED_TRY.search(text) and not _SUPPOSED.search(text)]
+    """Return what turns say was tried and did not work, or was taken back, each in a sentence, the newest last.
+
+    Only a turn that edited or ran something tried anything; what is weighed, quoted or a heading is no deed.
+    """
+    found = [bare(text) for turn in held if turn.asked != turns.SUMMARY and any(
+        piece.kind in (turns.FILE, turns.RUN) for piece in turn.pieces) for text in _deeds(gist.outcome(turn))]
+    found = [line for line in found if _TRIED.search(line) and not _SUPPOSED.search(line) and line[:1] not in "\"“'"]
     return [line for line in dict.fromkeys(found) if _SHORTEST < len(line) <= 2 * LINE and _says(line) and not _CUT.search(line)]
+
+
+def _deeds(statement: str) -> Iterator[str]:
+    """Yield the sentences of a statement apart from headings, and from what stands below one that weighs something."""
+    weighed = False
+    for kind, text in _sentences(statement):
+        if kind == HEADING or kind == PROSE and text.endswith((":", "：")):
+            weighed = bool(_WEIGHED.search(text))
+        if kind == PROSE or kind == ITEM and not weighed:
+            yield text
 
 
 def scored(statement: str) -> Iterator[tuple[float, str]]:

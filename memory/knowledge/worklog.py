@@ -7,11 +7,10 @@ The files are read, not the index: what a checkpoint was updated with is in no l
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory.capture import checkpointpage, conversationpage, upshot
+from memory.capture import checkpointpage, choices, conversationpage, upshot
 from memory.capture.checkpointpage import fitted, outline
 from memory.capture.gist import TRIVIAL, topic
 from memory.capture.turns import Turn
@@ -239,10 +238,6 @@ def to_json(told: Told) -> Dict[str, Any]:
 
 BODY, TITLE = 1500, 80  # characters
 _ON_THE_WAY = ("said on the way: ", "done last: ")
-_NO = re.compile(
-    r"the user(?: refused .*?)?: (?:no\b|don't|do not|not\b|never|stop|revert|undo|we (?:don't|can't|shouldn't)|"
-    r"i (?:don't|do not)|"
-    r"let's not|please (?:don't|do not)|아니|하지|いや|不要|别|nein|nicht)|the user refused \S+ `.*?`: ", re.I)
 
 
 class Draft(NamedTuple):
@@ -265,7 +260,7 @@ def draft(checkpoints: Sequence[Record], plan: Optional[Record], held: Sequence[
     commits = [line for one in told for line in one.commits]
     came = [one.line for one in upshot.of_turns(held, "", commits[::-1])] or ["commit " + line for line in commits]
     decisions = [line for one in told for line in one.decisions[::-1] if not line.endswith(("?", "？"))]
-    never = [line for line in decisions if _is_no(line)]
+    never = [line for line in decisions if choices.forbids(line)]
     never += [*upshot.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead)]
     came = [line for line in came if line not in never and line.rstrip(".…") not in " ".join(stands)]
     done = [*came[:4], *(["files: " + ", ".join(newest.files[:8])] if newest.files else [])]
@@ -285,11 +280,6 @@ def draft(checkpoints: Sequence[Record], plan: Optional[Record], held: Sequence[
 def _stands(line: str) -> str:
     """Say where work stands, without praise and without what leads up to it."""
     return line if line.startswith((_LEFT, *_ON_THE_WAY)) else upshot.telling(line, 320) or line
-
-
-def _is_no(decision: str) -> bool:
-    """Tell whether a decision of the user's says what is not to be done."""
-    return bool(_NO.match(decision))
 
 
 def turns_of(store: Store, record: Record) -> Tuple[Turn, ...]:

@@ -332,7 +332,8 @@ def _told(group: Sequence[Record]) -> dict[str, Any]:
         return {**told, "outcome": (), "next": (), "open": (), "failing": (), "commits": 0}
     outline = checkpointpage.outline(without_private(newest))
     return {**told, "outcome": (outline.outcome or outline.said)[:2], "next": outline.next,
-            "open": tuple(line for line in outline.open if line not in outline.failing), "failing": outline.failing, "commits": len(outline.commits)}
+            "open": tuple(line for line in outline.open if line not in outline.failing), "failing": outline.failing,
+            "commits": len(outline.commits)}
 
 
 def _row(one: Hit, words: str) -> dict[str, Any]:

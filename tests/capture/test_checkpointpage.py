@@ -103,3 +103,14 @@ def test_what_fails_at_the_end_is_what_its_page_says_of_the_end(body, failing):
     """A call that failed on the way is none, but on a page of before turns were kept."""
     record = Record("p/checkpoints/a.md", "c-1", "checkpoint", "tidy up", body, 0.0, 0.0)
     assert checkpointpage.outline(record).failing == failing
+
+
+@pytest.mark.parametrize("line, told", [
+    ("✗ `gh pr diff 8 --stat` → exit 1: unknown flag; then ✓ `gh pr diff 8 --name-only`", "`gh pr diff 8 --stat` fails; `gh pr diff 8 --name-only` works"),
+    ("✗ `make lint` → exit 1: a.py:3: unused; then ✓ `make lint`", ""), ("✗ `make fmt && make lint` → exit 1: unused; then ✓ `make lint`", ""),
+    ("✗ `export DB=lite && ./try.sh up` → exit 1: no; then ✓ `export DB=pg && ./try.sh up`", ""),
+    ("✗ `gh api replies …` → exit 1: 404; then ✓ `gh api comments`", "")])
+def test_another_call_is_told_where_it_is_one_of_the_same(line, told):
+    """The same call that passed later shows nothing of how to call it; nor does one of several commands, or of other settings."""
+    record = Record("p/checkpoints/a.md", "c-1", "checkpoint", "tidy up", "## Commands\n\n- " + line, 0.0, 0.0)
+    assert checkpointpage.outline(record).instead == (told,) * bool(told)

@@ -65,3 +65,15 @@ def test_what_the_user_picks_is_told_with_what_it_was(asked, told):
 def test_what_is_only_weighed_or_described_is_no_decision(said):
     """Neither an option nor how something works."""
     assert choices.decisions([turn("x", "It works now.\n\n" + said)]) == []
+
+
+@pytest.mark.parametrize(("line", "told"), [
+    ("the user refused Bash `rm -rf cache`: keep the old one until friday", True), ("the user refused Bash `make push`: what does it do?", False),
+    ("the user refused Edit `pool.py`: don't touch the pool", True), ("the user refused Edit `pool.py`: a list is better. We don't want a pool", True),
+    ("the user refused Edit `pool.py`: it should check the size too", False), ("the user refused Write `LICENSE`: Acme Inc.", False),
+    ("the user refused a tool: call it queue instead", False), ("the user: no, we dropped the pool on purpose", True),
+    ("the user: no wait, so this adds a pool?", False), ("the user: we don't have a pool any more, remove it", False),
+    ("the user chose: no pool", False), ("Kept the pool, not the list", False)])
+def test_a_no_is_a_refused_command_or_a_sentence_that_begins_with_it(line, told):
+    """Who refuses an edit and says how it is to be wants it otherwise."""
+    assert choices.forbids(line) is told

@@ -123,3 +123,16 @@ def test_what_was_asked_for_is_the_other_name_of_what_came_out():
     held = [asked, turn("thanks", "")]
     assert upshot.aliases(held, "added a limit for retries to the settings") == ["why do the retries stop after five attempts"]
     assert upshot.aliases(held, "why do the retries stop after five attempts") == [] == upshot.aliases(held[1:], "x")
+
+
+@pytest.mark.parametrize(("statement", "told"), [
+    ("I've reverted the thread pool since it made the tests hang.", "Reverted the thread pool since it made the tests hang."),
+    ("Removed the retry field because the runner does not know it.", "Removed the retry field because the runner does not know it."),
+    ("Setting the limit in the worker didn't help, it is read earlier.", "Setting the limit in the worker didn't help, it is read earlier."),
+    ("Removed the second call since the first one has the id.", ""), ("A pool is not needed on systems where it is unsupported.", ""),
+    ("## Why the pool did not help\n\nIt waits.", ""), ("**Cons:**\n- The last pool did not help the workers at all", ""),
+    ("The changes of the session were reverted before it ended.", ""), ('"the pool did not work for us" is what they wrote.', "")])
+def test_a_dead_end_is_what_was_tried_and_left(statement, told):
+    """No choice with its reason, no argument, nothing quoted; and only in a turn that did something."""
+    assert upshot.dead_ends([turn("mend it", statement, "worker.py")]) == [told] * bool(told)
+    assert upshot.dead_ends([turn("mend it", statement)]) == []
