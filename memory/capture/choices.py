@@ -49,7 +49,8 @@ _REFUSED = re.compile(r"the user refused (\w+) .*?: ")
 _PROPOSED = frozenset(("a", "Edit", "Write", "MultiEdit", "NotebookEdit", "ExitPlanMode"))  # refused most often with a wish
 _NO = re.compile(
     r"(?:no\b(?!\W*(?:wait|ignore|problem|worries|idea|need|sorry|thanks)\b)|don't|do not|not\b|never\b(?! ?mind)|stop\b|"
-    r"revert\b|undo\b|we (?:don't|do not) (?!have\b|know\b)|we (?:can't|cannot|shouldn't|should not)|i (?:don't|do not) (?:want|like)|"
+    r"revert\b|undo\b|we (?:don't|do not) (?!have\b|know\b)|"
+    r"we (?:can't|cannot|shouldn't|should not)|i (?:don't|do not) (?:want|like)|"
     r"let's not|please (?:don't|do not)|아니|하지|いや|不要|别|nein|nicht)", re.I)
 
 

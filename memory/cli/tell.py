@@ -170,7 +170,10 @@ def handoff(call: Call) -> int:
     call.indexed()
     if before is not None and not (call.options.json or call.options.hook):
         print("replaced %s  %s; it stays as a checkpoint" % (before.id, plaintext.one_line(before.title)))
-    return written(call, kept, "handed off")
+    status = written(call, kept, "handed off")
+    if not (said.strip() or call.options.json or call.options.hook):
+        print("\n" + plaintext.plain(kept.body).strip("\n"), flush=True)
+    return status
 
 
 def _noted(call: Call, said: str) -> Record:
@@ -196,7 +199,7 @@ def _drafted(call: Call) -> Record:
     if path:
         capture_now(call, session, path)
     call.indexed()
-    sources = _checkpoints(call, session)
+    sources = _checkpoints(call, session) if session else _of_branch(call)
     if not sources:
         raise StoreError("nothing to hand off%s: no checkpoint and no transcript is known; give a note instead" % (
             " from session " + session if session else " in this workspace"))
@@ -207,22 +210,33 @@ def _drafted(call: Call) -> Record:
                        {**meta, "links": derived_links(made.sources)})
 
 
-def _checkpoints(call: Call, session: str) -> list[Record]:
-    """Return the checkpoints of a session, newest first; without a session those of the newest one."""
-    found = [record for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES) if not handoffs.is_handoff(record)]
+def _of_branch(call: Call) -> list[Record]:
+    """Return the checkpoints of the newest session of the branch that is checked out, where it has none those of any."""
+    branch = layout.branch_of(call.place.git)
+    found = _checkpoints(call, "", branch) if branch else []
+    return found or _checkpoints(call, "")
+
+
+def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
+    """Return the checkpoints of a session, newest first; without a session those of the newest one.
+
+    branch: the one that all of them are of, "" for any.
+    """
+    found = [record for record in _newest(call, "checkpoint", session, 2 * MOST_SOURCES, branch)
+             if not handoffs.is_handoff(record)]
     named = [str(record.meta.get("session") or "") for record in found]
     if not session and any(named[:1]):
-        return _checkpoints(call, named[0])
+        return _checkpoints(call, named[0], branch)
     whole = session if session in named else next(iter(named), "")  # of a session named by its start there may be several
     return [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES] if whole else found[:1]
 
 
-def _newest(call: Call, kind: str, session: str, most: int) -> list[Record]:
+def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:
     """Return the newest records of a kind without their private parts, before anything takes their lines apart."""
     from memory.recall import question, search
     from memory.store.redactor import without_private
 
-    query = question.Query(kinds=(kind,), session=session, limit=most)
+    query = question.Query(kinds=(kind,), session=session, branch=branch, limit=most)
     found = search.recall(call.place, call.settings, query, call.now, clock.local_offset(call.now), [call.place])
     return [without_private(hit.record) for hit in found.hits]
 

@@ -18,7 +18,7 @@ from memory.capture.upshot import Upshot
 from memory.core import IndexFault, StoreError, UsageError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import GLOBAL, Place, branch_of
-from memory.core.plaintext import one_line
+from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, steps
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import repeats
@@ -236,7 +236,7 @@ def to_json(told: Told) -> Dict[str, Any]:
     return {"since": clock.iso(told.since), "workspaces": spaces}
 
 
-BODY, TITLE = 1500, 80  # characters
+BODY, TITLE, BRANCH = 1500, 100, 40  # characters
 _ON_THE_WAY = ("said on the way: ", "done last: ")
 
 
@@ -273,7 +273,8 @@ def draft(checkpoints: Sequence[Record], plan: Optional[Record], held: Sequence[
         ("Plan", _lines(_plan(plan), 100), 1), ("Request", _lines(dict.fromkeys(requests[:1] + requests[-1:]), 140), 1)]
     end = _sources(checkpoints)
     text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
-    title = one_line("Handoff: " + checkpoints[0].title, TITLE)
+    branch = at_word(_text(checkpoints[0].meta.get("branch")), BRANCH)
+    title = one_line("Handoff%s: %s" % (" (%s)" % branch if branch else "", checkpoints[0].title), TITLE)
     return Draft(title, text, tuple(record.id for record in checkpoints))
 
 

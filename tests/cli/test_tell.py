@@ -27,7 +27,7 @@ def test_in_a_terminal_it_is_made_of_the_newest_checkpoint(ok, place):
         made = json.loads(ok("handoff", "--json"))
         body = json.loads(ok("show", made["id"], "--json"))["body"]
         assert body.startswith("## Notes\n\n- Moved the session store to Redis.\n\n## Next\n\n- drop the old table.\n\nFrom [c-")
-        assert made["title"] == "Handoff: Moved the session store to Redis"
+        assert re.sub(r" \(\S+\)", "", made["title"]) == "Handoff: Moved the session store to Redis"
 
 
 def test_a_session_is_made_of_its_own_checkpoints_alone(ok, place):
@@ -44,6 +44,17 @@ def test_a_session_is_made_of_its_own_checkpoints_alone(ok, place):
     assert decided("--session", "s-") == ["Second", "First"]
     Path(place.path("p/checkpoints/2026-11-21/3.md")).unlink()
     assert decided() == ["Second", "First"]
+
+
+def test_the_branch_that_is_checked_out_goes_before_what_is_newer(ok, place, project):
+    """And what the next session is told is shown; where nothing was done on it the newest of all is handed off."""
+    for at, branch in enumerate(("retries", "docs")):
+        vault.put(place, "p/checkpoints/2026-11-21/%d.md" % at, "Work on " + branch, "## Outcome\n\n- The %s are done." % branch, kind="checkpoint",
+                  created="2026-11-21T0%d:00:00Z" % at, session="s-%d" % at, branch=branch)
+    for branch, told in (("retries", "retries"), ("metrics", "docs")):
+        Path(project, ".git", "HEAD").write_text("ref: refs/heads/%s\n" % branch)
+        said = ok("handoff")
+        assert "  Handoff (%s): Work on %s\n" % (told, told) in said and "\n\n## Where it stands\n\n- The %s are done.\n" % told in said
 
 
 def test_nothing_to_hand_off_is_one_line(run, ok):

@@ -293,7 +293,8 @@ def test_without_words_it_is_made_of_the_session(ok, start, world, place):
     (source,) = [link["target"] for link in made["links"]]
     told = json.loads(ok("show", source, "--json"))
     body = json.loads(ok("show", made["id"], "--json"))["body"]
-    assert (made["title"], made["source"], told["kind"]) == ("Handoff: " + told["title"], "auto", "checkpoint")
+    assert (made["title"], made["source"], told["kind"]) == (
+        "Handoff (%s): %s" % (re.search("on branch `(.*?)`", body)[1], told["title"]), "auto", "checkpoint")
     assert "fix the add function and commit" in body and "Fix add (ecf522d)" in body and "Fixed add() and committed" in body
     assert "AssertionError" not in body, "that one was fixed"
     assert "From [%s] on branch `" % source in body and len(body) <= worklog.BODY
