@@ -103,7 +103,20 @@ _POINTS = re.compile(
     r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
     r"the (?:output|above|following))\b", re.I)
 _PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
-    r"\w+(?:ed)? (?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but|\(|\d+\+)", re.I)
+    r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
+_BEFORE = re.compile(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|options?|alternatives?)\b[^:]{0,30}:?\Z", re.I)
+_FAULTY = re.compile(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
+_BLAND = re.compile(  # a verdict on all of it, which names nothing
+    r"(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|consistent|comprehensive|place|"
+    r"notes?)\W*\Z|the code (?:now )?passes\b|\w+ed the (?:\w+ )?(?:notes?|docs|documentation|suite|comments?)\W*\Z", re.I)
+_LOOKING = re.compile(
+    r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|explain|discuss|"
+    r"research|analy[sz]e|[a-z]+-\d+)\b", re.I)
+_ADDS = re.compile(r"(?:added|introduced|created|enabled|set)\b", re.I)
+_TAKES = re.compile(r"(?:removed|reverted|dropped|deleted|undid|disabled)\b", re.I)
+_TICKET = re.compile(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
+_COMMON = frozenset("bug bugs bugfix issue issues feat feature make sure not new when all task chore wip dev main branch".split())
+_IN_CODE = re.compile(r"`[^`]*[A-Z_(/.][^`]*`")
 _MERGE = re.compile(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
 _CHORE = re.compile(
     r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
@@ -129,9 +142,30 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
              for mark, _, subject in made if not _MERGE.match(subject)]
     for turn in held:
         found += _of_turn(turn, bool(commits))
-    if not commits and (_is_named(title, held) or is_order(title)):
+    if not commits and not _LOOKING.match(title) and (_is_named(title, held) or is_order(title)):
         found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, title[:1].upper() + title[1:]))
     return distinct(found)
+
+
+def about(found: Iterable[Upshot], branch: str) -> list[Upshot]:
+    """Return upshots, those weighing more that share words with the branch's name, which says what its work is about."""
+    words = _words(re.sub(r"[-_./]", " ", _TICKET.sub(" ", branch.rpartition("/")[2]))) - _COMMON
+    words = {word for word in words if not _ORDER.fullmatch(word)}
+    shared = [(one, len(words & _words(_IN_CODE.sub(" ", one.line)))) for one in found]
+    return [one._replace(weight=max(one.weight, min(_COMMIT - 0.1, one.weight + (1.5 if many == 1 else 2.5)))) if many else one
+            for one, many in shared]
+
+
+def undoes(later: str, earlier: str) -> bool:
+    """Tell whether a line takes out again what an earlier one added."""
+    if not (_TAKES.match(later) and _ADDS.match(earlier)):
+        return False
+    quoted = set(re.findall(r"`([^`]+)`", later)) & set(re.findall(r"`([^`]+)`", earlier))
+    return bool(quoted) or _same(later.partition(" ")[2], earlier.partition(" ")[2])
+
+
+def _words(line: str) -> set[str]:
+    return {word for word in tokeniser.tokens(line) if word not in tokeniser.STOP and len(word) > 2}
 
 
 def distinct(found: Iterable[Upshot]) -> list[Upshot]:
@@ -172,14 +206,15 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
     plan = next((p.text for p in turn.pieces if p.kind == USER and p.name == APPROVED), "")
     if touched and finished:
         asked = gist.heading_of(plan) if plan else gist.topic(turn.request)
-        if plan or is_order(asked):
+        if (plan or is_order(asked)) and not _LOOKING.match(asked) and asked.count('"') % 2 == 0:
             found.append(Upshot(worth + (_PLANNED if plan else _ASKED), asked[:1].upper() + asked[1:]))
     return sorted(found, key=lambda one: -one.weight)[:1]
 
 
 def _mended(line: str, statement: str) -> str:
     """Return a line that tells a fault as one of a fault that is fixed, where the statement says so."""
-    if _REPORTS.match(line) or not (_FAULT.match(line) or _FOUND.search(line)) or not _SAYS_FIXED.search(statement):
+    faulty = _FAULT.match(line) or _FOUND.search(line) or (_FAULTY.search(line) and not _SAYS_FIXED.search(line))
+    if _REPORTS.match(line) or not faulty or not _SAYS_FIXED.search(statement):
         return line
     match = _FAULT.match(line)
     return _FIXED + line[match.end() if match else 0:].strip()
@@ -241,11 +276,14 @@ def _deeds(statement: str) -> Iterator[str]:
 
 def scored(statement: str) -> Iterator[tuple[float, str]]:
     """Yield (how well it tells what came out, the sentence) of each sentence of a statement."""
+    before = False
     for place, (kind, text) in enumerate(_sentences(statement)):
+        if kind == HEADING:
+            before = bool(_BEFORE.match(text))
         line = bare(text)
         if len(line) < (_SHORTEST // 2 if gist.wide(line) else _SHORTEST) or line.endswith(("?", "？")) or _ASIDE.match(line):
             continue
-        if not _says(line) or _PIECE.match(line) or (kind != HEADING and _CUT.search(line)):
+        if before or not _says(line) or _PIECE.match(line) or (kind != HEADING and _CUT.search(line)):
             continue
         told = 1.5 * bool(_REPORTS.match(line)) + 1.0 * bool(_PASSIVE.search(line)) + 1.2 * bool(_FOUND.search(line))
         told += 1.5 * bool(_LABELLED.match(line))
@@ -255,7 +293,7 @@ def scored(statement: str) -> Iterator[tuple[float, str]]:
             continue
         score = told + 0.3 * (40 <= len(line) <= LINE + 50) + (1.2 if not place else 0.5 if place < 4 else 0.0)
         score += {HEADING: 1.0, PROSE: 0.3, ITEM: -0.3}[kind] - 0.8 * bool(_MINOR.search(line)) - 0.5 * bool(_DETAIL.search(line))
-        score -= 1.2 * bool(_POINTS.match(line)) + 0.6 * (len(line) > 2 * LINE)
+        score -= 1.2 * bool(_POINTS.match(line)) + 1.5 * bool(_BLAND.match(line)) + 0.6 * (len(line) > 2 * LINE)
         yield max(score, _WEAK), line
 
 

@@ -8,7 +8,7 @@ The files are read, not the index: what a checkpoint was updated with is in no l
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import checkpointpage, choices, conversationpage, upshot
 from memory.capture.checkpointpage import fitted, outline
@@ -183,14 +183,14 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
     every: newest first.  by_day: each day by itself, not all of them as one.
     """
     groups: Dict[Tuple[str, str], List[Work]] = {}
-    for work in every:
+    for work in _standing(every):
         topic = work.session or work.ids[0]
         groups.setdefault((work.day if by_day else "", topic if work.branch in _TRUNKS else work.branch), []).append(work)
     found, told = [], set()
     for (_, name), group in groups.items():
         still = () if name in told else _still(group[0])
         told.add(name)
-        came = upshot.distinct(one for work in group for one in work.came)
+        came = upshot.distinct(upshot.about((one for work in group for one in work.came), "" if name in _TRUNKS else name))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
         lines = [one.line for one in came][:most] or ([] if still else _title(group[0]))
@@ -198,6 +198,15 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
             found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight))
     found.sort(key=lambda one: -one.weight)
     return tuple(sorted(found, key=lambda one: one.day, reverse=True))
+
+
+def _standing(every: Sequence[Work]) -> Iterator[Work]:
+    """Yield work, newest first, without what newer work took out again."""
+    gone: List[str] = []
+    for work in every:
+        came = tuple(one for one in work.came if not any(upshot.undoes(line, one.line) for line in gone))
+        yield work._replace(came=came)
+        gone += [one.line for one in came]
 
 
 def _title(work: Work) -> List[str]:

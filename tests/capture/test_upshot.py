@@ -46,6 +46,32 @@ def test_a_fault_is_told_as_fixed_only_where_the_statement_says_so():
     assert lines(turn("why?", fault)) == ["Problem: The worker forgot its retries when the pool shrank."]
     assert lines(turn("fix it", fault + "\n\n**Solution:** keep them.", "a.py")) == ["Fixed: The worker forgot its retries when the pool shrank."]
     assert lines(turn("look", fault, "a.py")) == ["Problem: The worker forgot its retries when the pool shrank."]
+    said = "`load()` was dropping the last row of every page. This is now fixed."
+    assert lines(turn("fix it", said, "a.py"))[0] == "Fixed: `load()` was dropping the last row of every page."
+
+
+def test_the_words_of_a_branchs_name_say_what_its_work_is_about():
+    """But never before a commit; prefixes, tickets, verbs and names in code are no words of a subject."""
+    found = [upshot.Upshot(8.0, "Renamed the pool (abc1234)"), upshot.Upshot(4.0, "Removed the dead `QueueRetries()` function."),
+             upshot.Upshot(3.0, "The delays of retries grow up to a minute."), upshot.Upshot(2.5, "Updated the fix of the docs.")]
+    assert [one.line[:11] for one in upshot.distinct(upshot.about(found, "ann/fix-api-12-retries-delays"))] == [
+        "Renamed the", "The delays ", "Removed the"]
+    assert upshot.about(found, "") == found
+
+
+@pytest.mark.parametrize(("later", "earlier", "told"), [
+    ("Removed `retry: 1`, which the tool does not know.", "Added `retry: 1` to the release.", True),
+    ("Reverted the jitter of the delays.", "Added the jitter of the delays.", True), ("Removed the cache.", "Added `retry: 1` to it.", False),
+    ("Added `retry: 1` again.", "Removed `retry: 1`.", False)])
+def test_what_was_taken_out_again_is_known_by_its_name(later, earlier, told):
+    assert upshot.undoes(later, earlier) is told
+
+
+def test_what_was_asked_to_be_looked_at_and_what_was_before_is_no_result():
+    """Nor does a verdict that names nothing go before what was done."""
+    assert lines(turn("Review the retries of the queue worker", "Moved the delays to the queue.", "a.py")) == ["Moved the delays to the queue."]
+    assert upshot.best("## Before\n\n- Used two reads for each file\n\n## After\n\n- Used one read for all files") == "Used one read for all files"
+    assert upshot.best("The hierarchy is now clear.\n\nMoved the delays into a module.") == "Moved the delays into a module."
 
 
 def test_what_edited_most_stands_first_and_talk_beside_it_is_left_out():

@@ -217,6 +217,14 @@ def test_sessions_of_a_branch_are_told_as_one_and_those_of_a_trunk_apart(place, 
         "Fri 2026-11-20", "  - retries: Added a dead letter queue."]
 
 
+def test_what_newer_work_took_out_again_is_left_out(place, tell):
+    """Of a trunk too, where each session is told by itself."""
+    for name, when, body in (("a", "2026-11-21T09:00:00Z", "Added `retry: 1` to the release settings."),
+                             ("b", "2026-11-21T10:00:00Z", "Removed `retry: 1`, which the release tool does not know.")):
+        captured(place, name, "## Outcome\n\n- " + body, when, session="s-" + name, branch="main", files="[release.yml]")
+    assert tell(columns=200).split("\n")[3:] == ["  - main: Removed `retry: 1`, which the release tool does not know.", "  - main: worked on release.yml"]
+
+
 def test_work_that_was_left_in_the_middle_is_told_as_that(place, tell):
     """A failure that stands, too; what nobody finished is no result."""
     body = ("## Outcome\n\n- in progress, not finished: move the delays into a module\n- said on the way: I see the import loop now.\n\n"
