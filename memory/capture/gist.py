@@ -54,6 +54,7 @@ _AHEAD = re.compile(
     r"remaining(?= (?:\w+ )?(?:work|steps?|tasks?|items?|todos?|issues?|phases?|problems?|failures?)\b|\W*$)|"
     r"still (?:need|to do|missing|open)|left to do|follow[- ]ups?|not yet|todo|to do|"
     r"nächste\w*|noch (?:nicht|offen)|steht noch)\b|다음|남은|아직|残り|次に|次は|次の|まだ|下一步|接下来|還需|还需|待办", re.I)
+_BY_HAND = re.compile(r"\W*(?:(?:required|manual|remaining) (?:setup|steps?|actions?)|(?:setup|steps?) required)\b", re.I)
 _AFTER = re.compile(r"(?i)(?:^|[;,.]\s*|\s)(?:next(?: steps?| up)?|todo|다음(?: 단계)?|次|下一步|als nächstes)\s*[:：]\s*(\S.+)")
 _ITEM = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _POLITE = re.compile(
@@ -273,7 +274,8 @@ def next_steps(statement: str) -> list[str]:
     lines = prose(statement)
     for number, line in enumerate(lines):
         if line.strip("#*_ ").endswith((":", "：")) or tokeniser.heading(line)[0]:
-            listed = [x for x in lines[number + 1:number + 6] if _ITEM.match(x)] if _AHEAD.search(line) and len(line) < 80 else []
+            leads = len(line) < 80 and (_AHEAD.search(line) or _BY_HAND.match(line))
+            listed = [x for x in lines[number + 1:number + 6] if _ITEM.match(x)] if leads else []
             if listed:
                 return [one_line(_ITEM.sub("", x, count=1).replace("**", "")) for x in listed][:4]
     found = [s for s in statements(statement) if (_AHEAD.search(s) or _AFTER.search(s))

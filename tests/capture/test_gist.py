@@ -105,4 +105,6 @@ def test_what_remains_is_a_next_step_only_where_it_is_work():
     """`The remaining 20 ms` are none."""
     assert gist.next_steps("All green. The remaining 20 ms are spent in the machine id call.") == []
     assert gist.next_steps("The remaining work is the dead letter queue.") == ["The remaining work is the dead letter queue."]
+    assert gist.next_steps("## Required setup (manual)\n\n1. Create the app\n2. Add its key") == ["Create the app", "Add its key"]
+    assert gist.next_steps("**Manual testing:**\n\n- start it") == []
     assert gist.next_steps("**Remaining:**\n\n- the metrics\n- the docs") == ["the metrics", "the docs"]
