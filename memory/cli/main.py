@@ -204,6 +204,7 @@ VERBS: dict[str, Verb] = {
         TRANSCRIPT, SOURCE), True),
     "standup": Verb("tell", "[WHEN]", "tell what was done since a time", (
         opt("--since", metavar="WHEN", help="not before: 1d (the default), 2h, a date, `Friday`"),
+        opt("--until", metavar="WHEN", help="not after: a date, `Friday`"),
         flag("--markdown", help="for pasting into a message"), WORKSPACE)),
     "plan": Verb("plan", "[TEXT|-|list|show|update|step N|done|drop]", "write down what is to be done, and tick it off", (
         flag("--shared", help="new: in the repository"), flag("--replace", help="new: drop the plan that is active"),

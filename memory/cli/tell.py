@@ -267,7 +267,7 @@ def _none(call: Call) -> int:
 
 
 def standup(call: Call) -> int:
-    """Tell what came out since a time and what is open, by branch."""
+    """Tell what came out since a time, or from one to another, and what is open, by branch."""
     from memory.knowledge import worklog
     from memory.recall import timewords
     from memory.terminal import workdays
@@ -275,9 +275,13 @@ def standup(call: Call) -> int:
     if call.words and call.options.since:
         raise UsageError("standup wants one time, not '%s' too" % shown(" ".join(call.words)))
     offset = clock.local_offset(call.now)
-    since = timewords.instant(call.options.since or " ".join(call.words) or "1d", call.now, offset)
+    said = call.options.since or " ".join(call.words) or "1d"
+    until = timewords.instant(call.options.until, call.now, offset, end=True) if call.options.until else None
+    since = timewords.instant(said, call.now, offset)
+    if until is not None and until <= since:
+        raise UsageError("--until %s is not after %s" % (shown(call.options.until), shown(said)))
     with call.spinner("reading the checkpoints"):
-        told = worklog.gather(call.place, call.settings, call.options.workspace or "", since, call.now, offset)
+        told = worklog.gather(call.place, call.settings, call.options.workspace or "", since, call.now, offset, until)
     style = call.style()
     columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
     return call.answer(worklog.to_json(told), workdays.lines(

@@ -77,41 +77,44 @@ class Space(NamedTuple):
 
 
 class Told(NamedTuple):
-    """A standup.  asked: the workspace's name, or `all`.  since: seconds since the epoch.  offset: seconds that local time is
-    ahead of UTC."""
+    """A standup.  asked: the workspace's name, or `all`.  since, until: seconds since the epoch, None where it goes on to now.
+    offset: seconds that local time is ahead of UTC."""
 
     asked: str
     since: float
     offset: float
     spaces: Tuple[Space, ...]
+    until: Optional[float] = None
 
 
-def gather(place: Place, settings: Config, workspace: str, since: float, now: float, offset: float) -> Told:
-    """Find what was done from an instant on; workspaces where nothing was are left out.
+def gather(place: Place, settings: Config, workspace: str, since: float, now: float, offset: float,
+           until: Optional[float] = None) -> Told:
+    """Find what was done from an instant on, or from one to another; workspaces where nothing was are left out.
 
-    workspace: "" for the present one, a name, or `all`.  since, now: seconds since the epoch.  offset: seconds that local time
-    is ahead of UTC.  Raises UsageError for an unknown workspace.
+    workspace: "" for the present one, a name, or `all`.  since, now, until: seconds since the epoch.  offset: seconds that local
+    time is ahead of UTC.  Raises UsageError for an unknown workspace.
     """
     places = lookup.workspaces(place, workspace)
-    query = Query(kinds=KINDS, since=since, limit=MOST_WRITTEN)
+    query = Query(kinds=KINDS, since=since, until=until, limit=MOST_WRITTEN)
     written: Dict[str, List[Record]] = {}
     for hit in search.recall(place, settings, query, now, offset, places).hits:
         if hit.record.accepted:
             written.setdefault(hit.workspace, []).append(hit.record)
     spaces = []
     everyone = [("global", ())] if places[0].key == place.key else []  # what is true everywhere was not written there
-    for key, work in [*((p.key, _work(p, settings, since, now, offset)) for p in places), *everyone]:
+    for key, work in [*((p.key, _work(p, settings, since, now, offset, until)) for p in places), *everyone]:
         records = written.get(key, [])
         kinds = {kind: tuple((r.id, strip_private(r.title)) for r in records if r.kind == kind) for kind in KINDS}
         if work or records:
             spaces.append(Space(key, work, kinds))
-    return Told("all" if workspace == "all" else places[0].key, since, offset, tuple(spaces))
+    return Told("all" if workspace == "all" else places[0].key, since, offset, tuple(spaces), until)
 
 
-def _work(place: Place, settings: Config, since: float, now: float, offset: float) -> Tuple[Work, ...]:
+def _work(place: Place, settings: Config, since: float, now: float, offset: float, until: Optional[float]) -> Tuple[Work, ...]:
     """Return the work of one workspace, newest first."""
     groups: Dict[Tuple[str, str], List[Tuple[float, Record]]] = {}
     found, talks = _records(place, settings, since, now)
+    found = [(at, record) for at, record in found if until is None or at < until]
     for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
         session, day = _text(record.meta.get("session")), clock.day(at + offset)
         groups.setdefault((session, day) if session else (record.id, day), []).append((at, record))
@@ -242,7 +245,7 @@ def to_json(told: Told) -> Dict[str, Any]:
     spaces = [{"workspace": space.workspace, "sessions": [_work_json(work) for work in space.work],
                **{kind + "s": [{"id": id, "title": title} for id, title in found] for kind, found in space.written.items()}}
               for space in told.spaces]
-    return {"since": clock.iso(told.since), "workspaces": spaces}
+    return {"since": clock.iso(told.since), "until": None if told.until is None else clock.iso(told.until), "workspaces": spaces}
 
 
 BODY, TITLE, BRANCH = 1500, 100, 40  # characters

@@ -61,7 +61,7 @@ VERBS: dict[str, Row] = {
     "learn": Row(SESSION, "--tag --version --title --confidence --shared --session", typed="--source --global --confidence=high"),
     "checkpoint": Row(SESSION, "--tag --session", typed="--transcript"),
     "handoff": Row(SESSION, "--show --clear --session", typed="--transcript --source"),
-    "standup": Row(SESSION, "--since --markdown --workspace"),
+    "standup": Row(SESSION, "--since --until --markdown --workspace"),
     "plan": Row(SESSION, "--shared --replace --step --append --undo --reason --session", typed="--source"),
     "load": Row(SESSION, "--explain --mode"),
     "why": Row(SESSION, "--session"),

@@ -26,7 +26,7 @@ def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
 
     markdown: for pasting, a line for each entry however long.
     """
-    since = "since %s" % clock.iso(told.since + told.offset)[:16].replace("T", " ").removesuffix(" 00:00")
+    since = _span(told)
     if not told.spaces:
         return ["nothing in %s %s" % ("any workspace" if told.asked == "all" else one_line(told.asked), since)]
     out = [_summed(told, since)]
@@ -42,6 +42,16 @@ def lines(told: Told, style: screen.Style, markdown: bool = False) -> list[str]:
         out += _worked(space, max(DAY, room // max(1, everywhere)), style, markdown)
         out += ["", *written[space.workspace]] if written[space.workspace] else []
     return out
+
+
+def _span(told: Told) -> str:
+    """Write which time a standup is about; a period that ends with a day names that day."""
+    since = clock.iso(told.since + told.offset)[:16].replace("T", " ").removesuffix(" 00:00")
+    if told.until is None:
+        return "since " + since
+    end = clock.iso(told.until + told.offset)[:16].replace("T", " ")
+    last = clock.day(told.until + told.offset - 1) if end.endswith(" 00:00") else end
+    return "on " + since if since == last else "from %s to %s" % (since, last)
 
 
 def _worked(space: Space, room: int, style: screen.Style, markdown: bool) -> list[str]:

@@ -116,6 +116,17 @@ def test_the_command_takes_times_as_recall_does(run):
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), words
 
 
+def test_a_period_ends_with_its_last_day(run, place):
+    """Last week's is told without this week's; an end before the beginning is refused."""
+    for name, when in (("a", "2026-11-16T09:00:00Z"), ("b", "2026-11-17T22:00:00Z"), ("c", "2026-11-18T00:00:00Z")):
+        captured(place, name, "## Outcome\n\n- Moved the %s queue into a module." % name, when, session="s-" + name)
+    told = run("standup", "2026-11-16", "--until", "2026-11-17").stdout
+    assert "from 2026-11-16 to 2026-11-17\n" in told and "the a queue" in told and "the b queue" in told and "the c queue" not in told
+    assert " on 2026-11-16\n" in run("standup", "2026-11-16", "--until", "2026-11-16").stdout
+    refused = run("standup", "2026-11-17", "--until", "2026-11-16")
+    assert refused.returncode == 2 and "--until 2026-11-16 is not after 2026-11-17" in refused.stderr
+
+
 def test_json_has_every_line_in_full(run):
     """For scripts."""
     run("checkpoint", "Called the vendor. Next: mail them.")
@@ -126,7 +137,7 @@ def test_json_has_every_line_in_full(run):
     assert (work["title"], work["said"], work["next"], work["session"]) == (
         "Called the vendor", ["Called the vendor."], ["mail them."], None)
     assert [one["title"] for one in space["learnings"]] == ["The vendor answers on Mondays"] and space["plans"] == []
-    assert {"since", "workspaces"} == set(value) and "standup" in main.VERBS
+    assert {"since", "until", "workspaces"} == set(value) and "standup" in main.VERBS
 
 
 def test_what_a_note_names_as_next_is_told_as_next(run):
