@@ -1,8 +1,9 @@
 """What works here and what does not: the invocations of a tool that worked, and walls, which several sessions ran into.
 
 `gather` finds walls, with what then worked; `proposal` says what would keep the next session away from one.  A wall's line is
-its newest telling line; calls of the client's own tools count with the path that they were given, and where its folder is not
-there either, with that folder.  What the client says of its own rules is no wall, nor is what every runner says last.
+that of the session whose remedy is told, else the newest; calls of the client's own tools count with the path that they were
+given, and where its folder is not there either, with that folder.  What the client says of its own rules is no wall, nor is
+what every runner says last.
 A proposal is the line of the project's instructions that names what fails, else a text for a learning.
 """
 
@@ -48,6 +49,7 @@ PROTOCOL = re.compile(
     r"no changes to make|exceeds maximum allowed|inputvalidationerror|parallel tool call|sibling tool call|doesn't want to|"
     r"tool permission|no such tool|file is empty|illegal operation on a directory|EISDIR|old_string|request was aborted|"
     r"requires approval|blocked by hook|operation stopped by hook|no task found|not running|no shell found|timed? ?out waiting")
+_SILENCED = re.compile(r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore|#\[allow")
 _WORDS = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _BARE = re.compile(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
@@ -149,8 +151,9 @@ def _shape(part: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 class Wall(NamedTuple):
     """A failure that SESSIONS and more met, or TOLD where another call worked or a cause was named.
 
-    telling: its newest line.  given: the path that a tool was given, "" for commands.  tools: programs or tools that met it.
-    times: how often.  last: seconds since the epoch.  met: what came of it, newest first.  best: what tells most, or None.
+    telling: the line of `best`, else the newest.  given: the path that a tool was given, "" for commands.  tools: programs or
+    tools that met it.  times: how often.  last: seconds since the epoch.  met: what came of it, newest first.  best: what tells
+    most, or None.
     """
 
     telling: str
@@ -196,8 +199,9 @@ def _wall(key: str, rows: Sequence[Failure]) -> Wall:
     met = sorted(episodes(rows, "same", set()), key=lambda one: -one.at)
     tools = tuple(dict.fromkeys(one.tool or (judged(one.ran, True) or ("", one.ran.split(" ")[0]))[1] for one in met))
     best = max((one for one in met if one.worth), key=lambda one: (one.worth, bool(one.said), one.at), default=None)
-    return Wall(met[0].telling, key.split("\n")[1] if "\n" in key else "", tools, len({past.session for past, *_ in rows}),
-                sum(steps[at][1].times for _, steps, at, _ in rows), met[0].at, tuple(met), best)
+    many, times = len({past.session for past, *_ in rows}), sum(steps[at][1].times for _, steps, at, _ in rows)
+    given = key.split("\n")[1] if "\n" in key else ""
+    return Wall((best or met[0]).telling, given, tools, many, times, met[0].at, tuple(met), best)
 
 
 def _above(path: str) -> list[str]:
@@ -310,7 +314,12 @@ def proposal(place: Place, wall: Wall, known: frozenset[str]) -> Proposal:
 
 
 def learning(met: Met) -> str:
-    """Write a failure and its remedy as a learning that stands alone; "" where neither another call nor a cause is known."""
+    """Write a failure and its remedy as a learning that stands alone.
+
+    It is "" where neither another call nor a cause is known, or where the check was silenced.
+    """
+    if _SILENCED.search("%s %s %s" % (met.cause, met.passed, met.outcome)):
+        return ""
     said = "`%s` fails: %s." % (one_line(REDIRECTED.sub("", met.ran), 120), one_line(PLACE.sub("", met.telling), 140).rstrip("."))
     if met.passed and met.passed != met.ran:
         said += " What worked: `%s`." % one_line(met.passed, 120)

@@ -78,6 +78,16 @@ def test_three_sessions_make_a_wall(week, walls):
     assert proposed.line == "" and "The linter fails because `fclose` may fail" in proposed.learning
 
 
+def test_a_walls_line_and_its_remedy_are_of_one_session_and_a_silenced_check_teaches_nothing(place, walls):
+    """Not the newest line beside the remedy of another."""
+    for number, cause in enumerate(("The linter fails because `q0.Put` may fail and nobody looks at its return value.", "", "")):
+        conversations.held(place, "s-%d" % number, "2026-11-1%d" % number, "## 10:00 lint it\n\n- ✗ `make lint` → exit 1: a.go:%d:2: Error return "
+                           "value of `q%d.Put` is not checked (errcheck)\n- edited `a.go`\n- ✓ `make lint`\n\n%s\n" % (number, number, cause or "Done."))
+    ((wall, proposed),) = walls()
+    assert wall.telling.startswith("a.go:0:2") and "q0.Put" in proposed.learning
+    assert practice.learning(wall.best._replace(cause="Added `//nolint:errcheck` because the value is not used.")) == ""
+
+
 @pytest.mark.parametrize(("then", "met"), [("- ✓ `gh pr diff 7 --name-only`\n", 1), ("- edited `pull.go`\n", 0), ("", 0)])
 def test_two_sessions_make_a_wall_where_another_call_is_known(place, walls, then, met):
     """The second sighting tells what to type instead."""
