@@ -23,9 +23,11 @@ _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
 _PASSING = re.compile(
     r"(?i)(?:(?:now|ok(?:ay)?|good|great|perfect)[,.!]? )*(?:let me|let's|i'll|i will|i need to|i'm going to)\b")
-_COMMANDS = re.compile(r"(?i)\b(?:commands?|run|ran|running|invo(?:ke|cation)\w*|typed?|"
-                       r"commits?|committed|edit(?:ed)?|touched|"
-                       r"befehle?|aufruf\w*|ausgef\w+)\b|명령|커밋|コマンド|コミット|命令|提交")
+_COMMANDS = re.compile(
+    r"(?i)\b(?:what|which|the|all)\s(?:\w+\s)?(?:commands|invocations?|commits)\b|\b(?:which|what) command\b|"
+    r"\b(?:what|which)\b[^?]{0,40}\b(?:did|have|was|were|has)\b[^?]{0,30}\b(?:run|ran|execute[ds]?|edit(?:ed)?|touch(?:ed)?|commit(?:ted)?)\b|"
+    r"\bhow (?:do|did|can|should|to)\b(?: (?:i|we|you))? (?:run|start|invoke|execute|build|commit|test)\b|"
+    r"\b(?:welche[rs]? )?befehle?\b|\baufruf\w*|\bausgef\w+|명령|커밋|コマンド|コミット|命令|提交")
 _BLOCK = re.compile(r"(?i)\b(?:code|snippet|example|format|schema|syntax|config\w*|json|yaml|toml|sql|"
                     r"quer(?:y|ies)|output|print\w*|looks?|"
                     r"layout|structure|table|compare|comparison|difference|commands?|beispiel|tabelle|befehle?)\b|코드|예시|명령|例|表|命令|代码|コード")

@@ -8,7 +8,9 @@ one is taken next that adds most per byte:
 p is from likely.py; likeness is the greatest cosine of its term set with one that was taken (maximal marginal relevance,
 Carbonell and Goldstein, SIGIR 1998), and from 0.8 on it says nothing new.  The bytes are those of the quote and its citation.
 A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along.  It ends where the budget does, or where
-what is next adds less than PAYS of likelihood per 1,000 bytes.  What tools ran is quoted only where the question asks for it.
+what is next adds less than PAYS of likelihood per 1,000 bytes, taken by the square of the question's share that one source
+holds: where the records hold half of what was asked, more of them seldom answers, and a long list hides that.  What tools ran
+is quoted only where the question asks for it.
 
 Where the sources hold too little of the question, they do not tell: there is no bullet, and what is nearest is named.
 
@@ -20,7 +22,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Iterator, Sequence
+from typing import AbstractSet, Iterator, Sequence
 
 from memory.core import tokeniser
 from memory.distill import cues
@@ -32,8 +34,9 @@ from memory.recall.hit import Turn
 
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
-FLOOR = 0.1  # share of the best likelihood below which a line is not worth its place
+FLOOR, BARE = 0.05, 0.15  # share of the best likelihood that a line needs; one without a word of the question
 PAYS = 0.03  # likelihood per 1,000 bytes below which a line is not worth its length
+LEAST = 0.2  # share of a question that counts as held at least
 POOL = 300  # lines that compete; the rest are less likely
 TURN = 12_000  # characters read of one turn
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
@@ -58,7 +61,8 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, flo
     if found and not weighed.relevant:
         notes.append("no word of the question stands in the sources: chosen by content alone")
     runs = cues.asks_commands(question) or all(line.kind == RUN for line in found)
-    bullets = _Choice(read, found, weighed, room, runs).bullets(cues.asks_story(question))
+    asked = {term for term, _ in tokeniser.terms(clean(question))}
+    bullets = _Choice(read, found, weighed, room, runs, asked).bullets(cues.asks_story(question))
     if sources and not bullets:
         notes.append("nothing fits %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
     return _said(sources, bullets, notes)
@@ -91,9 +95,11 @@ def _passages(source: Source) -> Iterator[Source]:
 class _Choice:
     """Lines taken so far and the room that is left; the order in which they are taken is the only state."""
 
-    def __init__(self, sources: Sequence[Source], found: Sequence[Unit], weighed: Likely, room: int, runs: bool):
-        """found: all lines.  room: bytes.  runs: what tools ran may be quoted."""
+    def __init__(self, sources: Sequence[Source], found: Sequence[Unit], weighed: Likely, room: int, runs: bool,
+                 asked: AbstractSet[str] = frozenset()):
+        """found: all lines.  room: bytes.  runs: what tools ran may be quoted.  asked: terms of the question."""
         self.sources, self.weighed, self.left = sources, weighed, room
+        self.pays = PAYS / max(weighed.held.source if weighed.held.asked else 1.0, LEAST) ** 2
         self.units = [fitted(line, sources[line.source], room) for line in found]
         # Of each line with what leads it in, and without; lines of a block are indented by 2.
         self.size = [[len(text.encode()) + 1 + 2 * text.count("\n") for text in (quoted(unit), unit.text)] for unit in self.units]
@@ -101,7 +107,8 @@ class _Choice:
         self.place = {(line.source, line.order): i for i, line in enumerate(found)}
         open_ = [i for i, line in enumerate(self.units) if line.text and (runs or line.kind != RUN)]
         order = sorted(open_, key=lambda i: (-weighed.chances[i], i))[:POOL]
-        self.open = dict.fromkeys(i for i in order if weighed.chances[i] >= FLOOR * weighed.chances[order[0]])
+        self.open = dict.fromkeys(i for i in order if weighed.chances[i] >= weighed.chances[order[0]] * (
+            FLOOR if asked & weighed.bags[i] and not cues.is_routine(found[i].text) else BARE))
         self.likeness = dict.fromkeys(self.open, 0.0)
         self.taken: list[list[int]] = []
         self.led: set[tuple[int, str]] = set()
@@ -131,11 +138,11 @@ class _Choice:
             if self.likeness[i] >= SAME:
                 continue
             group = self._leaning(i)
-            size = self._bytes(group)
-            added = sum(self.weighed.chances[j] for j in group) * (1 - NOVELTY * self.likeness[i])
-            if added / (size + MARK) ** COST > most and size <= self.left:
-                best, most, gain = group, added / (size + MARK) ** COST, 1000 * added / (size + MARK)
-        if not best or (self.taken and gain < PAYS):
+            size, chance = self._bytes(group), sum(self.weighed.chances[j] for j in group)
+            added = chance * (1 - NOVELTY * self.likeness[i]) / (size + MARK) ** COST
+            if added > most and size <= self.left:
+                best, most, gain = group, added, 1000 * chance / (size + MARK)
+        if not best or (self.taken and gain < self.pays):
             return False
         self.left -= self._bytes(best)
         self._note(best)
