@@ -21,8 +21,18 @@ _ROUTINE = re.compile(r"\S{0,40}\s?\S{0,20}\s?\[?(?:TRACE|DEBUG|INFO|NOTICE)\b")
 _PROSE = re.compile(r"[A-Za-z]?[a-z]+(?:[/-][A-Za-z]?[a-z]+)|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
+# What announces the next step, offers one, or praises a suggestion: true when it was said, and no answer later.
 _PASSING = re.compile(
-    r"(?i)(?:(?:now|ok(?:ay)?|good|great|perfect)[,.!]? )*(?:let me|let's|i'll|i will|i need to|i'm going to)\b")
+    r"(?i)\W*(?:(?:now|ok(?:ay)?|good|great|perfect|first|next|then|so)[,.!]? )*"
+    r"(?:let me|let's|i'll|i will|i need to|i'm going to|i'd be happy|before i)\b|"
+    r"\W*(?:(?:do|would) you (?:want|like|prefer|mind)|want me to|should i|shall i|shall we|could you|can you|"
+    r"does (?:this|that))\b.*\?\W*$|"
+    r"\W*(?:(?:that's|what) an? )?(?:good|great|excellent|clever|nice|fair|perfect)\b.{0,24}$")
+_OPENER = re.compile(
+    r"(?i)(?:(?:done|perfect|great|excellent|nice|good(?: (?:point|call|catch|question|idea))?|great (?:point|question|idea)|"
+    r"you(?:'|’)re (?:absolutely )?right|got it|sure|ok(?:ay)?|exactly|absolutely|all done)(?:[.!,]| [-–—])\s+)+(?=[A-Z`\"\d])")
+_COUNTED = re.compile(r"^\*\*\d{1,2}[.)] ")
+_BOLD = re.compile(r"(?<![\w*/`.])\*\*(?=\S)([^*\n`]*(?:`[^`\n]*`[^*\n`]*)*)(?<=\S)\*\*(?![\w*/`])")
 _COMMANDS = re.compile(
     r"(?i)\b(?:what|which|the|all)\s(?:\w+\s)?(?:commands|invocations?|commits)\b|\b(?:which|what) command\b|"
     r"\b(?:what|which)\b[^?]{0,40}\b(?:did|have|was|were|has)\b[^?]{0,30}\b(?:run|ran|execute[ds]?|edit(?:ed)?|touch(?:ed)?|commit(?:ted)?)\b|"
@@ -99,8 +109,15 @@ def leans(value: str) -> bool:
     return _LEANS.match(value) is not None
 
 
+def said(value: str) -> str:
+    """Return a sentence without what carries nothing: bold type, a number in it, a `Done.` or `Good point!` in front."""
+    value = _BOLD.sub(r"\1", _COUNTED.sub("**", value))
+    rest = _OPENER.sub("", value, count=1) if _OPENER.match(value) else value
+    return rest if len(rest) >= 12 else value
+
+
 def is_passing(value: str) -> bool:
-    """Tell whether a text only announces what is done next."""
+    """Tell whether a text only announces or offers what is done next, or praises."""
     return _PASSING.match(value) is not None
 
 

@@ -11,7 +11,7 @@ p(line) is the softmax over all lines of
     0.9 outcome        e^(-bytes / 400) of the outcome that stand before it: a model says first what came of it
    -1.0 / (1 + order) of a line of any other record: what opens one mostly says its title again
    -1.0 block         it is code or a table of several lines, and the question asks for neither
-   -0.3 passing        it announces what is done next ("Let me check …")
+   -3.0 passing        it announces or offers what is done next ("Let me check …", "Want me to …?"), or praises
 
 and, where nothing is relevant, of how technical it is and whether it tells a decision or a failure.
 The weights are those of a conditional logit over labelled questions, rounded (evals/README.md).
@@ -31,7 +31,7 @@ from memory.hook.segment import K1, B
 from memory.recall.question import ASKING
 
 SHARE, RELEVANCE, NEIGHBOURS, SOURCE, LENGTH, ASKED, OUTCOME, OPENING, BLOCK, PASSING, CONTENT = (
-    4.0, 3.2, 2.0, 0.8, 0.65, 1.25, 0.9, -1.0, -1.0, -0.3, 3.0)
+    4.0, 3.2, 2.0, 0.8, 0.65, 1.25, 0.9, -1.0, -1.0, -3.0, 3.0)
 REACH = 400.0  # bytes over which the weight of an outcome's opening falls to a third
 HEADED = 0.3  # of a term's idf, where it stands in the title, request or heading alone
 TITLED = 2  # how often a title or request counts in its source
@@ -155,7 +155,8 @@ def _held(rarity: dict[str, float], sources: Sequence[Source], lines: Sequence[U
     there = [{meant[term] for term in terms(source.title) if term in meant} for source in sources]
     near = [set(found) for found in there]
     best, mass = 0.0, sum(named.values()) or 1.0
-    met = [{meant[term] for term in meant.keys() & count.keys()} for count in counts]
+    leads = {lead: {meant[term] for term in terms(lead) if term in meant} for lead in {line.label for line in lines}}
+    met = [{meant[term] for term in meant.keys() & count.keys()} | leads[line.label] for line, count in zip(lines, counts)]
     for at, line in enumerate(lines):
         beside = [met[i] for i in range(max(at - 1, 0), min(at + 2, len(lines))) if lines[i].source == line.source]
         best = max(best, sum(named[term] for term in there[line.source].union(*beside)))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from memory.distill import cues
 from memory.distill.digests import Source
 from memory.distill.units import Unit, units
 
@@ -16,31 +17,44 @@ ITEMS = 160  # bytes of list items on one line
 BLOCK = 600  # bytes of a piece of code or a table
 RUN = "run"
 
-_RUN = re.compile(r"[✓✗⊘·] |(?:created|edited) `|commit [0-9a-f]{7}|pull request http|subagent\b")
+_RUN = re.compile(r"[✓✗⊘·] |(?:created|edited) `|commit [0-9a-f]{7}|pull request http|subagent\b|\(refused [^)]*\)$")
+# Headings of the form that the client fills in before it compacts.
+_FORM = re.compile(r"(?:Primary Request and Intent|Problem Solving|Key Technical Concepts|Analysis|Summary)\b")
 _LEADS = re.compile(r"(?:\*\*[^*\n]{1,90}\*\*:?|[^\n]{1,200}[:：](?:\*\*)?)$")
 
 
 def lines(index: int, source: Source) -> list[Unit]:
     """Split a source into lines; `start` counts bytes from where its outcome begins, behind the last run, and is -1 before."""
     out: list[Unit] = []
-    lead, last = "", -2
+    lead, last, led = "", -2, False
     for unit in units(index, source, BLOCK):
-        if unit.kind == "item" and _RUN.match(unit.text):
+        if unit.kind in ("item", "prose") and _RUN.match(unit.text):
             unit = replace(unit, kind=RUN)
         elif unit.kind in ("prose", "item") and _LEADS.fullmatch(unit.text):
-            lead, last = unit.text, -2
+            lead, last, led = _lead(unit.text), -2, False
             continue
+        elif unit.kind in ("prose", "item"):
+            unit = replace(unit, text=cues.said(unit.text))
+        if led and unit.kind == "prose":
+            lead = ""
         if unit.kind in ("item", RUN) and last == unit.order - 1 and _joins(out[-1], unit):
             out[-1] = replace(out[-1], text=out[-1].text + " · " + unit.text)
         else:
-            out.append(replace(unit, label=unit.label or ("" if unit.kind == RUN else lead)))
-            lead = "" if unit.kind == "prose" else lead
+            out.append(replace(unit, label=_lead(unit.label) if unit.label else "" if unit.kind == RUN else lead))
+            lead, led = "" if unit.kind == "prose" else lead, True
         last = unit.order
     return _numbered(out)
 
 
+def _lead(text: str) -> str:
+    """Return what leads a list or block in, as it stands before a line; "" where it only announces."""
+    text = cues.said(text)
+    return "" if cues.is_passing(text) or _FORM.match(text) else text if text.endswith((":", "：")) else text + ":"
+
+
 def _joins(before: Unit, item: Unit) -> bool:
-    return before.kind == item.kind and len(before.text.encode()) + len(item.text.encode()) < ITEMS
+    return (before.kind == item.kind and len(before.text.encode()) + len(item.text.encode()) < ITEMS
+            and not before.text.endswith((".", "!", "?", "。")))
 
 
 def _numbered(found: list[Unit]) -> list[Unit]:

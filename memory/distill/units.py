@@ -14,6 +14,7 @@ _RULER = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$")
 _HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*)")
 _UNDERLINE = re.compile(r"(?:=+|-+)\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
+_TITLE = re.compile(r"\*\*[^*\n]{1,90}\*\*:?$")  # a line that is a heading in bold type
 _FIELD = re.compile(r"[A-Za-z][\w ./-]{0,30}: \S")
 # A line of a log or of a program's output stands alone: a time, a level, a mark of a test runner or of a trace in front.
 _LOGGED = re.compile(
@@ -92,6 +93,8 @@ def _blocks(lines: list[str]) -> list[tuple[str, list[str], str, str]]:
         elif not line.strip():
             flush()
         else:
+            if line.lstrip().startswith(">") and at and not lines[at - 1].lstrip().startswith(">"):
+                flush()
             run.append(line.lstrip("> ") if line.lstrip().startswith(">") else line)
         at = end
     flush()
@@ -151,12 +154,13 @@ def _pieces(kind: str, lines: list[str], most: int) -> list[str]:
 
 
 def _paragraphs(kind: str, lines: list[str]) -> list[str]:
-    """Join wrapped lines; a line such as `Cause: x` starts anew.  No space is put between two wide characters."""
+    """Join wrapped lines; a line like `Cause: x` or a bold heading starts anew.  No space is put between two wide characters."""
     out: list[str] = []
     logged = False
     for line in lines:
-        alone = kind == "prose" and (_LOGGED.match(line) or _FIELD.match(line.lstrip()))
+        alone = kind == "prose" and (_LOGGED.match(line) or _FIELD.match(line.lstrip()) or (out and _TITLE.match(out[-1])))
         line = " ".join(line.split())
+        alone = alone or (kind == "prose" and _TITLE.match(line))
         if not out or alone or (logged and kind == "prose"):
             out.append(line)
         elif line:
