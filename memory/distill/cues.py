@@ -26,7 +26,7 @@ _PASSING = re.compile(
     r"(?i)\W*(?:(?:now|ok(?:ay)?|good|great|perfect|first|next|then|so)[,.!]? )*"
     r"(?:let me|let's|i'll|i will|i need to|i'm going to|i'd be happy|before i)\b|"
     r"\W*(?:(?:do|would) you (?:want|like|prefer|mind)|want me to|should i|shall i|shall we|could you|can you|"
-    r"does (?:this|that))\b.*\?\W*$|"
+    r"does (?:this|that))\b.*[?:]\W*$|\((?:answer|while working|goes on)\b[^)]*\).*\?\W*$|now (?:i can|update|add|run)\b|"
     r"\W*(?:(?:that's|what) an? )?(?:good|great|excellent|clever|nice|fair|perfect)\b.{0,24}$")
 _OPENER = re.compile(
     r"(?i)(?:(?:done|perfect|great|excellent|nice|good(?: (?:point|call|catch|question|idea))?|great (?:point|question|idea)|"

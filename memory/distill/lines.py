@@ -49,7 +49,7 @@ def lines(index: int, source: Source) -> list[Unit]:
 def _lead(text: str) -> str:
     """Return what leads a list or block in, as it stands before a line; "" where it only announces."""
     text = cues.said(text)
-    return "" if cues.is_passing(text) or _FORM.match(text) else text if text.endswith((":", "：")) else text + ":"
+    return "" if cues.is_passing(text) or _FORM.match(text) else text if text.endswith((":", "：", "!", "?")) else text + ":"
 
 
 def _joins(before: Unit, item: Unit) -> bool:

@@ -121,6 +121,27 @@ def test_what_was_run_is_told_only_where_it_is_asked_for():
         assert ("grep -rn" in said) is there, question
 
 
+def test_words_of_work_are_no_question_about_commands():
+    """A commit, or something that is running, may be what a question is about."""
+    for question in ("why did the uploads fail after the commit", "what happens while the uploads are running"):
+        assert "grep -rn" not in " ".join(b.text for b in extract.extract(question, [talk()]).bullets), question
+
+
+def test_the_less_of_a_question_is_held_the_shorter_is_the_answer():
+    """Where the records know half of what was asked, a long list of what is near hides that."""
+    lengths = [len(extract.extract(question, many(6)).bullets) for question in (
+        "upload timeout of nginx", "upload timeout of kafka in the berlin datacenter region quota")]
+    assert lengths[1] < lengths[0]
+
+
+def test_what_only_announces_offers_or_praises_is_not_quoted():
+    """It was true when it was said."""
+    body = ("The upload fails since nginx closes the socket. Let me fix the upload now. Want me to raise the upload limit? "
+            "Good point about the upload.")
+    assert [b.text for b in extract.extract("why does the upload fail", [source(body)]).bullets] == [
+        "The upload fails since nginx closes the socket. [k3m9] 2026-11-21"]
+
+
 def test_items_stand_on_one_line_behind_what_leads_them_in():
     """An item alone makes no sense; its lead alone neither."""
     body = "The clean-up removes:\n\n- stale locks\n- old branches\n\nNothing else."

@@ -30,3 +30,28 @@ def test_the_outcome_begins_behind_the_last_run():
     starts = [line.start for line in lines.lines(0, source("Looking.\n\n- ✓ `make`\n\nIt builds now. All is well.\n"))]
     assert starts == [-1, -1, 0, 14]
     assert [line.start for line in lines.lines(0, source("It builds.\n\n- ✓ `make`\n"))] == [0, -1]
+
+
+def test_a_bold_heading_leads_in_what_follows_it_and_bold_type_is_left_out():
+    """A reader of a terminal sees asterisks; a heading run into its sentence reads like one."""
+    body = "**Source**\nIt reads **the index** first.\n\n**2. Order**\n- **newest** first, `a ** b`, `src/**/*.py`\n"
+    assert found(body) == [("prose", "Source:", "It reads the index first."),
+                           ("item", "Order:", "newest first, `a ** b`, `src/**/*.py`")]
+
+
+def test_a_lead_goes_no_further_than_its_list():
+    """What comes behind a list is none of its items; what only announces leads nothing in."""
+    assert found("It removes:\n\n- locks\n\nThe rest stays.\n\nLet me check the tests:\n\n- all pass\n") == [
+        ("item", "It removes:", "locks"), ("prose", "", "The rest stays."), ("item", "", "all pass")]
+
+
+def test_what_opens_a_statement_and_says_nothing_is_left_out():
+    """`Done.` tells nothing that the sentence does not; an answer stays an answer."""
+    assert [text for _, _, text in found("Done. The limit is 1200 s now.\n\nYes, the limit is read once.\n")] == [
+        "The limit is 1200 s now.", "Yes, the limit is read once."]
+
+
+def test_a_quotation_and_an_item_that_is_a_sentence_stand_alone():
+    """What the user said in between is not the model's sentence."""
+    assert [text for _, _, text in found("The limit holds.\n> (while working) and the queue is full\n\n- It ends.\n- It starts.\n")] == [
+        "The limit holds.", "(while working) and the queue is full", "It ends.", "It starts."]
