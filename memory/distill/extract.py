@@ -1,4 +1,4 @@
-"""The answer made without a model: the lines of the sources that most likely answer, quoted verbatim, and no more than pays.
+"""The answer made without a model: the lines of the sources that most likely answer, quoted word for word, and no more than pays.
 
 A line (lines.py) is a sentence, a few items of a list, a line of a log, a code block or a table, with what leads it in.  That
 one is taken next that adds most per byte:

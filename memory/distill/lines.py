@@ -1,7 +1,8 @@
 """A record or turn as lines that make sense alone: a sentence, the items of a short list, a block, each with what leads it in.
 
 Items that follow one another stand on one line up to ITEMS bytes.  What only leads in (`The steps are:`, a bold heading) is no
-line of its own and stands before the first one of its list.  Lines of kind `run` tell what tools did, and take no sentence along.
+line of its own and stands before its list; what only announces leads nothing in.  Bold type and openers such as `Done.` are left
+out.  Lines of kind `run` tell what tools did, and take no sentence along.
 """
 
 from __future__ import annotations
