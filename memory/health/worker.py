@@ -230,11 +230,15 @@ def _refresh(todo: Job) -> None:
 
 
 def _note_walls(todo: Job) -> None:
-    """Bring the look-up of walls up to date, and make candidates of those that two sessions met."""
+    """Bring the look-up of walls up to date, and make candidates of those that two sessions met.
+
+    Where there was none yet, in a store that is new, restored or on its way, candidates wait for the next start.
+    """
     from memory.knowledge import walls
 
+    known = files.exists(walls.met_path(todo.place))
     rows = walls.write(todo.place, todo.settings, todo.now)
-    if todo.settings["capture.enabled"] and todo.settings["capture.lessons"]:
+    if known and todo.settings["capture.enabled"] and todo.settings["capture.lessons"]:
         from memory.knowledge import candidates
 
         candidates.settle_walls(todo.place, todo.settings, todo.now, rows, todo.written.append)
