@@ -126,6 +126,16 @@ def _learn(todo: Job) -> None:
         candidates.settle(todo.place, todo.settings, todo.now, todo.session, todo.written.append)
 
 
+def _teach_walls(todo: Job) -> None:
+    """Make candidates of the walls that earlier sessions met, at a session's end: by then those records stand."""
+    wanted = todo.settings["capture.enabled"] and todo.settings["capture.lessons"]
+    noted = "%s/%s.met" % (todo.place.cache, todo.place.scope)  # of walls.py, which is not loaded where there is none
+    if wanted and todo.event.get("hook_event_name") == "SessionEnd" and files.exists(noted):
+        from memory.knowledge import candidates, walls
+
+        candidates.settle_walls(todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append)
+
+
 def _index_written(todo: Job) -> None:
     """Add the written records to the index: it does not watch a new day's folder, and the next brief may come at once."""
     if todo.written:
@@ -230,19 +240,10 @@ def _refresh(todo: Job) -> None:
 
 
 def _note_walls(todo: Job) -> None:
-    """Bring the look-up of walls up to date, and make candidates of those that two sessions met.
-
-    Where there was none yet, in a store that is new, restored or on its way, candidates wait for the next start.
-    """
+    """Bring the look-up of walls up to date."""
     from memory.knowledge import walls
 
-    known = files.exists(walls.met_path(todo.place))
-    rows = walls.write(todo.place, todo.settings, todo.now)
-    if known and todo.settings["capture.enabled"] and todo.settings["capture.lessons"]:
-        from memory.knowledge import candidates
-
-        candidates.settle_walls(todo.place, todo.settings, todo.now, rows, todo.written.append)
-        _index_written(todo)
+    walls.write(todo.place, todo.settings, todo.now)
 
 
 def _read_ledgers(todo: Job) -> None:
@@ -294,8 +295,8 @@ def _set_up(todo: Job) -> None:
 
 
 AFTER_WORK: Tuple[Step, ...] = (
-    ("capture", _capture), ("arrival", _settle), ("learn", _learn), ("refresh", _index_written), ("mark", _mark_written),
-    ("embed", _embed), ("note uses", _note_uses))
+    ("capture", _capture), ("arrival", _settle), ("learn", _learn), ("walls", _teach_walls), ("refresh", _index_written),
+    ("mark", _mark_written), ("embed", _embed), ("note uses", _note_uses))
 AFTER_START: Tuple[Step, ...] = (
     ("said", _mark_said), ("count", _count), ("derive", _derive), ("recover", _recover), ("learn", _learn_all),
     ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),

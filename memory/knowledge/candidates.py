@@ -182,7 +182,7 @@ def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequen
                  on_change: Callable[[str], None] | None = None) -> int:
     """Make candidates of the walls that sessions met, and bring those up to date that are there; returns how many were written.
 
-    rows: what `walls.write` returned.  Raises OSError or StoreError.
+    rows: what `walls.known` returned.  Raises OSError or StoreError.
     """
     from memory.knowledge import remedies
 

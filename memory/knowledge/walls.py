@@ -101,6 +101,11 @@ def discard(place: Place) -> None:
             files.remove(place.cache + "/" + name)
 
 
+def known(place: Place) -> list[Row]:
+    """Return what each record gave when the look-up was last written."""
+    return _kept(place)[1]
+
+
 def _kept(place: Place) -> tuple[str, list[Row]]:
     """Return (the look-up's sha, what each record gave) as of the last time; nothing where the file is of another version."""
     try:
