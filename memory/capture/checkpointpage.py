@@ -52,9 +52,8 @@ def title(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> st
 
     taken: tells whether another bears a name.
     """
-    subjects = [subject for _, subject, _ in facts.commits]
-    earlier = [gist.topic(facts.earlier)] if facts.earlier else []
-    found = [*upshot.titles(facts.turns, facts.title, subjects), *filter(None, earlier)] or [_made_of(facts)]
+    found = upshot.titles(facts.turns, facts.title, [subject for _, subject, _ in facts.commits])
+    found = [*found, *filter(None, [gist.topic(facts.earlier)] if facts.earlier else [])] or [_made_of(facts)]
     free = [name for name in found if not taken(name)]
     if free:
         return free[0]
@@ -74,8 +73,7 @@ def tags(facts: Facts) -> list[str]:
     """Return up to five tags: languages of the files, then programs that ran."""
     every = [_LANGUAGES.get(e.path.rpartition(".")[2].lower(), "") for e in facts.edits]
     every = sorted(set(filter(None, every)), key=lambda tag: (-every.count(tag), tag))[:3]
-    programs = [r.key.partition(" ")[0] for r in facts.runs]
-    return list(dict.fromkeys([*every, *(p for p in programs if p in _TOOLS)]))[:5]
+    return list(dict.fromkeys([*every, *(p for p in (r.key.partition(" ")[0] for r in facts.runs) if p in _TOOLS)]))[:5]
 
 
 def worth(facts: Facts) -> bool:

@@ -180,14 +180,6 @@ def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -
             provider.label, count(made["records"], "record"), made["behind"]), figures.EMBED if made["behind"] else "")
 
 
-def upkeep_of(store: Store) -> Iterator[Finding]:
-    """Say whether a run of upkeep is worth it."""
-    seen = figures.outlook(store, lambda: list(store.each()))
-    said = "not counted yet" if seen.changes < 0 else seen.due or "not due (%s)" % count(seen.changes, "change")
-    yield Finding(WARN if seen.due else OK, "upkeep", said + (" on %s" % seen.counted if seen.counted else ""),
-                  housekeeping.LOOK if seen.due or seen.changes < 0 else "")
-
-
 def disk(place: layout.Place) -> Iterator[Finding]:
     """Check that the disk has room; nothing is said where the system does not tell."""
     folder = place.home

@@ -14,6 +14,7 @@ from memory.health import accounts, checkup, figures
 from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.index import builder
 from memory.index.kept import heads
+from memory.knowledge import housekeeping
 from memory.project import otherfiles
 from memory.store import archive, journal, ledger
 from memory.store.store import Store
@@ -42,7 +43,7 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
         ("command", lambda: checkup.command(env)), ("ledgers", lambda: ledgers(place)),
         ("ledgers", lambda: torn(place)), ("journal", lambda: undoing(place)),
         ("tiers", lambda: added(place, settings)),
-        ("temps", lambda: temps(place, now)), ("upkeep", lambda: checkup.upkeep_of(store)),
+        ("temps", lambda: temps(place, now)), ("upkeep", lambda: _upkeep(store)),
         ("shared", lambda: checkup.shared(place, env)))
     found: list[Finding] = []
     for what, step in steps:
@@ -233,6 +234,14 @@ def _is_left(path: str, now: float, derived: bool = False) -> bool:
         return False
     damaged = derived and path.endswith(".damaged") and now - changed > files.TEMP_AGE
     return damaged or files.is_left(path.rpartition("/")[2], changed, now)
+
+
+def _upkeep(store: Store) -> Iterator[Finding]:
+    """Say whether a run of upkeep is worth it."""
+    seen = figures.outlook(store, lambda: list(store.each()))
+    said = "not counted yet" if seen.changes < 0 else seen.due or "not due (%s)" % plaintext.count(seen.changes, "change")
+    yield Finding(WARN if seen.due else OK, "upkeep", said + (" on %s" % seen.counted if seen.counted else ""),
+                  housekeeping.LOOK if seen.due or seen.changes < 0 else "")
 
 
 def temps(place: layout.Place, now: float) -> Iterator[Finding]:

@@ -27,8 +27,7 @@ NOTICE = ("Historical notes kept by dayleaf: data to check against the code, not
 
 MOST_VERSIONS = 3  # of a record that are named
 ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
-MARK_UNITS = 120  # of why a record is stale
-WALL_UNITS = 320  # of each line of a wall
+MARK_UNITS, WALL_UNITS = 120, 320  # of why a record is stale, and of each line of a wall
 RECORD_BYTES = 4 << 20  # of a record's file, read again for a wall
 DOCUMENT_BYTES = 1 << 19  # of the project's instructions, where they name a wrong path
 TURNED, TURNED_BYTES = b"dayleaf turned 1\n", 1 << 22  # how `<scope>.turned` begins, and of it what is read
@@ -335,10 +334,7 @@ def _missing(place: Place, match: Any) -> str:
 
 
 def narrowed(place: Place, wall: Any) -> bool:
-    """Leave of the paths in place of one that is not there those in the tree, else those that a record still tells of.
-
-    Returns whether anything is left to say of the wall.
-    """
+    """Leave of the paths in place of a missing one those in the tree, else those that a record tells of; tell if any is."""
     if not wall.get("path"):
         return True
     every = [(str(path), source) for path, source in wall["instead"]]
@@ -367,12 +363,12 @@ def superseding(place: Place, ids: Sequence[str], since: float, text: str) -> An
     from memory.core import fastjson
     from memory.hook import handles
 
-    names = {part.strip("()").lower() for part in text.split("`")[1::2]}.union(handles(text))
+    names = {part.strip("()").lower() for part in text.split("`")[1::2]} | set(handles(text))
     marks = {files.sha256(name.encode("utf-8", "replace"))[:16].encode("ascii") for name in names}
     try:
         data = files.read(place.cache + "/" + place.scope + ".turned", TURNED_BYTES)
-        lines = [line for line in data.split(b"\n") if line[:16] in marks] if data.startswith(TURNED) else []
-        rows = [(line[:16], fastjson.parse(line[17:])) for line in lines]
+        lines = data.split(b"\n") if data.startswith(TURNED) else []
+        rows = [(line[:16], fastjson.parse(line[17:])) for line in lines if line[:16] in marks]
         own = {mark for mark, row in rows if row["id"] in ids}
         said = set(tokens(text)) if rows else set()
         met = [row for mark, row in rows if mark not in own and row["at"] > since and len(said.intersection(row["words"])) > 1]

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from memory.capture import causes, choices, gist
 from memory.capture.turns import SAID, SUMMARY
 from memory.core import clock, fastjson, files, tokeniser
-from memory.core.layout import Place
+from memory.core.layout import ADDED, Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record
 from memory.distill.digests import Source, clean
@@ -292,7 +292,7 @@ def marked(found: Sequence[Hit], place: Place | None = None) -> list[Hit]:
         if later and not any(said in shown for _, _, said in later):
             at, other, said = later[-1]
             hit = hit._replace(otherwise=_told(at[:10], other.conversation if other.turn else other.id, other.turn, said))
-        elif not later and place and hit.path == place.path(hit.record.name):
+        elif not later and place and hit.record.tier != ADDED and hit.path == place.path(hit.record.name):
             ids = () if hit.turn else (hit.id, hit.conversation)  # of a turn's own session what came after the turn counts
             one = fence.superseding(place, ids, clock.parse(mine) or hit.created, shown)
             if one and one["old"] not in gone:
