@@ -268,7 +268,8 @@ def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequ
     if final and not failure.line and (edits or not done):  # when it failed is not known
         begun = _with_begun(facts, facts.turns[max(0, number - _REACH)].at, until)
         edits = _related([edit for edit in begun if not edits or edit.path in {one.path for one in edits}], cause)
-    if edits and _only_tests(edits) or not edits and failure.line and _ASKS.search(turn.request):  # mended before, told here
+    told_later = not edits and failure.line and _ASKS.search(turn.request)  # mended before, told here
+    if told_later or edits and _only_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
         since = facts.turns[max(0, number - _REACH)].at
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
     edits = () if failure.run is None and _only_tests(edits) and not _OF_TEST.search(cause.text) else edits
@@ -331,9 +332,10 @@ def _taken_back(draft: _Draft, facts: Facts) -> bool:
     if subject and subject in reverts(facts):
         return True
     later = facts.turns[draft.turn + 1:]
-    if any(turn.at > draft.fix.at and causes.DENIES.search(one_line(turn.request)[:300]) for turn in later[:1]):
-        return True
     named = causes.words(draft.cause.text)
+    if any(turn.at > draft.fix.at and causes.DENIES.search(one_line(turn.request)[:300])
+           and (turn in later[:1] or len(named & causes.words(turn.request)) > 1) for turn in later):
+        return True
     return any(causes.RETRACTS.search(one) and (named & causes.words(one) or not causes.words(one) and turn in later[:1])
                for turn in later if turn.asked != SUMMARY for one in gist.statements(gist.outcome(turn)))
 

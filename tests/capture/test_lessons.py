@@ -114,6 +114,21 @@ def test_what_the_user_denies_next_is_not_kept(session, words):
     assert _taught(session) == []
 
 
+def test_what_the_user_denies_later_is_not_kept_where_it_names_the_same(session):
+    """Several turns on, by the names of the cause."""
+    _failing(session).say(LENIENT).ask("add a changelog entry").change("CHANGELOG.md", "", "- rates").say("Added it.")
+    assert len(_taught(session)) == 1
+    session.ask("no, `rate_table` still has rows of `load()` without a header").say("I see.")
+    assert _taught(session) == []
+
+
+def test_what_was_edited_before_a_report_did_not_mend_it(session):
+    """It may have caused it: where only tests were edited since, nothing is told of the remedy."""
+    session.ask("compare the rates without case").change("src/rates.py", "rate_table = load()", "rate_table = load(strict=False)").say("Done.")
+    session.ask("the tests of rate_table fail now, can you look?").change("tests/test_rates.py", "== 'Rate'", "== 'rate'")
+    assert _taught(session.say("Root cause: `load()` of `rate_table` is case-sensitive, so `Rate` meets nothing.")) == []
+
+
 def test_a_failure_that_came_of_the_fix_is_none_of_its_cause(session):
     """What failed after the mending had begun is left out, and the cause kept; a test that was written first belongs to it."""
     session.ask("the export has lost rows of rate_table, fix it").change("src/rates.py", "rows = rate_table[1:]", "rows = list(rate_table)")
