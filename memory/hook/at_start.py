@@ -216,6 +216,9 @@ def _first(found: Index, work: handoffs.Work, told: Sequence[str], now: float, b
     if record is None or record.id in told or room < LEAST_UNITS:
         return "", {}, 0
     parts, later = handoffs.sections(fence.clean(record.body)), _later(work.later)
+    came = "" if work.own else " ".join(parts.get("Outcome", ()))  # which a compacted session is not told again
+    decided = [line for line in parts.pop("Decisions", ()) if line[2:].rstrip(" .…") not in came]
+    parts.update({"Decisions": decided} if decided else {})
     if later:
         parts["Outcome"] = parts.get("Outcome", []) + later
     first = [name for name in ("", *(AHEAD if work.own else FIRST)) if name in parts]
@@ -310,6 +313,9 @@ def _more(parts: Dict[str, List[str]], room: int) -> List[str]:
 
 
 def _headline(found: Index) -> str:
+    if found.unread:  # an index is being made; what was read of the files is a part
+        return "Memory of %s: %s, of which %d were read." % (
+            found.place.key, signs.many(found.records + found.unread, "record"), found.records)
     counts = signs.many(found.learnings, "learning"), signs.many(found.records, "record")
     return "Memory of %s: %s in %s." % (found.place.key, *counts)
 

@@ -47,6 +47,24 @@ def start(world):
 
 # ---- the work of before
 
+def test_a_decision_that_the_outcome_tells_stands_once(place, now, start):
+    """Word for word; others stay."""
+    said = "The queue keeps its letters on disk, because a restart lost them twice"
+    worked.checkpoint(place, "mine", "2026-11-18T10:15", "main", Outcome="Moved. %s." % said,
+                      Decisions="%s.\n- the user: retries stop after five attempts" % said)
+    builder.build(place, now)
+    block = start()
+    assert block.count(said) == 1 and "the user: retries stop after five attempts" in block
+
+
+def test_without_an_index_the_brief_counts_what_was_not_read_as_well(place, start):
+    """It says how many records there are, and of how many it knows."""
+    for number in range(60):
+        worked.checkpoint(place, "n%02d" % number, "2026-10-01T10:%02d" % number, "main",
+                          Outcome="Step %d of the move is done, and its letters are kept on disk." % number)
+    assert ": 60 records, of which 50 were read." in start()
+
+
 def test_the_newest_checkpoint_of_this_branch_stands_first(place, project, now, start):
     """Younger work of another branch is a line below it."""
     worked.checkpoint(place, "mine", "2026-11-18T10:15", FEATURE, Outcome="Half of the retries are moved.", Next="Move the rest.")
