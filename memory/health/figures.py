@@ -21,7 +21,6 @@ from memory.knowledge import housekeeping
 from memory.project import otherfiles
 from memory.project.manifests import around
 from memory.store import ledger
-from memory.store.reader import Unreadable
 from memory.store.store import Store
 
 BUILD, REFRESH, EMBED = "`dayleaf index build`", "`dayleaf index refresh`", "`dayleaf index build --embeddings`"
@@ -76,18 +75,7 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
 def _indexed(store: Store, rows: Sequence[Doc]) -> Iterator[Doc | Record]:
     """Yield a document for each record, as a fresh index has it, and read what is in none, so that `skipped` names it."""
     by_name = {row.name: row for row in rows}
-    store.duplicates = {}
-    first: dict[str, str] = {}
-    for name in store.names():
-        try:
-            row = by_name.get(name) or store.read(name)
-        except Unreadable as error:
-            store.skipped.append(error.skipped)
-            continue
-        if row.id in first:
-            store.duplicates.setdefault(row.id, [first[row.id]]).append(name)
-        first.setdefault(row.id, name)
-        yield row
+    return store.each_by(lambda name: by_name.get(name) or store.read(name))
 
 
 def index_state(place: layout.Place) -> dict[str, Any]:

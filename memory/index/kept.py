@@ -26,7 +26,7 @@ from memory.core import clock, fastjson, files, frontmatter, headreader, headyam
 from memory.core.layout import Place
 from memory.core.records import Record
 from memory.store import conversations
-from memory.store.reader import Reader, Unreadable
+from memory.store.reader import Reader
 
 VERSION = 1
 LIMIT = 1 << 28  # bytes of a file of facts that is read
@@ -108,18 +108,8 @@ def heads(store: Reader, now: float) -> Iterator[Head]:
     """Yield the head of every readable record in the order of names, and note the rest and double ids in the store, as its `each`
     does; a file is read where it is not known, or changed just now (now: seconds since the epoch)."""
     kept = Kept(store.place, "heads", (clock, frontmatter, headreader, headyaml, records, tokeniser, conversations), _yaml())
-    store.duplicates = {}
-    first: dict[str, str] = {}
-    for name in store.names():
-        try:
-            head = _head(store, kept, name, int(now * 1e9) - RACY)
-        except Unreadable as error:
-            store.skipped.append(error.skipped)
-            continue
-        if head.id in first:
-            store.duplicates.setdefault(head.id, [first[head.id]]).append(name)
-        first.setdefault(head.id, name)
-        yield head
+    settled = int(now * 1e9) - RACY
+    yield from store.each_by(lambda name: _head(store, kept, name, settled))
     kept.save()
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Protocol, Tuple, TypeVar
 
 from memory.core import StoreError, files, frontmatter, records
 from memory.core.layout import ADDED, DATED, FOLDERS, SHARED, Place, is_allowed
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from memory.store.archive import Move
 
 WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
+
+
+class _HasId(Protocol):
+    @property
+    def id(self) -> str:
+        """The record's id."""
+
+
+Named = TypeVar("Named", bound=_HasId)
 
 
 class Skipped(NamedTuple):
@@ -91,21 +101,26 @@ class Reader:
 
         kinds: the kinds wanted, whatever folder they stand in (a folder of DATED is only read for its own kind).
         """
+        folders = None if kinds is None else [kind for kind in KINDS if kind not in DATED or kind in kinds]
+        return self.each_by(self.read, folders, lambda record: kinds is None or record.kind in kinds)
+
+    def each_by(self, read: Callable[[str], Named], folders: Optional[Sequence[str]] = None,
+                wanted: Callable[[Named], bool] = lambda one: True) -> Iterator[Named]:
+        """Yield what `read` gives for each name that is wanted; note what raises Unreadable, and the ids that stand twice."""
         self.duplicates = {}
         first: Dict[str, str] = {}
-        folders = None if kinds is None else [kind for kind in KINDS if kind not in DATED or kind in kinds]
         for name in self.names(folders):
             try:
-                record = self.read(name)
+                one = read(name)
             except Unreadable as error:
                 self.skipped.append(error.skipped)
                 continue
-            if kinds is not None and record.kind not in kinds:
+            if not wanted(one):
                 continue
-            if record.id in first:
-                self.duplicates.setdefault(record.id, [first[record.id]]).append(name)
-            first.setdefault(record.id, name)
-            yield record
+            if one.id in first:
+                self.duplicates.setdefault(one.id, [first[one.id]]).append(name)
+            first.setdefault(one.id, name)
+            yield one
 
     def read(self, name: str) -> Record:
         """Read one record; of a file above 1 MiB the first 1 MiB, which `problems` then says.
