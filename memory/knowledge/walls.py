@@ -33,15 +33,13 @@ from memory.session import commandline, shell, tellingline
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
-MOST_RECORDS = 2000
-MOST_BYTES = 64 << 20  # of what is written here
+MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
 MOST_MET = 3  # occurrences of a wall that are kept
 SENTENCE, COMMAND = 300, 240  # characters of what is said, of a command
 # Linters whose name stands behind many a rule.
 SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
 ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
-_TOOLS = frozenset((*at_failure.TOOLS, ""))
-_CLIPPED = "…"
+_TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
 _QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 _GIVEN = re.compile(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
 _MENDS = re.compile(
@@ -54,7 +52,6 @@ _RULES = re.compile(  # the name of a rule where a line says that it is one
     r"^\W*`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
 _HOW = (("silenced: ", "(the check was silenced: "), ("changed: ", "(changed: "))
 _LIST = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
-
 _SILENT: dict[str, list[Any]] = {"failures": [], "paths": [], "turned": []}  # of a checkpoint whose session's conversation tells
 
 Row = dict[str, Any]
@@ -70,9 +67,8 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
     """Bring the look-up of walls up to date; return what each record gives.  Raises OSError where it cannot be written."""
     sha, kept = _kept(place)
     before = {str(row.get("name")): row for row in kept}
-    rows: list[Row] = []
+    rows, told = list[Row](), set[str]()
     store, changed = Store(place, settings, now), False
-    told: set[str] = set()
     names = [name for name in history.newest(place, MOST_RECORDS) if name[:1] == PRIVATE][:MOST_RECORDS]
     for name in sorted(names, key=lambda name: (not _is_talk(name), name)):
         stamp = _stamp(place, name)
@@ -83,7 +79,7 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
         if _is_talk(name):
             told.add(row["session"])
         rows.append(row)
-    given = [row if _is_talk(row["name"]) or row["session"] not in told else {**row, **_SILENT} for row in rows]
+    given = _told_once(rows)
     if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha or (
             not files.exists(contradictions.path_of(place))):
         data = packed(merged(place, given))
@@ -102,8 +98,14 @@ def discard(place: Place) -> None:
 
 
 def known(place: Place) -> list[Row]:
-    """Return what each record gave when the look-up was last written."""
-    return _kept(place)[1]
+    """Return what `write` returned when the look-up was last written."""
+    return _told_once(_kept(place)[1])
+
+
+def _told_once(rows: Sequence[Row]) -> list[Row]:
+    """Return what records give, a checkpoint nothing that the conversation of its session tells."""
+    told = {row["session"] for row in rows if _is_talk(row["name"])}
+    return [row if _is_talk(row["name"]) or row["session"] not in told else {**row, **_SILENT} for row in rows]
 
 
 def _kept(place: Place) -> tuple[str, list[Row]]:
@@ -130,9 +132,9 @@ def _is_talk(name: str) -> bool:
 def _stamp(place: Place, name: str) -> list[int]:
     try:
         stat = files.posix.stat(place.path(name))
+        return [stat.st_size, stat.st_mtime_ns]
     except OSError:
         return [0, 0]
-    return [stat.st_size, stat.st_mtime_ns]
 
 
 # --- what one record gives
@@ -144,8 +146,6 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
         record = store.read(name)
         data = files.read(place.path(name), fence.RECORD_BYTES, follow=False)
     except (StoreError, OSError):
-        return row
-    if record is None:
         return row
     record = without_private(record)
     past, text = history.past_of(record), fence.parts_of(data)[1]
