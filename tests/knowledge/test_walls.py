@@ -147,6 +147,15 @@ def test_both_files_may_be_lost_or_damaged_at_any_time(place, now, derived):
         assert Path(at_failure.path_of(place)).read_bytes() == whole
 
 
+def test_what_was_written_is_read_back_by_the_rule_of_writing(place, now):
+    """A checkpoint that was read before its session had a conversation gives nothing beside it, then or later."""
+    conversations.noted(place, "a", "2026-11-16", "## Commands\n\n- ✗ `acme issue list --open` → exit 2: unknown flag: --open\n")
+    assert [row["failures"] for row in walls.write(place, vault.settings(), now)] != [[]]
+    held(place, "a", "- ✗ `acme issue list --open` → exit 2: unknown flag: --open", "- ✓ `acme issue list --state open`")
+    rows = walls.write(place, vault.settings(), now)
+    assert [bool(row["failures"]) for row in rows] == [True, False] and walls.known(place) == rows
+
+
 def test_a_checkpoint_tells_where_there_is_no_conversation(place, derived):
     conversations.noted(place, "a", "2026-11-16", "## Commands\n\n- ✗ `acme do --x` → exit 1: unknown flag: --x\n- ✓ `acme do --y`\n")
     assert said(derived("x|bash|unknown flag --x|acme")) == ["what worked: `acme do --y`"]
