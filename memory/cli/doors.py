@@ -347,11 +347,12 @@ def view(call: Call) -> int:
     if options.export and (options.port is not None or options.idle is not None):
         raise UsageError("--export writes a file and serves nothing: leave --port and --idle out")
     try:
+        from memory.cli.recall import dsn_of
         from memory.recall.semantic import Semantic
         from memory.terminal import pages
     except ImportError as error:
         raise _lacking("the page", "view", error) from None
-    made = pages.Pages(call.place, call.settings, clock.now, Semantic(call.settings, "", call.env))
+    made = pages.Pages(call.place, call.settings, clock.now, Semantic(call.settings, "", call.env), dsn_of(call))
     return _exported(call, made) if options.export else _served(call, made)
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Callable
 
-from memory.core import DayleafError, StoreError, UsageError, clock, files, plaintext
+from memory.core import StoreError, UsageError, clock, files, plaintext
 from memory.core.config import DEFAULTS, load
 from memory.health import figures
 from memory.hook import receipts
@@ -144,28 +144,12 @@ def _choose(call: Call, asked: list[str]) -> int:
         "recall asks %s beside the files" % ("a server of your own" if not said else "the database")])
 
 
-def _database(call: Call) -> dict[str, Any] | None:
-    """Return the state of the database that recall asks, None where there is none."""
+def _index_status(call: Call) -> int:
     from memory.index import backend
 
-    try:
-        dsn = backend.dsn_of(call.settings, call.place.home, call.env)
-        if not dsn:
-            return None
-        from memory.index import postgres
-
-        spaces = postgres.database(dsn).spaces()
-    except DayleafError as fault:
-        return {"state": "unreachable", "problem": str(fault)}
-    here = spaces.get(call.place.key)
-    return {"state": "ready", "problem": "", "workspaces": len(spaces), "documents": sum(s.documents for s in spaces.values()),
-            "vectors": sum(s.chunks for s in spaces.values()), "here": here.documents if here else 0}
-
-
-def _index_status(call: Call) -> int:
     with call.spinner("reading the records"):
         value = figures.state(call.place, call.settings, call.now)
-    database = _database(call)
+    database = backend.state(call.place, call.settings, call.env)
     said = [] if database is None else ["database: %s" % (database["problem"] or "%s of %s, %d of them of this workspace" % (
         plaintext.count(database["documents"], "document"), plaintext.count(database["workspaces"], "workspace"),
         database["here"]))]

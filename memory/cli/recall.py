@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from memory.recall.question import Query
     from memory.recall.semantic import Semantic
 
-NO_DATABASE = ("index.backend is postgres, and no database is named or made yet, so the files alone are searched; `dayleaf index "
-               "--backend postgres` makes one, `--backend local` leaves it")
-
 
 def recall(call: Call) -> int:
     """Search the memory."""
@@ -78,7 +75,7 @@ def dsn_of(call: Call) -> str:
 
     found = backend.dsn_of(call.settings, call.place.home, call.env)
     if not found:
-        warn(NO_DATABASE)
+        warn(backend.NO_DATABASE)
     return found
 
 

@@ -64,18 +64,11 @@ def _distant(call: Call, missing: StoreError) -> int:
     from memory.core import approvals
     from memory.recall import hit, lookup
 
-    try:
-        dsn = dsn_of(call)
-        known = lookup.find_distant(call.place, call.one("ID").strip(), dsn) if dsn else None
-    except StoreError as fault:
-        raise StoreError("%s (%s)" % (missing, fault)) from None
-    if known is None:
-        raise missing
+    known = lookup.find_distant(call.place, call.one("ID"), dsn_of(call), missing)
     found = known.record
     if call.options.outline:
         return _outline(call, found)
-    of_record = hit.of(found, known.workspace, known.path, known.origin)
-    one = hit.shown([of_record], call.place, approvals.decisions(call.place.home), call.now)[0]
+    one = hit.shown([known], call.place, approvals.decisions(call.place.home), call.now)[0]
     body, more, ways = _section(call, found)
     value = {**hit.about_json(one), "body": body, "merged": "", "linkedFrom": [], **of(ledger.Counts(), call.now),
              "feedback": reasons(found), "problems": list(found.problems), **more}

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
 
-from memory.core import IndexFault, StoreError, UsageError, files
+from memory.core import DayleafError, IndexFault, StoreError, UsageError, files
 from memory.core.boundary import is_agent
 from memory.core.config import Config
+from memory.core.layout import Place
 from memory.hook import indexview, loader, segment
 from memory.hook.segment import Doc
 
 NAMES = ("local", "postgres")
+
+
+NO_DATABASE = ("index.backend is postgres, and no database is named or made yet, so the files alone are searched; `dayleaf index "
+               "--backend postgres` makes one, `--backend local` leaves it")
 
 
 class Unreachable(StoreError):
@@ -28,6 +33,22 @@ def dsn_of(settings: Config, home: str, env: Mapping[str, str]) -> str:
     from memory.index import ownserver
 
     return named(settings, home, env) or ownserver.dsn(home)
+
+
+def state(place: Place, settings: Config, env: Mapping[str, str]) -> Optional[Dict[str, Any]]:
+    """Return the state of the database that recall asks as plain data, None where there is none."""
+    try:
+        dsn = dsn_of(settings, place.home, env)
+        if not dsn:
+            return None
+        from memory.index import postgres
+
+        spaces = postgres.database(dsn).spaces()
+    except DayleafError as fault:
+        return {"state": "unreachable", "problem": str(fault)}
+    here = spaces.get(place.key)
+    return {"state": "ready", "problem": "", "workspaces": len(spaces), "documents": sum(s.documents for s in spaces.values()),
+            "vectors": sum(s.chunks for s in spaces.values()), "here": here.documents if here else 0}
 
 
 def named(settings: Config, home: str, env: Mapping[str, str]) -> str:

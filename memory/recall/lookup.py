@@ -12,7 +12,8 @@ from memory.core.records import Record
 from memory.hook import indexview
 from memory.index.backend import Backend
 from memory.project import otherfiles
-from memory.recall import look
+from memory.recall import hit, look
+from memory.recall.hit import Hit
 from memory.recall.shelf import Shelf
 from memory.store import archive, ledger, reader
 from memory.store.store import READ_ONLY, Store
@@ -287,14 +288,23 @@ def find_anywhere(place: Place, settings: Config, text_: str) -> Tuple[Record, P
         raise
 
 
-def find_distant(place: Place, id: str, dsn: str) -> Optional[look.Candidate]:
-    """Find a record by its whole id in a database, None where it has none for which no file of this machine stands.
+def find_distant(place: Place, id: str, dsn: str, missing: StoreError) -> Hit:
+    """Find a record by its whole id in a database, of one that stands in no file of this machine.
 
-    Raises StoreError where the database does not answer.
+    dsn: of the database, or "".  missing: what the files said; it is raised where the database has none either, with the reason
+    where that does not answer.
     """
+    if not dsn:
+        raise missing
     from memory.index import postgres
 
-    base = postgres.database(dsn)
-    spaces = base.spaces()
-    remote = postgres.Remote(base, spaces, list(spaces))
-    return next(filter(None, map(Distant(place, remote).candidate, remote.numbers_of(id))), None)
+    try:
+        base = postgres.database(dsn)
+        spaces = base.spaces()
+        remote = postgres.Remote(base, spaces, list(spaces))
+        found = next(filter(None, map(Distant(place, remote).candidate, remote.numbers_of(id.strip()))), None)
+    except StoreError as fault:
+        raise StoreError("%s (%s)" % (missing, fault)) from None
+    if found is None:
+        raise missing
+    return hit.of(found.record, found.workspace, found.path, found.origin)

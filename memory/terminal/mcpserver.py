@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from memory import __version__
 from memory.core import DayleafError, UsageError, boundary, clock, files, layout
 from memory.core.plaintext import one_line
+from memory.hook import fence
 from memory.store import authority
 from memory.terminal import mcptools
 from memory.terminal.call import Call, nearest, shown
@@ -175,6 +176,44 @@ def schema(tool: Tool) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **({"required": needed} if needed else {})}
 
 
+# ---- resources and prompts
+
+def brief(call: Call, said: str = "") -> str:
+    """Return the block that a new session starts with."""
+    from memory.hook import at_prompt, at_start, handoffs
+
+    found = at_prompt.opened(call.place)
+    try:
+        block, _ = at_start.brief(found, call.settings, handoffs.current(call.place), call.now)
+    finally:
+        found.close()
+    return block or "Nothing is remembered of this project yet."
+
+
+def plan(call: Call, said: str = "") -> str:
+    """Return the active plan, fenced."""
+    from memory.store import activeplan
+
+    found = activeplan.active(call.store().each(("plan",)))
+    return fence.block("plan", [fence.item(found[0], mcptools.BODY_UNITS)]) if found else "No plan is active."
+
+
+def with_notes(call: Call, query: str) -> str:
+    """Return what a question finds, and the question below it."""
+    return "%s\n\n%s" % (mcptools.recall(call, {"query": query}).text(), query)
+
+
+def handoff(call: Call, said: str = "") -> str:
+    """Ask for a note for the next session; the one that stands comes with it."""
+    from memory.hook import handoffs
+
+    there = handoffs.current(call.place)
+    before = fence.block("handoff", [fence.item(there, mcptools.BODY_UNITS)]) if there else ""
+    before += "\n\nThat is the note that stands.\n\n" * bool(there)
+    return before + ("Write a note for the next session, at most 1,200 characters: where the work stands, what comes next, what "
+                     "is open, which commands worked. Keep it with the tool `remember`, kind `checkpoint`, and show it to me.")
+
+
 class Page(NamedTuple):
     """A resource or a prompt: what it says of itself, its argument or "", what makes its text."""
 
@@ -184,11 +223,11 @@ class Page(NamedTuple):
 
 
 RESOURCES: dict[str, Page] = {
-    "brief": Page("What a new session starts with: handoff, rules, plan, the work of before.", "", mcptools.brief),
-    "plan": Page("The active plan with its steps.", "", mcptools.plan)}
+    "brief": Page("What a new session starts with: handoff, rules, plan, the work of before.", "", brief),
+    "plan": Page("The active plan with its steps.", "", plan)}
 PROMPTS: dict[str, Page] = {
-    "recall": Page("Notes about a question, before it.", "query", mcptools.with_notes),
-    "handoff": Page("Leave a note for the next session.", "", mcptools.handoff)}
+    "recall": Page("Notes about a question, before it.", "query", with_notes),
+    "handoff": Page("Leave a note for the next session.", "", handoff)}
 SCHEME = "dayleaf://"
 
 

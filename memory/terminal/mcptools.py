@@ -10,13 +10,14 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from memory.core import StoreError, UsageError, approvals, clock, files, layout
 from memory.core.plaintext import one_line
 from memory.core.tokeniser import utf16
 from memory.hook import fence, indexview
+from memory.index import backend
 from memory.recall import hit, look, lookup, question, search
 from memory.recall.semantic import Semantic
 from memory.recall.shelf import Shelves
@@ -75,23 +76,30 @@ def plain(value: Any) -> Any:
 
 def _query(call: Call, given: Given, words: str, **more: Any) -> question.Query:
     taken = {key.replace("_", "-"): value for key, value in given.items() if key not in ("question", "query", "max_tokens")}
-    found = question.options({"query": words, **taken, **more}, call.now, clock.local_offset(call.now))
-    return replace(found, limit=min(found.limit, MOST_HITS))
+    taken = {**taken, **more}
+    limit = {"limit": min(taken["limit"], MOST_HITS)} if taken.get("limit") else {}
+    return question.options({"query": words, **taken, **limit}, call.now, clock.local_offset(call.now))
 
 
 def _found(call: Call, query: question.Query, links: bool = False) -> Found:
-    searcher = search.Searcher(call.place, call.settings, Semantic(call.settings, "", call.env))
-    notes: list[str] = []
-    places = lookup.searched(call.place, call.settings, query.workspace, notes)
-    KEPT.keep(places, call.now)
+    searcher = search.Searcher(call.place, call.settings, Semantic(call.settings, "", call.env), dsn=_dsn(call))
+    with suppress(UsageError):  # of a workspace that a database alone may know
+        KEPT.keep(lookup.searched(call.place, call.settings, query.workspace, []), call.now)
     if len(EXPANSION) > MOST_WORDS:
         EXPANSION.clear()
     searcher.shelves, searcher.expansion = KEPT, EXPANSION
     try:
-        return searcher.answer(query, call.now, clock.local_offset(call.now), places, links)
+        found = searcher.answer(query, call.now, clock.local_offset(call.now), links=links)
     except BaseException:
         KEPT.close()
         raise
+    asks = searcher.dsn or call.settings["index.backend"] == "local"
+    return found if asks else found._replace(notes=(*found.notes, backend.NO_DATABASE))
+
+
+def _dsn(call: Call) -> str:
+    """Return the connection string of the database that is asked as well, "" for none."""
+    return backend.dsn_of(call.settings, call.place.home, call.env)
 
 
 def recall(call: Call, given: Given) -> Told:
@@ -177,12 +185,22 @@ def _about(call: Call, record: Record, place: Place) -> dict[str, Any]:
 
 def get_record(call: Call, given: Given) -> Told:
     """Return a record, one section of it, or one turn of its session's conversation."""
-    found, place, merged = lookup.find_kept(call.place, call.settings, given["id"])
+    try:
+        found, place, merged = lookup.find_kept(call.place, call.settings, given["id"])
+    except StoreError as missing:
+        distant = lookup.find_distant(call.place, given["id"], _dsn(call), missing)
+        if given.get("turn"):
+            raise StoreError("%s is in the database alone, without its conversation; leave `turn` out" % distant.id) from None
+        return _record(call, distant, call.place, given)
     if given.get("turn"):
         return _turn(call, found, place, given["turn"])
-    about = _about(call, found, place)
-    rules = [_ruling(hit.of(found, place.key, "")) for _ in range(1) if about.get("group") == "rule"]
-    return Told("record", plain({**about, "merged": merged, **_body(found, given.get("section", ""))}), rules)
+    return _record(call, hit.of(found, place.key, place.path(found.name)), place, given, merged)
+
+
+def _record(call: Call, found: Hit, place: Place, given: Given, merged: str = "") -> Told:
+    one = hit.shown([found], place, approvals.decisions(place.home), call.now)[0]
+    return Told("record", plain({**hit.about_json(one), "merged": merged, **_body(found.record, given.get("section", ""))}),
+                [_ruling(one)] if one.group == "rule" else [])
 
 
 def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
@@ -229,8 +247,8 @@ def index_status(call: Call, given: Given) -> Told:
     from memory.health import figures
 
     value = figures.state(call.place, call.settings, call.now)
-    return Told("status", plain({key: value[key] for key in ("workspace", "records", "tokens", "index", "vectors", "backend",
-                                                             "skipped", "problems")}))
+    told = {key: value[key] for key in ("workspace", "records", "tokens", "index", "vectors", "backend", "skipped", "problems")}
+    return Told("status", plain({**told, "database": backend.state(call.place, call.settings, call.env)}))
 
 
 def prompt_context(call: Call, given: Given) -> Told:
@@ -361,40 +379,3 @@ def run_script(call: Call, given: Given) -> Told:
     out, err = (bytes(said[number]).decode("utf-8", "replace")[-OUTPUT_CHARS:] for number in (1, 2))
     return Told("script", {**plain({"id": told.id, "script": told.path, "stdout": out, "stderr": err}), "status": status,
                            "in_time": in_time})
-
-
-# ---- resources and prompts
-
-def brief(call: Call, said: str = "") -> str:
-    """Return the block that a new session starts with."""
-    from memory.hook import at_prompt, at_start, handoffs
-
-    found = at_prompt.opened(call.place)
-    try:
-        block, _ = at_start.brief(found, call.settings, handoffs.current(call.place), call.now)
-    finally:
-        found.close()
-    return block or "Nothing is remembered of this project yet."
-
-
-def plan(call: Call, said: str = "") -> str:
-    """Return the active plan, fenced."""
-    from memory.store import activeplan
-
-    found = activeplan.active(call.store().each(("plan",)))
-    return fence.block("plan", [fence.item(found[0], BODY_UNITS)]) if found else "No plan is active."
-
-
-def with_notes(call: Call, query: str) -> str:
-    """Return what a question finds, and the question below it."""
-    return "%s\n\n%s" % (recall(call, {"query": query}).text(), query)
-
-
-def handoff(call: Call, said: str = "") -> str:
-    """Ask for a note for the next session; the one that stands comes with it."""
-    from memory.hook import handoffs
-
-    there = handoffs.current(call.place)
-    before = fence.block("handoff", [fence.item(there, BODY_UNITS)]) + "\n\nThat is the note that stands.\n\n" if there else ""
-    return before + ("Write a note for the next session, at most 1,200 characters: where the work stands, what comes next, what "
-                     "is open, which commands worked. Keep it with the tool `remember`, kind `checkpoint`, and show it to me.")

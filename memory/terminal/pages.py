@@ -43,10 +43,15 @@ GROUPS = {"pending": "rule, waits", "waiting": "script, waits", "past": "past pl
 
 
 class Pages:
-    """The pages of one workspace.  clock: seconds since the epoch.  semantic: vectors, for searches that want them."""
+    """The pages of one workspace.
 
-    def __init__(self, place: Place, settings: Config, clock: Callable[[], float], semantic: Semantic | None = None):
-        self.place, self.settings, self._clock, self._semantic = place, settings, clock, semantic
+    clock: seconds since the epoch.  semantic: vectors, for searches that want them.  dsn: the database that a search which is
+    no longer being typed asks as well, see backend.dsn_of.
+    """
+
+    def __init__(self, place: Place, settings: Config, clock: Callable[[], float], semantic: Semantic | None = None,
+                 dsn: str = ""):
+        self.place, self.settings, self._clock, self._semantic, self._dsn = place, settings, clock, semantic, dsn
         self._lock = threading.RLock()
         self._searcher: search.Searcher | None = None
         self._opened = 0.0
@@ -72,13 +77,17 @@ class Pages:
             if before is not None:
                 before.__exit__()
 
-    def _found(self, query: Query, live: bool = False) -> hit.Found:
-        """Answer a query.  live: with the index as it is open, since the next key is about to come; what is shown is read from
-        the files all the same."""
+    def _found(self, query: Query, live: bool = False, dsn: str = "") -> hit.Found:
+        """Answer a query.
+
+        live: with the index as it is open, since the next key is about to come; what is shown is read from the files all the
+        same.  dsn: a database to ask as well.
+        """
         with self._lock:
             if self._searcher is None or not live and self.is_old():
                 self.renew()
             assert self._searcher is not None
+            self._searcher.dsn = dsn
             return self._searcher.answer(query, self.now, clock.local_offset(self.now))
 
     def _shelf(self, live: bool = False) -> Shelf:
@@ -168,7 +177,7 @@ class Pages:
         given = {"query": asked or None, "limit": LIVE if live else HITS, "lexical": live or None, **given}
         query = question.options(given, now, clock.local_offset(now))
         idle = live and not any(tokeniser.expand(raw) for raw in tokeniser.split(asked))
-        found = None if idle else self._found(query, live)
+        found = None if idle else self._found(query, live, "" if live else self._dsn)
         rows = [_row(one, asked) for one in (found.hits if found else ())]
         return self._sheet("search", "Search", words=words, kind=kind, topic=topic, since=since, within=within, found=found,
                            rows=rows, completed=completed, groups=GROUPS)
@@ -187,8 +196,13 @@ class Pages:
 
     def record(self, id: str) -> Sheet:
         """Show a record: its text, links in both directions, what it claims, what became of it, and who got it."""
-        found, place, merged = lookup.find_kept(self.place, self.settings, id)
-        of_record = hit.of(found, place.key, place.path(found.name))
+        try:
+            found, place, merged = lookup.find_kept(self.place, self.settings, id)
+            of_record = hit.of(found, place.key, place.path(found.name))
+        except StoreError as missing:
+            of_record = lookup.find_distant(self.place, id, self._dsn, missing)
+            found, merged = of_record.record, ""
+            place = Place(self.place.home, of_record.workspace, "", "", "", "")
         one = hit.shown([of_record], self.place, approvals.decisions(place.home), self.now)[0]
         counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(found.id)
         reasons = found.meta.get("feedback")

@@ -9,15 +9,16 @@ import threading
 import time
 
 import pytest
-from harness import stubs
+from harness import mcpcalls, stubs, vault
 from harness.asking import settings, write
 from harness.database import WORDS, connected, texts
 
-from memory.core import layout
+from memory.core import StoreError, layout
 from memory.index import builder, embedder, nearest, postgres, rows, vectors
 from memory.index.backend import Sieve, Unreachable
 from memory.recall import question, search
 from memory.recall.semantic import Semantic
+from memory.terminal import pages, sheets
 
 
 def ask(place, now, text, dsn, **options):
@@ -83,6 +84,27 @@ def test_a_record_that_only_the_database_holds_is_shown(place, dsn, ok, run, tmp
     assert json.loads(ok("show", "l-x", "--section", "More", "--json"))["body"].strip().endswith("Of it.")
     assert "no record" in run("show", "l-y").stderr
     assert "no record" in run("show", "l-nothing").stderr
+
+
+def test_the_server_and_the_page_ask_the_database_too(place, dsn, ok, env, project, now, monkeypatch, tmp_path):
+    """What recall and show find on the command line, an agent finds over MCP and a reader on the page, with the same words."""
+    other = layout.Place(str(tmp_path / "o"), "other-00000001", str(tmp_path / "o"), str(tmp_path / "o"), "", str(tmp_path / "o" / ".dayleaf"))
+    write(other, "s/learnings/x.md", "# Broker\n\nThe zeppelin broker.", id="l-x", title="X")
+    rows.bring(dsn, other, "s")
+    ok("index", "--backend", "postgres", "--dsn", dsn)
+    desk = mcpcalls.desk(env, project, now, monkeypatch)
+    found = desk("recall", query="zeppelin broker", workspace="all")["hits"][0]
+    assert found["id"] == "l-x" and found["origin"].startswith("not on this machine: from the database")
+    read = desk("get_record", id="l-x")
+    assert "zeppelin" in read["body"] and read["origin"] == found["origin"]
+    assert desk("index_status")["database"]["state"] == "ready"
+    with pytest.raises(StoreError, match="no record"):
+        desk("get_record", id="l-nothing")
+    shown = pages.Pages(place, vault.settings(), lambda: now, None, dsn)
+    assert [row["hit"].id for row in shown.search("zeppelin broker", within="all").values["rows"]] == ["l-x"]
+    assert shown.search("zeppelin broker", within="all", live=True).values["rows"] == []
+    said = sheets.rendered(shown.record("l-x"), "/x", False)
+    assert "zeppelin" in said and "not on this machine: from the database" in said
 
 
 def test_of_a_workspace_that_is_here_the_files_are_the_truth(store, dsn, now):
