@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 DAY = 86400.0
+_DIGITS = 12  # characters of a length of time, with its unit; longer ones reach before any calendar
 _SPANS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": DAY, "w": 7 * DAY}
 
 
@@ -90,7 +91,7 @@ def _time_of_day(text: str) -> float:
 def span(text: str) -> float | None:
     """Read a length of time such as `90s`, `15m`, `2h`, `3d` or `1w` in seconds; None where it is none."""
     text = text.strip().lower()
-    if text[:-1].isdigit() and text[-1:] in _SPANS:
+    if text[:-1].isdigit() and len(text) <= _DIGITS and text[-1:] in _SPANS:
         return int(text[:-1]) * _SPANS[text[-1]]
     return None
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memory.project.claims import Claim
 
 Parts = Tuple[Tuple[str, float], ...]
+_UNBOUND = frozenset(("pending", "rejected", "waiting", "refused"))  # groups of what nobody approved
 BY_CLIENT = "(summary by the client)"  # stands for the request of what the client wrote itself
 PASSAGE, REQUEST = 240, 60  # characters of a passage, and of the request that it names
 
@@ -229,7 +230,8 @@ def about_json(hit: Hit) -> Dict[str, Any]:
     """Return the part of a hit that is about its record, not about how it was found, as plain data."""
     special: Dict[str, Dict[str, Any]] = {
         "rule": {"rationale": hit.rationale, "scope": list(hit.scope)}, "resource": {"source_path": hit.source_path}}
-    return {**record_json(hit.record), "path": hit.path, "workspace": hit.workspace, "origin": hit.origin,
+    binding = hit.record.accepted and hit.group not in _UNBOUND
+    return {**record_json(hit.record), "accepted": binding, "path": hit.path, "workspace": hit.workspace, "origin": hit.origin,
             "group": hit.group, "age": int(hit.age),
             "freshness": hit.freshness, "claims": [claim_json(claim) for claim in hit.claims], **special.get(hit.kind, {})}
 

@@ -33,3 +33,8 @@ def test_calendar_periods_are_those_of_a_zone():
     assert said("month", 1) == ("2025-12-01", "2026-01-01") and said("year", 1) == ("2025-01-01", "2026-01-01")
     assert said("day", 0, 9 * 3600.0) == ("2026-01-02", "2026-01-03")
     assert clock.iso(clock.month(2026, 14))[:10] == "2027-02-01" and clock.year_month(instant) == (2026, 1)
+
+
+def test_a_length_beyond_any_calendar_is_none():
+    assert clock.span("400d") == 400 * clock.DAY
+    assert clock.span("9" * 400 + "d") is None

@@ -48,6 +48,7 @@ def test_filters_narrow(desk, place):
     assert desk("recall", query="issuer", version="v2")["hits"][0]["id"] == "v"
     assert not desk("recall", query="issuer", kind="plan").get("hits")
     assert [hit["id"] for hit in desk("recall", query="issuer", file="src/auth/jwt.py", limit=1)["hits"]] == ["jwt"]
+    assert desk("recall", query="issuer", limit=100_000)["hits"]
 
 
 def test_all_answers_stand_in_the_fence(desk, place):
@@ -164,6 +165,7 @@ def test_private_parts_and_secrets_are_not_kept(desk, place, now):
 def test_a_rule_waits(desk, place):
     told = desk("suggest_rule", title="Strip slashes", rationale="issuers differ", tags=["auth"])
     assert told["group"] == "pending" and told["rationale"] == "issuers differ" and told["source"] == "agent"
+    assert told["accepted"] is False
 
 
 def test_a_file_of_the_project_is_kept_and_no_other(desk, project, tmp_path):
