@@ -24,63 +24,63 @@ if TYPE_CHECKING:
     Values = Dict[str, Any]
 
 DEFAULTS: Values = {
-    "capture.enabled": True,  # write checkpoints from the hooks
-    "capture.projects": "all",  # all, or listed: only projects where you said `dayleaf on --mine`
-    "capture.stopAfter": 8,  # Stop writes only after this many new edits, commands and prompts
+    "capture.enabled": True,  # let the hooks write checkpoints
+    "capture.projects": "all",  # all, or `listed`: only in projects where you said `dayleaf on --mine`
+    "capture.stopAfter": 8,  # the Stop hook writes only after this many new edits, commands and prompts
     "capture.conversations": True,  # keep what was said in a session, turn by turn, beside its checkpoints
-    "capture.lessons": True,  # make candidates of failures whose cause somebody named
-    "capture.summarise": False,  # let a model reword a checkpoint; off: no hook ever calls a model
-    "load.enabled": True,  # any push at all
+    "capture.lessons": True,  # make a candidate of a failure if somebody named its cause
+    "capture.summarise": False,  # let a model reword checkpoints; while it is off, no hook calls a model
+    "load.enabled": True,  # push anything at all
     "load.session": True,  # the brief at session start
     "load.prompt": True,  # learnings and passages with a prompt
     "load.passages": True,  # passages of checkpoints and conversations with a prompt
-    "load.walls": True,  # the remedy beside a failed call that an earlier session met
-    "load.subagents": True,  # what a subagent's prompt is given
+    "load.walls": True,  # the remedy, when a call fails as it did in an earlier session
+    "load.subagents": True,  # notes with a subagent's prompt
     "load.rules": True,  # approved rules
-    "load.resume": True,  # the brief again on resume, where it changed
-    "load.allCount": 10,  # load_all up to this many learnings ...
+    "load.resume": True,  # the brief again on resume, if it has changed
+    "load.allCount": 10,  # `load_all` with up to this many learnings ...
     "load.allTokens": 5000,  # ... and below this many tokens
-    "load.indexCount": 30,  # index_filter up to this many ...
-    "load.indexTokens": 15000,  # ... and up to this many tokens; topic_filter beyond
-    "load.top": 6,  # learnings a prompt may get
-    "load.promptChars": 2500,  # UTF-16 units a prompt's block may hold
-    "load.sessionChars": 9500,  # UTF-16 units the brief may hold; the host cuts above 10,000
-    "load.briefTokens": 1000,  # of the brief, learnings in full apart; a handoff, a plan and rules stand whatever they take
-    "load.greeting": True,  # one line for the user at a start: where the work stands
-    "load.routes": [],  # "category: word word …": words that route a prompt to a category of topics in large stores (hooks.md)
-    "load.relevance": 1.2,  # what a learning must score for a prompt
-    "load.passageRelevance": 0.55,  # what a passage must score for a prompt
-    "load.recent": 0,  # learnings for a first prompt that matches nothing
+    "load.indexCount": 30,  # `index_filter` with up to this many learnings ...
+    "load.indexTokens": 15000,  # ... and up to this many tokens; `topic_filter` with more
+    "load.top": 6,  # at most this many learnings with a prompt
+    "load.promptChars": 2500,  # UTF-16 units that a prompt's block may hold
+    "load.sessionChars": 9500,  # UTF-16 units that the brief may hold; the client cuts above 10,000
+    "load.briefTokens": 1000,  # tokens of the brief; handoff, plan and rules always fit, and learnings in full do not count
+    "load.greeting": True,  # one line for you at a session's start: where the work stands
+    "load.routes": [],  # "category: word word …": in large stores, these words lead a prompt to a category of topics (hooks.md)
+    "load.relevance": 1.2,  # score that a learning needs to come with a prompt
+    "load.passageRelevance": 0.55,  # score that a passage needs to come with a prompt
+    "load.recent": 0,  # newest learnings with a first prompt that matches nothing
     "context.derive": True,  # context tags from the project's manifests and its branch
     "context.tags": [],  # "name" or "name=weight": context tags that always count
-    "recall.limit": 10,  # hits
-    "recall.semantic": False,  # rank with vectors too, as `--semantic` does
-    "recall.minSimilarity": -1.0,  # cosine below which vectors find nothing; below 0: what is right for the model
-    "recall.without": [],  # what is left out of a score: recency frequency context outcomes version tags latest date source fuzzy
+    "recall.limit": 10,  # at most this many hits
+    "recall.semantic": False,  # always rank with vectors too, as `--semantic` does
+    "recall.minSimilarity": -1.0,  # vectors find nothing below this cosine; a negative number: the model's own limit
+    "recall.without": [],  # leave out of a score: recency frequency context outcomes version tags latest date source fuzzy
     "recall.rerank": "factor",  # how recency and context count: factor | weighted | none
-    "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract, or none for it
-    "distill.model": "",  # name of the model that a provider is asked for; "" for its own choice
-    "distill.command": [],  # argv of provider `command`: prompt on stdin, answer on stdout
+    "distill.provider": "auto",  # auto | claude | gemini | ollama | command | extract (`none` means extract)
+    "distill.model": "",  # name of the model to ask the provider for; "" leaves it to the provider
+    "distill.command": [],  # words of the command for provider `command`: it reads the prompt on stdin and answers on stdout
     "distill.maxTokens": 500,  # tokens of a digest, 50 or more
-    "distill.timeout": 30,  # seconds for one call of a model
+    "distill.timeout": 30,  # seconds that a call of a model may take
     "distill.cache": True,  # keep a digest for a day
-    "distill.dailyCalls": 50,  # calls of models a day; beyond them, extract
-    "distill.dailyTokens": 500000,  # tokens of them a day
+    "distill.dailyCalls": 50,  # calls of models a day; after that, the extract
+    "distill.dailyTokens": 500000,  # tokens of these calls a day
     "embeddings.provider.command": "",  # a local command that makes vectors, `minilm` for the built-in one, "" for none
-    "embeddings.provider.args": [],  # its arguments
-    "embeddings.modelLabel": "",  # name of its model; another label is embedded anew
-    "embeddings.timeout": 60.0,  # seconds for one process of it
-    "embeddings.scripts": "auto",  # auto | latin | all: the writing its model knows
-    "index.backend": "local",  # local | postgres: a database is asked beside the index of the files
-    "index.dsn": "",  # its connection string, without a password; "" for a server of one's own
-    "index.private": False,  # load the private and the global tier into it too; always so for a server of one's own
-    "redact.enabled": True,  # take secrets out before writing
+    "embeddings.provider.args": [],  # arguments of that command
+    "embeddings.modelLabel": "",  # name of its model; change it to make all vectors again
+    "embeddings.timeout": 60.0,  # seconds that one run of it may take
+    "embeddings.scripts": "auto",  # auto | latin | all: the scripts that its model knows
+    "index.backend": "local",  # local | postgres: ask a database as well as the index of the files
+    "index.dsn": "",  # the database's connection string, without a password; "" for a server of your own
+    "index.private": False,  # load the private and the global tier into it too; a server of your own always holds them
+    "redact.enabled": True,  # remove secrets before writing
     "redact.allow": [],  # exact strings that may stay
-    "tiers": [],  # folders of markdown that recall reads too (`dayleaf tier add`); those of one project are added to these
-    "upkeep.expireDays": 90,  # automatic checkpoints older than this many days leave for the archive, by upkeep
-    "upkeep.conversationDays": 365,  # conversations older than this many days, too; 0 keeps them for ever
-    "mcp": False,  # Claude Code starts `dayleaf mcp` in each session
-    "runtime.auto": True,  # set up the runtime in the background where it is missing
+    "tiers": [],  # folders of markdown that recall reads too (`dayleaf tier add`); a project may have more of its own
+    "upkeep.expireDays": 90,  # upkeep archives automatic checkpoints older than this many days
+    "upkeep.conversationDays": 365,  # upkeep archives conversations older than this many days; 0 keeps them for ever
+    "mcp": False,  # let Claude Code start `dayleaf mcp` in each session
+    "runtime.auto": True,  # set up the runtime in the background if it is missing
 }
 
 # What a project's file may say; each only narrows what the user allowed.

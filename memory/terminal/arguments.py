@@ -205,14 +205,14 @@ HIDDEN = (flag("--hook", help=argparse.SUPPRESS), flag("--args-from-stdin", help
 
 FORM = 20  # columns of a verb with its words that the list of all verbs has room for
 TASKS = (  # a task, the verbs that do it, an example
-    ("Take up where you left off", "today plan handoff checkpoint standup view",
+    ("Pick up where you left off", "today plan handoff checkpoint standup view",
      "dayleaf handoff \"Retries half moved; next: the worker\""),
-    ("Find again what was said and done", "recall distill show expand blame graph",
+    ("Find what was said and done", "recall distill show expand blame graph",
      "dayleaf recall \"why does resume fail\" --since 2w"),
     ("Get past an error", "fix how friction", "dayleaf fix \"undefined: defaultAgent\""),
     ("Keep what you found out", "learn new edit open link resource import tier feedback",
      "dayleaf learn \"Pin the JWT issuer in tests\" --tag auth"),
-    ("Decide what holds", "review rule harvest", "dayleaf harvest --since 7d"),
+    ("Decide what counts", "review rule harvest", "dayleaf harvest --since 7d"),
     ("Share with others", "share unshare shared sync", ""),
     ("See and steer what the model gets", "load why on off statusline mcp", "dayleaf why last"),
     ("Look after the memory", "status stats doctor check audit eval upkeep undo forget restore backup redact", "dayleaf doctor"),

@@ -76,7 +76,7 @@ def test_the_help_is_by_task(run):
     """What a person wants to do comes first, each verb once under it; a task, a verb and a word of one have help of their own."""
     lines = run("help").stdout.splitlines()
     tasks = [line for line in lines if line.endswith(":") and line[0] != " "]
-    assert tasks[0] == "Take up where you left off:" and lines[5].split()[0] == "today" and len(tasks) >= 7
+    assert tasks[0] == "Pick up where you left off:" and lines[5].split()[0] == "today" and len(tasks) >= 7
     assert max(map(len, lines)) <= 100
     for words, said in (["error"], "dayleaf fix"), (["resource"], "run ID [-- ARGS]"), (["resource", "run"], "--timeout"):
         assert said in run("help", *words).stdout
