@@ -46,7 +46,7 @@ def stats(call: Call) -> int:
     from memory.terminal import charts
 
     if call.words:
-        raise UsageError("stats wants no words, not '%s'; `--since` names a time" % shown(" ".join(call.words)))
+        raise UsageError("stats takes no words; leave '%s' out, or name a time with `--since`" % shown(" ".join(call.words)))
     if call.options.spend:
         spent = figures.spending(call.place.home, call.settings, call.now)
         return call.answer(spent, charts.spend_lines(spent))
@@ -63,12 +63,12 @@ def doctor(call: Call) -> int:
     from memory.terminal import reports
 
     if call.words:
-        raise UsageError("doctor wants no words, not '%s'; `--fix` mends what is safe" % shown(" ".join(call.words)))
+        raise UsageError("doctor takes no words; leave '%s' out" % shown(" ".join(call.words)))
     with call.spinner("checking"):
         done = examination.mend(call.place, call.now) if call.options.fix else []
         found = examination.examine(call.place, call.settings, call.env, call.now)
     value: Any = [{**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.said} for check in found]
-    told = [plaintext.one_line(line) for line in done] or ["nothing to mend that is safe to mend"]
+    told = [plaintext.one_line(line) for line in done] or ["nothing here can be mended without risk"]
     call.answer({"fixed": done, "checks": value} if call.options.fix else value,
                 [*([*told, ""] if call.options.fix else []), *reports.verdicts(found, call.style())])
     return 1 if any(check.is_error for check in found) else 0
@@ -80,7 +80,7 @@ def check(call: Call) -> int:
     from memory.terminal import reports
 
     if call.options.staged and call.words:
-        raise UsageError("--staged goes by what git would commit, and takes no FILE")
+        raise UsageError("--staged checks what git would commit; leave FILE out")
     with call.spinner("reading the records"):
         if call.options.staged:
             looked, faults = inspection.staged_secrets(call.place, call.env, call.settings["redact.allow"])
@@ -127,7 +127,7 @@ def redact(call: Call) -> int:
     options = call.options
     if options.batch or call.words in ([], ["-"]):
         if options.text is not None or options.regex or options.everywhere or options.apply:
-            raise UsageError("redact wants the ID of a record that holds the text")
+            raise UsageError("redact needs the ID of a record that contains the text")
         return index.redact(call)
     return _erase(call, call.one("ID"))
 
@@ -142,7 +142,7 @@ def _erase(call: Call, id: str) -> int:
     found = erasure.finder(texts)
     why = erasure.refusal(found, call.place)
     if why:
-        raise UsageError("this text cannot be taken out: %s; name more of it" % why)
+        raise UsageError("this text cannot be removed: %s; give more of it" % why)
     with call.spinner("searching") as spinner:
         def told(done: int) -> None:
             spinner.step = "searching: %s" % plaintext.count(done, "file")
@@ -151,17 +151,17 @@ def _erase(call: Call, id: str) -> int:
         elsewhere = _transcripts(call, found)
     everywhere = bool(call.options.everywhere)
     others = [one for one in held if one.role == erasure.OTHER]
-    lines = [*_held_lines(found, held), "%s of %s hold it, %s in all" % (
+    lines = [*_held_lines(found, held), "%s of %s contain it, %s in all" % (
         len(held), plaintext.count(searched, "file"), plaintext.count(sum(one.hits for one in held), "time"))]
     if not call.options.apply:
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
-        if not confirmed("take it out of %s? type yes: " % plaintext.count(len(erasure.reached(held, everywhere)), "file")):
+        if not confirmed("remove it from %s? type yes: " % plaintext.count(len(erasure.reached(held, everywhere)), "file")):
             return _planned_erasure(call, found, held, others)
-        everywhere = everywhere or bool(others and confirmed("and out of %s? type yes: " % plaintext.count(
+        everywhere = everywhere or bool(others and confirmed("and from %s? type yes: " % plaintext.count(
             len(others), "other record")))
-    with call.spinner("taking it out") as spinner:
+    with call.spinner("removing it") as spinner:
         def proving(done: int) -> None:
-            spinner.step = "proving: %s" % plaintext.count(done, "file")
+            spinner.step = "checking: %s" % plaintext.count(done, "file")
 
         done = erasure.apply(call.place, found, held, own, everywhere, call.now, proving)
         builder.build(call.place, call.now)
@@ -195,10 +195,10 @@ def _texts(call: Call, record: Record) -> dict[str, str]:
         found = {named: redactor.marker("text", named, key)}
     short = [text for text in found if len(text.strip()) < erasure.SHORTEST]
     if short and (named or len(short) == len(found)):
-        raise UsageError("a text of less than %d characters stands everywhere; name more of it" % erasure.SHORTEST)
+        raise UsageError("a text shorter than %d characters would match everywhere; give more of it" % erasure.SHORTEST)
     if not found:
-        raise StoreError("%s holds %s" % (record.id, "nothing that the expression matches; correct it" if named else
-                                          "no secret that is found by itself; `--text -` asks for the text or reads stdin"))
+        raise StoreError("%s holds %s" % (record.id, "nothing that the expression matches" if named else
+                                          "no secret that dayleaf recognises; `--text -` asks for the text or reads stdin"))
     return {text: mark for text, mark in found.items() if text not in short}
 
 
@@ -207,18 +207,18 @@ def _named(call: Call) -> str:
     said = call.options.text
     if said is None:
         if call.options.regex:
-            raise UsageError("--regex says what --text is; give --text too")
+            raise UsageError("--regex needs --text, which gives the expression")
         return ""
     if said != "-":
-        warn("the text stands in your shell's history now; `--text -` asks for it, or reads it from stdin")
+        warn("the text is now in your shell's history; `--text -` asks for it or reads stdin")
     elif sys.stdin.isatty():
         from getpass import getpass
 
-        said = getpass("the text (it is not shown): ")
+        said = getpass("the text (not shown as you type): ")
     else:
         said = read_stdin().rstrip("\r\n")
     if not said:
-        raise UsageError("an empty text; --text - reads it from stdin")
+        raise UsageError("the text is empty; give it on stdin or when asked")
     return str(said)
 
 
@@ -261,9 +261,9 @@ def _holders_json(found: Finder, held: list[Holder]) -> list[dict[str, Any]]:
 
 
 def _planned_erasure(call: Call, found: Finder, held: list[Holder], others: list[Holder]) -> int:
-    more = ", --everywhere of the %s too" % plaintext.count(len(others), "other record") if others else ""
+    more = ", and --everywhere from the %s" % plaintext.count(len(others), "other record") if others else ""
     value = {"applied": False, "held": _holders_json(found, held)}
-    return call.answer(value, ["nothing was changed: --apply takes it out%s" % more])
+    return call.answer(value, ["nothing was changed: --apply removes it%s" % more])
 
 
 def _erased(call: Call, found: Finder, before: list[Holder], done: Erased, elsewhere: list[str]) -> int:
@@ -272,21 +272,22 @@ def _erased(call: Call, found: Finder, before: list[Holder], done: Erased, elsew
 
     for problem in done.problems:
         warn(_shown(found, problem))
-    notes = ["the approval of %s held it and is gone: `dayleaf review`" % id for id in done.pending]
+    notes = ["the approval of %s contained it and was removed; `dayleaf review` decides anew" % id for id in done.pending]
     if any(call.place.shared and one.path.startswith(call.place.shared + "/") for one in before):
         notes.append("git still has what was committed: `git filter-repo --replace-text FILE` rewrites it")
-    notes += ["Claude Code's own transcript holds it, and is left as it is: " + _shown(found, path) for path in elsewhere]
+    notes += ["Claude Code's own transcript still contains it: " + _shown(found, path) for path in elsewhere]
     if elsewhere:
-        notes.append("`dayleaf import transcripts` would read it there again")
-    remedies = {erasure.DERIVED: "what is derived follows the records",
-                erasure.OTHER: "--everywhere takes it out of other records too",
-                erasure.SETTINGS: "settings are yours: edit the file", erasure.FOREIGN: "no file of dayleaf's: edit or delete it"}
-    lines = ["took it out of %s" % plaintext.count(done.changed, "file"), *("  " + note for note in notes),
-             "  backups that were made before still hold it",
-             "%d of %s hold it" % (len(done.held), plaintext.count(done.searched, "file")),
+        notes.append("`dayleaf import transcripts` would bring it back from there")
+    remedies = {erasure.DERIVED: "derived files change with the next index",
+                erasure.OTHER: "--everywhere removes it from other records too",
+                erasure.SETTINGS: "settings are yours: edit the file yourself",
+                erasure.FOREIGN: "not dayleaf's file: edit or delete it yourself"}
+    lines = ["removed it from %s" % plaintext.count(done.changed, "file"), *("  " + note for note in notes),
+             "  older backups still contain it",
+             "%d of %s contain it" % (len(done.held), plaintext.count(done.searched, "file")),
              *_held_lines(found, done.held),
              *sorted({"  " + remedies.get(one.role, "run this again") for one in done.held}),
-             "  searched: every byte and name below %s%s, %s/runtime apart" % (
+             "  searched: every byte and file name below %s%s, except %s/runtime" % (
                  call.place.home, " and " + call.place.shared if files.is_folder(call.place.shared) else "", call.place.home),
              "  for the text " + erasure.SEARCHED]
     call.answer({"applied": True, "changed": done.changed, "pending": done.pending, "searched": done.searched,
@@ -305,10 +306,10 @@ def _draft(call: Call) -> int:
     from memory.health import goldens
 
     if len(call.words) > 1:
-        raise UsageError("eval --template wants one file at the most, not %d words" % len(call.words))
+        raise UsageError("eval --template takes at most one file, not %d words" % len(call.words))
     path = os.path.abspath(call.words[0]) if call.words else "%s/evals/%s" % (call.place.private, goldens.NAME)
     if os.path.lexists(path):
-        raise StoreError("%s is there already; edit it, or name another file" % path)
+        raise StoreError("%s exists already; edit it, or name another file" % path)
     with call.spinner("reading the records"):
         drafts = goldens.draft(list(call.store().each()), call.store().cleaned)
     if not drafts:
@@ -316,7 +317,7 @@ def _draft(call: Call) -> int:
     try:
         files.create(path, goldens.template(drafts).encode("utf-8", "replace"))
     except OSError as error:
-        raise StoreError("%s: not written, %s; name another file" % (path, (error.strerror or "").lower())) from None
+        raise StoreError("%s could not be written: %s; name another file" % (path, (error.strerror or "").lower())) from None
     named = " " + shlex.quote(plaintext.one_line(path)) if call.words else ""
     return call.answer({"path": path, "queries": len(drafts)}, [
         "drafted %d quer%s: %s" % (len(drafts), "y" if len(drafts) == 1 else "ies", path),
@@ -340,7 +341,7 @@ def _measure(call: Call) -> int:
         results.append(_result(call, golden, found, records))
     below = [fault for one in results for fault in one["below"]]
     if call.options.strict and not any(one["floor"] for one in results):
-        raise UsageError("--strict wants a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`")
+        raise UsageError("--strict needs a floor in the file, such as `floor: {recall@5: 0.8, mrr: 0.6}`")
     call.answer(results, reports.measured(results, call.style(), call.options.misses))
     return 1 if call.options.strict and below else 0
 

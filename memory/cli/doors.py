@@ -47,7 +47,7 @@ def share(call: Call) -> int:
             call.answer({"id": found.id, "shared": False, "hindrances": [line.strip() for line in lines]}, [])
         else:
             print("\n".join(lines), flush=True)
-        raise StoreError("%s stays private: what is said above is not for others; nothing was moved" % found.id)
+        raise StoreError("%s stays private and was not moved: mend what is listed above first" % found.id)
     name = sharing.move(store, found, layout.SHARED)
     return _moved(call, found, name, [*_apart(store, found), *_unchecked(call, inspection.commit_hook(call.place, call.env))])
 
@@ -62,7 +62,7 @@ def unshare(call: Call) -> int:
         raise UsageError("%s is not shared" % found.id)
     committed = sharing.tracking(call.place)(found.name)
     name = sharing.move(store, found, layout.PRIVATE)
-    note = ["  the others have it until you commit that it is gone; git's history keeps it"]
+    note = ["  the others have it until you commit its removal; git's history keeps it"]
     return _moved(call, found, name, note if committed else [])
 
 
@@ -81,7 +81,7 @@ def _apart(store: Store, found: Record) -> list[str]:
     for link in found.links:
         with suppress(StoreError):
             if store.find(link.target).tier != layout.SHARED:
-                out.append("  for others its link to %s leads nowhere" % plaintext.one_line(link.target, 80))
+                out.append("  others cannot follow its link to %s" % plaintext.one_line(link.target, 80))
     return out
 
 
@@ -89,12 +89,12 @@ def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
     """Say what else a team wants: git to take the file, and a check of secrets before each commit."""
     from memory.store import process
 
-    notes = ["  commit it, and who pulls has it: `git add .dayleaf && git commit`"]
+    notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
     file = call.place.shared + "/x.md"
     ignored = call.place.git and process.git(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
     if ignored:
-        notes = ["  git ignores .dayleaf here, so nobody gets it: take the line out of .gitignore"]
-    wanted = ["  no secret gets in by hand, if git asks before each commit: " + hook[1]]
+        notes = ["  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"]
+    wanted = ["  to check for secrets before each commit: " + hook[1]]
     return notes if hook[0] or not hook[1] else [*notes, *wanted]
 
 
@@ -118,7 +118,7 @@ def shared(call: Call) -> int:
     ids: dict[str, str] = {}
     for name, (id, _) in titles.items():
         if ids.setdefault(id, name) != name:
-            found.conflicts.append((name, "%s has its id too (%s): keep one, or give it another id" % (ids[id], id)))
+            found.conflicts.append((name, "%s has the same id (%s): keep one, or give one another id" % (ids[id], id)))
     value = {"records": [{**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records],
              "conflicts": [list(row) for row in found.conflicts], "ahead": found.ahead, "behind": found.behind,
              "since": found.since, "unreadable": [list(one) for one in skipped]}
@@ -132,15 +132,15 @@ def _team_lines(found: Status, titles: dict[str, tuple[str, str]], skipped: Sequ
     new = [held for held in readable if held.fresh]
     loose = [held for held in readable if held.state != "committed" and held not in new]
     rest = [held for held in readable if held not in new and held not in loose]
-    for heading, rows in (("New since the last pull", new), ("Not committed", loose), ("The rest", rest)):
+    for heading, rows in (("New since the last pull", new), ("Not committed", loose), ("All others", rest)):
         if rows:
             table = [["", titles[held.name][0], plaintext.clip(plaintext.one_line(titles[held.name][1]), 60), _by(held)]
                      for held in rows[:MOST_LISTED]]
             more = ["  … and %d more; --json lists all" % (len(rows) - MOST_LISTED)] if len(rows) > MOST_LISTED else []
             lines += ["%s (%d)" % (heading, len(rows)), *screen.table(table), *more]
-    lines += ["%s about them not pushed yet" % plaintext.count(found.ahead, "commit")] if found.ahead > 0 else []
-    lines += ["%s about them fetched and not merged yet" % plaintext.count(found.behind, "commit")] if found.behind > 0 else []
-    return lines or ["nothing is shared here; `dayleaf share ID` does"]
+    lines += ["%s about shared records not pushed yet" % plaintext.count(found.ahead, "commit")] if found.ahead > 0 else []
+    lines += ["%s about shared records not merged yet" % plaintext.count(found.behind, "commit")] if found.behind > 0 else []
+    return lines or ["nothing is shared here; `dayleaf share ID` shares a record"]
 
 
 def _by(held: Held) -> str:
@@ -155,12 +155,12 @@ def sync(call: Call) -> int:
     if word and word not in SYNC_WORDS:
         raise unknown_word("sync", word, SYNC_WORDS)
     if word and len(call.words) != SYNC_WORDS[word]:
-        raise UsageError("sync %s wants %d word%s behind it" % (word, SYNC_WORDS[word] - 1, "s" * (SYNC_WORDS[word] != 2)))
+        raise UsageError("sync %s takes %d word%s" % (word, SYNC_WORDS[word] - 1, "s" * (SYNC_WORDS[word] != 2)))
     given = [name for name in ("identity", "gone", "anew") if getattr(call.options, name)]
     wrong = [name for name in given if (name == "identity") != (word == "setup")]
     if wrong or (given and word not in ("", "setup")):
         option = (wrong or given)[0]
-        raise UsageError("--%s goes with `dayleaf sync%s`" % (option, " setup" * (option == "identity")))
+        raise UsageError("--%s is for `dayleaf sync%s`" % (option, " setup" * (option == "identity")))
     return {"": _synced, "setup": _set_up, "status": _standing, "take": _decided, "drop": _decided}[word](call)
 
 
@@ -175,15 +175,15 @@ def _set_up(call: Call) -> int:
         known = syncing.load(call.place.home)
         if known.value["where"] == where and not identity:
             return call.answer({"machine": known.machine, "where": where, "key": call.place.home + "/sync/key.txt"}, [
-                "this machine is %s and syncs with %s already; `dayleaf sync` sends and takes what is new" % (
+                "this machine is %s and already syncs with %s; `dayleaf sync` brings both up to date" % (
                     known.machine, plaintext.one_line(where))])
     state = machines.setup(call.place.home, where, os.path.abspath(identity) if identity else "", call.env, socket.gethostname())
     key = call.place.home + "/sync/key.txt"
     return call.answer({"machine": state.machine, "where": where, "key": key}, [
         "this machine is %s and syncs with %s" % (state.machine, plaintext.one_line(where)),
-        "  the key is %s: bring it to your other machines yourself, not by that way, and say there" % key,
-        "  `dayleaf sync setup WHERE --identity FILE`; whoever has it reads your memories, and without it nobody does",
-        "  `dayleaf sync` syncs, here and there"])
+        "  the key is %s: copy it to your other machines yourself, by another way, and run there"  % key,
+        "  `dayleaf sync setup WHERE --identity FILE`; only who has the key can read your memories",
+        "  then run `dayleaf sync` here and there"])
 
 
 def _synced(call: Call) -> int:
@@ -230,7 +230,7 @@ def _unlearn(call: Call) -> None:
 def _copies(names: list[str]) -> list[str]:
     rows = ["  %s  %s" % (name[-11:-3], plaintext.one_line(name)) for name in names]
     digits = names[0][-11:-3] if names else ""
-    return [*rows, "%s changed on two machines at once: both texts are kept, the copy is shown to no session; look at both, then "
+    return [*rows, "%s changed on two machines at once: both texts are kept, but no session sees the copy; look at both, then "
             "`dayleaf sync take %s` puts the copy in the record's place, `sync drop %s` drops it" % (
                 plaintext.count(len(names), "record"), digits, digits)] if names else []
 
@@ -257,7 +257,7 @@ def _standing(call: Call) -> int:
         "  %s to send" % plaintext.count(len(state.dirty), "file"),
         *("  %s: %s" % (name, "all taken" if left <= 0 else "%s to take" % plaintext.count(left, "change"))
           for name, left in waiting.items()),
-        *("  %s stays on this machine alone: it was removed on another one" % plaintext.one_line(name)
+        *("  %s is left on this machine only: another machine removed it" % plaintext.one_line(name)
           for name in sorted(state.value["held"])), *_copies(copies)])
 
 
@@ -270,8 +270,8 @@ def _decided(call: Call) -> int:
     copy, name = machines.decide(state, Tiers(call.place, call.changed.append), call.words[1], take, call.now)
     call.indexed()
     return call.answer({"copy": copy, "record": name, "taken": take}, [
-        ("took %s as %s; what stood there is in the archive" if take else "dropped %s, into the archive; %s stays as it is") % (
-            copy, name), "  the other machines hear of it at the next `dayleaf sync`"])
+        ("took %s as %s; the old text is in the archive" if take else "moved %s to the archive; %s stays as it is") % (
+            copy, name), "  the other machines learn this at the next `dayleaf sync`"])
 
 
 # ---- mcp
@@ -298,7 +298,7 @@ def _lacking(what: str, extra: str, error: ImportError) -> DayleafError:
     remedy = "install `dayleaf[%s]` in place of `dayleaf`" % extra
     if not _is_wheel():
         remedy = "`%s/install.sh --%s` adds them" % (_root(), extra)
-    return DayleafError("%s needs packages that are not here (%s); %s" % (what, error.name, remedy))
+    return DayleafError("%s needs packages that are not installed (%s); %s" % (what, error.name, remedy))
 
 
 def _is_wheel() -> bool:
@@ -326,7 +326,7 @@ def registered(env: dict[str, str], on: bool) -> str:
     words = add if on else remove
     client = process.which("claude", env)
     if not client:
-        return "Claude Code is not on PATH; where it is, run: " + shlex.join(words)
+        return "Claude Code is not on PATH; run this where it is: " + shlex.join(words)
     done = process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
     if done.rc and on:  # it is there already, perhaps with another path
         process.run([client, *remove[1:]], b"", SECONDS, env, "", ANSWER)
@@ -341,7 +341,7 @@ def view(call: Call) -> int:
     """Show the memory in a browser for as long as somebody looks, or write it as one file."""
     options = call.options
     if call.words:
-        raise UsageError("view wants no words; `dayleaf show ID` prints a record")
+        raise UsageError("view takes no words; `dayleaf show ID` prints a record")
     if not options.export and (options.private or options.secrets):
         raise UsageError("--private and --secrets are for `dayleaf view --export FILE`")
     if options.export and (options.port is not None or options.idle is not None):
@@ -388,8 +388,8 @@ def _exported(call: Call, made: Pages) -> int:
     options = call.options
     tree = work_tree(os.path.abspath(options.export)) if options.private or options.secrets else ""
     if tree:
-        raise UsageError("%s lies in the git work tree %s, where one commit gives your memories away; name a FILE elsewhere" % (
-            options.export, tree))
+        raise UsageError("%s lies in the git work tree %s, where a commit would give your memories away; name a FILE "
+                         "elsewhere" % (options.export, tree))
     with call.spinner("reading the records"):
         values = made.export(options.private, options.secrets)
     text = sheets.whole(values)

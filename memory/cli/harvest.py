@@ -25,7 +25,7 @@ QUESTION = ("Which lessons, decisions with their reasons, and fixes of recurring
 SENT, SENT_CHARS = 40, 100_000  # newest checkpoints that a model gets, and characters of their bodies together
 OPTIONS = ("since", "session", "limit", "provider", "dry_run")
 WAYS, DONE = ("accept", "edit", "reject", "skip", "quit"), {"accept": "accepted", "reject": "rejected"}
-REVIEW = "`dayleaf review` in a terminal of your own decides on them"
+REVIEW = "decide on them with `dayleaf review` in your own terminal"
 
 
 def harvest(call: Call) -> int:
@@ -37,7 +37,7 @@ def harvest(call: Call) -> int:
         raise unknown_word("harvest", words[0], WORDS, "use none, or one of " + ", ".join(WORDS))
     given = [name for name in OPTIONS if getattr(call.options, name)]
     if given:
-        raise UsageError("harvest %s takes no --%s: that is for `dayleaf harvest` alone" % (words[0], given[0].replace("_", "-")))
+        raise UsageError("harvest %s takes no --%s: only `dayleaf harvest` does" % (words[0], given[0].replace("_", "-")))
     return WORDS[words[0]](call, words[1:])
 
 
@@ -100,7 +100,7 @@ def _asked(call: Call, checkpoints: Sequence[Record], known: Sequence[Record], l
                            call.options.provider, None, True, heard)
     notes = [one_line(note) for note in digest.notes]
     if digest.provider == "extract":
-        return None, [*notes, "no model answered: harvested without one"]
+        return None, [*notes, "no model answered, so the harvest was made without one"]
     if len(sent) < len(checkpoints):
         notes.append("%s read the newest %d of %s" % (digest.provider, len(sent), count(len(checkpoints), "checkpoint")))
     return proposals.of_bullets(digest.bullets, digest.provider, sent, known, limit), notes
@@ -123,7 +123,7 @@ def _said(found: Sequence[Proposal], kept: Sequence[Record | None], read: int, w
     lines = []
     for proposal, record in zip(found, kept):
         title, reason = (record or proposal).title, proposal.reason
-        lines += ["%s  %s" % ("candidate " + record.id if record else "would propose", one_line(title)),
+        lines += ["%s  %s" % ("candidate " + record.id if record else "would suggest", one_line(title)),
                   "  %s: %s" % (reason, ", ".join(map(one_line, proposal.from_ids)))]
     if not found:
         lines.append("nothing new in %s" % count(read, "checkpoint") if read else "no checkpoint to harvest")
@@ -145,17 +145,17 @@ def candidates(store: Store) -> list[Record]:
 def _list(call: Call, words: list[str]) -> int:
     """Show the candidates that wait."""
     if words:
-        raise UsageError("harvest list takes no more words, not '%s'" % shown(words[0]))
+        raise UsageError("harvest list takes no more words; leave '%s' out" % shown(words[0]))
     waiting = candidates(call.store())
     rows = [[one_line(r.id), age(call.now - r.created), one_line(r.title)] for r in waiting]
-    lines = [*screen.table(rows, right=(1,)), "%s; %s" % (wait(len(rows)), REVIEW)] if rows else ["no candidate waits"]
+    lines = [*screen.table(rows, right=(1,)), "%s; %s" % (wait(len(rows)), REVIEW)] if rows else ["no candidate is waiting"]
     return call.answer([{**record_json(r), "path": call.place.path(r.name)} for r in waiting], lines)
 
 
 def _named(store: Store, verb: str, words: list[str]) -> list[Record]:
     """Find the candidates that are named, all of them before anything is done; raises UsageError, StoreError."""
     if not words:
-        raise UsageError("harvest %s wants an ID%s; `dayleaf harvest list` names them" % (verb, " or `all`" * (verb == "accept")))
+        raise UsageError("harvest %s needs an ID%s; `dayleaf harvest list` names them" % (verb, " or `all`" * (verb == "accept")))
     if verb == "accept" and words == ["all"]:
         return candidates(store)
     found = list({record.id: record for record in map(store.find, words)}.values())
@@ -184,7 +184,7 @@ def _judged(call: Call, words: list[str], way: str) -> int:
 def _decide(call: Call, store: Store, record: Record, way: str) -> None:
     """Accept or archive exactly what was read, and say so; raises StoreError where the file has changed since."""
     if store.read(record.name).checksum != record.checksum:
-        raise StoreError("%s: changed meanwhile; review it again" % record.name)
+        raise StoreError("%s has changed meanwhile; review it again" % record.name)
     if way == "accept":
         store.edit(record.name, {"accepted": True})
     else:
@@ -239,8 +239,8 @@ def superseded(call: Call, store: Store) -> list[str]:
     since = contradictions.superseded(standing, call.place)
     lines = [line for record, why in since for line in (
         "%s  %s" % (one_line(record.id), visible(one_line(record.title, 120))), "  " + visible(why))]
-    return ["%s may no longer hold; `dayleaf edit ID` mends one, `dayleaf forget ID` archives it" % count(len(since), "learning"),
-            *lines, ""] if since else []
+    return ["%s may no longer hold; correct it with `dayleaf edit ID`, or archive it with `dayleaf forget ID`" % count(
+        len(since), "learning"), *lines, ""] if since else []
 
 
 def _doubts(call: Call, store: Store) -> dict[str, str]:

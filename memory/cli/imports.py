@@ -39,7 +39,7 @@ def import_(call: Call) -> int:
     """Bring in a tree, a directory, what the client remembers, or past sessions."""
     kind = call.words[0] if call.words else ""
     if not kind:
-        raise UsageError("import wants to know what: one of " + ", ".join(KINDS))
+        raise UsageError("import needs to know what to import: one of " + ", ".join(KINDS))
     if kind not in KINDS:
         raise unknown_word("import", kind, KINDS)
     for name, of in OPTIONS.items():
@@ -47,12 +47,12 @@ def import_(call: Call) -> int:
             raise UsageError("--%s is for import %s" % (name.removeprefix("tier_").replace("_", "-"), " and ".join(of)))
     wanted = 1 if kind in ("tree", "dir") else 0
     if len(call.words) - 1 != wanted:
-        raise UsageError("import %s wants %s" % (kind, "one directory, not %d" % (len(call.words) - 1) if wanted
-                                                 else "no more words; not '%s'" % plaintext.one_line(call.words[1])[:60]))
+        raise UsageError("import %s takes %s" % (kind, "one directory, not %d" % (len(call.words) - 1) if wanted
+                                                 else "no more words; leave '%s' out" % plaintext.one_line(call.words[1])[:60]))
     try:
         return KINDS[kind](call)
     except KeyboardInterrupt:
-        warn("interrupted; what was written stays, and the same command goes on")
+        warn("interrupted; what was written stays, and the same command continues from there")
         raise
 
 
@@ -63,7 +63,7 @@ def _tree(call: Call) -> int:
                                    trees.pieces(tree, call.place, tier, call.now, author(call)),
                                    _below(call, tree.root, tier))])
     left = trees.beside(tree)
-    notes = ["left out %s%s beside docs/, scripts/, shared/ and unversioned/" % (
+    notes = ["left out %s%s that are not in docs/, scripts/, shared/ or unversioned/" % (
         "more than " * (left == trees.COUNTED), plaintext.count(left, "file"))] if left else []
     return _answer(call, "file", result, {"from": tree.root, "left_out": left}, [*notes, *_outside(call, tree.root, tier)])
 
@@ -72,7 +72,7 @@ def _outside(call: Call, root: str, tier: str) -> list[str]:
     """Return a note where shared records name a directory of this machine, else none."""
     if tier != layout.SHARED or files.inside(root, call.place.root):
         return []
-    return ["the directory is outside the repository: the paths in the shared records hold on this machine alone"]
+    return ["the directory is outside the repository: the paths in the shared records are right only on this machine"]
 
 
 def _below(call: Call, root: str, tier: str) -> Callable[[str], bool]:
@@ -103,7 +103,7 @@ def _dir(call: Call) -> int:
 
 def _claude_memory(call: Call) -> int:
     if call.options.all and call.options.project:
-        raise UsageError("--all and --project exclude one another; use one")
+        raise UsageError("--all and --project exclude each other; use one")
     batches, notes, results = [], [], Result()
     for place in _places(call):
         folder = clientmemory.memory_folder(place, call.env)
@@ -122,8 +122,8 @@ def _claude_memory(call: Call) -> int:
                                  chain(more, clientmemory.rule_pieces(own, place, layout.GLOBAL)), lambda path: path[:1] == "/"))
         _add(results, _brought(call, batches, place))
     if results.new and not call.options.dry_run:
-        notes.append("they are candidates, since the client loads its files by itself: found by recall, pushed only once "
-                     "accepted (`dayleaf review`)")
+        notes.append("they are candidates, because the client loads these files itself: recall finds them, but they are pushed "
+                     "only once accepted (`dayleaf review`)")
     return _answer(call, "section", results, {}, notes)
 
 
@@ -151,7 +151,7 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
     of = sum(batch.size for batch in batches)
     with files.Lock(place.cache + "/import.lock") as held, call.spinner("importing") as spinner:
         if not held:
-            raise StoreError("another import into this workspace is running; wait until it is done")
+            raise StoreError("another import into this workspace is running; wait until it has finished")
         settings = call.settings if place is call.place else config.of(place, call.env)
         changed: list[str] = []
         store = Store(place, settings, call.now, changed.append)
@@ -175,9 +175,9 @@ def _answer(call: Call, noun: str, result: Result, more: dict[str, Any], notes: 
               "skipped": len(result.skipped)}
     if result.private:
         few = " ".join(result.private[:SHOWN]) + (" …" if len(result.private) > SHOWN else "")
-        notes = [*notes, "%s in the private tier since an earlier import, and nothing moved: `dayleaf forget --hard ID` for "
-                         "each and this import again put them where you say now (%s)" % (
-                             "1 stands" if len(result.private) == 1 else "%d stand" % len(result.private), few)]
+        notes = [*notes, "%s in the private tier from an earlier import and did not move: `dayleaf forget --hard ID` for "
+                         "each, then this import again, puts them where you want them now (%s)" % (
+                             "1 record is" if len(result.private) == 1 else "%d records are" % len(result.private), few)]
     lines = [plaintext.one_line(note) for note in notes]
     lines.append("%s: %s%s" % (
         plaintext.count(result.done, noun), ", ".join(f"{number:,} {name}" for name, number in counts.items()),
@@ -238,7 +238,7 @@ def _transcripts(call: Call) -> int:
                              None if call.options.all_projects else call.place, call.env, since)
     with contextlib.ExitStack() as stack:
         if not call.options.dry_run and not stack.enter_context(files.Lock(call.place.home + "/cache/transcripts.lock")):
-            raise StoreError("another import of transcripts is running; wait until it is done")
+            raise StoreError("another import of transcripts is running; wait until it has finished")
         spinner = stack.enter_context(call.spinner("reading transcripts"))
         told: list[backfill.Told] = []
         pace = Pace(spinner, sum(session.size for session in wanted))
@@ -255,7 +255,7 @@ def _of_agent(call: Call) -> Iterator[backfill.Session | Skip]:
     readers: dict[str, Agent] = {one.name: one for one in (codex.Codex(), geminicli.GeminiCli())}
     for one in otheragents.found(readers[call.options.agent], call.env):
         spoken = one.spoken
-        yield Skip(one.path, one.why, "nothing is to be done") if spoken is None else backfill.Session(
+        yield Skip(one.path, one.why, "nothing to do") if spoken is None else backfill.Session(
             spoken.id, one.path, len(spoken.rows), spoken.directory, one.began, one.ended, otheragents.Rows(spoken.rows))
 
 
@@ -290,7 +290,7 @@ def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took
     lines += _first([one.skip for one in told if one.skip and not one.gone] + unread, lambda skip: "skipped %s: %s; %s" % skip)
     if not told:
         where = "what %s keeps" % call.options.agent if call.options.agent else backfill.host(call.env) + "/projects"
-        lines.append("no session of this workspace is left in %s; --all-projects takes those of every workspace" % (
+        lines.append("%s holds no session of this workspace; --all-projects takes those of every workspace" % (
             plaintext.one_line(where)))
     value = {"dry_run": dry, "sessions": len(told) + len(unread), **counts, "checkpoints": made,
              "conversations": [name for name in records if name not in made], "records": plan._asdict(),
@@ -301,15 +301,15 @@ def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took
 def _summed(counts: dict[str, int], sessions: int, plan: backfill.Plan, skipped: int, dry: bool) -> str:
     """Return the line that says what became of how many sessions."""
     would = "would be " if dry else ""
-    parts = [counts["new"] and "%d %stold" % (counts["new"], would),
-             counts["updated"] and "%d %sbrought up to date" % (counts["updated"], would),
-             counts["before"] and "told already: %d" % counts["before"],
-             counts["without"] and "%d without work worth keeping" % counts["without"],
+    parts = [counts["new"] and "%d %simported" % (counts["new"], would),
+             counts["updated"] and "%d %supdated" % (counts["updated"], would),
+             counts["before"] and "%d imported before" % counts["before"],
+             counts["without"] and "%d with nothing worth keeping" % counts["without"],
              skipped and "%d skipped" % skipped]
     said = ", ".join(str(part) for part in parts if part)
     records = ", ".join(plaintext.count(number, noun) for number, noun in zip(plan, ("checkpoint", "conversation")) if number)
     return "; ".join(filter(None, [plaintext.count(sessions, "session") + (": " + said if said else ""),
-                                   records and records + (" would come" if dry else " written"),
+                                   records and records + (" would be written" if dry else " written"),
                                    "nothing was written (--dry-run)" if dry else ""]))
 
 
@@ -317,7 +317,7 @@ def _cost(live: list[backfill.Told], took: float, records: int) -> list[str]:
     """Return the line that says how long the import would take: as long as reading did, and the writing."""
     size = sum(one.session.size for one in live) / 1e6
     seconds = took + records * backfill.RECORD
-    return ["it would take about %s for %d MB%s" % (span(seconds), size, " (%s for 100 MB)" % span(
+    return ["the import would take about %s for %d MB%s" % (span(seconds), size, " (%s for 100 MB)" % span(
         seconds * 100 / size) if size >= 1 else "")] if live else []
 
 
@@ -326,7 +326,7 @@ def _gone(directories: list[str]) -> list[str]:
     if not directories:
         return []
     few = sorted(set(directories), key=lambda one: (-directories.count(one), one))
-    return ["  skipped %s whose directory is gone (%s%s); make a directory again, even empty, and import again" % (
+    return ["  skipped %s whose directory is gone (%s%s); create it again, even empty, and import again" % (
         plaintext.count(len(directories), "session"), ", ".join(map(plaintext.one_line, few[:3])),
         " and %d more" % (len(few) - 3) if len(few) > 3 else "")]
 

@@ -29,7 +29,7 @@ def index(call: Call) -> int:
     if call.options.backend and asked in ([], ["build"], ["refresh"]):
         return _choose(call, asked)
     if len(asked) != 1:
-        raise UsageError("index wants one of " + ", ".join(WORDS))
+        raise UsageError("index takes one of " + ", ".join(WORDS))
     if asked[0] not in WORDS:
         raise unknown_word("index", asked[0], WORDS)
     return WORDS[asked[0]](call)
@@ -61,13 +61,13 @@ def _embedded(call: Call) -> tuple[list[dict[str, Any]], list[str]]:
 
     provider = embedder.from_settings(call.settings, call.options.vectors_by or "", call.env)
     if provider is None:
-        raise UsageError("no provider of vectors is set: " + semantic.SET_UP)
+        raise UsageError("no provider of vectors is set up: " + semantic.SET_UP)
     out, lines = [], []
     for place in lookup.searched(call.place, call.settings, call.options.workspace or "", []):
-        with call.spinner("embedding %s with %s" % (place.key, provider.label)):
+        with call.spinner("making vectors of %s with %s" % (place.key, provider.label)):
             made = vectors.update(place, provider, call.env, call.now)
         out.append({"workspace": place.key, **made._asdict()})
-        lines.append("%s: another process is embedding it" % place.key if made.busy else
+        lines.append("%s: another process is making its vectors" % place.key if made.busy else
                      "%s: %s embedded, %d kept, %d removed in %.1f s (%s)" % (
                          place.key, plaintext.count(made.embedded, "chunk"), made.kept, made.removed, made.took, provider.label))
     return out, lines
@@ -92,17 +92,17 @@ def _summary(call: Call, done: Any) -> int:
 
 def _said(done: Any) -> list[str]:
     if done.busy:
-        return ["another process is building the index; its result serves this place too"]
+        return ["another process is building the index; its result counts here too"]
     said = "%s: %d added, %d changed, %d removed%s" % (
-        plaintext.count(done.records, "record"), done.added, done.changed, done.removed, "; built anew" if done.built else "")
+        plaintext.count(done.records, "record"), done.added, done.changed, done.removed, "; rebuilt" if done.built else "")
     return [said, *("skipped %s; `dayleaf doctor` says why" % name for name in done.skipped)]
 
 
 def _verify(call: Call) -> int:
-    with call.spinner("rebuilding aside"):
+    with call.spinner("rebuilding a copy"):
         differences = builder.verify(call.place, call.now)
     call.answer({"verified": not differences, "differences": differences},
-                differences or ["the index is what its files give, byte for byte apart from its time stamp"])
+                differences or ["the index matches its files, byte for byte except the time stamp"])
     if differences:
         raise StoreError("the index differs from its files; `dayleaf index refresh` mends it")
     return 0
@@ -113,20 +113,20 @@ def _choose(call: Call, asked: list[str]) -> int:
     from memory.index import backend, ownserver
 
     if call.options.backend not in backend.NAMES:
-        raise UsageError("--backend wants one of %s, not '%s'" % (", ".join(backend.NAMES), shown(call.options.backend)))
+        raise UsageError("--backend takes one of %s, not '%s'" % (", ".join(backend.NAMES), shown(call.options.backend)))
     local = (builder.build if asked == ["build"] else builder.refresh)(call.place, call.now) if asked else None
     path, home = call.place.home + "/config.json", call.place.home
     if call.options.backend == "local":
         stopped = ownserver.stop(home)
         change_config(path, "index.backend", "local", files.FILE_MODE)
-        lines = ["recall asks the files alone%s" % ("; the own server is stopped" if stopped else "")]
+        lines = ["recall uses only the files%s" % ("; your own server was stopped" if stopped else "")]
         return call.answer({"backend": "local", "stopped": stopped}, [*(_said(local) if local else ()), *lines])
     given, private = call.options.dsn or "", call.options.private or call.settings["index.private"]
     if backend.has_password(given):
         raise UsageError("--dsn " + backend.SECRET)
     said = given or backend.named(call.settings, home, call.env)
     made = _embedded(call)[1] if call.options.embeddings else []
-    with call.spinner("setting the database up") as spinner:
+    with call.spinner("setting up the database") as spinner:
         def told(done: int, of: int) -> None:
             spinner.step = "loading: %d of %d" % (done, of)
 
@@ -141,7 +141,7 @@ def _choose(call: Call, asked: list[str]) -> int:
         ", %s sent" % plaintext.count(done.vectors, "vector") if done.vectors else "")]
     return call.answer({"backend": "postgres", "own": not said, **done._asdict()}, [
         *(_said(local) if local else ()), *lines, *("left out %s" % line for line in done.left),
-        "recall asks %s beside the files" % ("a server of your own" if not said else "the database")])
+        "recall asks %s as well as the files" % ("a server of your own" if not said else "the database")])
 
 
 def _index_status(call: Call) -> int:
@@ -150,7 +150,7 @@ def _index_status(call: Call) -> int:
     with call.spinner("reading the records"):
         value = figures.state(call.place, call.settings, call.now)
     database = backend.state(call.place, call.settings, call.env)
-    said = [] if database is None else ["database: %s" % (database["problem"] or "%s of %s, %d of them of this workspace" % (
+    said = [] if database is None else ["database: %s" % (database["problem"] or "%s of %s, %d of them from this workspace" % (
         plaintext.count(database["documents"], "document"), plaintext.count(database["workspaces"], "workspace"),
         database["here"]))]
     return call.answer({**{key: value[key] for key in ("workspace", "index", "vectors", "records", "skipped")},
@@ -170,7 +170,7 @@ def _export(call: Call) -> int:
     try:
         files.replace(target, (value + "\n").encode("utf-8", "replace"))
     except OSError as error:
-        raise StoreError("%s: not written, %s" % (target, (error.strerror or "").lower())) from None
+        raise StoreError("%s could not be written: %s" % (target, (error.strerror or "").lower())) from None
     return call.answer({"out": target}, ["exported to " + target])
 
 
@@ -183,7 +183,7 @@ def redact(call: Call) -> int:
     from memory.store import redactor
 
     if call.words not in ([], ["-"]) or (not call.words and sys.stdin.isatty()):
-        raise UsageError("redact reads stdin: `dayleaf redact - < FILE`")
+        raise UsageError("redact reads its text from stdin: `dayleaf redact - < FILE`")
     allow, salt = call.settings["redact.allow"], call.place.key
     if not call.options.batch:
         done = redactor.redact(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"), allow, salt)
@@ -245,7 +245,7 @@ def config(call: Call) -> int:
     now, source = call.settings[key], call.settings.sources[key]
     said = "%s = %s" % (key, to_json(now if value is None else value))
     if source not in ("user", "default"):
-        said += " (%s)" % source if value is None else "; but the %s says %s" % (source, to_json(now))
+        said += " (%s)" % source if value is None else "; but the %s overrides it with %s" % (source, to_json(now))
     value = now if value is None else value
     told = []
     if key == "index.backend" and value == "postgres":
@@ -262,11 +262,11 @@ def config(call: Call) -> int:
 def checked(key: str, said: str) -> Any:
     """Read a setting's value from text; raises UsageError where it does not fit the key."""
     value = load("", "", {"DAYLEAF_" + key.upper().replace(".", "_"): said})
-    if value.problems:  # "DAYLEAF_…: 'load.top' wants a number, such as 6": the words that a settings file gets
+    if value.problems:  # "DAYLEAF_…: 'load.top' takes a number, such as 6": the words that a settings file gets
         raise UsageError("%s, not '%s'%s" % (value.problems[0].partition(": ")[2], shown(said), (
             "; write it as JSON: [\"a\",\"b\"]" if isinstance(DEFAULTS[key], list) else "")))
     if key == "load.routes" and any(not isinstance(route, str) or ":" not in route[1:] for route in value[key]):
-        raise UsageError("load.routes wants a list like [\"payments: stripe invoice\"], not '%s'" % shown(said))
+        raise UsageError("load.routes takes a list like [\"payments: stripe invoice\"], not '%s'" % shown(said))
     if key == "context.tags":
         from memory.hook.context import weighted
 
@@ -276,7 +276,7 @@ def checked(key: str, said: str) -> Any:
 
         for name in value[key]:
             if name not in ADJUSTMENTS:
-                raise UsageError("recall.without wants a list of %s; %s" % (
+                raise UsageError("recall.without takes a list of %s; %s" % (
                     ", ".join(ADJUSTMENTS), nearest(str(name), ADJUSTMENTS, "not '%s'" % shown(str(name)))))
     if key == "index.dsn":
         from memory.index import backend
@@ -285,7 +285,7 @@ def checked(key: str, said: str) -> Any:
             raise UsageError("index.dsn " + backend.SECRET)
     words = CHOICES.get(key)
     if words and value[key] not in words:
-        raise UsageError("%s wants one of %s; %s" % (key, ", ".join(words), nearest(said, words, "not '%s'" % shown(said))))
+        raise UsageError("%s takes one of %s; %s" % (key, ", ".join(words), nearest(said, words, "not '%s'" % shown(said))))
     return value[key]
 
 
@@ -298,7 +298,7 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
     except (OSError, ValueError):
         held = None
     if not isinstance(held, dict):
-        raise StoreError("%s: cannot be read as one JSON object; mend it by hand first" % path)
+        raise StoreError("%s is not one JSON object; correct it by hand first" % path)
     group, _, last = key.partition(".")
     held.pop(key, None)
     inner = held.get(group)
@@ -313,7 +313,7 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
     try:
         files.replace(path, (json.dumps(held, ensure_ascii=False, indent=2) + "\n").encode("utf-8"), mode)
     except OSError as error:
-        raise StoreError("%s: not written, %s; check its permissions" % (path, (error.strerror or "").lower())) from None
+        raise StoreError("%s could not be written: %s; check its permissions" % (path, (error.strerror or "").lower())) from None
 
 
 # --- on and off
@@ -330,22 +330,22 @@ def off(call: Call) -> int:
 
 def _switch(call: Call, on: bool) -> int:
     if call.options.mine and call.options.project:
-        raise UsageError("--mine and --project exclude one another; use one")
+        raise UsageError("--mine and --project exclude each other; use one")
     if call.options.mine:
         return _switch_mine(call, on)
     if call.options.project:
         if not call.place.shared:
-            raise UsageError("no project here; cd into one")
+            raise UsageError("there is no project here; cd into one")
         path = call.place.shared + "/config.json"
         change_config(path, "load.enabled", None if on else False, 0o644)
         return call.answer({"project": call.place.root, "config": path, "enabled": on}, [
-            "dayleaf pushes %s in this project (%s)" % ("again" if on else "nothing more", path)])
+            "dayleaf %s in this project (%s)" % ("pushes notes again" if on else "pushes no more notes", path)])
     session = _switched(call, on)
     if session:
         receipts.write(call.place.receipts(session), {"v": 1, "t": clock.iso(call.now), "event": call.verb})
-        said = "dayleaf pushes %s in session %s" % ("again" if on else "nothing more", session)
+        said = "dayleaf %s in session %s" % ("pushes notes again" if on else "pushes no more notes", session)
     else:
-        said = "no session of this workspace is off"
+        said = "no session of this workspace is switched off"
     if on and not call.settings["load.enabled"]:
         said += "; but load.enabled is off (%s)" % call.settings.sources["load.enabled"]
     return call.answer({"session": session, "enabled": on}, [said])
@@ -357,8 +357,8 @@ def _switch_mine(call: Call, on: bool) -> int:
     change_config(path, "capture.enabled", on if listed or not on else None, 0o600)
     change_config(path, "load.enabled", None if on else False, 0o600)
     return call.answer({"workspace": call.place.key, "config": path, "enabled": on}, [
-        "dayleaf keeps and pushes in this project, %s" % call.place.key if on else
-        "paused: dayleaf keeps and pushes nothing in this project, for you alone; `dayleaf on --mine` goes on"])
+        "dayleaf keeps and pushes notes in this project, %s" % call.place.key if on else
+        "paused for you only: dayleaf keeps and pushes nothing in this project until `dayleaf on --mine`"])
 
 
 def _switched(call: Call, on: bool) -> str:
@@ -371,9 +371,9 @@ def _switched(call: Call, on: bool) -> str:
     ran, named = accounts.sessions_of(call.place), session_of(call)
     if call.options.session and named != call.env.get("CLAUDE_CODE_SESSION_ID") and named not in ran:
         raise UsageError("no session '%s' here; %s" % (
-            shown(call.options.session), "the newest is " + ran[0] if ran else "none has run in this workspace"))
+            shown(call.options.session), "the newest is " + ran[0] if ran else "no session has run in this workspace"))
     if not named and not ran:
-        raise UsageError("no session of this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
+        raise UsageError("no session has run in this workspace yet; `dayleaf %s --project` is for the whole project" % call.verb)
     if named or not on:
         return named or ran[0]
     return next((session for session in ran if receipts.session(call.place.receipts(session)).off), "")

@@ -23,11 +23,11 @@ def learn(call: Call) -> int:
     """Keep a learning; one that is there already takes the tags."""
     said = call.text().strip()
     if not said:
-        raise UsageError("an empty learning; give it as an argument or on stdin")
+        raise UsageError("the learning is empty; give its text as an argument or on stdin")
     tier = tier_of(call)
     said = strip_private(said).strip()
     if not said:
-        raise UsageError("nothing is left to keep: all of it is private")
+        raise UsageError("nothing is left to keep: all of it is marked private")
     title, store = call.options.title or first_clause(said), call.store()
     there = store.same("learning", title, said, tier)
     kept = _joined(call, store, there) if there else _learnt(call, store, title, said, tier)
@@ -63,7 +63,7 @@ def checkpoint(call: Call) -> int:
     said = call.text()
     if said.strip():
         if not strip_private(said).strip():
-            raise UsageError("nothing is left to keep: all of it is private")
+            raise UsageError("nothing is left to keep: all of it is marked private")
         store = call.store()
         kept = byhand.note(store, call.place, said, call.options.tag or (), session_of(call), call.now)
         _warn_of_links(call, store, kept)
@@ -94,13 +94,13 @@ def _of_session(call: Call) -> Record:
     """Capture the running session from its transcript."""
     session = session_of(call)
     if not session:
-        raise UsageError("nothing to write; give a note, or --session ID")
+        raise UsageError("there is nothing to write; give a note, or --session ID")
     path = transcript_of(call, session)
     if not path:
-        raise StoreError("no transcript of session %s is known; give a note instead" % session)
+        raise StoreError("session %s has no known transcript; give a note instead" % session)
     name = capture_now(call, session, path)
     if not name:
-        raise StoreError("nothing new in session %s since its last checkpoint; give a note to write one" % session)
+        raise StoreError("session %s has nothing new since its last checkpoint; give a note to write one" % session)
     return call.store().read(name)
 
 
@@ -125,7 +125,7 @@ def forget(call: Call) -> int:
     """Move a record, or all that tells of a session, a day, a file or a text, to the archive, or remove it with --hard."""
     many = [name for name in ("session", "day", "file", "mentions") if getattr(call.options, name)]
     if many and call.words:
-        raise UsageError("forget wants one ID or --%s, not both" % many[0])
+        raise UsageError("forget takes one ID or --%s, not both" % many[0])
     if call.options.session:
         return _forget_session(call, call.options.session)
     if many:
@@ -160,7 +160,7 @@ def _staying(store: Store, gone: Sequence[Record]) -> tuple[list[str], list[str]
     talks = sum(record.kind == conversations.KIND for record in stays)
     counts = ((talks, conversations.KIND), (len(stays) - talks, "checkpoint"))
     said = [plaintext.count(number, kind) for number, kind in counts if number]
-    note = ["  %s of its session stay%s; `dayleaf forget --session %s` takes all" % (
+    note = ["  %s of its session stay%s; `dayleaf forget --session %s` removes all" % (
         " and ".join(said), "s" * (len(stays) == 1), session)] if stays else []
     return [record.id for record in stays], note
 
@@ -178,17 +178,17 @@ def _forget_hard(call: Call, id: str) -> int:
             found = store.find_archived(id)
         except StoreError:
             raise unknown from None
-        note.append("  the archive's log still has the name of its file: %s" % found.name)
+        note.append("  the archive's log still contains its file name: %s" % found.name)
     title = plaintext.one_line(found.title)
     if not call.options.yes and not confirmed("remove %s '%s' for good? type yes: " % (found.id, title)):
-        raise UsageError("%s stays; --hard wants a yes on a terminal, or --yes" % found.id)
+        raise UsageError("%s stays; --hard needs a yes in a terminal, or --yes" % found.id)
     _mark_forgotten(call, found)
     digests = _removed(call, store, [found])
     if found.tier == layout.SHARED:
-        note.append("  git still has it where it was committed")
+        note.append("  git still has it if it was committed")
     stays, more = _staying(store, [found])
     return call.answer({"id": found.id, "removed": found.name, "bytes": found.size, "digests": digests, "stays": stays},
-                       ["removed %s  %s" % (found.id, title), "  %s, %s; %s; the index was built anew" % (
+                       ["removed %s  %s" % (found.id, title), "  %s, %s; %s; the index was rebuilt" % (
                            call.place.path(found.name), plaintext.count(found.size, "byte"),
                            plaintext.count(digests, "cached digest") + " removed"), *note, *more])
 
@@ -223,10 +223,10 @@ def _forget_session(call: Call, start: str) -> int:
     conversations.forget(call.place, found.session, talk, call.now)
     done = _taken(call, store, found.records, "session forgotten")
     ids, left = [record.id for record in found.records], [record.id for record in found.others]
-    note = ["  %s that came of it stay%s: %s%s" % (plaintext.count(len(left), "record"), "s" * (len(left) == 1),
+    note = ["  %s made from it stay%s: %s%s" % (plaintext.count(len(left), "record"), "s" * (len(left) == 1),
                                                     ", ".join(left[:5]), ", …" * (len(left) > 5))] if left else []
     return call.answer({"session": found.session, done: ids, "stays": left}, [
-        *lines, "%s %s" % (done, of), *note, "  the client's own transcript of it is not touched"])
+        *lines, "%s %s" % (done, of), *note, "  Claude Code's own transcript of it stays"])
 
 
 def _forget_matching(call: Call) -> int:
@@ -235,14 +235,14 @@ def _forget_matching(call: Call) -> int:
     with call.spinner("reading the records"):
         found = sorted(filter(_meant(call), store.each()), key=lambda record: (-record.created, record.name))
     if not found:
-        return call.answer({"forgotten": []}, ["no record here is meant by that; nothing is forgotten"])
+        return call.answer({"forgotten": []}, ["no record matches; nothing was forgotten"])
     of = plaintext.count(len(found), "record")
     lines = _agreed(call, found, of, "forgetting " + of)
     for record in found:
         _mark_forgotten(call, record)
     done = _taken(call, store, found, "forgotten")
     shared = sum(record.tier == layout.SHARED for record in found)
-    note = ["  git still has %s where it was committed" % plaintext.count(shared, "shared record")] if hard and shared else []
+    note = ["  git still has %s if committed" % plaintext.count(shared, "shared record")] if hard and shared else []
     return call.answer({"forgotten": [record.id for record in found], "hard": hard}, [
         *lines, "%s %s" % (done, of), *note, *([] if hard else ["  `dayleaf restore ID` brings one back"])])
 
@@ -260,7 +260,7 @@ def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str
     if not call.options.json or sys.stderr.isatty():
         print("\n".join(lines), file=sys.stderr if call.options.json else sys.stdout, flush=True)
     if not confirmed("%s %s%s? type yes: " % ("remove" if hard else "archive", of, " for good" if hard else "")):
-        raise UsageError("all of it stays; %s wants a yes on a terminal, or --yes" % what)
+        raise UsageError("all of it stays; %s needs a yes in a terminal, or --yes" % what)
     return []
 
 
@@ -319,7 +319,7 @@ def new(call: Call) -> int:
     """Open a template in $VISUAL or $EDITOR and keep what comes back; nothing where it is unchanged or empty."""
     kind = call.words[0] if call.words else ""
     if kind not in KINDS:
-        raise UsageError("new wants a kind%s; %s" % (
+        raise UsageError("new needs a kind%s; %s" % (
             ", not '%s'" % shown(kind) if kind else "", nearest(kind, KINDS, "use one of " + ", ".join(KINDS))))
     tier = _tier(call, kind)
     if kind == "plan":
@@ -330,11 +330,11 @@ def new(call: Call) -> int:
     if after is None or after == before or not _filled(after):
         if copy != call.options.from_file:
             files.remove(copy)
-        return call.answer(None, ["nothing was written" + ("; %s stays" % copy if copy == call.options.from_file else "")])
+        return call.answer(None, ["nothing was written" + ("; %s is unchanged" % copy if copy == call.options.from_file else "")])
     try:
         kept = _kept(call, kind, tier, copy, after)
     except (StoreError, UsageError) as error:
-        raise StoreError("%s; your text is kept, `dayleaf new %s --from '%s'` opens it again" % (error, kind, copy)) from None
+        raise StoreError("%s; your text is kept: open it again with `dayleaf new %s --from '%s'`" % (error, kind, copy)) from None
     call.indexed()
     if text is None or copy.startswith(call.place.cache + "/"):
         files.remove(copy)
@@ -345,7 +345,7 @@ def _tier(call: Call, kind: str) -> str:
     if call.options.tier_global and kind == "plan":
         raise UsageError("a plan belongs to one workspace; leave --global out")
     if call.options.replace and kind != "plan":
-        raise UsageError("--replace is for a plan")
+        raise UsageError("--replace is only for a plan")
     return tier_of(call)
 
 

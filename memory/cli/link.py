@@ -21,7 +21,7 @@ def link(call: Call) -> int:
     """Link two records, take a link away, or list a record's links."""
     words = call.words
     if not 1 <= len(words) <= 3 or (call.options.remove and len(words) == 1):
-        raise UsageError("link wants %s; quote a title" % FORMS)
+        raise UsageError("link takes %s; quote a title" % FORMS)
     store = call.store()
     found = {record.name: record for record in store.each()}
     web = relations.web(list(found.values()), relations.called_away(store.left()), merged=store.successors())
@@ -43,7 +43,7 @@ def _relation(words: list[str]) -> str:
         return said
     for name, known in relations.RELATIONS.items():
         if said == known.inverse:
-            raise UsageError("%s is %s seen from its target; link the other way round: `dayleaf link %s %s %s`" % (
+            raise UsageError("%s is the reverse of %s; link the other way round: `dayleaf link %s %s %s`" % (
                 said, name, _word(words[2]), name, _word(words[0])))
     raise UsageError("unknown relation '%s'; %s" % (
         shown(words[1]), nearest(said, relations.RELATIONS, "use one of " + ", ".join(relations.RELATIONS))))
@@ -59,7 +59,7 @@ def _one(web: Web, said: str) -> Node:
     """Find the record that a word names: id, start of an id, file or title; raises StoreError."""
     found = web.names.find(said.strip())
     if len(found) > 1:
-        warn("%d records are called '%s'; the newest is meant, %s" % (len(found), shown(said), found[0].id))
+        warn("%d records are called '%s'; taking the newest, %s" % (len(found), shown(said), found[0].id))
     if found:
         return found[0]
     begun = web.names.begun(said.strip())
@@ -80,7 +80,7 @@ def _added(call: Call, store: Store, web: Web, source: Record, relation: str, to
     """Write a link into the record that it goes from."""
     here = relations.node(source)
     if here.name == to.name:
-        raise UsageError("%s cannot be linked with itself; name another record" % here.id)
+        raise UsageError("%s cannot be linked to itself; name another record" % here.id)
     wrong = relations.wrong_ends(relation, here.end, to.end)
     if wrong:
         raise UsageError(wrong)
@@ -106,7 +106,7 @@ def _removed(call: Call, store: Store, web: Web, source: Record, relation: str, 
     left = relations.without_links(source.meta.get("links"), gone)
     in_text = [edge for edge in wanted if edge.target in records.wiki_links(source.body) and source.source != "auto"]
     if left == source.meta.get("links"):
-        raise StoreError("the link stands in the text of %s as [[%s]]; `dayleaf edit %s` takes it out" % (
+        raise StoreError("the link is in the text of %s, as [[%s]]; remove it with `dayleaf edit %s`" % (
             here.id, shown(in_text[0].target), here.id))
     changed = store.edit(source.name, {"links": left or None})
     call.indexed()
@@ -126,8 +126,8 @@ def _reach(source: str, to: Node) -> list[str]:
     if to.name[:1] == source[:1] or to.name[:1] == layout.GLOBAL and source[:1] != layout.SHARED:
         return []
     if source[:1] == layout.SHARED:
-        return ["%s is not in the repository: for others the link leads nowhere" % one_line(to.id)]
-    return ["%s is of this project: in others the link leads nowhere" % one_line(to.id)] \
+        return ["%s is not in the repository, so others cannot follow the link" % one_line(to.id)]
+    return ["%s belongs to this project, so the link leads nowhere in other projects" % one_line(to.id)] \
         if source[:1] == layout.GLOBAL else []
 
 
@@ -139,7 +139,7 @@ def _told(call: Call, kept: Record, relation: str, target: str, done: str, befor
         from memory.knowledge import approvalstate
 
         state, was = (approvalstate.standings([one], call.place)[0].state for one in (kept, before))
-        lines += ["  the rule is changed by it and waits again: " + REVIEW] if state == "pending" and was != "pending" else []
+        lines += ["  the rule has changed and waits again: " + REVIEW] if state == "pending" and was != "pending" else []
     return call.answer({"id": kept.id, "relation": relation, "target": target, "done": done,
                         **({"state": state} if state else {})}, lines)
 
@@ -169,7 +169,7 @@ def graph(call: Call) -> int:
 
     form = "json" if call.options.json else call.options.format or "text"
     if len(call.words) > 1:
-        raise UsageError("graph wants one ID, not %d words; quote a title" % len(call.words))
+        raise UsageError("graph takes one ID, not %d words; quote a title" % len(call.words))
     if call.options.depth and not call.words:
         raise UsageError("--depth is for the graph of one record: `dayleaf graph ID --depth %d`" % call.options.depth)
     with call.spinner("reading the records"):
@@ -187,7 +187,7 @@ def graph(call: Call) -> int:
     if form == "mermaid":
         return call.answer(None, linktree.mermaid(nodes, edges))
     if call.options.dangling:
-        return call.answer(None, linktree.dangling(web, edges) or ["no link leads nowhere"])
+        return call.answer(None, linktree.dangling(web, edges) or ["no dangling links"])
     return call.answer(None, linktree.tree(web, start, depth) if start else linktree.overview(web))
 
 

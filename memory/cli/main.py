@@ -126,14 +126,14 @@ def _bug(env: dict[str, str], now: float) -> str:
     import traceback
 
     kind, error, _ = sys.exc_info()
-    said = "a fault of dayleaf's own (%s)" % (kind.__name__ if kind else "")
+    said = "a bug in dayleaf (%s)" % (kind.__name__ if kind else "")
     trace = "dayleaf %s, Python %s\n%s" % (__version__, sys.version.split()[0], traceback.format_exc())
     try:
         path = "%s/log/bug-%s.txt" % (layout.home(env), clock.iso(now).replace(":", ""))
         files.replace(path, trace.encode("utf-8", "replace"))
     except (OSError, DayleafError):
         return "%s: %s; the trace could not be kept" % (said, error)
-    return "%s; its trace is in %s, please report it" % (said, path)
+    return "%s; please report it, with the trace in %s" % (said, path)
 
 
 SESSION = opt("--session", metavar="ID", help="the session")

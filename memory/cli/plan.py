@@ -53,7 +53,7 @@ def parted(said: str, steps: Any = ()) -> tuple[str, str]:
 
     said = strip_private(said).strip()
     if not said:
-        raise UsageError("an empty plan; give it as an argument or on stdin")
+        raise UsageError("the plan is empty; give its text as an argument or on stdin")
     title = first_clause(said)
     first, _, rest = said.partition("\n")
     body = rest.strip("\n") if one_line(first.lstrip("#")).rstrip(".;。 ") == title else said
@@ -79,8 +79,9 @@ def standing(call: Call, store: Store) -> list[Record]:
     """Return the active plans; raises StoreError where there is one and --replace is not given."""
     found = _active(store)
     if found and not call.options.replace:
-        raise StoreError("the plan %s '%s' is active; `dayleaf plan done %s` or `plan drop %s` ends it, --replace drops it" % (
-            found[0].id, shown(found[0].title), found[0].id, found[0].id))
+        id = found[0].id
+        raise StoreError("the plan %s '%s' is active; end it with `dayleaf plan done %s` or `plan drop %s`, or drop it "
+                         "with --replace" % (id, shown(found[0].title), id, id))
     return found
 
 
@@ -101,7 +102,7 @@ def _list(call: Call, words: list[str]) -> int:
     for record in found:
         lines += [_line(record), *_step_lines(record)]
     if len(found) > 1:
-        lines.append("%d plans are active, %s counts; `dayleaf plan done ID` ends one" % (len(found), found[0].id))
+        lines.append("%d plans are active and %s is used; `dayleaf plan done ID` ends one" % (len(found), found[0].id))
     lines += [""] * bool(ended) + [_line(record) for record in ended[:ENDED]]
     if len(ended) > ENDED:
         lines.append("and %d more; `dayleaf recall --kind plan` lists them" % (len(ended) - ENDED))
@@ -149,7 +150,7 @@ def _update(call: Call, words: list[str]) -> int:
 
     said = strip_private(read_stdin() if words == ["-"] else " ".join(words)).strip()
     if not said:
-        raise UsageError("an empty update; give the text as an argument, or `-` for stdin")
+        raise UsageError("the update is empty; give its text as an argument, or `-` for stdin")
     store = call.store()
     found = _one(call, store, [])
     before = store.raw(found.name)
@@ -162,7 +163,7 @@ def _update(call: Call, words: list[str]) -> int:
 def _step(call: Call, words: list[str]) -> int:
     """Tick a step of the active plan off, or open it again."""
     if len(words) != 1 or not words[0].strip().isdecimal():
-        raise UsageError("plan step wants one number; `dayleaf plan` lists them")
+        raise UsageError("plan step takes one number; `dayleaf plan` lists them")
     store = call.store()
     found = _one(call, store, [])
     before = store.raw(found.name)
@@ -178,7 +179,7 @@ def _changed(call: Call, store: Store, found: Record, before: bytes, after: byte
         after = frontmatter.edit(after, {"updated": clock.iso(call.now)})
     kept = store.replace(found.name, after, files.sha256(before))
     call.indexed()
-    secret = ["  a secret was taken out of it"] if "[redacted:" in kept.body and "[redacted:" not in found.body else []
+    secret = ["  a secret was removed from it"] if "[redacted:" in kept.body and "[redacted:" not in found.body else []
     return call.answer(_json(kept), [_line(kept), *_step_lines(kept), *secret])
 
 

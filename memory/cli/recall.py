@@ -111,7 +111,7 @@ def freshen(call: Call, stale: bool) -> None:
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                          start_new_session=True)
     except OSError as error:
-        warn("no refresh could be started (%s); `dayleaf index refresh` does" % error.strerror)
+        warn("the refresh could not be started (%s); run `dayleaf index refresh`" % error.strerror)
 
 
 def reread(call: Call, found: Iterable[Record]) -> list[Record]:
@@ -125,7 +125,7 @@ def reread(call: Call, found: Iterable[Record]) -> list[Record]:
             try:
                 record = material.renewed(store, record)
             except DayleafError as error:
-                warn("%s was not read again: %s" % (record.id, error))
+                warn("%s could not be read again: %s" % (record.id, error))
         out.append(record)
     call.indexed()
     return out
@@ -139,7 +139,7 @@ def fix(call: Call) -> int:
 
     error = call.text().strip()
     if not error:
-        raise UsageError("fix wants the text of an error, as words or on stdin")
+        raise UsageError("fix needs the text of an error, as words or on stdin")
     words = remedies.telling_words(error)
     past = _past(call, error, lambda body: any(word in body for word in words))
     answer = remedies.fix(past.sessions, error)
@@ -163,7 +163,7 @@ def how(call: Call) -> int:
 
     tool = " ".join(call.words).strip()
     if not tool:
-        raise UsageError("how wants a tool, such as `gh` or \"go test\"")
+        raise UsageError("how needs a tool, such as `gh` or \"go test\"")
     past = _past(call, tool, history.holds_words(tool.rstrip("0123456789.")), every=True)
     found = practice.how(past.sessions, tool, call.now)
     limit = call.options.limit or 10
@@ -180,7 +180,7 @@ def blame(call: Call) -> int:
     path = call.one("PATH")
     name = path.replace("\\", "/").strip("/").rpartition("/")[2]
     if not name:
-        raise UsageError("blame wants the path of a file, or the end of one")
+        raise UsageError("blame needs the path of a file, or its end")
     past = _past(call, name, history.holds_words(name), every=True)
     found = history.blame(past.sessions, path)
     limit = call.options.limit or 10
@@ -195,7 +195,7 @@ def friction(call: Call) -> int:
     from memory.terminal import pastlines
 
     if call.words:
-        raise UsageError("friction wants no words; `dayleaf fix \"ERROR\"` asks about one error")
+        raise UsageError("friction takes no words; `dayleaf fix \"ERROR\"` asks about one error")
     past = _past(call, "", lambda body: "✗" in body)
     known = project_files(call.place)
     met = [(wall, proposal(call.place, wall, known)) for wall in gather(past.sessions, known)]
@@ -239,7 +239,7 @@ def why(call: Call) -> int:
     from memory.terminal import pastlines
 
     if len(call.words) > 1:
-        raise UsageError("why wants one SESSION or PROMPT_ID, not %d words" % len(call.words))
+        raise UsageError("why takes one SESSION or PROMPT_ID, not %d words" % len(call.words))
     word = call.words[0].strip() if call.words else ""
     value = accounts.report(call.place, "" if word == "session" else "last" if word == "prompt" else word,
                        session_of(call) if word != "last" else "")
@@ -255,7 +255,7 @@ def workspace(call: Call) -> int:
     place = call.place
     tiers = {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()}
     claimed = {"claimed": place.claimed} if place.claimed else {}
-    told = [["claimed", place.claimed + "; `dayleaf workspace claim` believes it"]] if claimed else []
+    told = [["claimed", place.claimed + "; `dayleaf workspace claim` accepts it"]] if claimed else []
     rows = [["workspace", place.key], *told, ["root", place.root],
             *([name, folder] for name, folder in tiers.items()), ["cache", place.cache]]
     return call.answer({"workspace": place.key, **claimed, "root": place.root, "tiers": tiers, "cache": place.cache},
@@ -269,11 +269,11 @@ def _claim(call: Call) -> int:
     place, done = call.place, []
     if place.claimed:
         need_person(call, authority.DECIDED["workspace"], "workspace claim")
-        if confirmed("%s says it is %s; show and write the private memory of that project here? type yes: " % (
+        if confirmed("%s claims to be %s; show and write that project's private memory here? type yes: " % (
                 place.root, place.claimed)):
             done = [adoption.believe(place, "person", call.now).key]
-    return call.answer({"claimed": done}, ["this directory is %s's now" % key for key in done] or [
-        "nothing was decided on" if place.claimed else "this directory is %s's already" % place.key])
+    return call.answer({"claimed": done}, ["this directory now belongs to %s" % key for key in done] or [
+        "nothing was changed" if place.claimed else "this directory already belongs to %s" % place.key])
 
 
 # ---- completion
@@ -286,7 +286,7 @@ def completion(call: Call) -> int:
     """Print what makes a shell complete; for that, with `-- WORDS` the words that may stand where the last of them begins."""
     shell = call.words[0] if call.words else ""
     if shell not in SHELLS:
-        raise UsageError("completion wants a shell, one of %s: `eval \"$(dayleaf completion bash)\"`" % ", ".join(SHELLS))
+        raise UsageError("completion takes a shell, one of %s: `eval \"$(dayleaf completion bash)\"`" % ", ".join(SHELLS))
     if len(call.words) == 1:
         path = "%s/terminal/shells/dayleaf.%s" % (os.path.dirname(os.path.dirname(os.path.abspath(__file__))), shell)
         said = files.read(path).decode("utf-8")

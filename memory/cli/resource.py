@@ -37,29 +37,29 @@ def _add(call: Call, words: list[str]) -> int:
     """Keep a file: a document with its text, a script with its leading comment."""
     o = call.options
     if o.path and words or len(words) > 1:
-        raise UsageError("resource add wants one path: `dayleaf resource add --path PATH`")
+        raise UsageError("resource add takes one path: `dayleaf resource add --path PATH`")
     tier, store = tier_of(call), call.store()
     source = _source(call, o.path or (words[0] if words else ""), tier)
     there = material.there(store, source.path, tier)
     if there:
         return _already(call, there)
     if o.type == "both":
-        raise UsageError("a resource is a doc or a script; `--type both` is for list and search")
+        raise UsageError("a resource is a doc or a script; `--type both` is only for list and search")
     kind = o.type or material.guessed(source)
     extra = {"versions": _versions(call)}
-    with call.spinner("keeping %s" % plaintext.one_line(source.path)):
+    with call.spinner("reading %s" % plaintext.one_line(source.path)):
         kept = material.add(store, source, kind, tier, (o.title or "").strip(), bool(o.text), {
             "tags": o.tag or (), "source": author(call), "extra": {key: value for key, value in extra.items() if value}})
         call.indexed()
     if kept.size > READ_LIMIT:
-        warn("%s: all of it is kept, but only its first 1 MiB is found and shown; split the file" % kept.id)
+        warn("%s is kept whole, but recall finds and shows only its first 1 MiB; split the file" % kept.id)
     return _said(call, kept, "kept")
 
 
 def _already(call: Call, there: Record) -> int:
     state = material.state(there, call.place)
     way = "`dayleaf resource %s` reads it again" % ("refresh " + there.id) if state.word == material.STALE else \
-        "`dayleaf resource update %s` changes what it says" % there.id
+        "`dayleaf resource update %s` changes its title, tags or versions" % there.id
     return call.answer({**record_json(there), "path": call.place.path(there.name), "type": material.type_of(there)}, [
         "already there %s  %s" % (there.id, plaintext.one_line(there.title)), "  " + way])
 
@@ -67,9 +67,9 @@ def _already(call: Call, there: Record) -> int:
 def _source(call: Call, said: str, tier: str) -> material.Source:
     """Read the file that a person names, from where they stand; raises UsageError, StoreError."""
     if not said or "\0" in said:
-        raise UsageError("resource %s wants --path, a file's" % call.words[0])
+        raise UsageError("resource %s needs --path, the path of a file" % call.words[0])
     if tier == layout.SHARED and not call.place.shared:
-        raise UsageError("no repository here to share it in; cd into one")
+        raise UsageError("there is no repository here to share it in; cd into one")
     real = files.real(os.path.abspath(said))
     root = call.place.root.rstrip("/") + "/"
     material.allowed(real, tier, call.place, os.path.abspath(said).replace("\\", "/").startswith(root))
@@ -80,7 +80,7 @@ def _versions(call: Call) -> list[str]:
     """Return the versions that are given; raises UsageError."""
     given = [one.strip() for said in call.options.version or () for one in said.split(",")]
     if not all(given):
-        raise UsageError("an empty version; give one such as v2.1, or `unversioned`")
+        raise UsageError("the version is empty; give one such as v2.1, or `unversioned`")
     if "unversioned" in given and len(set(given)) > 1:
         raise UsageError("--version unversioned excludes other versions")
     return list(dict.fromkeys(given))
@@ -96,7 +96,7 @@ def _said(call: Call, kept: Record, done: str) -> int:
     if material.type_of(kept) == "script" and not call.options.hook:
         state = _standing(call, kept).state
         hindrance = _hindrance(call, kept)
-        way = ": `dayleaf resource approve %s` in a terminal of your own lets it run" % kept.id if state == "pending" else ""
+        way = ": `dayleaf resource approve %s`, in your own terminal, lets it run" % kept.id if state == "pending" else ""
         way = ", and nobody can approve it yet: " + plaintext.one_line(hindrance) if hindrance else way
         print("  a script, %s%s" % (state, way))
     return 0
@@ -122,13 +122,13 @@ def _update(call: Call, words: list[str]) -> int:
     changes = {"title": o.title and plaintext.one_line(o.title), "versions": _versions(call), "tags": o.tag}
     changes = {key: value for key, value in changes.items() if value}
     if not changes and not o.path:
-        raise UsageError("resource update wants --title, --version, --tag or --path; `dayleaf resource refresh %s` "
+        raise UsageError("resource update needs --title, --version, --tag or --path; `dayleaf resource refresh %s` "
                          "reads it again" % found.id)
     if o.path:
         source = _source(call, o.path, found.tier)
         other = material.there(store, source.path, found.tier)
         if other and other.name != found.name:
-            raise UsageError("%s is of this file already; `dayleaf resource delete` one of the two" % other.id)
+            raise UsageError("%s already describes this file; `dayleaf resource delete` one of the two" % other.id)
         _unless_edited(call, found)
         found = material.rewrite(store, found, source, bool(o.text))
     if changes:
@@ -140,7 +140,7 @@ def _update(call: Call, words: list[str]) -> int:
 def _unless_edited(call: Call, found: Record) -> None:
     """Refuse to replace the text that a person wrote into a doc; raises UsageError."""
     if material.type_of(found) == "doc" and not call.options.force and material.by_hand(call.store(), found):
-        raise UsageError("%s: its text was edited by hand, a new snapshot replaces it; say --force" % found.id)
+        raise UsageError("the text of %s was edited by hand; --force replaces it with a new snapshot" % found.id)
 
 
 def _delete(call: Call, words: list[str]) -> int:
@@ -160,7 +160,7 @@ def _refresh(call: Call, words: list[str]) -> int:
     """Read resources again, and say what has changed."""
     store = call.store()
     if bool(words) == bool(call.options.all):
-        raise UsageError("resource refresh wants an ID or --all; `dayleaf resource list --stale` lists what has changed")
+        raise UsageError("resource refresh takes an ID or --all; `dayleaf resource list --stale` lists what has changed")
     found = list(store.each(("resource",))) if call.options.all else rule.named(store, rule.SCRIPT, "refresh", words)
     rows, failed = [], 0
     for record in found:
@@ -170,7 +170,7 @@ def _refresh(call: Call, words: list[str]) -> int:
             if len(found) == 1:
                 raise
             warn(str(error))
-            said, failed = "left as it is", failed + 1
+            said, failed = "left unchanged", failed + 1
         rows.append((record, said))
     call.indexed()
     lines = ["%s %s  %s" % (said, record.id, plaintext.one_line(record.title)) for record, said in rows]
@@ -185,7 +185,7 @@ def _refreshed(call: Call, record: Record) -> str:
         raise StoreError(state.why)
     then, now = record.meta.get("source_ref") or "", otherfiles.commit_of(state.source.path)
     if then and now and then != now:
-        warn("%s is of commit %s, the checkout is at %s: what you get is of that" % (record.id, then, now))
+        warn("%s was taken at commit %s, but the checkout is at %s: you get the text from there" % (record.id, then, now))
     if state.word == material.FRESH and then == now:
         return "unchanged"
     if state.word == material.FRESH:
@@ -205,8 +205,8 @@ def _reindex(call: Call, words: list[str]) -> int:
     found = recall.reread(call, found)
     done = builder.refresh(call.place, call.now, names=[record.name for record in found])
     return call.answer({"indexed": [record.id for record in found], "records": done.records, "busy": done.busy}, [
-        "another process is building the index; its result holds them too" if done.busy else
-        "%s put into the index anew" % plaintext.count(len(found), "resource")])
+        "another process is building the index; its result includes them" if done.busy else
+        "%s indexed again" % plaintext.count(len(found), "resource")])
 
 
 # ---- reading
@@ -214,7 +214,7 @@ def _reindex(call: Call, words: list[str]) -> int:
 def _list(call: Call, words: list[str]) -> int:
     """List resources, each fresh, stale or gone against its file; a script also with its approval."""
     if words:
-        raise UsageError("resource list takes no more words, not '%s'" % shown(words[0]))
+        raise UsageError("resource list takes no more words; leave '%s' out" % shown(words[0]))
     wanted, rows = call.options.type, []
     found = [one for one in call.store().each(("resource",)) if wanted in (None, "both", material.type_of(one))]
     for record in recall.reread(call, found):
@@ -230,13 +230,13 @@ def _list(call: Call, words: list[str]) -> int:
                          "source_ref": record.meta.get("source_ref") or ""} for record, state, standing in rows],
                        screen.table(cells, style=call.style(), give=4, kinds=["resource"] * len(cells)) or [
                            "no resource is stale" if call.options.stale else
-                           "no resources here; `dayleaf resource add --path PATH` keeps one"])
+                           "no resources here; `dayleaf resource add --path PATH` adds one"])
 
 
 def _show(call: Call, words: list[str]) -> int:
     """Print a resource, its outline, or one section, as `dayleaf show` does."""
     if len(words) != 1:
-        raise UsageError("resource show wants one ID; `dayleaf resource list` names them")
+        raise UsageError("resource show takes one ID; `dayleaf resource list` names them")
     call.words = words
     try:
         return show.show(call)
@@ -256,12 +256,12 @@ def _search(call: Call, words: list[str]) -> int:
 def _run(call: Call, words: list[str]) -> int:
     """Run a script that a person approved, exactly as it was approved, and return its status."""
     if call.env.get(boundary.NESTED) or call.options.hook:
-        raise UsageError("no script runs inside a hook or a model that dayleaf started; run it in a shell")
+        raise UsageError("scripts do not run inside a hook, or inside a model that dayleaf started; run it in a shell")
     if not words:
-        raise UsageError("resource run wants an ID: `dayleaf resource run ID -- ARGS`")
+        raise UsageError("resource run needs an ID: `dayleaf resource run ID -- ARGS`")
     seconds = call.options.timeout or scripts.SECONDS
     if seconds > scripts.MOST_SECONDS:
-        raise UsageError("--timeout is at most %d seconds, a day" % scripts.MOST_SECONDS)
+        raise UsageError("--timeout can be at most %d seconds, one day" % scripts.MOST_SECONDS)
     found = _one(call, words[:1])
     told = scripts.order(found, call.place, words[1:], call.env, _folder(call))
     lines = _announced(told)
@@ -295,14 +295,14 @@ def _ran(call: Call, told: Order, seconds: float) -> int:
         call.answer({**_order_json(told), "status": status, "in_time": in_time, "stdout": out.getvalue(),
                      "stderr": err.getvalue()}, [])
     if not in_time:
-        warn("%s was ended after %d seconds; --timeout allows more" % (told.id, seconds))
+        warn("%s was stopped after %d seconds; --timeout allows more" % (told.id, seconds))
     return status
 
 
 def _folder(call: Call) -> str:
     folder = os.path.abspath(call.options.cwd) if call.options.cwd else call.place.root
     if not files.is_folder(folder):
-        raise UsageError("--cwd: %s is no directory" % plaintext.one_line(folder))
+        raise UsageError("--cwd: %s is not a directory" % plaintext.one_line(folder))
     return folder
 
 
@@ -332,7 +332,7 @@ def tier(call: Call) -> int:
     if word not in TIER:
         raise unknown_word("tier", word, TIER)
     if len(rest) != (word != "list"):
-        raise UsageError("tier %s wants %s" % (word, "no more words" if word == "list" else "one directory"))
+        raise UsageError("tier %s takes %s" % (word, "no more words" if word == "list" else "one directory"))
     return TIER[word](call, *rest)
 
 
@@ -359,14 +359,14 @@ def _tier_add(call: Call, said: str) -> int:
     state = one.state()
     return call.answer({**state, "everywhere": call.options.everywhere, "config": path}, [
         "added %s%s" % (reports.added(state), ", in every project" if call.options.everywhere else ""),
-        "  recall finds its notes as docs of %s; nothing is written into it, and no hook reads it" % one.key,
+        "  recall now finds its notes as docs of %s; dayleaf never writes into it, and hooks do not read it" % one.key,
         *("  left out %s: %s" % (plaintext.one_line(row["path"]), row["reason"]) for row in state["skipped"][:MOST_LEFT])])
 
 
 def _tier_list(call: Call) -> int:
     found = [one.state() for one in otherfiles.added(call.place, call.settings)]
     return call.answer(found, [*screen.table([[row["name"], reports.added(row)] for row in found]),
-                               *([] if found else ["no folder was added: `dayleaf tier add DIR` finds the notes in one"])])
+                               *([] if found else ["no folder has been added; `dayleaf tier add DIR` adds one"])])
 
 
 def _tier_remove(call: Call, said: str) -> int:
@@ -375,9 +375,9 @@ def _tier_remove(call: Call, said: str) -> int:
     path, there = _settings_file(call)
     gone = [one for one in folders if one.top in there]
     if not gone:
-        raise UsageError("%s is no tier of %s; `dayleaf tier list`%s" % (
-            shown(said), "every project" if call.options.everywhere else "this project alone",
-            ", and --everywhere for one of every project" if folders and not call.options.everywhere else ""))
+        raise UsageError("%s is not a tier of %s; see `dayleaf tier list`%s" % (
+            shown(said), "every project" if call.options.everywhere else "this project only",
+            ", and use --everywhere for a tier of every project" if folders and not call.options.everywhere else ""))
     left = [folder for folder in there if folder != gone[0].top]
     index.change_config(path, "tiers", left or None, files.FILE_MODE)
     builder.discard(gone[0])

@@ -52,7 +52,7 @@ def _suggest(call: Call, words: list[str]) -> int:
     options = call.options
     title, rationale = (strip_private(said).strip() for said in (options.title or " ".join(words), options.rationale or ""))
     if not title or not rationale or (options.title and words):
-        raise UsageError("rule suggest wants one title and a rationale: `dayleaf rule suggest \"TITLE\" --rationale WHY`")
+        raise UsageError("rule suggest needs one title and a rationale: `dayleaf rule suggest \"TITLE\" --rationale WHY`")
     tier = tier_of(call)
     store, who = call.store(), author(call)
     links = [{"relation": "related_to", "target": _linked(store, id)} for id in options.link or ()]
@@ -67,9 +67,9 @@ def _suggest(call: Call, words: list[str]) -> int:
     lines = ["%s %s  %s" % ("already there" if there else "suggested", kept.id, one_line(kept.title)),
              "  " + call.place.path(kept.name)]
     if found.state == "pending":
-        lines.append("  it waits: " + REVIEW)
+        lines.append("  it waits for approval: " + REVIEW)
     if not kept.tags and not kept.links:
-        lines.append("  without --tag, --always or --link it is in no context, and no prompt gets it")
+        lines.append("  it has no --tag, --always or --link, so no prompt will ever get it")
     return call.answer({**record_json(kept), "path": call.place.path(kept.name), "state": found.state}, lines)
 
 
@@ -83,7 +83,7 @@ def _linked(store: Store, id: str) -> str:
 def _list(call: Call, words: list[str]) -> int:
     """Show rules with their state, and why they wait."""
     if words:
-        raise UsageError("rule list takes no more words, not '%s'" % shown(words[0]))
+        raise UsageError("rule list takes no more words; leave '%s' out" % shown(words[0]))
     found = [one for one in approvalstate.standings(call.store().each(("rule",)), call.place)
              if one.state == "pending" or not call.options.pending]
     rows = [[one_line(cell) for cell in (r.id, state, r.title, ", ".join(r.tags), why)] for r, state, why, _ in found]
@@ -91,7 +91,7 @@ def _list(call: Call, words: list[str]) -> int:
                          "tags": list(one.record.tags), "tier": layout.TIER_NAMES[one.record.tier], "name": one.record.name}
                         for one in found],
                        screen.table(rows, style=call.style(), give=2, kinds=["rule"] * len(rows)) or [
-                           "no rule waits" if call.options.pending else "no rules here"])
+                           "no rule is waiting" if call.options.pending else "no rules here"])
 
 
 def _edit(call: Call, words: list[str]) -> int:
@@ -104,7 +104,7 @@ def _edit(call: Call, words: list[str]) -> int:
     state = approvalstate.standings([changed], call.place)[0].state
     return call.answer({"id": changed.id, "changed": True, "state": state}, [
         "changed %s  %s" % (changed.id, one_line(changed.title)),
-        "  pending again: " + REVIEW if state == "pending" else "  this content is " + state])
+        "  it waits for approval again: " + REVIEW if state == "pending" else "  this content is already " + state])
 
 
 # ---- deciding
@@ -158,7 +158,7 @@ def named(store: Store, matter: Matter, verb: str, words: Sequence[str], one: bo
     """
     listing = "`dayleaf %s list` names " % matter.verb
     if not words or (one and len(words) > 1):
-        raise UsageError("%s %s wants %s; %sthem" % (matter.verb, verb, "one ID" if one else "an ID", listing))
+        raise UsageError("%s %s takes %s; %sthem" % (matter.verb, verb, "one ID" if one else "an ID", listing))
     found: dict[str, Record] = {}
     for word in words:
         try:
@@ -191,7 +191,7 @@ def each(call: Call, matter: Matter, decision: str, words: Sequence[str]) -> int
         if confirmed("%s exactly this? type yes: " % decision, short=True):
             done.append(_decide(call, store, matter, record, data, decision))
         elif len(found) == 1:
-            raise UsageError("%s stays as it was" % record.id)
+            raise UsageError("%s is unchanged" % record.id)
     return told(call, done, "no " + matter.noun)
 
 
@@ -201,17 +201,17 @@ def _decide(call: Call, store: Store, matter: Matter, record: Record, data: byte
     workspace = matter.workspace(record.name, call.place.key)
     now, bytes_now, _, hindrance = matter.read(store, record.name)
     if bytes_now != data or now.id != record.id:
-        raise StoreError("%s: changed while it was shown, so it stays pending; review it again" % record.name)
+        raise StoreError("%s changed while it was being shown, so it stays pending; review it again" % record.name)
     if decision == "approve":
         if hindrance:
             raise UsageError("%s cannot be approved: %s" % (record.name, hindrance))
         try:
             approvals.keep(home, data)
         except OSError as error:
-            warn("approved without a copy to compare edits with (%s)" % error.strerror)
+            warn("approved, but no copy could be kept to compare later edits with (%s)" % error.strerror)
     approvals.decide(home, workspace, record.id, digest, decision, getpass.getuser(), call.now)
     if approvals.decisions(home).get((workspace, record.id, digest)) != decision:
-        raise StoreError("%s/%s: others may write to it, so nothing in it counts; `chmod 600` it and decide again" % (
+        raise StoreError("%s/%s can be written by others, so it does not count; `chmod 600` it and decide again" % (
             home, approvals.LEDGER))
     at_once(call, DONE[decision], record.id, record.title)
     return {"id": record.id, "decision": decision, "sha256": digest, "title": one_line(record.title)}
@@ -227,9 +227,9 @@ def _content(call: Call, matter: Matter, record: Record, data: bytes, path: str)
     if before is not None:
         lines += ["changed since it was approved:", *screen.difference(before, data), ""]
     elif digest and digest != now:
-        lines += ["changed since it was approved; that content is not kept", ""]
+        lines += ["changed since it was approved; the approved text was not kept", ""]
     if "approved" in record.meta:
-        lines.append("it says `approved` of itself: that counts for nothing")
+        lines.append("the file calls itself `approved`; that counts for nothing")
     return [*lines, "%s, sha256 %s" % (count(len(data), "byte"), now)]
 
 
@@ -308,7 +308,7 @@ def _read_script(store: Store, name: str) -> tuple[Record, bytes, str, str]:
 
     record = store.read(name)
     if material.type_of(record) != "script":
-        raise StoreError("%s is a doc, which nobody runs" % record.id)
+        raise StoreError("%s is a doc; only scripts can be run" % record.id)
     source = material.source_of(record, store.place)
     return record, source.data, source.path, approvalstate.script_hindrance(source)
 

@@ -42,7 +42,7 @@ def show(call: Call) -> int:
         return _outline(call, found)
     of_record = hit.of(found, place.key, place.path(found.name))
     one = hit.shown([of_record], place, approvals.decisions(place.home), call.now)[0]
-    stands = merged and "%s was merged into this; `dayleaf restore %s` brings it back" % (merged, merged)
+    stands = merged and "%s was merged into this record; `dayleaf restore %s` brings it back" % (merged, merged)
     inward = _inward(place, found, call.now)
     counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(found.id)
     outcome = [("outcome", said(counts, call.now) if any(counts) else ""), ("feedback", "; ".join(reasons(found)))]
@@ -104,7 +104,7 @@ def _talk(call: Call, found: Record, place: Place) -> Record:
 
     talk = excerpt.conversation(Store(place, call.settings, call.now), found)
     if talk is None:
-        raise StoreError("no conversation is kept of the session of %s; `dayleaf show %s` prints the checkpoint" % (
+        raise StoreError("the session of %s has no conversation; `dayleaf show %s` prints the checkpoint" % (
             found.id, found.id))
     return talk
 
@@ -179,7 +179,7 @@ def _section(call: Call, found: Record) -> tuple[str, dict[str, Any], list[str]]
     o = call.options
     if not o.section:
         if o.next or o.previous:
-            raise UsageError("--next and --previous want --section, the section that you have read")
+            raise UsageError("--next and --previous need --section with the section that you have read")
         return found.body, {}, []
     listed = sections.outline(found.body)
     one = sections.find(listed, o.section)
@@ -255,7 +255,7 @@ def feedback(call: Call) -> int:
     id, word, why = _words(call)
     found, place = lookup.find_anywhere(call.place, call.settings, id)
     if why and found.kind in APPROVED and found.tier != layout.ADDED:
-        raise UsageError("a reason in %s would take its approval back; leave it out, or `dayleaf edit %s`" % (found.id, found.id))
+        raise UsageError("a reason in %s would undo its approval; leave it out, or `dayleaf edit %s`" % (found.id, found.id))
     if why:
         found = _explained(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
     book = ledger.holding(place, found.name)
@@ -275,11 +275,11 @@ def _effect(found: Record, before: ledger.Counts, now: ledger.Counts, below: boo
     from memory.recall.rank import outcome_factor
 
     if (before.up, before.down) == (now.up, now.down):
-        return ["  this session said so before; nothing changes"]
+        return ["  this session has said so before; nothing changes"]
     lower = outcome_factor(now.up, now.down) < outcome_factor(before.up, before.down)
     pushed = below and found.kind == "learning" and found.accepted
     return [*(["  it ranks lower than before"] if lower else []),
-            *(["  a prompt gets it last, marked as misleading"] if pushed else [])]
+            *(["  with a prompt it now comes last, marked as misleading"] if pushed else [])]
 
 
 def of(counts: ledger.Counts, now: float) -> dict[str, object]:
@@ -309,14 +309,14 @@ def _words(call: Call) -> tuple[str, str, str]:
     if id in WORDS and word not in WORDS:
         raise UsageError("the id comes first: `dayleaf feedback %s %s`" % (shown(word) or "ID", id))
     if not word:
-        raise UsageError("feedback wants an ID and up or down, such as `dayleaf feedback l-1a2b3c4d down`")
+        raise UsageError("feedback needs an ID and up or down, such as `dayleaf feedback l-1a2b3c4d down`")
     if word not in WORDS:
         raise unknown_word("feedback", word, WORDS)
     given = call.options.why if call.options.why is not None else rest
     why = plaintext.one_line(given.strip().removeprefix("--why").strip())
     why = why[1:-1].strip() if len(why) > 1 and why[0] == why[-1] and why[0] in "'\"" else why
     if call.options.why is not None and not why:
-        raise UsageError("an empty reason; leave --why out")
+        raise UsageError("the reason is empty; leave --why out")
     return id, word, plaintext.at_word(why, REASON)
 
 
@@ -336,7 +336,7 @@ def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
     try:
         changed = store.edit(found.name, {"feedback": [*reasons(found), strip_private(reason).strip()][-REASONS:]})
     except StoreError as error:
-        raise StoreError("%s; nothing was noted, without --why it is" % error) from None
+        raise StoreError("%s; nothing was noted; leave --why out" % error) from None
     call.indexed()
     return changed
 
@@ -356,8 +356,8 @@ def open(call: Call) -> int:
     path = path.rpartition("/")[0] if call.options.folder and call.words else path
     opener = next(filter(None, map(shutil.which, OPENERS)), None)
     if opener is None or not Path(path).exists():
-        raise StoreError("%s: nothing here opens it (%s); open it in your editor" % (path, ", ".join(OPENERS)) if opener is None
-                         else "%s: nothing is kept there yet" % path)
+        raise StoreError("%s: nothing here opens it (%s); use your editor" % (path, ", ".join(OPENERS)) if opener is None
+                         else "%s: nothing is there yet" % path)
     done = subprocess.run([opener, path], stdin=subprocess.DEVNULL, capture_output=True)
     if done.returncode:
         raise StoreError("%s: %s ended with status %d; open it in your editor" % (path, opener, done.returncode))

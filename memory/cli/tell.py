@@ -33,7 +33,7 @@ def distill(call: Call) -> int:
     """Answer a question from the records in a few bullets."""
     question = " ".join(call.words).strip()
     if not question:
-        raise UsageError("distill wants a question")
+        raise UsageError("distill needs a question")
     key = _repeated(call, question)
     said = cache.kept_answer(call.place, key, call.now) if key else ""
     if said:
@@ -138,7 +138,7 @@ def _save(call: Call, question: str, digest: Digest, found: Found) -> Record:
     kept = store.add("learning", title, said, source="agent", session=session_of(call),
                      extra={"links": derived_links(cited)})
     for record in before:
-        store.archive(record.name, "answered anew by " + kept.id)
+        store.archive(record.name, "answered again by " + kept.id)
     call.indexed()
     return kept
 
@@ -157,19 +157,19 @@ def _json(digest: Digest, found: Found, saved: Record | None) -> dict[str, Any]:
 def handoff(call: Call) -> int:
     """Leave a note for the next session, or show or clear the one that stands."""
     if (call.options.show or call.options.clear) and (call.words or call.options.show == call.options.clear):
-        raise UsageError("--show and --clear stand alone; a note replaces what stands by itself")
+        raise UsageError("--show and --clear take no note; a new note replaces the current one anyway")
     if call.options.show:
         return _show(call)
     if call.options.clear:
         return _clear(call)
     said = call.text()
     if call.words and not said.strip():
-        raise UsageError("an empty handoff; give the note, or no word at all to have one made of the session")
+        raise UsageError("the handoff is empty; give a note, or no words at all to have one made from the session")
     before = handoffs.current(call.place)
     kept = _noted(call, said) if said.strip() else _drafted(call)
     call.indexed()
     if before is not None and not (call.options.json or call.options.hook):
-        print("replaced %s  %s; it stays as a checkpoint" % (before.id, plaintext.one_line(before.title)))
+        print("replaced %s  %s; the old one is now a checkpoint" % (before.id, plaintext.one_line(before.title)))
     status = written(call, kept, "handed off")
     if not (said.strip() or call.options.json or call.options.hook):
         print("\n" + plaintext.plain(kept.body).strip("\n"), flush=True)
@@ -183,7 +183,7 @@ def _noted(call: Call, said: str) -> Record:
 
     note = transcript.clean(said)
     if not strip_private(note).strip():
-        raise UsageError("nothing is left to hand off: all of it is private")
+        raise UsageError("nothing is left to hand off: all of it is marked private")
     head = git.head(call.place.git)
     return handoffs.put(call.store(), first_clause(strip_private(note)), note + "\n", call.options.source or author(call),
                        session_of(call), {"branch": head.branch or None, "commit": head.commit or None})
@@ -201,8 +201,8 @@ def _drafted(call: Call) -> Record:
     call.indexed()
     sources = _checkpoints(call, session) if session else _of_branch(call)
     if not sources:
-        raise StoreError("nothing to hand off%s: no checkpoint and no transcript is known; give a note instead" % (
-            " from session " + session if session else " in this workspace"))
+        raise StoreError("nothing to hand off%s: it has no checkpoint and no transcript; give a note instead" % (
+            " from session " + session if session else " from this workspace"))
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
     made = worklog.draft(sources, plan, worklog.turns_of(call.store(), sources[0]))
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
@@ -263,7 +263,7 @@ def _clear(call: Call) -> int:
 
 
 def _none(call: Call) -> int:
-    return call.answer(None, ["no handoff in %s; `dayleaf handoff` makes one" % plaintext.one_line(call.place.key)])
+    return call.answer(None, ["%s has no handoff; `dayleaf handoff` writes one" % plaintext.one_line(call.place.key)])
 
 
 def standup(call: Call) -> int:
@@ -273,7 +273,7 @@ def standup(call: Call) -> int:
     from memory.terminal import workdays
 
     if call.words and call.options.since:
-        raise UsageError("standup wants one time, not '%s' too" % shown(" ".join(call.words)))
+        raise UsageError("standup takes one time; leave '%s' out" % shown(" ".join(call.words)))
     offset = clock.local_offset(call.now)
     said = call.options.since or " ".join(call.words) or "1d"
     until = timewords.instant(call.options.until, call.now, offset, end=True) if call.options.until else None
@@ -294,7 +294,7 @@ def today(call: Call) -> int:
     from memory.terminal import workdays
 
     if call.words:
-        raise UsageError("today wants no words; `dayleaf standup WHEN` tells of more")
+        raise UsageError("today takes no words; `dayleaf standup WHEN` goes further back")
     with call.spinner("reading the sessions"):
         seen = worklog.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
     from memory.health import accounts

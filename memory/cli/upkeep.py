@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.knowledge.housekeeping import Change, Plan
 
 TITLE = 60  # columns of a title
-MORE = "`dayleaf upkeep --clock-is-right` goes by the clock"
+MORE = "confirm the clock with `dayleaf upkeep --clock-is-right`"
 
 
 def upkeep(call: Call) -> int:
@@ -30,10 +30,10 @@ def upkeep(call: Call) -> int:
 
     options = call.options
     if call.words:
-        raise UsageError("upkeep takes no words, but --apply, --only %s, --contradictions" % "|".join(housekeeping.WAYS))
+        raise UsageError("upkeep takes no words, only --apply, --only %s, --contradictions" % "|".join(housekeeping.WAYS))
     if options.contradictions:
         if options.apply or options.only:
-            raise UsageError("--contradictions decides nothing, and takes neither --apply nor --only")
+            raise UsageError("--contradictions only lists them, so leave --apply and --only out")
         return _contradictions(call)
     if options.apply:
         return _apply(call)
@@ -43,7 +43,7 @@ def upkeep(call: Call) -> int:
             figures.keep_outlook(call.store(), found)
     lines = [*_rows([*found.changes]), *_doubt(found), housekeeping.sums(found.records, found.merged, found.archived)]
     if found.changes:
-        lines.append("`dayleaf upkeep --apply` does it, `dayleaf undo` takes it back")
+        lines.append("`dayleaf upkeep --apply` does it; `dayleaf undo` undoes it")
     return call.answer({**housekeeping.described(found), "applied": False}, lines)
 
 
@@ -63,7 +63,7 @@ def _apply(call: Call) -> int:
     done = did.plan._replace(changes=did.changes)
     lines = [*_rows([*done.changes]), *_doubt(done), housekeeping.sums(done.records, done.merged, done.archived)]
     if done.changes:
-        lines.append("`dayleaf undo` takes it back")
+        lines.append("`dayleaf undo` undoes it")
     call.answer({**housekeeping.described(done), "applied": True, "problems": list(did.problems)}, lines)
     return 1 if did.problems else 0
 
@@ -87,7 +87,7 @@ def _rows(changes: list[Change]) -> list[str]:
 
 
 def _doubt(found: Plan) -> list[str]:
-    return ["nothing expires: %s; correct what is wrong, or %s" % (plaintext.one_line(found.doubt), MORE)] if found.doubt else []
+    return ["nothing expires: %s; correct it, or %s" % (plaintext.one_line(found.doubt), MORE)] if found.doubt else []
 
 
 def undo(call: Call) -> int:
@@ -96,22 +96,22 @@ def undo(call: Call) -> int:
     from memory.store import ledger
 
     if call.words:
-        raise UsageError("undo takes no words: it takes the last `upkeep --apply` back; `restore ID` brings one record back")
+        raise UsageError("undo takes no words: it undoes the last `upkeep --apply`; `restore ID` brings back one record")
     with call.spinner("reading the journal") as spinner:
         def told(done: int, of: int) -> None:
             spinner.step = "undo: %d of %d" % (done, of)
 
         back = housekeeping.undo(call.store(), told)
     if back is None:
-        return call.answer({"undone": None}, ["nothing to undo: no upkeep was applied here, or all of it was taken back"])
+        return call.answer({"undone": None}, ["nothing to undo: no upkeep was applied here, or all of it is undone already"])
     call.indexed()
     ledger.moved(call.place)
     for problem in back.problems:
         warn(problem)
-    said = "took back the upkeep of %s: %s brought back, %d set back" % (
+    said = "undid the upkeep of %s: %s brought back, %d reset" % (
         back.began[:16].replace("T", " "), plaintext.count(len(back.restored), "record"), len(back.reset))
     value = {"undone": back.began, "restored": list(back.restored), "reset": list(back.reset), "problems": list(back.problems)}
-    call.answer(value, [said + ("; %d not, as said above" % len(back.problems) if back.problems else "")])
+    call.answer(value, [said + ("; %d could not be, see above" % len(back.problems) if back.problems else "")])
     return 1 if back.problems else 0
 
 
@@ -125,7 +125,7 @@ def _contradictions(call: Call) -> int:
                                      "says": side.said} for side in (pair.older, pair.newer)]} for pair in found]
     lines = [line for pair in found for line in _pair(pair, call)]
     number = plaintext.count(len(found), "pair")
-    return call.answer({"pairs": value}, [*lines, "%s to decide on; nothing is changed by itself" % number if found else
+    return call.answer({"pairs": value}, [*lines, "%s to decide on; dayleaf changes none of them itself" % number if found else
                                           "no two learnings or rules contradict each other"])
 
 
@@ -134,7 +134,7 @@ def _pair(pair: Pair, call: Call) -> list[str]:
     rows = [["", side.record.id, plaintext.age(call.now - side.record.created), plaintext.clip(
         plaintext.one_line(side.said), max(40, style.columns - 28))] for side in (pair.older, pair.newer)]
     one, two = pair.older.record.id, pair.newer.record.id
-    ways = "  one holds: `dayleaf forget %s` or `dayleaf forget %s`; both do: `dayleaf edit %s`, or `dayleaf link %s %s`"
+    ways = "  if one holds: `dayleaf forget %s` or `dayleaf forget %s`; if both do: `dayleaf edit %s`, or `dayleaf link %s %s`"
     return [pair.why, *screen.table(rows), ways % (one, two, two, two, one), ""]
 
 
@@ -147,29 +147,29 @@ def backup(call: Call) -> int:
     from memory.recall import lookup
 
     if len(call.words) > 1:
-        raise UsageError("backup wants one FILE, not %d words" % len(call.words))
+        raise UsageError("backup takes one FILE, not %d words" % len(call.words))
     place, name = call.place, call.options.workspace or ""
     places = lookup.workspaces(place, name) if name not in ("", "all") else []
     if len(places) > 1:
-        raise UsageError("several workspaces are called '%s': %s; name one whole" % (name, ", ".join(p.key for p in places)))
+        raise UsageError("several workspaces are called '%s'; name one of %s" % (name, ", ".join(p.key for p in places)))
     sealing = call.options.age is not None
     recipient = agefile.recipient(call.options.age) if sealing else None
     target = os.path.abspath(call.words[0]) if call.words else _free_name(os.getcwd(), call.now, sealing)
     tree = "" if call.options.here else work_tree(target)
     if tree:
-        raise StoreError("%s lies in the git work tree %s, where one commit gives your memories away; name a FILE elsewhere, or "
-                         "say --here" % (target, tree))
+        raise StoreError("%s lies in the git work tree %s, where a commit would give your memories away; name a FILE "
+                         "elsewhere, or use --here" % (target, tree))
     with call.spinner("writing the backup") as spinner:
         made = bundle.write(place, target, call.now, places[0].key if places else "", bool(call.options.shared), _steps(spinner),
                             agefile.sealer(recipient) if sealing else None)
     if call.options.shared and not any(kept.name.startswith(bundle.SHARED + "/") for kept in made.files):
-        warn("there is no shared tier here; the backup is without one")
+        warn("there is no shared tier here, so the backup has none")
     size = os.stat(target).st_size
     lines = ["backed up %s (%s bytes) to %s" % (plaintext.count(len(made.files), "file"), "{:,}".format(size), target),
              *("  left out %s: %s" % (plaintext.one_line(name), why) for name, why in made.left),
-             *(["  %s went meanwhile" % plaintext.count(made.vanished, "file")] if made.vanished else []),
-             "  it was read back and holds what it says; `dayleaf restore FILE` brings it back" if not sealing else
-             "  it was read back, then encrypted; `dayleaf restore FILE --identity KEYFILE` brings it back"]
+             *(["  %s disappeared meanwhile" % plaintext.count(made.vanished, "file")] if made.vanished else []),
+             "  it was read back and is complete; `dayleaf restore FILE` restores it" if not sealing else
+             "  it was read back, then encrypted; `dayleaf restore FILE --identity KEYFILE` restores it"]
     return call.answer({"file": target, "bytes": size, "files": len(made.files), "vanished": made.vanished,
                         "encrypted": sealing, "left": [list(row) for row in made.left]}, lines)
 
@@ -218,15 +218,15 @@ def restore(call: Call) -> int:
     if not (len(call.words) == 1 and _is_backup(call.words[0])):
         given = [name for name in ("into", "merge", "replace", "trust", "identity", "dry_run") if getattr(call.options, name)]
         if given:
-            raise UsageError("--%s goes with the file of a backup: `dayleaf restore FILE`" % given[0].replace("_", "-"))
+            raise UsageError("--%s is only for a backup: `dayleaf restore FILE`" % given[0].replace("_", "-"))
         return learn.restore(call)
     path = os.path.abspath(call.words[0])
     if not agefile.is_sealed(path):
         if call.options.identity:
-            raise UsageError("--identity goes with an encrypted backup; %s is none" % path)
+            raise UsageError("--identity is for an encrypted backup, and %s is not encrypted" % path)
         return _bring_back(call, path, path)
     if not call.options.identity:
-        raise UsageError("%s is encrypted; name the file of your key: `dayleaf restore FILE --identity KEYFILE`" % path)
+        raise UsageError("%s is encrypted; name your key file: `dayleaf restore FILE --identity KEYFILE`" % path)
     with agefile.opened(path, os.path.abspath(call.options.identity), files.make_folder(call.place.home + "/cache")) as plain:
         return _bring_back(call, path, plain)
 
@@ -246,7 +246,7 @@ def _bring_back(call: Call, named: str, path: str) -> int:
                            [*_plan_lines(plan, note), *_held_lines(call, target, held), "nothing was written (--dry-run)"])
     if not empty and not call.options.merge and restoration.counts(plan)[restoration.SAME] < len(plan):
         call.answer(_planned(found, plan, False), _plan_lines(plan, note))
-        raise StoreError("%s holds files already; --merge writes the new ones, with --replace those that differ too, "
+        raise StoreError("%s already holds files; --merge adds the new ones, with --replace also those that differ, "
                          "--into DIR restores elsewhere" % target.home)
     if _takes_over(call, target, held):
         target = target._replace(trust=True, held=True)
@@ -258,7 +258,7 @@ def _takes_over(call: Call, target: Target, held: Held) -> bool:
     """Show a person at a terminal what the backup leaves to them, and ask; nobody else is asked."""
     if not any(held) or call.options.json or boundary.is_agent(call.env):
         return False
-    return confirmed("\n".join((*_held_lines(call, target, held), "take that over? type yes: ")))
+    return confirmed("\n".join((*_held_lines(call, target, held), "take it over? type yes: ")))
 
 
 def _target(call: Call, path: str) -> tuple[Target, bool]:
@@ -267,15 +267,15 @@ def _target(call: Call, path: str) -> tuple[Target, bool]:
 
     options, place = call.options, call.place
     if options.replace and not options.merge:
-        raise UsageError("--replace goes with --merge")
+        raise UsageError("--replace needs --merge")
     if options.into and options.merge:
-        raise UsageError("--into wants an empty directory, not --merge")
+        raise UsageError("--into restores into an empty directory; leave --merge out")
     if options.trust:
         need_person(call, "approvals and commands", "restore --trust %s" % path)
     if options.into:
         home = files.real(os.path.abspath(options.into).rstrip("/") or "/")
         if os.path.lexists(home) and (not files.is_folder(home) or os.listdir(home)):
-            raise UsageError("--into %s: it is no empty directory; name another one" % home)
+            raise UsageError("--into %s: the directory is not empty; name another one" % home)
         return restoration.Target(home, "", bool(options.trust), bool(options.trust)), True
     target = restoration.Target(place.home, place.shared if place.git else "", bool(options.trust), bool(options.trust))
     return target, restoration.is_empty(place.home)
@@ -315,7 +315,7 @@ def _plan_lines(plan: list[Step], note: str | None) -> list[str]:
     lines = ["%-9s  %s" % (step.state, plaintext.one_line(step.path)) for step in told[:MOST_LISTED]]
     more = len(told) - MOST_LISTED
     number = restoration.counts(plan)
-    sums = "%s: %d new, %d the same, %d different, %d that lack lines" % (
+    sums = "%s: %d new, %d the same, %d different, %d with lines missing" % (
         plaintext.count(len(plan), "file"), number[restoration.NEW], number[restoration.SAME], number[restoration.DIFFERENT],
         number[restoration.BEHIND])
     return [*lines, *(["… and %d more; --json lists all" % more] if more > 0 else []), sums, *([note] if note else [])]
@@ -328,10 +328,10 @@ def _restored_lines(plan: list[Step], target: Target, done: Restored, found: Bac
     kept = number[restoration.DIFFERENT] - done.replaced
     made = found.made[:16].replace("T", " ")
     said = "restored %s into %s (made %s)" % (plaintext.count(done.written, "file"), target.home, made)
-    parts = [*(["%d were there" % number[restoration.SAME]] if number[restoration.SAME] else []),
-             *(["%d ledgers got the lines they lacked" % done.joined] if done.joined else []),
-             *(["%d replaced, the old ones are in the archive" % done.replaced] if done.replaced else []),
-             *(["%d differ and stay; --merge --replace replaces them" % kept] if kept else [])]
+    parts = [*(["%d were there already" % number[restoration.SAME]] if number[restoration.SAME] else []),
+             *(["%d ledgers got their missing lines" % done.joined] if done.joined else []),
+             *(["%d replaced; the old ones are in the archive" % done.replaced] if done.replaced else []),
+             *(["%d differ and were left; --merge --replace replaces them" % kept] if kept else [])]
     note = restoration.foreign(found, target)
     return [said, *("  " + line for line in (*parts, *([note] if note else [])))]
 
@@ -351,6 +351,6 @@ def _held_lines(call: Call, target: Target, held: Held) -> list[str]:
             lines[-1] += ": `%sdayleaf config set %s %s` sets it" % (home, key, plaintext.one_line(said))
     if held.decisions:
         number = plaintext.count(held.decisions, "decision")
-        lines.append("  held back its approvals, %s: they let rules bind and scripts run" % number)
-    last = "  what binds, names a program or lets secrets through is a person's to decide; in a terminal --trust takes it over"
+        lines.append("  held back its approvals (%s): they let rules bind and scripts run" % number)
+    last = "  a person must decide on approvals, on commands and on redaction; in a terminal, --trust takes them over"
     return [*lines, last] if lines else []

@@ -103,7 +103,7 @@ def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: s
     try:
         files.append_line(path, line)
     except OSError as error:
-        raise StoreError("%s: not written, %s; check its permissions" % (path,
+        raise StoreError("%s could not be written: %s; check its permissions" % (path,
                                                                          (error.strerror or "").lower())) from error
 
 

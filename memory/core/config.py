@@ -186,7 +186,7 @@ def _set(config: Config, key: str, item: Any, source: str, where: str) -> None:
     if not fits or (isinstance(item, (int, float)) and not 0 <= item < 1e9):
         kind = "true or false" if isinstance(default, bool) else "text" if isinstance(default, str) else (
             "a list" if isinstance(default, list) else "a number")
-        config.problems.append("%s: '%s' wants %s, such as %s" % (where, key, kind, fastjson.dump(default)))
+        config.problems.append("%s: '%s' takes %s, such as %s" % (where, key, kind, fastjson.dump(default)))
         return
     if source == "project":
         now = config.values[key]

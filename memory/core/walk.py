@@ -163,5 +163,5 @@ def _fault(error: OSError, linked: bool = False) -> Tuple[str, str]:
     if error.errno == _LOOP:
         return "a link that leads back to itself", "remove the link"
     if error.errno == _ABSENT:
-        return ("a link to nothing", "remove the link") if linked else ("gone since it was listed", "nothing is to be done")
+        return ("a link to nothing", "remove the link") if linked else ("gone since it was listed", "nothing to do")
     return (error.strerror or "unreadable").lower(), REMEDIES.get(error.strerror or "", "mend its permissions")

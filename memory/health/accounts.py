@@ -52,7 +52,7 @@ def report(place: layout.Place, word: str, session: str) -> dict[str, Any]:
     begun = [name for name in sessions if name.startswith(word)]
     if len(begun) == 1:
         return _report(place, begun[0], _rows(place, begun[0]))
-    raise UsageError("no receipts of a session or prompt '%s'; the newest session is %s" % (
+    raise UsageError("no receipts for session or prompt '%s'; the newest session is %s" % (
         plaintext.one_line(word)[:60], sessions[0]))
 
 
@@ -102,8 +102,8 @@ def not_kept(settings: config.Config) -> list[dict[str, str]]:
         return []
     source = settings.sources["capture.enabled"]
     where, remedy = {config.WORKSPACE: ("in this project, by you", "`dayleaf on --mine` switches it on"),
-                     "capture.projects": ("in projects that are not listed", "`dayleaf on --mine` lists this one"),
-                     "project": ("in this project", "its .dayleaf/config.json says so")}.get(
+                     "capture.projects": ("in projects that are not listed", "`dayleaf on --mine` adds this one"),
+                     "project": ("in this project", "by its .dayleaf/config.json")}.get(
         source, ("by the " + source, "its capture.enabled switches it on"))
     return [{"where": where, "remedy": remedy}]
 
@@ -200,7 +200,7 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     mode: the host's permission mode, or "".  Raises UsageError for an empty prompt.
     """
     if not prompt:
-        raise UsageError("load wants a prompt")
+        raise UsageError("load needs a prompt")
     prompt = loader.heard(at_prompt.ends(prompt))
     found = at_prompt.opened(place, prompt)
     try:

@@ -49,7 +49,7 @@ def _pyrage() -> Any:
     try:
         import pyrage  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
-        raise StoreError("what is encrypted wants pyrage, which is not installed; "
+        raise StoreError("encryption needs pyrage, which is not installed; "
                          "`~/.dayleaf/runtime/bin/python -m pip install 'pyrage>=1.2,<2'` brings it") from None
     return pyrage
 
@@ -60,7 +60,7 @@ def recipient(word: str) -> Any:
     try:
         return (pyrage.ssh if word.startswith("ssh-") else pyrage.x25519).Recipient.from_str(word)
     except pyrage.RecipientError:
-        raise UsageError("--age '%s': no recipient of age; `age-keygen` prints one, age1…" % one_line(word, 80)) from None
+        raise UsageError("--age '%s' is not an age recipient; `age-keygen` prints one, age1…" % one_line(word, 80)) from None
 
 
 def sealer(to: Any) -> Callable[[str, str], None]:
@@ -71,14 +71,14 @@ def sealer(to: Any) -> Callable[[str, str], None]:
         try:
             pyrage.encrypt_file(plain, path, [to])
         except pyrage.EncryptError as error:
-            raise StoreError("it could not be encrypted: %s" % one_line(str(error), 120)) from None
+            raise StoreError("encryption failed: %s" % one_line(str(error), 120)) from None
         fd = os.open(path, os.O_RDONLY)
         try:
             os.fsync(fd)
         finally:
             os.close(fd)
         if not (is_sealed(path) and os.stat(path).st_size > os.stat(plain).st_size):
-            raise StoreError("it could not be encrypted; check the disk")
+            raise StoreError("encryption failed; check the disk")
 
     return seal
 
@@ -111,7 +111,7 @@ def _decrypt(path: str, identity: str, plain: str) -> None:
         _empty(plain)
         pyrage.decrypt_file(path, plain, keys)
     except pyrage.DecryptError as error:
-        raise StoreError("%s: %s does not open it (%s); nothing was written" % (
+        raise StoreError("%s: the key %s does not open it (%s); nothing was written" % (
             path, identity, one_line(str(error), 120))) from None
     except OSError as error:
         raise StoreError("%s: %s; nothing was written" % (path, (error.strerror or str(error)).lower())) from None
@@ -136,7 +136,7 @@ def identities(path: str) -> list[Any]:
     except pyrage.IdentityError:
         found = []
     if not found:
-        raise StoreError("%s: no key of age is in it; `age-keygen -o FILE` writes one" % path)
+        raise StoreError("%s holds no age key; `age-keygen -o FILE` writes one" % path)
     return found
 
 
@@ -205,12 +205,12 @@ def unsealed(data: bytes, machine: str, number: int, key: Any) -> list[dict[str,
         engine = zlib.decompressobj()
         proved = engine.decompress(pyrage.decrypt(data, [key]), MOST)
         if not engine.eof or not hmac.compare_digest(proved[:_MAC], _proof(proved[_MAC:], key)):
-            raise Damaged("whoever wrote it does not have the key")
+            raise Damaged("its writer did not have the key")
         head, *lines = map(json.loads, proved[_MAC:].decode("ascii").split("\n"))
         if head["v"] > VERSION:
-            raise StoreError("a newer dayleaf wrote it (%s); update this one" % one_line(str(head["dayleaf"]), 20))
+            raise StoreError("it was written by a newer dayleaf (%s); update this one" % one_line(str(head["dayleaf"]), 20))
         if (head["machine"], head["number"]) != (machine, number):
-            raise Damaged("it is another file's")
+            raise Damaged("it belongs to another file")
         return lines
     except pyrage.DecryptError as error:
         raise (Locked if "matching keys" in str(error) else Damaged)(one_line(str(error), 120)) from None

@@ -74,26 +74,26 @@ def write(place: Place, target: str, now: float, workspace: str = "", shared: bo
     where the file is there, cannot be written, or does not read back.
     """
     if os.path.lexists(target):
-        raise StoreError("%s is there already; a backup never overwrites, name another FILE" % target)
+        raise StoreError("%s exists already, and a backup overwrites nothing; name another FILE" % target)
     folder = os.path.dirname(target)
     if any(files.inside(folder, root) for root in (place.home, place.shared) if root):
-        raise StoreError("%s lies in what is backed up; name a FILE elsewhere" % target)
+        raise StoreError("%s lies inside what is backed up; name a FILE elsewhere" % target)
     temp = files.temp_name(folder, "backup")
     plain = files.temp_name(files.make_folder(place.home + "/cache"), "plain") if seal else temp
     try:
         with files.Lock(place.home + "/cache/store.lock", wait=True):  # no record moves meanwhile
             made = _written(plain, list(_roots(place, workspace, shared)), now, workspace, told)
         if inspect(plain) != made._replace(vanished=0):
-            raise StoreError("%s does not read back as it was written; check the disk" % target)
+            raise StoreError("%s cannot be read back as written; check the disk" % target)
         if seal:
             seal(plain, temp)
         files.land(temp, target)
         files.sync(folder)
     except FileExistsError:
-        raise StoreError("%s is there already; a backup never overwrites, name another FILE" % target) from None
+        raise StoreError("%s exists already, and a backup overwrites nothing; name another FILE" % target) from None
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        raise StoreError("%s: not written, %s; name a FILE elsewhere" % (target, why)) from None
+        raise StoreError("%s could not be written: %s; name a FILE elsewhere" % (target, why)) from None
     finally:
         for path in {temp, plain}:
             files.remove(path)
@@ -167,7 +167,7 @@ def _listed(roots: List[Tuple[str, str]]) -> Tuple[List[Tuple[str, int, int]], L
             elif why is None and walk.is_regular(stat):
                 found.append((name, path))
             elif why != "":
-                left.append((name, why or ("a link" if files.is_link(path) else "no regular file")))
+                left.append((name, why or ("a link" if files.is_link(path) else "not a regular file")))
     return sorted(folders), sorted(found), sorted(left)
 
 
@@ -176,7 +176,7 @@ def _unkept(top: str, inner: str) -> Optional[str]:
     if (top == HOME and inner in NOT_KEPT) or inner.rpartition("/")[2].startswith(files.TEMP) or inner.endswith(".lock"):
         return ""
     spelled = inner.isascii() or inner.encode("utf-8", "replace") == os.fsencode(inner)
-    return None if spelled else "a name that is no UTF-8; rename it"
+    return None if spelled else "a name that is not UTF-8; rename it"
 
 
 def _read(name: str, path: str) -> Optional[Tuple[Kept, bytes]]:
@@ -245,13 +245,13 @@ class _Unpacked:
             if info.type != tarfile.XHDTYPE:
                 break
             if more or info.size > HEADER_BYTES:
-                raise ValueError("a header of it is too large")
+                raise ValueError("one of its headers is too large")
             more = _extended(b"".join(self.pieces(info.size)))
         name = more.get("path", info.name)
         if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or any(key.startswith("GNU.sparse") for key in more):
-            raise ValueError("%s is no regular file" % shown(name))
+            raise ValueError("%s is not a regular file" % shown(name))
         if not (name == MANIFEST or is_safe(name)):
-            raise ValueError("the name %s leads elsewhere" % shown(name))
+            raise ValueError("the name %s leads outside" % shown(name))
         size = int(more.get("size", info.size))
         if size < 0:
             raise ValueError("%s has no size" % shown(name))
@@ -265,7 +265,7 @@ class _Unpacked:
                 raise self._too_much(self.room)
 
     def _too_much(self, room: int) -> ValueError:
-        return ValueError("it would unpack to more than %d MiB" % (room >> 20))
+        return ValueError("it would take more than %d MiB unpacked" % (room >> 20))
 
 
 def _extended(data: bytes) -> Dict[str, str]:
@@ -275,7 +275,7 @@ def _extended(data: bytes) -> Dict[str, str]:
         size = int(data[:data.index(b" ")])
         key, equals, value = data[data.index(b" ") + 1:size - 1].decode("utf-8").partition("=")
         if size <= 0 or not equals or data[size - 1:size] != b"\n":
-            raise ValueError("a header of it is broken")
+            raise ValueError("one of its headers is broken")
         found[key] = value
         data = data[size:]
     return found
@@ -298,13 +298,13 @@ def inspect(path: str) -> Backup:
         else:
             seen[name] = size, _digest(pieces)
     if not said:
-        raise _refused(path, "it has no manifest: it is cut short, or no backup of dayleaf")
+        raise _refused(path, "it has no manifest: it is cut short, or not a dayleaf backup")
     with _refusing(path):
         found = _manifest(fastjson.parse(said))
         told = {kept.name: (kept.size, kept.sha256) for kept in found.files}
         wrong = sorted(name for name in seen.keys() | told.keys() if seen.get(name) != told.get(name))
         if wrong or len(told) != len(found.files):
-            raise ValueError("%s is not what the manifest says" % shown((wrong or sorted(told))[0]))
+            raise ValueError("%s is not as its manifest says" % shown((wrong or sorted(told))[0]))
     return found
 
 
@@ -325,7 +325,7 @@ def members(path: str) -> Iterator[Tuple[str, int, Iterator[bytes]]]:
                 break
             name, size = found
             if name in seen or len(seen) >= unpacked.most_files:
-                raise ValueError("%s stands there twice" % shown(name) if name in seen else "it holds too many files")
+                raise ValueError("%s is in it twice" % shown(name) if name in seen else "it holds too many files")
             seen.add(name)
             pieces = _pieces(path, unpacked, size)
             yield name, size, pieces
@@ -361,19 +361,19 @@ def is_safe(name: str) -> bool:
 def _manifest(value: Any) -> Backup:
     """Read a manifest; raises ValueError and others of BROKEN."""
     if isinstance(value["v"], int) and value["v"] > VERSION:
-        raise ValueError("a newer dayleaf made it (%s); restore it with that one" % shown(str(value["dayleaf"])))
+        raise ValueError("it was made by a newer dayleaf (%s); restore it with that version" % shown(str(value["dayleaf"])))
     if value["v"] != VERSION:
-        raise ValueError("its manifest has no version that is known")
+        raise ValueError("its manifest has an unknown version")
     found = Backup(str(value["made"]), str(value["workspace"]),
                    [(str(name), int(mode) & 0o777, int(time)) for name, mode, time in value["folders"]],
                    [Kept(str(row[0]), int(row[1]), int(row[2]) & 0o777, int(row[3]), str(row[4])) for row in value["files"]],
                    [(str(name), str(why)) for name, why in value["left"]])
     for name, time in [row[::2] for row in found.folders] + [(kept.name, kept.mtime_ns) for kept in found.files]:
         if not -LAST_TIME <= time <= LAST_TIME:
-            raise ValueError("%s has a time that no file has" % shown(name))
+            raise ValueError("%s has an impossible time" % shown(name))
     for name in [name for name, _, _ in found.folders if name not in (HOME, SHARED)]:
         if not is_safe(name):
-            raise ValueError("the folder %s leads elsewhere" % shown(name))
+            raise ValueError("the folder %s leads outside" % shown(name))
     return found
 
 

@@ -26,16 +26,16 @@ MOST_FILES = 20  # files named one by one
 PROBE = 20.0  # seconds for a provider of vectors to answer
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
 STALE_HANDOFF = 14  # days without a change
-GUESSED = "frontmatter beyond plain lines is only guessed; a rule so read never binds, a script so read counts as a document"
+GUESSED = "frontmatter beyond plain lines is only guessed; a guessed rule never binds, a guessed script counts as a document"
 PACKAGES = (("yaml", "PyYAML", GUESSED), ("frontmatter", "python-frontmatter", GUESSED),
-            ("rapidfuzz", "RapidFuzz", "misspelt words are not looked for"),
-            ("numpy", "NumPy", "large indexes build slower"))
+            ("rapidfuzz", "RapidFuzz", "recall does not find misspelt words"),
+            ("numpy", "NumPy", "large indexes take longer to build"))
 TIMEOUT = 10.0  # seconds for a child
 TAIL = 256 << 10  # bytes of a transcript's end
 NO_SHELL = (2, 1, 139)  # the first client that starts a hook as a program with its words
-SINCE = (((2, 1, 3), "older than any that was tried (2.1.3)"),  # what a client older than each does not give
-         ((2, 1, 91), "Bash finds `dayleaf` only through the link that install.sh makes"),
-         ((2, 1, 116), "slash commands cost a model's request"))
+SINCE = (((2, 1, 3), "older than the oldest version tested (2.1.3)"),  # what a client older than each does not give
+         ((2, 1, 91), "Bash finds `dayleaf` only by the link that install.sh makes"),
+         ((2, 1, 116), "each slash command costs a request to the model"))
 
 
 def home(place: layout.Place) -> Iterator[Finding]:
@@ -43,12 +43,12 @@ def home(place: layout.Place) -> Iterator[Finding]:
     try:
         stat = os.stat(place.home)
     except FileNotFoundError:
-        yield Finding(OK, "home", "%s is not there yet; the first record makes it" % place.home)
+        yield Finding(OK, "home", "%s does not exist yet; the first record creates it" % place.home)
         return
     mine = not hasattr(os, "geteuid") or stat.st_uid == os.geteuid()
     said = "%s (%04o)" % (place.home, stat.st_mode & 0o777)
     if not files.is_folder(place.home):
-        yield Finding(FAIL, "home", place.home + " is no directory", "move it away, or set DAYLEAF_HOME")
+        yield Finding(FAIL, "home", place.home + " is not a directory", "move it away, or set DAYLEAF_HOME")
         return
     if not mine:
         yield Finding(FAIL, "home", said + " belongs to another user", "set DAYLEAF_HOME to a directory of your own")
@@ -99,15 +99,15 @@ def records(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     for skipped in store.skipped[:MOST_FILES]:
         yield Finding(WARN, "records", skipped.reason, skipped.remedy, _path(place, skipped.name), skipped.line)
     if len(store.skipped) > MOST_FILES:
-        yield Finding(WARN, "records", "and %d more are skipped" % (len(store.skipped) - MOST_FILES), "mend those above first")
+        yield Finding(WARN, "records", "and %d more are skipped" % (len(store.skipped) - MOST_FILES), "mend the ones above first")
     for name, problem in faulty:
         said, _, remedy = problem.rpartition("; ")
         yield Finding(WARN, "records", said or problem, remedy if said else "", _path(place, name))
     if len(planned) > 1:
-        yield Finding(WARN, "records", "%d plans are active, the newest (%s) counts" % (
+        yield Finding(WARN, "records", "%d plans are active; the newest (%s) is used" % (
             len(planned), min(planned, key=lambda plan: (-plan.created, plan.name)).id), "`dayleaf plan done ID` ends one")
     for id, names in list(store.duplicates.items())[:MOST_FILES]:
-        yield Finding(WARN, "records", "the id %s stands in %s" % (id, " and ".join(_path(place, name) for name in names)),
+        yield Finding(WARN, "records", "%s is the id of %s" % (id, " and ".join(_path(place, name) for name in names)),
                       "change or remove the line `id:` in one of them")
 
 
@@ -118,13 +118,13 @@ def talks(store: Store, found: Sequence[Head]) -> Iterator[Finding]:
     """
     kept = [record for record in found if record.kind == conversations.KIND]
     if not store.config["capture.conversations"]:
-        yield Finding(OK, "records", "capture.conversations is off (%s): none is written, %s" % (
+        yield Finding(OK, "records", "capture.conversations is off (%s), so none are written; %s" % (
             store.config.sources["capture.conversations"], count(len(kept), "conversation") + " kept"))
     elif kept:
         yield Finding(OK, "records", count(len(kept), "conversation") + " kept")
     changed = [one for one in kept if one.rewritten]
     for record in changed[:MOST_FILES]:
-        yield Finding(OK, "records", "%s was written by hand, and is left alone from then on" % record.id, "",
+        yield Finding(OK, "records", "%s was edited by hand, so dayleaf no longer changes it" % record.id, "",
                       _path(store.place, record.name))
     if len(changed) > MOST_FILES:
         yield Finding(OK, "records", "and %d more" % (len(changed) - MOST_FILES))
@@ -142,14 +142,14 @@ def index(place: layout.Place) -> Iterator[Finding]:
     found = figures.index_state(place)
     held = found["records"] if found["state"] == "fresh" else len(walk.walk(place)[0])
     if held >= walk.MOST:
-        yield Finding(WARN, "index", "more than %s files; the rest is in no index" % "{:,}".format(walk.MOST),
+        yield Finding(WARN, "index", "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
                       "move old checkpoints to the archive: `dayleaf forget ID`")
     if found["state"] == "missing":
         yield Finding(WARN, "index", "none yet; recall reads the files", found["remedy"])
     elif found["state"] == "damaged":
         yield Finding(FAIL, "index", "damaged: " + found["why"], found["remedy"])
     elif not found["whole"]:
-        yield Finding(FAIL, "index", "damaged: its bytes are not those that were written", found["remedy"] or figures.BUILD)
+        yield Finding(FAIL, "index", "damaged: its bytes have changed since it was written", found["remedy"] or figures.BUILD)
     elif found["state"] == "stale":
         behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
         yield Finding(WARN, "index", "behind the files: " + behind, found["remedy"])
@@ -165,7 +165,7 @@ def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -
     made, provider = vectors.state(place), embedder.from_settings(settings, "", env)
     if provider is None:
         if made["rows"] or settings["recall.semantic"]:
-            yield Finding(WARN, "vectors", "no provider is set, so words alone rank", semantic.SET_UP)
+            yield Finding(WARN, "vectors", "no provider is set up, so recall ranks by words only", semantic.SET_UP)
         return
     try:
         embedder.embed(provider, [("q", "is it there?")], env, PROBE)
@@ -173,7 +173,7 @@ def vectors(place: layout.Place, settings: config.Config, env: dict[str, str]) -
         yield Finding(WARN, "vectors", "%s: %s" % (provider.label, error), semantic.SET_UP)
         return
     if made["problem"] or not made["rows"] or made["label"] != provider.label:
-        found = made["problem"] or ("none yet" if not made["rows"] else "those of another model, " + made["label"])
+        found = made["problem"] or ("none yet" if not made["rows"] else "they were made by another model, " + made["label"])
         yield Finding(WARN, "vectors", "%s answers; %s" % (provider.label, found), figures.EMBED)
     else:
         yield Finding(WARN if made["behind"] else OK, "vectors", "%s answers; %s, %s behind" % (
@@ -191,14 +191,14 @@ def disk(place: layout.Place) -> Iterator[Finding]:
     free = found.f_bavail * found.f_frsize
     said = "{:,} MB free at {}".format(free >> 20, folder or "/")
     verdict = FAIL if free < NONE_LEFT else WARN if free < LITTLE else OK
-    yield Finding(verdict, "disk", said, "" if verdict == OK else "make room: what is captured may not be written")
+    yield Finding(verdict, "disk", said, "" if verdict == OK else "make room: new checkpoints may be lost")
 
 
 def clock_of(found: Sequence[Head], now: float) -> Iterator[Finding]:
     """Check that the clock agrees with the dates of the records; while it does not, nothing expires."""
     doubt = housekeeping.doubt_of((one.created for one in found), now)
     yield Finding(WARN if doubt else OK, "clock", doubt or "agrees with the records",
-                  "set the clock; nothing expires until then" if doubt else "")
+                  "set the clock; until then nothing expires" if doubt else "")
 
 
 def handed(place: layout.Place, now: float) -> Iterator[Finding]:
@@ -210,15 +210,15 @@ def handed(place: layout.Place, now: float) -> Iterator[Finding]:
     stale = days >= STALE_HANDOFF
     yield Finding(WARN if stale else OK, "handoff", "written %s ago, shown at %s" % (
         count(max(days, 0), "day"), count(handoffs.starts(place, note.id), "start")),
-        "`dayleaf handoff` replaces it, `dayleaf handoff --clear` shows it no more" if stale else "")
+        "`dayleaf handoff` replaces it, `dayleaf handoff --clear` stops showing it" if stale else "")
 
 
 def workspace(place: layout.Place) -> Iterator[Finding]:
     """Say whether this directory claims to be a workspace that nothing proves it to be."""
     if place.claimed:
-        yield Finding(WARN, "workspace", "this directory says it is %s, which nothing here proves: nothing private of it is "
-                      "shown, and what is written stays apart" % place.claimed,
-                      "if it is yours, `dayleaf workspace claim` in a terminal")
+        yield Finding(WARN, "workspace", "this directory claims to be %s, but nothing here proves it: its private memory is not "
+                      "shown, and new records are kept apart" % place.claimed,
+                      "if it is yours, run `dayleaf workspace claim` in a terminal")
     else:
         yield Finding(OK, "workspace", place.key)
 
@@ -226,9 +226,9 @@ def workspace(place: layout.Place) -> Iterator[Finding]:
 def python(place: layout.Place) -> Iterator[Finding]:
     runtime = place.home + "/runtime/bin/python"
     if not files.exists(runtime):
-        yield Finding(WARN, "python", "no runtime at %s; working with Python %s" % (runtime, sys.version.split()[0]),
+        yield Finding(WARN, "python", "there is no runtime at %s; Python %s is used instead" % (runtime, sys.version.split()[0]),
                       SETUP)
-        yield Finding(WARN, "python", "hooks and what they start take the system's Python; without PyYAML there, " + GUESSED,
+        yield Finding(WARN, "python", "hooks and their children use the system's Python; if it has no PyYAML, " + GUESSED,
                       SETUP)
         versions = _versions(sys.executable)
     else:
@@ -276,15 +276,15 @@ print(json.dumps(found))"""
 def settings_of(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
     for problem in settings.problems:
         found, _, remedy = problem.rpartition("; ")
-        yield Finding(WARN, "config", found or problem, remedy if found else "mend it, or remove the line")
+        yield Finding(WARN, "config", found or problem, remedy if found else "correct the line, or remove it")
     try:
         context.weighted(",".join(map(str, settings["context.tags"])))
     except UsageError as error:
-        yield Finding(WARN, "config", "context.tags pins nothing: %s" % error,
+        yield Finding(WARN, "config", "context.tags has no effect: %s" % error,
                       "`dayleaf config set context.tags '[\"name=1.5\"]'`")
     if not settings.problems:
         changed = sum(settings[key] != default for key, default in config.DEFAULTS.items())
-        yield Finding(OK, "config", "%s not as by default" % count(changed, "setting") if changed else "all defaults")
+        yield Finding(OK, "config", "%s changed" % count(changed, "setting") if changed else "all at their defaults")
     for one in accounts.switched_off(place, settings):
         yield Finding(WARN, "config", "pushes: off " + one["where"], one["remedy"])
 
@@ -297,22 +297,22 @@ def hooks(env: dict[str, str]) -> Iterator[Finding]:
     try:
         value = fastjson.parse(files.read(path, 1 << 20))
     except FileNotFoundError:
-        yield Finding(WARN, "hooks", "%s is not there: no plugin is registered" % path, SETUP)
+        yield Finding(WARN, "hooks", "%s does not exist, so no plugin is registered" % path, SETUP)
         return
     except (OSError, ValueError) as error:
-        yield Finding(WARN, "hooks", "%s cannot be read (%s)" % (path, error), "mend it by hand")
+        yield Finding(WARN, "hooks", "%s cannot be read (%s)" % (path, error), "correct it by hand")
         return
     value = value if isinstance(value, dict) else {}
     plugins = value.get("enabledPlugins")
     named = {name: on for name, on in plugins.items() if "dayleaf" in name} if isinstance(plugins, dict) else {}
     if value.get("disableAllHooks") is True:
-        yield Finding(WARN, "hooks", "%s has disableAllHooks: nothing is captured or pushed" % path, "remove that line")
+        yield Finding(WARN, "hooks", "%s has disableAllHooks, so nothing is captured or pushed" % path, "remove that line")
     elif any(named.values()):
         yield Finding(OK, "hooks", "%s is enabled in %s" % (next(name for name, on in named.items() if on), path))
     elif named:
         yield Finding(WARN, "hooks", "%s is switched off in %s" % (next(iter(named)), path), "`/plugin` switches it on")
     else:
-        yield Finding(WARN, "hooks", "%s does not name dayleaf among its enabledPlugins" % path, SETUP)
+        yield Finding(WARN, "hooks", "%s does not list dayleaf in enabledPlugins" % path, SETUP)
 
 
 def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
@@ -322,7 +322,7 @@ def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         return
     number, own = tuple(map(int, version.split("."))), _own()
     if number < NO_SHELL and shlex.quote(own) != own:
-        said = "Claude Code %s starts hooks through a shell, which stops in the path %s: from there they do nothing"
+        said = "Claude Code %s starts hooks through a shell, which cannot read the path %s, so hooks do not run"
         yield Finding(WARN, "client", said % (version, own), "`claude update`, or move the folder and run install.sh there")
     lacks = [lack for since, lack in SINCE if number < since]
     yield Finding(WARN if lacks else OK, "client", "Claude Code %s%s" % (version, ": " + "; ".join(lacks) if lacks else ""),
@@ -344,7 +344,7 @@ def _client_of(place: layout.Place, env: dict[str, str]) -> str:
 
 
 def models(env: dict[str, str]) -> Iterator[Finding]:
-    for name, otherwise in (("claude", "distill asks gemini, or quotes the records"), ("gemini", "distill does without it")):
+    for name, otherwise in (("claude", "distill asks gemini, or quotes the records"), ("gemini", "distill does without")):
         path = process.which(name, env)
         verdict = OK if path or name == "gemini" else WARN
         yield Finding(verdict, "models", "%s: %s" % (name, path) if path else "%s is not on PATH: %s" % (name, otherwise))
@@ -354,9 +354,9 @@ def command(env: dict[str, str]) -> Iterator[Finding]:
     own = _own() + "/bin/dayleaf"
     path = process.which("dayleaf", env)
     if not path:
-        yield Finding(WARN, "command", "dayleaf is not on PATH", "%s, or link '%s' into a directory of PATH" % (SETUP, own))
+        yield Finding(WARN, "command", "dayleaf is not on PATH", "%s, or link '%s' into a directory on PATH" % (SETUP, own))
     elif os.path.realpath(path) not in (os.path.realpath(own), *_of_wheel()):
-        yield Finding(WARN, "command", "%s is not of this copy (%s)" % (path, own), SETUP)
+        yield Finding(WARN, "command", "%s belongs to another copy, not to %s" % (path, own), SETUP)
     else:
         yield Finding(OK, "command", path)
 
@@ -377,22 +377,22 @@ def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         yield Finding(OK, "shared", "this project shares no records")
         return
     if not files.inside(place.shared, place.root):
-        yield Finding(FAIL, "shared", "%s leads out of the repository: it is not read" % place.shared, "make it a directory")
+        yield Finding(FAIL, "shared", "%s leads out of the repository, so it is not read" % place.shared, "make it a directory")
         return
     if not place.git:
-        yield Finding(WARN, "shared", "%s is not in a git repository: nobody gets it" % place.shared, "git init, then commit it")
+        yield Finding(WARN, "shared", "%s is not in a git repository, so nobody gets it" % place.shared, "`git init`, commit")
         return
     tracked = inspection.git(place, env, "ls-files", "-z", "--", ".dayleaf")
     held = sum(name.endswith(".md") and walk.is_regular(stat) for name, _, stat in walk.below(place.shared))
     if tracked is None:
-        yield Finding(WARN, "shared", "git did not answer about %s" % place.shared, "check that git runs here")
+        yield Finding(WARN, "shared", "git could not list the files in %s" % place.shared, "check that git runs here")
         return
     known = tracked.count(b".md\0")
     if known < held:
         yield Finding(WARN, "shared", "%d of %s in %s are in git" % (known, count(held, "record"), place.shared),
-                      "git add .dayleaf, unless a .gitignore leaves it out on purpose")
+                      "git add .dayleaf, unless you meant .gitignore to leave it out")
     else:
         yield Finding(OK, "shared", "%s in %s, all in git" % (count(held, "record"), place.shared))
     there, command = inspection.commit_hook(place, env)
-    yield Finding(OK if there else WARN, "shared", "a pre-commit hook looks for secrets in it" if there else
-                  "nothing stops a commit of a secret in %s" % place.shared, command)
+    yield Finding(OK if there else WARN, "shared", "a pre-commit hook checks it for secrets" if there else
+                  "nothing would stop a commit of a secret in %s" % place.shared, command)

@@ -195,10 +195,10 @@ class Erased(NamedTuple):
 def refusal(found: Finder, place: Place) -> str:
     """Say why a text cannot be taken out, "" where it can: dayleaf's own formats may be made of it."""
     if found.count(b""):
-        return "it matches the empty text"
+        return "it matches empty text"
     for name in (*_FORMAT, "2026-11-21T14:30:52Z"):
         if found.count(name.encode("ascii")):
-            return "it is part of a word that stands in dayleaf's own files"
+            return "it is part of a word that dayleaf's own files need"
     if found.count(place.private.encode("utf-8", "surrogateescape")):
         return "it is part of the workspace's own path"
     return ""
@@ -297,7 +297,7 @@ def _rename(tiers: Tiers, path: str, found: Finder) -> str:
     try:
         return tiers.rename(path, clean) if clean != name else path
     except FileExistsError:
-        raise StoreError("its name holds the text, and %s/%s is taken; rename it by hand" % (folder, clean)) from None
+        raise StoreError("its name contains the text, and %s/%s exists already; rename it by hand" % (folder, clean)) from None
 
 
 def _follow(tiers: Tiers, hashes: Dict[bytes, bytes]) -> None:

@@ -50,8 +50,8 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
         try:
             found += step()
         except Exception as error:
-            said = "could not be checked (%s: %s)" % (type(error).__name__, error)
-            found.append(Finding(WARN, what, said, "look at it by hand"))
+            said = "this check failed (%s: %s)" % (type(error).__name__, error)
+            found.append(Finding(WARN, what, said, "check it by hand"))
     return found
 
 
@@ -61,7 +61,7 @@ def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
         state = tier.state()
         left = state["skipped"]
         if tier.fault:
-            yield Finding(WARN, "tiers", "%s: %s, so nothing in it is found" % (tier.top, tier.fault),
+            yield Finding(WARN, "tiers", "%s: %s, so recall finds nothing in it" % (tier.top, tier.fault),
                           "bring it back, or `dayleaf tier remove %s`" % shlex.quote(tier.top))
         elif left:
             yield Finding(WARN, "tiers", "%s: %s left out, such as %s: %s" % (
@@ -81,13 +81,13 @@ def log(place: layout.Place, now: float) -> Iterator[Finding]:
         last = recent[-1]
         said = " ".join(str(last.get(key) or "") for key in ("t", "where", "error", "detail", "path", "at")).split()
         number = plaintext.count(len(recent), "failure")
-        yield Finding(WARN, "log", "%s in hooks within 7 days, the last: %s" % (number, " ".join(said)),
-                      "%s/log/errors.jsonl has them all" % place.home)
+        yield Finding(WARN, "log", "%s in hooks in the last 7 days; the latest: %s" % (number, " ".join(said)),
+                      "%s/log/errors.jsonl lists them all" % place.home)
     else:
-        yield Finding(OK, "log", "no failure of a hook within 7 days (%d in all)" % len(rows))
+        yield Finding(OK, "log", "no hook failed in the last 7 days (%d failures in all)" % len(rows))
     if bugs:
-        number = plaintext.count(len(bugs), "fault")
-        yield Finding(WARN, "log", "%s of dayleaf's own, the last in %s/log/%s" % (number, place.home, bugs[-1]),
+        number = plaintext.count(len(bugs), "bug")
+        yield Finding(WARN, "log", "%s in dayleaf, the last in %s/log/%s" % (number, place.home, bugs[-1]),
                       "report it, then delete the file")
 
 
@@ -120,7 +120,7 @@ def ledgers(place: layout.Place) -> Iterator[Finding]:
             yield Finding(FAIL, "ledgers", "%s cannot be read (%s)" % (path, error.strerror), "chmod 600 '%s'" % path)
             continue
         if files.exists(path) and os.name != "nt" and os.stat(path).st_mode & 0o022:
-            yield Finding(FAIL, "ledgers", "%s can be written by others: nothing in it counts" % path, "chmod 600 '%s'" % path)
+            yield Finding(FAIL, "ledgers", "%s can be written by others, so nothing in it counts" % path, "chmod 600 '%s'" % path)
         elif torn:
             yield Finding(WARN, "ledgers", "%s has %s that cannot be read" % (path, plaintext.count(torn, "line")),
                           "remove them by hand")
@@ -139,8 +139,8 @@ def _outcomes(each: ledger.Ledger) -> Iterator[Finding]:
         return
     found = ledger.whole(each)
     if found.passed:
-        yield Finding(WARN, "ledgers", "%s has %s of a newer version, passed over" % (
-            each.path, plaintext.count(found.passed, "line")), "update dayleaf; they are kept")
+        yield Finding(WARN, "ledgers", "%s has %s of a newer version, which are skipped" % (
+            each.path, plaintext.count(found.passed, "line")), "update dayleaf; the lines are kept")
     if found.torn:
         yield Finding(WARN, "ledgers", "%s has %s that cannot be read" % (each.path, plaintext.count(found.torn, "line")),
                       "remove them by hand")
@@ -163,7 +163,7 @@ def ends(place: layout.Place) -> Iterator[str]:
 def torn(place: layout.Place) -> Iterator[Finding]:
     """Name the ledgers and logs whose last line has no end."""
     for path in ends(place):
-        yield Finding(WARN, "ledgers", "%s ends in the middle of a line" % path, FIX)
+        yield Finding(WARN, "ledgers", "%s ends with an unfinished line" % path, FIX)
 
 
 def undoing(place: layout.Place) -> Iterator[Finding]:
@@ -177,8 +177,8 @@ def undoing(place: layout.Place) -> Iterator[Finding]:
         yield Finding(FAIL, "journal", what, remedy)
         return
     if runs and not runs[-1].done:
-        yield Finding(WARN, "journal", "an upkeep of %s was cut short" % runs[-1].began,
-                      "`dayleaf upkeep --apply` ends it, or `dayleaf undo` takes it back")
+        yield Finding(WARN, "journal", "the upkeep of %s was cut short" % runs[-1].began,
+                      "`dayleaf upkeep --apply` finishes it, `dayleaf undo` undoes it")
     else:
         yield Finding(OK, "journal", plaintext.count(len(runs), "run") + " of upkeep")
 
@@ -195,13 +195,13 @@ def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[F
         session = str(row.get("session"))
         if session in lost or not row["said"]:
             yield Finding(WARN, "captures", "the capture of %s (session %s) was cut short" % (row.get("t"), session),
-                          "the next session's start tries it again")
+                          "the next session start tries again")
     waiting = sorted(set(lost) - {str(row.get("session")) for row in cut[-3:]})
     if waiting:
-        yield Finding(WARN, "captures", "%s wrote less than happened, such as %s" % (
-            plaintext.count(len(waiting), "session"), waiting[0]), "the next session's start recovers them")
+        yield Finding(WARN, "captures", "%s whose checkpoints are incomplete, such as %s" % (
+            plaintext.count(len(waiting), "session"), waiting[0]), "the next session start completes them")
     elif not lost and all(row["said"] for row in cut):
-        yield Finding(OK, "captures", "every session that ended here is written down")
+        yield Finding(OK, "captures", "every session that ended here has its checkpoint")
 
 
 def logs(place: layout.Place) -> Iterator[Finding]:
@@ -249,12 +249,12 @@ def temps(place: layout.Place, now: float) -> Iterator[Finding]:
     left = list(leftovers(place, now))
     if left:
         number = plaintext.count(len(left), "temporary file")
-        yield Finding(WARN, "temps", "%s of writers that were killed, such as %s" % (number, left[0]), FIX)
+        yield Finding(WARN, "temps", "%s left by killed processes, such as %s" % (number, left[0]), FIX)
     else:
-        yield Finding(OK, "temps", "no temporary files are left")
+        yield Finding(OK, "temps", "no leftover temporary files")
     caches = list(orphans(place, now))
     if caches:
-        yield Finding(WARN, "temps", "%s of workspaces that are gone, such as %s" % (
+        yield Finding(WARN, "temps", "%s of deleted workspaces, such as %s" % (
             plaintext.count(len(caches), "cache"), caches[0]), FIX)
 
 
@@ -318,7 +318,7 @@ def _end_lines(place: layout.Place) -> Iterator[str]:
     """End a torn last line, so that the next one stands alone; readers pass over the torn one."""
     for path in list(ends(place)):
         files.append(path, b"\n")
-        yield "ended the torn last line of %s" % path
+        yield "closed the unfinished last line of %s" % path
 
 
 def _sweep(place: layout.Place, now: float) -> Iterator[str]:
@@ -326,10 +326,10 @@ def _sweep(place: layout.Place, now: float) -> Iterator[str]:
     left = list(leftovers(place, now))
     gone = sum(files.remove(path) for path in left)
     if gone:
-        yield "deleted %s of killed writers, such as %s" % (plaintext.count(gone, "leftover"), left[0])
+        yield "deleted %s of killed processes, such as %s" % (plaintext.count(gone, "leftover"), left[0])
     for folder in list(orphans(place, now)):
         shutil.rmtree(folder)
-        yield "deleted %s, the cache of a workspace that is gone" % folder
+        yield "deleted %s, the cache of a deleted workspace" % folder
 
 
 def _index(place: layout.Place, now: float) -> Iterator[str]:

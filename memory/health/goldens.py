@@ -69,12 +69,12 @@ def read(path: str, now: float, offset: float) -> Set:
     value = _yaml(path, data.decode("utf-8-sig"))
     rows = value.get("queries")
     if not isinstance(rows, list) or not rows:
-        raise StoreError("%s: no list `queries:` in it; `dayleaf eval --template` shows the form" % path)
+        raise StoreError("%s has no list `queries:`; `dayleaf eval --template` shows the form" % path)
     found: dict[str, Golden] = {}
     for at, row in enumerate(rows, 1):
         one = _golden(path, at, row, now, offset)
         if one.id in found:
-            raise StoreError("%s: the id '%s' stands twice; give each query one of its own" % (path, one.id))
+            raise StoreError("%s: two queries have the id '%s'; give each its own" % (path, one.id))
         found[one.id] = one
     return Set(path, tuple(found.values()), _floor(path, value.get("floor")))
 
@@ -87,12 +87,12 @@ def _yaml(path: str, said: str) -> dict[str, Any]:
     if not marked:  # the reader counts the line `---` of a head
         problem = re.sub(r"^line (\d+)", lambda match: "line %d" % (int(match[1]) - 1), problem)
     if missing:
-        raise StoreError("%s: PyYAML is missing, and without it no golden query is read; run install.sh" % path)
+        raise StoreError("%s: golden queries need PyYAML, which is missing; run install.sh" % path)
     if value is None:
         reason = problem.partition(", read line")[0].partition("; ")[0]
-        raise StoreError("%s: no YAML (%s); `dayleaf eval --template FILE` shows the form" % (path, reason))
+        raise StoreError("%s is not YAML (%s); `dayleaf eval --template FILE` shows the form" % (path, reason))
     if twice:
-        raise StoreError("%s: the key '%s' stands twice; remove one" % (path, twice[0]))
+        raise StoreError("%s: the key '%s' occurs twice; remove one" % (path, twice[0]))
     return value
 
 
@@ -101,7 +101,7 @@ def _golden(path: str, at: int, row: Any, now: float, offset: float) -> Golden:
     id = str(row.get("id") or "q%02d" % at) if isinstance(row, dict) else ""
     where = "%s: query %s" % (path, plaintext.one_line(id)[:40] or at)
     if not isinstance(row, dict):
-        raise StoreError("%s is no `query:` with `expect:`; `dayleaf eval --template` shows the form" % where)
+        raise StoreError("%s needs `query:` and `expect:`; `dayleaf eval --template` shows the form" % where)
     expect = row.get("expect", row.get("expected")) or ()
     ids = [str(one).strip() for one in expect] if isinstance(expect, list) else str(expect or "").split(",")
     ids = [one.strip() for one in ids if one.strip()]
@@ -121,7 +121,7 @@ def _floor(path: str, said: Any) -> dict[str, float]:
     if said in (None, ""):
         return {}
     if not isinstance(said, dict):
-        raise StoreError("%s: the floor is no mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`" % path)
+        raise StoreError("%s: the floor is not a mapping; write `floor: {recall@5: 0.8, mrr: 0.6}`" % path)
     found = {}
     for key, value in said.items():
         name = str(key).strip().lower()
@@ -130,7 +130,7 @@ def _floor(path: str, said: Any) -> dict[str, float]:
         except (TypeError, ValueError):
             number = float("nan")
         if name not in MEASURES or not 0 <= number <= 1:
-            raise StoreError("%s: the floor '%s: %s' is none; use %s with a number from 0 to 1" % (
+            raise StoreError("%s: '%s: %s' is not a floor; use %s with a number from 0 to 1" % (
                 path, plaintext.one_line(str(key))[:40], plaintext.one_line(str(value))[:40], ", ".join(MEASURES)))
         found[name] = number
     return found
@@ -250,8 +250,8 @@ def _requested(record: Record, requests: Mapping[str, list[Record]]) -> Draft | 
 
 def template(drafts: Sequence[Draft]) -> str:
     """Write drafted queries as a file for a person to edit."""
-    lines = ["---", "# What recall should find.  Edit it: the words that you would type, the ids of the records that answer;",
-             "# delete what nobody would ask.  `dayleaf eval` measures; `dayleaf eval --strict` fails below the floor.",
+    lines = ["---", "# What recall should find.  Edit it: the words that you would type, and the ids of the records that answer;",
+             "# delete what nobody would ask.  `dayleaf eval` measures recall; `dayleaf eval --strict` fails below the floor.",
              "floor: {recall@5: 0.8, mrr: 0.6}", "queries:"]
     for at, one in enumerate(drafts, 1):
         lines += ["  # %s: %s" % (one.how, plaintext.clip(one.title, 90)), "  - id: q%02d" % at,

@@ -42,7 +42,7 @@ PATHS = ":(top,glob)**/.dayleaf/**"
 LINKED = "160000"  # the mode of another repository's commit
 COMMAND = "dayleaf check --staged"
 CONFIGURED = (".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.yml")  # files of a repository that may name a hook
-REFUSED = "%s: git did not say what is staged; check that git runs here, then commit again"
+REFUSED = "%s: git could not list what is staged; check that git runs here, then commit again"
 
 
 class Audited(NamedTuple):
@@ -147,7 +147,7 @@ def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Itera
         if files.sha256(data) == record.checksum and UNREAD not in str(found):  # not where above 1 MiB, or just changed
             read.kept.put(record.name, record.checksum, "text", found)
     for line, what in found[0] if "secrets" in sections else ():
-        yield read.finding("secrets", record, line, what, "`dayleaf redact %s`, and have a new one made" % record.id, FAIL)
+        yield read.finding("secrets", record, line, what, "`dayleaf redact %s`, then replace the secret" % record.id, FAIL)
     for line, what in found[1] if "suspicious" in sections else ():
         yield read.finding("suspicious", record, line, what, "`dayleaf show %s`, then `edit` or `forget`" % record.id)
 
@@ -178,7 +178,7 @@ def _loose(read: _Read) -> Iterator[Finding]:
 
     home = read.place.home
     logs = sorted(name for name in accounts.listed(home + "/log") if name == "errors.jsonl" or name.startswith("bug-"))
-    mend = "take it out by hand: a command can read it from its environment"
+    mend = "remove it by hand; a command can read it from its environment instead"
     paths = [(home + "/config.json", mend), (read.place.shared + "/config.json", mend)]
     for path, remedy in [*paths, *((home + "/log/" + name, "delete the file") for name in logs)]:
         with suppress(OSError):
@@ -218,7 +218,7 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
     since = read.now - UNUSED
     first, shown = _shown(read.place, since)
     if first > since:
-        notes.append("what is unused cannot be told yet: pushes are on record %s" % (
+        notes.append("unused records cannot be listed yet: pushes are on record %s" % (
             "since %s only" % clock.day(first) if first < float("inf") else "for no session"))
         return
     merged = read.store.successors()
@@ -230,7 +230,7 @@ def _unused(read: _Read, notes: list[str]) -> Iterator[Finding]:
             continue
         if all(tally.counts(record.id).last < since for tally in tallies):
             yield read.finding("unused", record, 1, "%s old" % plaintext.age(read.now - record.created),
-                               "`dayleaf forget %s`, which the archive keeps" % record.id)
+                               "`dayleaf forget %s` moves it to the archive" % record.id)
 
 
 def _shown(place: Place, since: float) -> tuple[float, set[str]]:
@@ -258,7 +258,7 @@ def _contradictions(read: _Read) -> Iterator[Finding]:
     for pair in contradictions.pairs(read.records, read.kept):
         record, other = pair.newer.record, pair.older.record
         said = next((line for line in pair.newer.said.split("\n") if line.strip()), record.title).strip()
-        yield read.finding("contradictions", record, _line(read, record, said), "against %s: %s" % (other.id, pair.why),
+        yield read.finding("contradictions", record, _line(read, record, said), "contradicts %s: %s" % (other.id, pair.why),
                            "`dayleaf upkeep --contradictions` shows both")
 
 
@@ -272,7 +272,7 @@ def _dangling(read: _Read) -> Iterator[Finding]:
         for link in record.links:
             edge = relations.edge(source, link.relation, link.target, known.targets, known.away)
             if edge.dangling:
-                what = "'%s' is %s" % (link.target[:80], "archived" if edge.away else "no record here")
+                what = "'%s' is %s" % (link.target[:80], "archived" if edge.away else "not a record here")
                 yield read.finding("dangling", record, _line(read, record, link.target), what,
                                    _mended(record, edge, link.target in inline))
 
@@ -324,7 +324,7 @@ def staged_secrets(place: Place, env: dict[str, str], allow: Sequence[str]) -> t
     env: of a hook of git, it names the index that is committed.  allow: strings that may stay.  Raises StoreError.
     """
     if not place.git:
-        raise StoreError("this is no git repository: nothing is staged; run it in the project")
+        raise StoreError("this is not a git repository, so nothing is staged; run it in the project")
     named = git(place, env, "diff", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--diff-filter=d",
                 "--", PATHS)
     if named is None:

@@ -64,12 +64,12 @@ class Folder:
 
     def fetch(self) -> None:
         if not files.is_folder(self.root):
-            raise StoreError("%s: no folder; is the disk there, the program that syncs it running?" % self.root)
+            raise StoreError("%s is not there; is its disk connected, and the program that syncs it running?" % self.root)
 
     def send(self, machine: str, file: str, data: bytes, stale: list[str]) -> None:
         folder = files.make_folder(self.root + "/" + machine)
         if not files.inside(folder, self.root):
-            raise StoreError("%s: a link that leads elsewhere; remove it" % folder)
+            raise StoreError("%s is a link that leads outside; remove it" % folder)
         files.replace(folder + "/" + file, data)
         for name in stale:
             files.remove(folder + "/" + name)
@@ -87,7 +87,7 @@ class Git(Folder):
         done = process.git(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
         if done.rc and not (fails and fails in done.err.decode("utf-8", "replace")):
             said = (done.err.decode("utf-8", "replace").strip().splitlines() or ["it took too long"])[-1]
-            raise StoreError("git %s of %s: %s; the next sync goes on" % (words[0], self.url, one_line(said, 200)))
+            raise StoreError("git %s of %s: %s; the next sync tries again" % (words[0], self.url, one_line(said, 200)))
         return not done.rc
 
     def fetch(self) -> None:
@@ -143,8 +143,8 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
             try:
                 _take_in(agefile.unsealed(files.read(path, WHOLE, follow=False), machine, number, key), heard)
             except agefile.Locked:
-                raise StoreError("the key here does not open %s; nothing was written: bring the key of the machine that set "
-                                 "syncing up, `dayleaf sync setup WHERE --identity FILE`" % path) from None
+                raise StoreError("the key here does not open %s; nothing was written: copy the key of the machine that set "
+                                 "up syncing, and run `dayleaf sync setup WHERE --identity FILE`" % path) from None
             except (OSError, ValueError, LookupError, TypeError, agefile.Damaged):
                 waits = True
                 break
@@ -153,7 +153,7 @@ def hear(root: str, state: State, key: Any, notes: list[str]) -> list[Heard]:
                 break
             heard = heard._replace(upto=number)
         if waits:
-            notes.append("%s: its files are not whole here yet; a later sync takes the rest (if that stays so, run "
+            notes.append("%s: not all its files have arrived; a later sync takes the rest (if not, run "
                          "`dayleaf sync --anew` there)" % machine)
         out.append(heard)
     return out
@@ -168,7 +168,7 @@ def _take_in(lines: list[dict[str, Any]], heard: Heard) -> None:
         row = Row(line["version"], line["sha256"], line["id"], line.get("to", ""), line.get("was", ""), line.get("of", {}))
         data = line.get("text", "").encode("utf-8", "surrogateescape")
         if row.sha256 and files.sha256(data) != row.sha256:
-            raise ValueError("a text of it is another")
+            raise ValueError("one of its texts differs")
         heard.rows[line["name"]] = News(row, data, max(0, min(int(line.get("mtime", 0)), 1 << 62)))
 
 
@@ -205,7 +205,7 @@ def sync(state: State, carrier: Carrier, tiers: Tiers, key: Any, gone: bool = Fa
     notes: list[str] = []
     with files.Lock("%s/%s/lock" % (state.home, syncing.FOLDER)) as free:
         if not free:
-            raise StoreError("another sync runs; wait for it")
+            raise StoreError("another sync is running; wait until it has finished")
         carrier.fetch()
         anew = _settle_own(state, carrier, notes) or anew
         problems = syncing.scan(state, gone)
@@ -229,7 +229,7 @@ def _bring_in(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> 
     steps += [(name, partial(_join, merge.state, merge.tiers, name, lines, added)) for name, lines in heard.logs]
     for name, step in steps:
         if not (place_of(name)[0] or log_of(name)):
-            problems.append("%s tells of %s, which is no record's name; it is left out" % (heard.machine, ascii(name)[:120]))
+            problems.append("%s names %s, which is not a record's name; it was left out" % (heard.machine, ascii(name)[:120]))
             continue
         try:
             step()
@@ -238,7 +238,7 @@ def _bring_in(merge: Merge, heard: Heard, added: Added, problems: list[str]) -> 
             merge.notes.append(str(error))
         except (OSError, DayleafError) as error:
             whole = False
-            problems.append("%s: not written, %s" % (name, getattr(error, "strerror", None) or error))
+            problems.append("%s could not be written: %s" % (name, getattr(error, "strerror", None) or error))
     if whole and heard.upto:
         merge.state.value["seen"][heard.machine] = heard.upto
 
@@ -254,7 +254,7 @@ def _settle_own(state: State, carrier: Carrier, notes: list[str]) -> bool:
         _arrived(state)
     elif newest > value["number"] or (newest == value["number"] and digest != value["sent"]):
         state.anew(machine_name(state.machine.rpartition("-")[0]))
-        notes.append("this machine goes on as %s: a copy of it, or an earlier state, wrote under its name" % state.machine)
+        notes.append("this machine is now %s: a copy or an earlier state of it wrote under its old name" % state.machine)
     return newest < int(value["number"])
 
 
@@ -352,7 +352,7 @@ def decide(state: State, tiers: Tiers, word: str, take: bool, now: float) -> tup
     syncing.scan(state)
     found = [name for name in conflicts(state) if word in (name, name.rpartition("/")[2], name[-11:-3])]
     if len(found) != 1:
-        raise UsageError("%s copies are called '%s'; `dayleaf sync status` lists them" % (len(found) or "no", one_line(word, 60)))
+        raise UsageError("%s copies match '%s'; `dayleaf sync status` lists them" % (len(found) or "no", one_line(word, 60)))
     hit = COPY.match(found[0])
     name = hit[1] + ".md" if hit else ""
     with tiers:
@@ -380,7 +380,7 @@ def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: st
     """
     folder, path = home + "/" + syncing.FOLDER, "%s/%s/key.txt" % (home, syncing.FOLDER)
     if not is_git(where) and (files.inside(where, home) or files.inside(home, where)):
-        raise UsageError("%s: the home itself; name a folder elsewhere" % where)
+        raise UsageError("%s is dayleaf's own home; name a folder elsewhere" % where)
     files.make_folder(folder)
     files.append(folder + "/lock", b"")
     carrier = meeting(home, where, env)
@@ -388,8 +388,8 @@ def setup(home: str, where: str, identity: str, env: Mapping[str, str], host: st
     there = agefile.packs(carrier.root)
     if not (identity or files.exists(path)):
         if any(there.values()):
-            raise UsageError("other machines sync there; bring the key of one of them, its .dayleaf/%s/key.txt: "
-                             "`dayleaf sync setup %s --identity FILE`" % (syncing.FOLDER, one_line(where)))
+            raise UsageError("other machines sync there already; copy the key of one of them, .dayleaf/%s/key.txt, and "
+                             "run `dayleaf sync setup %s --identity FILE`" % (syncing.FOLDER, one_line(where)))
         agefile.new_key(path)
     key = agefile.identities(identity or path)[0]
     state = State(home, syncing.blank(machine_name(host), where))

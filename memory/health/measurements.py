@@ -79,8 +79,8 @@ def measure(place: layout.Place, settings: config.Config, env: Mapping[str, str]
     """
     asked, gone = present(golden.queries, {record.id for record in records}, successors)
     if not asked:
-        raise StoreError("%s: none of the expected records is there; `dayleaf eval --template FILE` drafts queries from "
-                         "those that are" % golden.path)
+        raise StoreError("%s: none of the expected records exists; `dayleaf eval --template FILE` drafts queries from "
+                         "those that do" % golden.path)
     answers, notes = _asked(place, settings, env, asked, records, now, offset, told)
     wanted = {one.id: dict.fromkeys(one.expect, 1.0) for one in asked}
     sums = {name: scoring.score(found, [{"id": one.id} for one in asked], wanted) for name, found in answers.items()}
@@ -102,7 +102,7 @@ def _asked(place: layout.Place, settings: config.Config, env: Mapping[str, str],
     answers[LEXICAL] = _answers(place, _with(settings, True), asked, now, offset, None)
     notes = []
     if fuzzy.scorer() is None:
-        notes.append("fuzzy: RapidFuzz is missing, so misspelt words are not looked for; run install.sh")
+        notes.append("fuzzy: RapidFuzz is missing, so recall does not find misspelt words; run install.sh")
     else:
         told(FUZZY)
         answers[FUZZY] = _answers(place, _with(settings, False), asked, now, offset, None)
@@ -138,7 +138,7 @@ def _semantic(place: layout.Place, settings: config.Config, env: Mapping[str, st
     semantic = Semantic(settings, "", env)
     semantic.prepare(place, [one.query.text for one in golden], now)
     found = _answers(place, settings, golden, now, offset, semantic)
-    return (found, "") if semantic.label else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` tells why")
+    return (found, "") if semantic.label else ({}, "semantic: the provider gave no vectors; `dayleaf doctor` says why")
 
 
 # ---- the runs of before

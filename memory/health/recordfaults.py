@@ -133,13 +133,13 @@ def one(name: str, data: bytes, path: str, place: Place, config: Config, linked:
     rows = [*_read(record, lines), *size_rows(record, len(data), lambda: data), *_keys(record, lines), *_versions(record, lines),
             *_hidden(text)]
     at = sharing.marker_line(data)
-    rows += [(at, True, "lines of a merge stand in it", "keep what holds and take them out")] if at else []
+    rows += [(at, True, "it holds markers of an unfinished merge", "keep the right lines, remove the markers")] if at else []
     rows += _links(record, text, lines, linked)
     rows += _resource(record, lines, place) if record.kind == "resource" else []
     rows += secret_rows(text, config["redact.allow"], place.key) if secrets and config["redact.enabled"] else []
     twins = [twin for twin in linked.names.get(record.id, ()) if twin != name]
     if twins:
-        rows.append((lines.get("id", 1), True, "the id %s stands in %s too" % (record.id, _path(place, twins[0])),
+        rows.append((lines.get("id", 1), True, "%s is the id of %s too" % (record.id, _path(place, twins[0])),
                      "change or remove the line `id:` in one of them"))
     return _sorted([Finding(FAIL if error else WARN, ABOUT, what, remedy, path, line) for line, error, what, remedy in rows])
 
@@ -157,8 +157,8 @@ def _read(record: Record, lines: dict[str, int]) -> list[Row]:
         if key and line == 1:
             line = lines.get(key[1] or key[2] or key[3], 1)
         what, _, remedy = said.rpartition("; ")
-        remedy = "use one of these, it is " + remedy if remedy.startswith("read as") else remedy
-        rows.append((line, True, what or said, remedy if what else "mend it by hand"))
+        remedy = "use one of these; now it is " + remedy if remedy.startswith("read as") else remedy
+        rows.append((line, True, what or said, remedy if what else "correct it by hand"))
     return rows
 
 
@@ -172,20 +172,20 @@ def size_rows(record: Record, size: int, raw: Callable[[], bytes]) -> list[Row]:
     if not rule and (record.kind not in ("rule", "learning", "plan") or len(record.body) <= BODY_MOST):
         return []
     first = frontmatter.parse(raw()[:READ_LIMIT]).head_lines + 1
-    return [(first, False, "a prompt gets only about %d characters of a rule, this one has %d" % (
-        fence.ITEM_UNITS, len(record.body)), "say it shorter, and link what explains it") if rule else
-            (first, False, "a body of %d characters" % len(record.body), "split it; a resource may be long")]
+    return [(first, False, "a prompt gets about %d characters of a rule, but this one has %d" % (
+        fence.ITEM_UNITS, len(record.body)), "shorten it, and link to the explanation") if rule else
+            (first, False, "its body has %d characters" % len(record.body), "split it, or make it a resource, which may be long")]
 
 
 def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
     """Find keys that look as if they approved something, and do not; and what keeps a rule from being followed."""
     rows: list[Row] = []
     if record.kind == "rule" and record.unsure and not record.problems:
-        rows.append((record.unsure[0], False, "can be read in two ways, so the rule is never in force",
+        rows.append((record.unsure[0], False, "can be read in two ways, so the rule never binds",
                      "write its value on one line, in quotes"))
     if "approved" in record.meta:
         rows.append((lines.get("approved", 1), False, "`approved` in a file means nothing",
-                     "remove it; `dayleaf %s approve %s` in a terminal approves a %s" % (
+                     "remove it; `dayleaf %s approve %s` in a terminal approves the %s" % (
                          ("resource", record.id, "script") if record.kind == "resource" else ("rule", record.id, "rule"))))
     weighed = record.kind == "learning" and (record.source == "auto" or "origin" in record.meta or not record.accepted)
     if "accepted" in record.meta and not weighed:
@@ -196,8 +196,8 @@ def _keys(record: Record, lines: dict[str, int]) -> list[Row]:
 
 def _versions(record: Record, lines: dict[str, int]) -> list[Row]:
     """Find versions with a blank, which match no other: `2 .1` is not 2.1."""
-    return [(lines.get("versions", 1), True, "the version '%s' holds a blank" % version[:40],
-             "write it without one, several with commas") for version in record.versions if len(version.split()) > 1]
+    return [(lines.get("versions", 1), True, "the version '%s' contains a space" % version[:40],
+             "separate several versions with commas") for version in record.versions if len(version.split()) > 1]
 
 
 def _hidden(text: str) -> list[Row]:
@@ -207,7 +207,7 @@ def _hidden(text: str) -> list[Row]:
     code, number = ord(found[0][0]), len(found)
     named = "U+%04X" % code + (", which starts an escape sequence" if code == 27 else "")
     what = "a hidden character, " + named if number == 1 else "%d hidden characters, the first %s" % (number, named)
-    return [(text.count("\n", 0, found[0].start()) + 1, True, what, "remove what no reader can see")]
+    return [(text.count("\n", 0, found[0].start()) + 1, True, what, "remove it")]
 
 
 def secret_rows(text: str, allow: Sequence[str], salt: str) -> list[Row]:
@@ -219,7 +219,7 @@ def secret_rows(text: str, allow: Sequence[str], salt: str) -> list[Row]:
         private = found.kind == "private"
         rows.append((done.text.count("\n", 0, max(at, 0)) + 1, True,
                      "a <private> part" if private else "a secret (%s)" % found.kind,
-                     "take it out" + ("" if private else " and have a new one made; `redact.allow` lets a string stay")))
+                     "remove it" + ("" if private else ", then replace the secret; `redact.allow` lets a string stay")))
     return rows
 
 
@@ -236,11 +236,11 @@ def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> l
                          "`dayleaf restore %s`, or remove the link" % edge.away))
         elif edge.dangling:
             near = linked.targets.nearest(link.target, source)
-            rows.append((line, False, "it links to '%s', which is no record here" % link.target[:80],
-                         "did you mean %s '%s'? else remove the link" % (near.id, near.title[:80]) if near else
-                         "name an id, a file or a title, or remove the link"))
+            rows.append((line, False, "it links to '%s', which is not a record here" % link.target[:80],
+                         "did you mean %s '%s'?  If not, remove the link" % (near.id, near.title[:80]) if near else
+                         "give an id, a file or a title, or remove the link"))
         elif edge.also:
-            rows.append((line, False, "it links to '%s', which %d records are called; the newest is meant, %s" % (
+            rows.append((line, False, "it links to '%s', the name of %d records; it means the newest, %s" % (
                 link.target[:80], len(edge.also) + 1, edge.to.id if edge.to else ""), "name it by its id"))
     return rows
 
@@ -254,13 +254,13 @@ def _resource(record: Record, lines: dict[str, int], place: Place) -> list[Row]:
     kind, path = _said(record, "type"), _said(record, "path")
     rows: list[Row] = []
     if kind and kind.lower() not in TYPES:
-        rows.append((lines.get("type", 1), True, "type '%s' is none of %s" % (kind[:40], ", ".join(TYPES)), "use one of these"))
+        rows.append((lines.get("type", 1), True, "type '%s' is unknown" % kind[:40], "use one of " + ", ".join(TYPES)))
     if not path:
         rows.append((lines.get("path", 1), True, "a resource needs a path", "add a line `path: ...`"))
         return rows
     if record.tier == layout.SHARED and os.path.isabs(path):
         rows.append((lines.get("path", 1), True, "the path of a shared resource is not relative to its repository",
-                     "write it from %s on" % place.root))
+                     "write it relative to %s" % place.root))
         return rows
     root = place.root or place.project
     whole = path if os.path.isabs(path) else root + "/" + path if root and record.tier != layout.GLOBAL else ""
@@ -278,7 +278,7 @@ def _said(record: Record, key: str) -> str:
 def _active(place: Place, found: Iterable[Record]) -> list[Finding]:
     """Name each active plan but the newest, which alone counts."""
     standing = activeplan.active(found)
-    return [Finding(WARN, ABOUT, "another plan is active too, and newer: %s" % standing[0].id,
+    return [Finding(WARN, ABOUT, "a newer plan is active too: %s" % standing[0].id,
                     "`dayleaf plan done %s` or `plan drop %s`" % (plan.id, plan.id), _path(place, plan.name), 1)
             for plan in standing[1:]]
 

@@ -163,9 +163,9 @@ def apply(path: str, found: Backup, steps: List[Step], target: Target, tiers: Ti
                 tiers.create(step.path, data, writer.mode(_tier(kept.name)), kept.mtime_ns)
                 written += 1
             except FileExistsError:
-                problems.append("%s: written by another process meanwhile, which stays" % step.path)
+                problems.append("%s: another process has written it meanwhile, so it was left" % step.path)
             except (OSError, RecursionError, StoreError) as error:
-                problems.append("%s: not written, %s" % (step.path, getattr(error, "strerror", None) or error))
+                problems.append("%s could not be written: %s" % (step.path, getattr(error, "strerror", None) or error))
         _settle(found, target)
     return Restored(written - replaced, joined, replaced, problems, held)
 
@@ -203,7 +203,7 @@ def _object(data: bytes) -> Dict[str, Any]:
             return config.flatten(value)
     except (ValueError, RecursionError):
         pass
-    raise StoreError("it is no JSON object of settings")
+    raise StoreError("it is not a JSON object of settings")
 
 
 def _join(tiers: Tiers, step: Step, data: bytes) -> bool:
@@ -253,5 +253,5 @@ def foreign(found: Backup, target: Target) -> Optional[str]:
     """Say why a backup's files of a repository cannot be restored here, None where they can."""
     number = sum(kept.name.startswith(bundle.SHARED + "/") for kept in found.files)
     if number and not target.shared:
-        return "%d of its files belong to a repository's .dayleaf and are left out; run this in the repository" % number
+        return "%d of its files belong to a repository's .dayleaf and were left out; run this in the repository" % number
     return None

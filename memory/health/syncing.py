@@ -64,8 +64,8 @@ class Changed(StoreError):
 
 
 NONE = Row({}, "")
-HELD = ("%s was removed on another machine and changed here: the changed text stays on this one alone, until you remove it, or "
-        "change it again")
+HELD = ("%s was removed on another machine but changed here: the changed text stays on this machine only, until you remove it "
+        "or change it again")
 
 
 def contains(one: Optional[Version], other: Optional[Version]) -> bool:
@@ -126,12 +126,12 @@ def load(home: str) -> State:
     try:
         value = json.loads(files.read(path, WHOLE))
         if value["v"] > VERSION:
-            raise StoreError("%s is of a newer dayleaf; update this one" % path)
+            raise StoreError("%s was written by a newer dayleaf; update this one" % path)
         return State(home, value)
     except FileNotFoundError:
-        raise StoreError("syncing is not set up; `dayleaf sync setup FOLDER|GIT-URL` does") from None
+        raise StoreError("syncing is not set up; run `dayleaf sync setup FOLDER|GIT-URL`") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError("%s: unreadable (%s); `dayleaf sync setup` compares both sides anew" % (path, error)) from None
+        raise StoreError("%s is unreadable (%s); `dayleaf sync setup` compares both sides again" % (path, error)) from None
 
 
 # ---- what changed here
@@ -154,7 +154,7 @@ def scan(state: State, gone: bool = False) -> List[str]:
         elif walk.is_regular(stat) and name.endswith(".md") and place_of(name.rpartition("/")[0] + "/x.md")[0]:
             if not place_of(name)[0]:
                 hidden = name.rpartition("/")[2][0] == "."
-                problems += [] if hidden else ["%s: a name that other machines may not have; rename it" % ascii(name)]
+                problems += [] if hidden else ["%s: a file name that not every system allows; rename it" % ascii(name)]
                 continue
             known, seen = [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns], stats.get(name)
             row = state.rows.get(name, NONE)
@@ -195,8 +195,8 @@ def _compare(state: State, found: Dict[str, str], unread: List[str], gone: bool)
         ways[name] = next((one for one in near if found[one] == before[name].sha256), near[0] if near else "")
     lost = sum(not way for way in ways.values())
     if lost > max(MOST_GONE, sum(bool(row.sha256) for row in rows.values()) // 4) and not gone:
-        raise StoreError("%d of the files synced before are gone here; nothing was sent.  If that is meant, "
-                         "`dayleaf sync --gone`; else `dayleaf sync setup` brings them back" % lost)
+        raise StoreError("%d files that were synced before are gone here; nothing was sent.  If you meant that, run "
+                         "`dayleaf sync --gone`; otherwise `dayleaf sync setup` brings them back" % lost)
     for name, id in sorted(new.items()):
         held.pop(name, None)
         state.mark(name, found[name], id)
@@ -298,7 +298,7 @@ class Merge:
             name, row = row.to, self.rows.get(row.to, NONE)
             seen.add(name)
         if row == NONE:
-            raise Changed("%s: not here yet; the next sync takes it" % name)
+            raise Changed("%s has not arrived yet; the next sync takes it" % name)
         return (name if row.sha256 else ""), row
 
     def _both(self, name: str, mine: Row, news: News, version: Version) -> None:
@@ -358,7 +358,7 @@ class Merge:
         if row.sha256 == gone.was and contains(live.version, gone.of):
             self._write(name, data, mtime, row.sha256)
             self.state.mark(name, live.sha256, row.id)
-            self.notes.append("%s was changed on one machine and moved on another: the change stands there now" % name)
+            self.notes.append("%s was changed on one machine and moved on another: the change is now in its new place" % name)
         else:
             self._beside(name, data, live.sha256, live.id, mtime, True)
 
@@ -381,7 +381,7 @@ class Merge:
             data = files.read(self.state.home + "/" + name, WHOLE, follow=False)
             if files.sha256(data) == sha256:
                 return data
-        raise Changed("%s: changed meanwhile; the next sync takes it" % name)
+        raise Changed("%s has changed meanwhile; the next sync takes it" % name)
 
     def _write(self, name: str, data: bytes, mtime: int, before: str) -> None:
         path = self.state.home + "/" + name

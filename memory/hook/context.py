@@ -89,7 +89,7 @@ def weighted(said: str) -> Tuple[Tuple[str, float], ...]:
         except ValueError:
             value = -1.0
         if value is not None and not 0.0 <= value <= MOST_WEIGHT:
-            raise UsageError("the context tag '%s' wants a weight from 0 to 100, such as %s=1.5" % (piece.strip()[:60], tag[:40]))
+            raise UsageError("the context tag '%s' needs a weight from 0 to 100, such as %s=1.5" % (piece.strip()[:60], tag[:40]))
         given.append((tag, value))
     known = [value for _, value in given if value is not None]
     default = sum(known) / len(known) if known else DEFAULT_WEIGHT

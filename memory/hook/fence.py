@@ -177,7 +177,7 @@ def misled(place: Place) -> FrozenSet[str]:
 
 def origin(record: Any) -> str:
     """Write where a record came from as one more part of what stands behind its title; "" for the workspace's own."""
-    return {"s": ", shared through this repository", "g": ", global", "a": ", from a folder of the user's"}.get(record.tier, "")
+    return {"s": ", shared through this repository", "g": ", global", "a": ", from the user's own folder"}.get(record.tier, "")
 
 
 def marked(mark: str) -> str:

@@ -80,7 +80,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     lines = list(settings.problems[:3])
     if place.claimed and files.exists(place.cache + layout.UNPROVED):
         lines.append("this directory says it is %s, which was never seen here: nothing private of it is shown; "
-                     "if it is yours, `dayleaf workspace claim` in a terminal" % place.claimed)
+                     "if it is yours, run `dayleaf workspace claim` in a terminal" % place.claimed)
     try:
         lines += announcement(place, event)
     except (OSError, ValueError):

@@ -18,8 +18,8 @@ from memory.hook.segment import Doc
 NAMES = ("local", "postgres")
 
 
-NO_DATABASE = ("index.backend is postgres, and no database is named or made yet, so the files alone are searched; `dayleaf index "
-               "--backend postgres` makes one, `--backend local` leaves it")
+NO_DATABASE = ("index.backend is postgres, but no database is set up yet, so only the files are searched; `dayleaf index "
+               "--backend postgres` sets one up, `--backend local` switches it off")
 
 
 class Unreachable(StoreError):
@@ -87,7 +87,7 @@ def driver() -> Any:
         import psycopg
         import psycopg_pool  # noqa: F401
     except ImportError:
-        raise StoreError("the PostgreSQL index wants psycopg, which is not installed; `~/.dayleaf/runtime/bin/python -m pip "
+        raise StoreError("the PostgreSQL index needs psycopg, which is not installed; `~/.dayleaf/runtime/bin/python -m pip "
                          "install 'psycopg[binary]>=3.2,<4' 'psycopg_pool>=3.2,<4'` brings it") from None
     return psycopg
 

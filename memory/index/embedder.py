@@ -95,7 +95,7 @@ def from_settings(settings: Settings, override: str, env: Mapping[str, str]) -> 
         try:
             words = shlex.split(override)
         except ValueError as error:
-            raise UsageError("'%s' is no command: %s; quote it as a shell wants it" % (override[:200], error)) from None
+            raise UsageError("'%s' is no command: %s; quote it as for a shell" % (override[:200], error)) from None
         if words and words != [command]:
             command, args, label = words[0], words[1:], ""
     if not command:

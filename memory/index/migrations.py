@@ -73,7 +73,7 @@ def check(found: int) -> None:
     if found == 0:
         raise StoreError("the database holds no index of dayleaf; `dayleaf index --backend postgres --build` makes one")
     if found < NEWEST:
-        raise StoreError("the database has schema %d, this dayleaf wants %d; `dayleaf index --backend postgres --build` brings "
+        raise StoreError("the database has schema %d, this dayleaf needs %d; `dayleaf index --backend postgres --build` brings "
                          "it up to date" % (found, NEWEST))
 
 

@@ -140,7 +140,7 @@ def bring(dsn: str, place: Place, tiers: str, progress: Optional[Callable[[int, 
             migrations.migrate(connection)
             return load(connection, place, tiers, git.head(place.git).commit, progress)
     except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreError("%s; loading wants the role that owns the schema dayleaf, or CREATE on the database" % (
+        raise StoreError("%s; loading needs the role that owns the schema dayleaf, or CREATE on the database" % (
             backend.said(error))) from None
     except psycopg.Error as error:
         raise StoreError(backend.said(error)) from None

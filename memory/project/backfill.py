@@ -181,7 +181,7 @@ def _session(path: str, name: str) -> Session | Skip:
     ended = clock.parse(last[-1][1].decode("ascii")) if last else None
     directory = _directory(head)
     if not id or not directory:
-        return Skip(path, "no session in it", "nothing is to be done")
+        return Skip(path, "no session in it", "nothing to do")
     return Session(id, path, stat.st_size, directory, stat.st_mtime if began is None else began,
                    stat.st_mtime if ended is None else ended)
 

@@ -188,7 +188,7 @@ def _one(store: Store, shelf: Shelf, piece: Piece, from_: str, tier: str, bulk: 
     text = (layout.FOLDERS[draft.kind], files.sha256(new.data[frontmatter.split(new.data)[1]:].strip()))
     twin = "" if from_ == "tree" else shelf.by_text.get(text, "")
     if twin:
-        result.skipped.append(Skip(piece.shown, "the same text stands in %s" % twin, "nothing is to be done"))
+        result.skipped.append(Skip(piece.shown, "the same text stands in %s" % twin, "nothing to do"))
         return None
     shelf.by_text[text] = new.stem
     if bulk is not None:
@@ -215,7 +215,7 @@ def _made(store: Store, piece: Piece, from_: str) -> Union[Skip, Tuple[Draft, wr
         return draft, writer.composed(draft.kind, draft.title, draft.body, cleaned, store.now, tags=draft.tags,
                                          source=draft.source, extra=bare, mark="\0".join((from_, *piece.key)))
     except UsageError as error:
-        return Skip(piece.shown, str(error).partition("; ")[0], "nothing is to be done")
+        return Skip(piece.shown, str(error).partition("; ")[0], "nothing to do")
 
 
 def _origin(piece: Piece, from_: str, title: str, body: str, draft: Draft, path: str) -> Dict[str, str]:

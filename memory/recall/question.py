@@ -283,7 +283,7 @@ def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[
             changes[field] = _several(key, values.get(key, values.get(key + "s")))
     for version in changes.get("versions", ()):
         if len(version.split()) > 1:
-            raise UsageError("the version '%s' holds a blank; write it without one, several with commas" % version[:40])
+            raise UsageError("the version '%s' contains a space; separate several versions with commas" % version[:40])
     times = {key: string(key, values[key]) for key in ("since", "days", "from", "to") if key in values}
     if times:
         changes["since"], changes["until"] = timewords.bounds(
@@ -313,7 +313,7 @@ def string(key: str, value: Any) -> str:
     """Return the value of an option as text; raises UsageError for a list, an object or a truth value."""
     if isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return str(value)
-    raise UsageError("the option '%s' wants text, not %s" % (key, type(value).__name__))
+    raise UsageError("the option '%s' takes text, not %s" % (key, type(value).__name__))
 
 
 def _several(key: str, value: Any) -> Tuple[str, ...]:
@@ -327,7 +327,7 @@ def _number(key: str, value: Any, least: float, most: float) -> float:
     except ValueError:
         number = float("nan")
     if not least <= number <= most:
-        raise UsageError("the option '%s' wants a number from %g to %g" % (key, least, most))
+        raise UsageError("the option '%s' takes a number from %g to %g" % (key, least, most))
     return number
 
 

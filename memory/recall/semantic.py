@@ -98,7 +98,7 @@ class Semantic:
             except UsageError as error:
                 self._fault = str(error)
             else:
-                self._fault = "" if self._provider else "no provider of vectors is set: " + SET_UP
+                self._fault = "" if self._provider else "no provider of vectors is set up: " + SET_UP
         return not self._fault
 
     def near(self, shelf: Shelf, vector: Any, limit: int, notes: List[str]) -> List[Tuple[str, int, float]]:

@@ -382,7 +382,7 @@ def bounds(since: str = "", days: str = "", start: str = "", end: str = "", now:
     low: Optional[float] = None
     if days:
         if not days.isdigit() or not 0 < int(days) < 100000:
-            raise UsageError("--days wants a number of days such as 7, not '%s'" % days[:40])
+            raise UsageError("--days takes a number of days such as 7, not '%s'" % days[:40])
         low = now - int(days) * DAY
     for said in (since, start):
         if said:

@@ -150,7 +150,7 @@ def refusal(caller: str, verb: str, words: Sequence[str], given: Mapping[str, st
         if _TRUST.index(caller) < _TRUST.index(least(verb, word, option, given.get(option, ""))):
             listed = verb in VERBS and word in VERBS[verb].words
             said = " ".join([verb, *(words[:2] if listed else ()), *([option] if option else ())])
-            return "only a person decides on %s: run `dayleaf %s` in a terminal of your own" % (
+            return "only a person decides on %s: run `dayleaf %s` in your own terminal" % (
                 DECIDED.get(verb, "that") if listed else "that", one_line(said, 120))
     if caller == PERSON:
         return ""

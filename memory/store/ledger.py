@@ -103,7 +103,8 @@ def note(ledger: Ledger, id: str, event: str, now: float, session: str = "", pro
     try:
         files.append_line(ledger.path, fastjson.dump(line))
     except OSError as error:
-        raise StoreError("%s: not written, %s; check its permissions" % (ledger.path, (error.strerror or "").lower())) from error
+        why = (error.strerror or "").lower()
+        raise StoreError("%s could not be written: %s; check its permissions" % (ledger.path, why)) from error
 
 
 def used_in(ledger: Ledger, session: str, start: int = 0) -> Set[Tuple[str, str]]:

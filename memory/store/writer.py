@@ -47,7 +47,7 @@ def composed(kind: str, title: str, body: str, cleaned: Callable[[Any], Any], no
     title, body, given = cleaned([title, body, {"session": session, **more, "tags": list(tags) or more.get("tags")}])
     title = title_line(title)
     if not title and not body.strip():
-        raise UsageError("nothing is left to keep: all of it is private")
+        raise UsageError("nothing is left to keep: all of it is marked private")
     created = _instant(given.pop("created", None), now)
     told = files.sha256(mark.encode("utf-8", "replace")) if mark else digest(kind, title, body, created)
     if kind == "conversation":

@@ -83,7 +83,7 @@ def check_part(verb: Verb, call: Call) -> None:
         flag = option.flags[0]
         if getattr(call.options, option.rest.get("dest") or flag[2:].replace("-", "_")) and flag not in own:
             fit = ["`%s %s`" % (call.verb, other) for other, part in sorted(verb.parts.items()) if flag in part.flags.split()]
-            raise UsageError("%s %s takes no %s: that is for %s" % (call.verb, word, flag, ", ".join(fit[:3])))
+            raise UsageError("%s %s takes no %s; that is for %s" % (call.verb, word, flag, ", ".join(fit[:3])))
 
 
 def _nearest_flag(word: str, name: str, verb: Verb) -> str:
@@ -92,7 +92,7 @@ def _nearest_flag(word: str, name: str, verb: Verb) -> str:
     if word[1] != "-":  # one letter is like every option that holds it
         flags = [flag for flag in flags if flag == SHORT.get(word[:2])]
         word = flags[0] if flags else word
-    return nearest(word.partition("=")[0], flags, "`dayleaf %s --help` lists them, `--` ends them" % name)
+    return nearest(word.partition("=")[0], flags, "`dayleaf %s --help` lists them; `--` goes before plain text" % name)
 
 
 def lenient(raw: str, verb: Verb) -> tuple[list[str], str]:
@@ -164,7 +164,7 @@ def versions(words: str) -> str:
     """Check a list of versions, with commas between them."""
     for word in words.split(","):
         if len(word.split()) > 1:
-            raise argparse.ArgumentTypeError("the version '%s' holds a blank; write it without one, several with commas" % (
+            raise argparse.ArgumentTypeError("the version '%s' contains a space; separate several versions with commas" % (
                 shown(word)))
     return words
 
@@ -172,7 +172,7 @@ def versions(words: str) -> str:
 def whole(word: str) -> int:
     """Read a whole number above 0."""
     if not word.isdigit() or not 0 < int(word) < 1 << 31:
-        raise argparse.ArgumentTypeError("'%s' is no number above 0" % shown(word))
+        raise argparse.ArgumentTypeError("'%s' is not a whole number above 0" % shown(word))
     return int(word)
 
 
@@ -183,7 +183,7 @@ def real(word: str) -> float:
     except ValueError:
         number = float("nan")
     if not abs(number) < 1e9:
-        raise argparse.ArgumentTypeError("'%s' is no number" % shown(word))
+        raise argparse.ArgumentTypeError("'%s' is not a number" % shown(word))
     return number
 
 
@@ -261,7 +261,7 @@ def asked(verbs: Mapping[str, Verb], words: Sequence[str]) -> str:
 def _parts(name: str, verb: Verb) -> list[str]:
     """List the words of a verb, each with what it does."""
     rows = [("%s %s" % (word, part.words), part.purpose) for word, part in verb.parts.items()]
-    return ["words:", *_rows(rows), "", "`dayleaf %s WORD --help` lists the options of one." % name]
+    return ["words:", *_rows(rows), "", "`dayleaf %s WORD --help` lists the options of each." % name]
 
 
 def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) -> list[str]:
@@ -274,8 +274,8 @@ def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) 
         known = [name for name in [*names.split(), *more] if name in verbs]
         lines += ["", heading + ":", *_rows([(_form(name, verbs[name]), verbs[name].purpose) for name in known])] if known else []
         lines += ["", "  $ " + example] if tasks and example else []
-    last = "`dayleaf COMMAND --help` lists a command's words and options; all take --json (docs/json.md).  " \
-        "`dayleaf help TASK` shows one of the tasks above, such as `help error`."
+    last = "`dayleaf COMMAND --help` lists the words and options of a command; all take --json (docs/json.md).   " \
+        "`dayleaf help TASK` shows one task from above, for example `dayleaf help error`."
     return (lines[1:] if tasks else [*lines, "", *screen.folded(last, _columns(), 0)])
 
 

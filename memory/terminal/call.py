@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memory.store.store import Store
 
 TEXT_LIMIT = 8 << 20  # bytes read from stdin
-REVIEW = "`dayleaf review` in a terminal of your own decides"  # on what waits
+REVIEW = "decide with `dayleaf review` in your own terminal"  # on what waits
 TITLE = 80  # characters of a title taken from the text
 # What JSON leaves alone and a terminal does not: C1 controls, bidirectional and line separators.
 _UNSAFE = {code: "\\u%04x" % code for low, high in ((0x7F, 0x9F), (0x61C, 0x61C), (0x200E, 0x200F), (0x2028, 0x202E),
@@ -73,7 +73,7 @@ class Call:
             try:
                 here = os.getcwd()
             except OSError:
-                raise UsageError("the current directory is gone; cd to another one") from None
+                raise UsageError("the current directory no longer exists; cd to another one") from None
             session = self.env.get("CLAUDE_PROJECT_DIR", "")  # where a session started; its shell may have moved on
             inside = session.startswith("/") and files.inside(here, session)
             self._place = layout.locate(self.env, session if inside else here)
@@ -124,7 +124,7 @@ class Call:
     def one(self, what: str) -> str:
         """Return the only word; raises UsageError for none or several."""
         if len(self.words) != 1:
-            raise UsageError("%s wants one %s, not %d words" % (self.verb, what, len(self.words)))
+            raise UsageError("%s takes one %s, not %d words" % (self.verb, what, len(self.words)))
         return self.words[0]
 
     def style(self) -> screen.Style:
@@ -167,7 +167,7 @@ def indexed(place: layout.Place, now: float, names: list[str], few: int = 256) -
         if names:
             builder.refresh(place, now, names if len(names) <= few else None)
     except (OSError, DayleafError) as error:
-        warn("written, but the index was not told (%s); `dayleaf index refresh` does" % error)
+        warn("written, but not indexed (%s); `dayleaf index refresh` indexes it" % error)
 
 
 def warn(message: str) -> None:
@@ -234,7 +234,7 @@ def written(call: Call, kept: Record, done: str) -> int:
         return 0
     from memory.recall.hit import record_json
 
-    secret = ["a secret was taken out of it"] if "[redacted:" in kept.title + kept.body else []
+    secret = ["a secret was removed from it"] if "[redacted:" in kept.title + kept.body else []
     return call.answer({**record_json(kept), "path": call.place.path(kept.name)},
                        ["%s %s  %s" % (done, kept.id, plaintext.one_line(kept.title)), "  " + call.place.path(kept.name),
                         *("  " + line for line in secret)])
@@ -248,7 +248,7 @@ def session_of(call: Call) -> str:
 def tier_of(call: Call) -> str:
     """Return the tier that --global and --shared name, else the private one; raises UsageError for both."""
     if call.options.tier_global and call.options.shared:
-        raise UsageError("--global and --shared exclude one another; use one")
+        raise UsageError("--global and --shared exclude each other; use one")
     return layout.GLOBAL if call.options.tier_global else layout.SHARED if call.options.shared else layout.PRIVATE
 
 
@@ -258,7 +258,7 @@ def need_person(call: Call, of: str, typed: str) -> None:
     of: what is decided on, such as `a rule`.  typed: the words after `dayleaf` that a person types.
     """
     if boundary.is_agent(call.env) or not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError("only a person decides on %s: run `dayleaf %s` in a terminal of your own" % (of, typed))
+        raise UsageError("only a person decides on %s: run `dayleaf %s` in your own terminal" % (of, typed))
 
 
 def answered(ways: Sequence[str]) -> str:
@@ -275,7 +275,7 @@ def answered(ways: Sequence[str]) -> str:
         for way in ways:
             if said in (way, way[0]):
                 return way
-        warn("'%s' is no answer; type one of %s" % (shown(said), ", ".join("%s (%s)" % (way[0], way) for way in ways)))
+        warn("'%s' is not an answer; type one of %s" % (shown(said), ", ".join("%s (%s)" % (way[0], way) for way in ways)))
 
 
 def at_once(call: Call, done: str, id: str, title: str) -> None:

@@ -158,7 +158,7 @@ def _pushed(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str
             value["subagentsGiven"], plaintext.count(value["subagents"], "subagent"))],
         ["pushed", "{:,} characters, {:,} a session, {:,} tokens".format(
             value["characters"], value["charactersPerSession"], value["tokens"])],
-        *([["walls", "%s told of" % plaintext.count(value["walls"], "failed call")]] if value["walls"] else []),
+        *([["walls", "%s answered" % plaintext.count(value["walls"], "failed call")]] if value["walls"] else []),
         ["saved", "{:,} tokens against loading every learning".format(value["tokensSaved"])]], style)]
     held = [session["tokens"] for session in value["perSession"]]
     if any(held):
@@ -176,7 +176,7 @@ def _ranks(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]
     last = len(value["ranks"])
     rows = [("rank %d%s" % (row["rank"], "+" if row["rank"] == last == figures.RANKS else ""), row["pushed"], "%d, %d used" % (
         row["pushed"], row["used"])) for row in value["ranks"]]
-    return ["", style.bold("Records that prompts got, by rank"), *bars(rows, style.columns, plain)]
+    return ["", style.bold("Records pushed with prompts, by rank"), *bars(rows, style.columns, plain)]
 
 
 def _times(value: dict[str, Any], style: screen.Style, plain: bool) -> list[str]:

@@ -13,18 +13,18 @@ _TEXTS = {
     "rule": """kind: rule
 # What to do, or not to do, in one line.
 {title}
-# Required: why.  Who knows the reason can tell when the rule no longer holds.
+# Required: the reason.  It tells the reader when the rule no longer applies.
 rationale:
-# Words of a prompt that bring it up, such as [migrations, sql].
+# Words in a prompt that should bring it up, such as [migrations, sql].
 tags: []
-# Below the second line of dashes: the rule itself, as short as it goes.  It binds once you have approved it.
+# Below the second line of dashes: the rule itself, as short as possible.  It binds once you have approved it.
 """,
     "learning": """kind: learning
 # What holds, in one line.
 {title}
 # Such as [auth, jwt].
 tags: []
-# What it was seen with, such as [v2.1]; empty for every version.
+# Versions it was seen with, such as [v2.1]; empty for every version.
 versions: []
 # low, medium or high
 confidence: medium
@@ -65,7 +65,7 @@ def edited(call: Call, found: Record) -> Record | None:
     try:
         found = store.replace(found.name, after, files.sha256(before))
     except StoreError as error:
-        raise StoreError("%s (your text is kept in %s)" % (error, copy)) from None
+        raise StoreError("%s (your text is still in %s)" % (error, copy)) from None
     files.remove(copy)
     return found
 
@@ -80,12 +80,12 @@ def in_editor(call: Call, path: str) -> bytes | None:
 
     named = call.env.get("VISUAL") or call.env.get("EDITOR")
     if not named and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError("no terminal to edit in; set EDITOR to what edits without one, or run this in a terminal")
+        raise UsageError("there is no terminal to edit in; run this in a terminal, or set EDITOR to a program that needs none")
     argv = shlex.split(named or "vi")
     try:
         done = subprocess.call([*argv, path])
     except OSError as error:
-        raise UsageError("the editor '%s' did not start (%s); set EDITOR" % (argv[0], error.strerror)) from None
+        raise UsageError("the editor '%s' did not start (%s); set EDITOR to another one" % (argv[0], error.strerror)) from None
     return None if done else files.read(path, 64 << 20)
 
 

@@ -44,13 +44,13 @@ def _step(step: Step, new: bool, web: Web, part: Part) -> str:
         return "%s → %s%s" % (one_line(step.label), _nowhere(step.edge, web), wrong)
     more = part.beyond.get(step.to, 0) if new else 0
     mark = "  ↺ above" if not new else "  … %s" % count(more, "more link") if more else ""
-    also = "  (%d more are called so)" % len(step.edge.also) if step.edge.also and step.to == step.edge.to else ""
+    also = "  (%d more have this name)" % len(step.edge.also) if step.edge.also and step.to == step.edge.to else ""
     return one_line(step.label) + " → " + _named(step.to) + also + wrong + mark
 
 
 def row(step: Step, web: Web) -> list[str]:
     """Return a link's cells for a list: the relation as seen from here, the other end, a remark."""
-    notes = ["%d more are called so" % len(step.edge.also)] if step.edge.also and step.to == step.edge.to else []
+    notes = ["%d more have this name" % len(step.edge.also)] if step.edge.also and step.to == step.edge.to else []
     notes += ["wrong: " + one_line(step.edge.wrong)] if step.edge.wrong else []
     if step.to is None:
         return [one_line(step.label), "dangling", "; ".join([_nowhere(step.edge, web), *notes])]
@@ -67,7 +67,7 @@ def _nowhere(edge: Edge, web: Web) -> str:
     if edge.away:
         return target + ", which is archived; `dayleaf restore %s` brings it back" % one_line(edge.away)
     near = web.names.nearest(edge.target, edge.source)
-    return target + ", which is no record" + ("; did you mean %s '%s'?" % (
+    return target + ", which is not a record" + ("; did you mean %s '%s'?" % (
         one_line(near.id), clip(one_line(near.title), TITLE_COLUMNS)) if near else "")
 
 
@@ -92,7 +92,7 @@ def overview(web: Web) -> list[str]:
         lines += ["", "Dangling", *("  " + line for line in dangling(web, lost[:MOST_LISTED]))]
         lines += ["  … %s more; `--dangling` lists them" % format(len(lost) - MOST_LISTED, ",")] * (len(lost) > MOST_LISTED)
     if wrong:
-        lines += ["", "%s with wrong ends; `dayleaf check` names each" % count(wrong, "link")]
+        lines += ["", "%s between the wrong kinds; `dayleaf check` names each" % count(wrong, "link")]
     return lines
 
 

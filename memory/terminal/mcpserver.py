@@ -59,7 +59,7 @@ class Tool(NamedTuple):
 def checked(tool: Tool, name: str, given: Any) -> dict[str, Any]:
     """Read the arguments of a call; raises UsageError for what is missing, unknown, too long or of another type."""
     if not isinstance(given, dict):
-        raise UsageError("%s wants its arguments as an object" % name)
+        raise UsageError("%s takes its arguments as one object" % name)
     known = {arg.name: arg for arg in tool.args}
     found: dict[str, Any] = {}
     for key, value in given.items():
@@ -70,12 +70,12 @@ def checked(tool: Tool, name: str, given: Any) -> dict[str, Any]:
             found[key] = _read(name, known[key], value)
     for arg in tool.args:
         if arg.needed and not (found.get(arg.name) or "").strip():
-            raise UsageError("%s wants '%s'" % (name, arg.name))
+            raise UsageError("%s needs '%s'" % (name, arg.name))
     return found
 
 
 def _read(name: str, arg: Arg, value: Any) -> Any:
-    said = "%s: '%s' wants %s" % (name, arg.name, _WANTS.get(arg.type, "one of " + arg.type.replace("|", ", ")))
+    said = "%s: '%s' takes %s" % (name, arg.name, _WANTS.get(arg.type, "one of " + arg.type.replace("|", ", ")))
     if arg.type == "texts":
         value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
@@ -117,7 +117,7 @@ TOOLS: dict[str, Tool] = {
     "distill": Tool("Answer a question from the memory in a few cited bullets.", (
         Arg("question", needed=True), Arg("kind", KINDS), SINCE, FILE, Arg("max_tokens", "whole")), mcptools.distill),
     "fix": Tool("When a command fails: what was done about this error here before.", (Arg("error", needed=True),), mcptools.fix),
-    "how": Tool("Invocations of a command-line tool that worked here.", (Arg("tool", needed=True),), mcptools.how),
+    "how": Tool("Calls of a command-line tool that worked here.", (Arg("tool", needed=True),), mcptools.how),
     "prompt_context": Tool("What a prompt would be given from memory.", (Arg("prompt", needed=True),), mcptools.prompt_context),
     "search_resources": Tool("Search kept documents and scripts.", (Arg("query", needed=True), TYPE, VERSION, LIMIT),
                              mcptools.search_resources),
@@ -187,7 +187,7 @@ def brief(call: Call, said: str = "") -> str:
         block, _ = at_start.brief(found, call.settings, handoffs.current(call.place), call.now)
     finally:
         found.close()
-    return block or "Nothing is remembered of this project yet."
+    return block or "There are no records of this project yet."
 
 
 def plan(call: Call, said: str = "") -> str:
@@ -209,7 +209,7 @@ def handoff(call: Call, said: str = "") -> str:
 
     there = handoffs.current(call.place)
     before = fence.block("handoff", [fence.item(there, mcptools.BODY_UNITS)]) if there else ""
-    before += "\n\nThat is the note that stands.\n\n" * bool(there)
+    before += "\n\nThat is the current note.\n\n" * bool(there)
     return before + ("Write a note for the next session, at most 1,200 characters: where the work stands, what comes next, what "
                      "is open, which commands worked. Keep it with the tool `remember`, kind `checkpoint`, and show it to me.")
 
@@ -223,7 +223,7 @@ class Page(NamedTuple):
 
 
 RESOURCES: dict[str, Page] = {
-    "brief": Page("What a new session starts with: handoff, rules, plan, the work of before.", "", brief),
+    "brief": Page("What a new session starts with: handoff, rules, plan and earlier work.", "", brief),
     "plan": Page("The active plan with its steps.", "", plan)}
 PROMPTS: dict[str, Page] = {
     "recall": Page("Notes about a question, before it.", "query", with_notes),
@@ -238,7 +238,7 @@ def made(name: str, pages: Mapping[str, Page], given: Mapping[str, str], call: C
         raise UsageError("no '%s'; there are %s" % (shown(name), ", ".join(pages)))
     said = given.get(page.arg, "") if page.arg else ""
     if page.arg and not said.strip() or len(said) > MOST_CHARS:
-        raise UsageError("%s wants '%s', at most %s characters" % (name, page.arg, f"{MOST_CHARS:,}"))
+        raise UsageError("%s needs '%s', at most %s characters" % (name, page.arg, f"{MOST_CHARS:,}"))
     verb, *words = authority.TOOLS[name]
     refused = authority.refusal(authority.SESSION, verb, words, {}, lambda path: False)
     if refused:
@@ -340,4 +340,4 @@ def guarded(function: Callable[[Call], Any], env: dict[str, str]) -> Any:
         return sound(one_line(str(error)))
     except Exception as error:
         boundary.note(env, "mcp", error)
-        return "a fault of dayleaf's own (%s); `dayleaf doctor` in a terminal says more" % type(error).__name__
+        return "a bug in dayleaf (%s); `dayleaf doctor` in a terminal says more" % type(error).__name__

@@ -159,7 +159,7 @@ def fix(call: Call, given: Given) -> Told:
     if not answer.met and not answer.nearest:
         value["records"] = hit.found_json(_found(call, question.Query(error[:2000], limit=3)), error)["hits"]
         nearest = "; `records` are the nearest notes" if value["records"] else ""
-        value["notes"] = [*past.notes, "nothing like it failed here before" + nearest]
+        value["notes"] = [*past.notes, "nothing has failed like this here before" + nearest]
     return Told("fix", plain(value))
 
 
@@ -170,7 +170,7 @@ def how(call: Call, given: Given) -> Told:
     wanted = history.Wanted(history.holds_words(tool.rstrip("0123456789.")), tool, True)
     past = history.read(call.place, call.settings, wanted, call.now)
     found = practice.how(past.sessions, tool, call.now)
-    notes = [*past.notes, *([] if found else ["no session here ran it with success"])]
+    notes = [*past.notes, *([] if found else ["no session here has run it successfully"])]
     return Told("how", plain({"tool": tool, "forms": [practice.shape_json(shape) for shape in found[:2 * PAST]],
                               "left_out": max(0, len(found) - 2 * PAST), "notes": notes}))
 
@@ -209,7 +209,7 @@ def _turn(call: Call, found: Record, place: Place, number: int) -> Told:
 
     talk = excerpt.conversation(Store(place, call.settings, call.now), found)
     if talk is None:
-        raise StoreError("no conversation is kept of the session of %s; leave `turn` out" % found.id)
+        raise StoreError("the session of %s has no conversation; leave `turn` out" % found.id)
     turns = hit.turns(talk)
     one = excerpt.turn(talk, turns, str(number))
     return Told("record", plain({"id": talk.id, "title": talk.title, "turn": one.number, "turns": len(turns), "at": one.at + "Z",
@@ -258,7 +258,7 @@ def prompt_context(call: Call, given: Given) -> Told:
     value = accounts.load(call.place, call.settings, given["prompt"].strip(), "")
     block = str(value["block"])
     told = plain({key: value[key] for key in ("strategy", "candidates", "picks", "characters", "enabled")})
-    return Told("load", told, (), block or "Nothing would be put before this prompt.")
+    return Told("load", told, (), block or "Nothing would come with this prompt.")
 
 
 # ---- writing: candidates, which a person decides on
@@ -282,7 +282,7 @@ def remember(call: Call, given: Given) -> Told:
     """Keep a learning as a candidate, or a checkpoint as the agent's own."""
     said = strip_private(given["text"]).strip()
     if not said:
-        raise UsageError("nothing is left to keep: all of it is private")
+        raise UsageError("nothing is left to keep: all of it is marked private")
     store = call.store()
     if given.get("kind") == "checkpoint":
         from memory.capture import byhand
@@ -298,7 +298,7 @@ def remember(call: Call, given: Given) -> Told:
     versions = _labels(given, "version")
     kept = store.add("learning", title, said + "\n", tags=_labels(given, "tags"), source="agent", session=_session(call),
                      extra={"accepted": False, **({"versions": versions} if versions else {})})
-    return _kept(call, store, kept, "a candidate: `dayleaf review` in a terminal of the user's own accepts it")
+    return _kept(call, store, kept, "a candidate: the user can accept it with `dayleaf review` in a terminal")
 
 
 def _there(call: Call, title: str, said: str) -> Record | None:
@@ -314,7 +314,7 @@ def suggest_rule(call: Call, given: Given) -> Told:
     """Write a rule that waits for approval."""
     title, rationale = (one_line(strip_private(given[key])).strip() for key in ("title", "rationale"))
     if not title or not rationale:
-        raise UsageError("suggest_rule wants a title and a rationale that are not private")
+        raise UsageError("suggest_rule needs a title and a rationale, not marked private")
     store = call.store()
     links = [{"relation": "related_to", "target": store.find(id).id} for id in given.get("link", ())]
     body = strip_private(given.get("body", "")).strip()
@@ -323,7 +323,7 @@ def suggest_rule(call: Call, given: Given) -> Told:
     kept = there or store.add("rule", title, body, tags=_labels(given, "tags"), source="agent", extra={
         "rationale": rationale, "suggested_by": "agent", **({"links": links} if links else {})})
     return _kept(call, store, kept, "already there" if there else
-                 "suggested: `dayleaf review` in a terminal of the user's own approves it")
+                 "suggested: the user can approve it with `dayleaf review` in a terminal")
 
 
 def add_resource(call: Call, given: Given) -> Told:
@@ -364,9 +364,9 @@ def run_script(call: Call, given: Given) -> Told:
     from memory.knowledge import scripts
 
     if call.env.get(NESTED):
-        raise UsageError("no script runs inside a model that dayleaf started")
+        raise UsageError("scripts do not run inside a model that dayleaf started")
     if given.get("timeout", 1) > scripts.SECONDS:
-        raise UsageError("run_script: 'timeout' is at most %d seconds" % scripts.SECONDS)
+        raise UsageError("run_script: 'timeout' can be at most %d seconds" % scripts.SECONDS)
     found = call.store().find(given["id"])
     told = scripts.order(found, call.place, given.get("args", ()), call.env)
     said = {1: bytearray(), 2: bytearray()}

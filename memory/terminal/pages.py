@@ -142,7 +142,7 @@ class Pages:
         checkpoints = sorted((r for r in read if r.kind == "checkpoint"), key=lambda r: -r.created)
         talk = next((r for r in read if r.kind == "conversation"), None)
         if not checkpoints and talk is None:
-            raise StoreError("no record tells of a session '%s'" % one_line(id, 80))
+            raise StoreError("no record is about session '%s'" % one_line(id, 80))
         pieces = [piece for turn in conversationpage.parse(talk.body, clock.day(talk.created)) for piece in turn.pieces] \
             if talk else []
         outlines = [checkpointpage.outline(without_private(record)) for record in checkpoints]

@@ -38,7 +38,7 @@ def off(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
 def pushed(value: dict[str, Any], now: float) -> list[str]:
     """Return the lines of `accounts.report`: each start and prompt with the records that it got."""
     if not value["session"]:
-        return ["nothing was put before a prompt here yet"]
+        return ["no prompt has been given anything here yet"]
     out = ["session " + value["session"]]
     empty: list[str] = []
     near: list[str] = []
@@ -85,7 +85,7 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
     left += ["  below the threshold: " + one for one in _below(event)]
     left += ["  the index was behind the files"] if event.get("stale") is True else []
     unread = _int(event, "unread")
-    left += ["  %s not looked at, for want of an index" % count(unread, "file")] if unread > 0 else []
+    left += ["  %s not searched, because there is no index" % count(unread, "file")] if unread > 0 else []
     return [head, *(screen.table(rows, "  ", (0,)) or
                    ["  counts and titles only" if _int(event, "chars") else "  nothing"]), *left]
 
@@ -105,14 +105,14 @@ def loaded(value: dict[str, Any], explain: bool) -> list[str]:
         ", category " + value["category"] if value["category"] else "")]
     out += off(value["off"])
     if not value["enabled"] and not value["off"]:
-        out.append("pushes: off with a prompt; load.prompt is false (`dayleaf config list`)")
+        out.append("pushes with a prompt are off: load.prompt is false (`dayleaf config list`)")
     given = sum(pick["reason"] == value["strategy"] for pick in value["picks"])
     said = named(value["strategy"]).said(given, value["learnings"])
     out += [said] if said and not value["off"] else []
     rows = [["%.2f" % pick["relevance"], pick["id"], one_line(pick["title"]), pick["reason"]] for pick in value["picks"]]
     head = "chosen" if value["enabled"] and not value["off"] else "would be chosen"
     chosen = ["", "%s (%s):" % (head, count(len(rows), "record")), *screen.table(rows, "  ", (0,))]
-    out += chosen if rows else ["nothing reaches the model"]
+    out += chosen if rows else ["nothing would reach the model"]
     if value["didNotFit"]:
         out += ["", "did not fit:"] + ["  %s  %s" % (one["id"], one_line(one["title"])) for one in value["didNotFit"]]
     out += ["", "below the threshold of passages, %.2f:" % value["passageThreshold"], *screen.table(
@@ -137,7 +137,7 @@ def fixed(answer: Answer, limit: int, style: Style, offset: float) -> list[str]:
     """Write what was done after an error: newest first under the error's line, at most `limit` occurrences."""
     if not answer.met:
         near = [line for met in answer.nearest for line in _met(met, style, offset)]
-        return ["nothing here failed like that before", *(["", style.bold("the nearest"), *near] if near else [])]
+        return ["nothing here has failed like that before", *(["", style.bold("the nearest"), *near] if near else [])]
     shown = spread([met for _, found in answer.met for met in found], [len(found) for _, found in answer.met], limit)
     out: list[str] = []
     left = 0
@@ -164,7 +164,7 @@ def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
 def nearest(hits: Sequence[Hit], words: str, style: Style) -> list[str]:
     """Write the records that are nearest to an error, one a line with what they say of it."""
     rows = ["  %s  %s: %s" % (hit.id, one_line(hit.title, 50), snippet(hit, words, 100)) for hit in hits]
-    return ["", style.bold("the nearest that recall finds"), *rows] if rows else []
+    return ["", style.bold("nearest, from recall"), *rows] if rows else []
 
 
 def _head(at: float, where: str, past: Past, style: Style, offset: float) -> str:
@@ -210,7 +210,7 @@ def _several(files: Sequence[str]) -> str:
 def invocations(found: Sequence[Shape], tool: str, limit: int, style: Style, now: float) -> list[str]:
     """Write the invocations of a tool, one a line, and below it what failed before it worked."""
     if not found:
-        return ["no call of `%s` that worked is known here" % one_line(tool)]
+        return ["no session here has a call of `%s` that worked" % one_line(tool)]
     out = []
     for shape in found[:limit]:
         ago = age(max(0.0, now - shape.last))
@@ -244,13 +244,13 @@ def _under(label: str, lines: Sequence[str]) -> list[str]:
 
 def _asked(ref: str, request: str) -> str:
     """Return the request of a turn with its number; a checkpoint does not say which one it was."""
-    return "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160)) if "#" in ref else "in its course"
+    return "#%s %s" % (ref.rpartition("#")[2], one_line(request, 160)) if "#" in ref else "during it"
 
 
 def walls(met: Sequence[tuple[Wall, Proposal]], limit: int, style: Style, offset: float) -> list[str]:
     """Write walls: the line, who met it and how often, what worked, what is proposed."""
     if not met:
-        return ["no error is known here that several sessions ran into"]
+        return ["no error here was met by several sessions"]
     out: list[str] = []
     for wall, proposed in met[:limit]:
         tools = ", ".join(wall.tools[:3]) + (" " + wall.given if wall.given else "")

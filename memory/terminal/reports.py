@@ -27,7 +27,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     runtime = value["runtime"]
     claimed = value["claimed"]
     rows = [["workspace", value["workspace"]],
-            *([["claimed", claimed + ", unproved; if it is yours, `dayleaf workspace claim` in a terminal"]] if claimed else []),
+            *([["claimed", claimed + ", not proved; if yours: `dayleaf workspace claim` in a terminal"]] if claimed else []),
             *([name, folder] for name, folder in value["tiers"].items()),
             *(["added", added(tier)] for tier in value["added"]),
             ["runtime", runtime["python"] if runtime["present"] else "missing; '%s/install.sh' sets it up" % ROOT],
@@ -44,7 +44,7 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
     if value["upkeep"]:
         out += ["", "upkeep %s; %s" % (value["upkeep"], housekeeping.LOOK)]
     if changed:
-        out += ["", style.bold("Settings that are not the default"), *screen.table(changed, "  ")]
+        out += ["", style.bold("Changed settings"), *screen.table(changed, "  ")]
     return out + ["! " + one_line(problem) for problem in value["problems"]]
 
 
@@ -69,7 +69,7 @@ def index(value: dict[str, Any]) -> list[str]:
         behind = ", ".join("%d %s" % (n, what) for what, n in found["behind"].items() if n)
         said += " (%s); %s mends it" % (behind, found["remedy"])
     elif said == "missing":
-        said += "; %s makes one, until then recall reads the files" % found["remedy"]
+        said += "; %s builds it; until then recall reads the files" % found["remedy"]
     elif said == "damaged":
         said += " (%s); %s mends it" % (found["why"], found["remedy"])
     rows = [["state", said], ["path", found["path"]]]
@@ -172,10 +172,10 @@ def _measured(one: dict[str, Any], style: screen.Style, misses: bool) -> list[st
     out = [style.bold("%s of %s" % (asked, one_line(one["path"])))]
     gone = sorted({id for ids in one["gone"].values() for id in ids})
     if gone:
-        out.append("! %s expected and no record: %s%s; mend the file, or `dayleaf restore ID`" % (
+        out.append("! %s expected but not in the store: %s%s; correct the file, or `dayleaf restore ID`" % (
             count(len(gone), "id"), ", ".join(map(one_line, gone[:3])), " …" if len(gone) > 3 else ""))
     if one["leftOut"]:
-        out.append("! left out, since nothing is left that they expect: " + ", ".join(map(one_line, one["leftOut"])))
+        out.append("! left out, because every record they expect is gone: " + ", ".join(map(one_line, one["leftOut"])))
     out += ["", *_rankers(one["rankers"], one["main"]), *one["notes"], *_history(one)]
     out += _misses(one) if misses else []
     out += ["! %s is %.2f with %s, below the floor of %.2f" % (
@@ -198,12 +198,12 @@ def _history(one: dict[str, Any]) -> list[str]:
     from memory.health.goldens import MEASURES
 
     if not one["since"]:
-        return ["", "the first run of this file; the next one tells what has changed"]
+        return ["", "the first run of this file; the next run says what has changed"]
     now, then = one["rankers"][one["main"]], one["before"]
     pairs = ["%s %.2f → %.2f" % (head, then[name], now[name]) for name, head in zip(MEASURES, HEADS)
              if isinstance(then.get(name), (int, float)) and then[name] != now[name]]
     why = " (%s changed)" % ", ".join(one["changed"]) if one["changed"] else ""
-    out = ["", "since %s%s: %s" % (one["since"], why, ", ".join(pairs) or "the same measures")]
+    out = ["", "since %s%s: %s" % (one["since"], why, ", ".join(pairs) or "no change")]
     for row in one["moved"][:MOST_MOVED]:
         verb = "lost" if not row["after"] else "found" if not row["before"] else (
             "lower" if row["after"] > row["before"] else "higher")
@@ -215,7 +215,7 @@ def _history(one: dict[str, Any]) -> list[str]:
 
 def _misses(one: dict[str, Any]) -> list[str]:
     if not one["misses"]:
-        return ["", "nothing expected is missed among the first ten"]
+        return ["", "the first ten hits hold all that was expected"]
     rows = [[one_line(miss["query"]), ", ".join(map(one_line, miss["missed"])), one_line(miss["text"])]
             for miss in one["misses"]]
-    return ["", "Missed among the first ten", *screen.table(rows, "  ")]
+    return ["", "Missing from the first ten hits", *screen.table(rows, "  ")]

@@ -215,7 +215,7 @@ _STANDINGS = {"pending": "rule that nobody approved, do not follow", "candidate"
 def _for_model(hit: Hit, units: int) -> str:
     """Write one hit for the model; a rule or script that nobody approved says so."""
     origin = {"shared": ", shared through this repository", "global": ", global",
-              "added": ", from a folder of the user's"}.get(hit.tier, "")
+              "added": ", from the user's own folder"}.get(hit.tier, "")
     origin = ", " + fence.line(hit.origin, 100) if hit.origin else origin
     id = fence.line(hit.id, 64)
     place = fence.line(hit.why, 128) if hit.linked_from else "score %.2f" % hit.score

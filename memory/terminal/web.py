@@ -46,7 +46,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()", "Cache-Control": "no-store", "Connection": "close"}
-SPENT = "this address was used already or is too old; press Enter where `dayleaf view` runs, or start it again, for a new one"
+SPENT = "this address has been used or is too old; for a new one, press Enter where `dayleaf view` runs, or start it again"
 
 
 class Gate:
@@ -93,23 +93,23 @@ class Gate:
         """Return the refusal of a request that no person's browser makes of this page; None where it may be one."""
         size = len(scope["raw_path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"])
         if size > MOST_HEAD:
-            return PlainTextResponse("more was asked than anybody types", 431)
+            return PlainTextResponse("the request is too long", 431)
         heads: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             heads.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
         if scope["method"] not in ("GET", "HEAD"):
             return PlainTextResponse("this page only reads", 405, {"Allow": "GET, HEAD"})
         if heads.get("content-length", ["0"]) != ["0"] or "transfer-encoding" in heads or "upgrade" in heads:
-            return PlainTextResponse("a request here has no body", 400)
+            return PlainTextResponse("a request to this page has no body", 400)
         host = heads.get("host", [])
         if len(host) != 1 or host[0] not in self._hosts:
-            return PlainTextResponse("this is not a page of that host", 403)
+            return PlainTextResponse("this page does not belong to that host", 403)
         if any(origin != "http://" + host[0] for origin in heads.get("origin", [])) or any(
                 site not in ("same-origin", "none") for site in heads.get("sec-fetch-site", [])):
-            return PlainTextResponse("another page asked", 403)
+            return PlainTextResponse("the request came from another page", 403)
         if "purpose" in heads or "sec-purpose" in heads:
-            return PlainTextResponse("nothing is fetched ahead here", 403)
-        return None if scope["path"].startswith(self.folder + "/") else PlainTextResponse("nothing here", 404)
+            return PlainTextResponse("this page is not prefetched", 403)
+        return None if scope["path"].startswith(self.folder + "/") else PlainTextResponse("there is nothing here", 404)
 
     def _opened(self, scope: Message) -> Response | None:
         """Give the key for a one-time address, and refuse a request without it; None for one that has it."""
@@ -178,7 +178,7 @@ def _file(name: str, kind: str) -> Callable[[Request], Response]:
 
 
 def _nothing(request: Request, error: Exception) -> Response:
-    return PlainTextResponse("nothing here", 404)
+    return PlainTextResponse("there is nothing here", 404)
 
 
 def _made(pages: Pages, make: Callable[[], Sheet]) -> tuple[Sheet, int]:
@@ -195,9 +195,9 @@ def _faulted(error: Exception) -> Response:
     import traceback
 
     where = traceback.extract_tb(error.__traceback__)[-1]
-    warn("a fault of dayleaf's own (%s: %s, %s:%d); please report it" % (
+    warn("a bug in dayleaf (%s: %s, %s:%d); please report it" % (
         type(error).__name__, error, where.filename.rpartition("/")[2], where.lineno or 0))
-    return PlainTextResponse("a fault of dayleaf's own (%s)" % type(error).__name__, 500)
+    return PlainTextResponse("a bug in dayleaf (%s)" % type(error).__name__, 500)
 
 
 # ---- the server
@@ -225,8 +225,8 @@ def listen(port: int) -> socket.socket:
         end.listen(64)
     except (OSError, OverflowError) as error:
         end.close()
-        said = getattr(error, "strerror", "") or "it is none"
-        raise UsageError("port %d cannot be had (%s); leave --port out for a free one" % (port, said.lower())) from None
+        said = getattr(error, "strerror", "") or "it is not a port"
+        raise UsageError("port %d cannot be used (%s); leave --port out to take a free one" % (port, said.lower())) from None
     return end
 
 

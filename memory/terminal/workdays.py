@@ -137,8 +137,8 @@ def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown
 # ---- at a glance
 
 OUTCOME, _BRANCH = 160, 16  # characters of a session's outcome, and of its branch at least
-_NOTHING = ("no session is kept here yet: one leaves its mark once something was done or answered in it",
-            "`dayleaf learn \"…\"` keeps what you found out, `dayleaf import transcripts` what past sessions did")
+_NOTHING = ("no sessions here yet: a session shows up once something was done or answered in it",
+            "`dayleaf learn \"…\"` keeps what you found out; `dayleaf import transcripts` brings in past sessions")
 
 
 def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
@@ -156,8 +156,8 @@ def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
             "1 note waits" if seen.waiting == 1 else count(seen.waiting, "note") + " wait")]
     if seen.walls:
         rows = [["%s " % count(many, "session"), telling] for telling, many in seen.walls]
-        out += ["", style.bold("Met again and again"), *screen.table(rows, "  ", (0,), style, 1),
-                "  `dayleaf fix \"ERROR\"` says what worked, `dayleaf friction` all of them"]
+        out += ["", style.bold("Errors met again and again"), *screen.table(rows, "  ", (0,), style, 1),
+                "  `dayleaf fix \"ERROR\"` says what worked, `dayleaf friction` lists them all"]
     return [*out, "", style.dim("`dayleaf recall WORDS` searches, `dayleaf help` lists the commands")]
 
 

@@ -59,7 +59,7 @@ def test_a_file_that_is_no_markdown_and_a_torn_one_are_named(ok, run, place, env
     put(place, "s/learnings/torn.md", "Torn", "<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> main")
     received(project, env)
     said = ok("shared")
-    assert "s/learnings/odd.md: not UTF-8 text" in said and "lines of a merge stand in it" in said and "Fine" in said and "Kim" in said
+    assert "s/learnings/odd.md: not UTF-8 text" in said and "it holds markers of an unfinished merge" in said and "Fine" in said and "Kim" in said
     assert ":6: lines of a merge stand in it" in run("check").stdout
 
 
@@ -123,7 +123,7 @@ def test_without_the_client_the_line_to_run_is_said(ok, env):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (("zebra",), "view wants no words"), (("--private",), "are for `dayleaf view --export FILE`"),
+    (("zebra",), "view takes no words"), (("--private",), "are for `dayleaf view --export FILE`"),
     (("--secrets",), "are for `dayleaf view --export FILE`"), (("--export", "x.html", "--port", "8080"), "leave --port and --idle out"),
     (("--port", "99999"), "port 99999 cannot be had"), (("--port", "zebra"), "is no number"), (("--idle", "0"), "is no number above 0")])
 def test_words_that_do_not_fit_are_one_line(run, words, said):

@@ -41,19 +41,19 @@ def test_trouble_in_the_frontmatter_of_a_source_is_told_line_by_line(ok, project
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    ([], "import wants to know what: one of tree, dir, claude-memory, transcripts"),
+    ([], "import needs to know what to import: one of tree, dir, claude-memory, transcripts"),
     (["treee"], "did you mean 'tree'?"),
-    (["tree"], "import tree wants one directory, not 0"),
+    (["tree"], "import tree takes one directory, not 0"),
     (["tree", "nowhere"], "nowhere: no such directory; give the one that holds the files"),
     (["tree", "file.md"], "file.md: not a directory; give the one that holds it"),
     (["tree", "empty"], "no docs/, scripts/, shared/ or unversioned/ in it; give the directory that holds"),
     (["tree", ".dayleaf"], ".dayleaf: belongs to the memory already; give a directory outside it"),
     (["tree", "empty", "--since", "3d"], "--since is for import transcripts"),
     (["transcripts", "--shared"], "--shared is for import tree and dir"),
-    (["claude-memory", "x"], "import claude-memory wants no more words; not 'x'"),
-    (["claude-memory", "--all", "--project"], "--all and --project exclude one another; use one"),
+    (["claude-memory", "x"], "import claude-memory takes no more words; leave 'x' out"),
+    (["claude-memory", "--all", "--project"], "--all and --project exclude each other; use one"),
     (["dir", "empty", "--kind", "lesson"], "unknown value 'lesson'"),
-    (["tree", "empty", "--shared", "--global"], "--global and --shared exclude one another; use one"),
+    (["tree", "empty", "--shared", "--global"], "--global and --shared exclude each other; use one"),
 ])
 def test_words_that_are_off_are_answered_in_one_line(run, project, words, said):
     """With the remedy, status 2, and nothing written."""

@@ -47,7 +47,7 @@ def test_a_broken_settings_file_is_not_overwritten(run, home):
     path = Path(home, ".dayleaf", "config.json")
     path.parent.mkdir()
     path.write_text("{broken")
-    assert "mend it by hand" in one_line_error(run("config", "set", "load.top", "4"), 1)
+    assert "correct it by hand" in one_line_error(run("config", "set", "load.top", "4"), 1)
     assert path.read_text() == "{broken"
 
 
@@ -87,7 +87,7 @@ def test_a_setting_is_unset_where_nothing_is_set(ok, home, project):
 
 def test_a_wrong_value_is_refused_in_the_words_of_the_doctor(run, home):
     """One fault, one sentence."""
-    said = "'load.top' wants a number, such as 6"
+    said = "'load.top' takes a number, such as 6"
     assert said in one_line_error(run("config", "set", "load.top", "many"), 2)
     Path(home, ".dayleaf").mkdir()
     Path(home, ".dayleaf", "config.json").write_text('{"load.top": "many"}')
@@ -186,7 +186,7 @@ def test_a_session_that_was_only_switched_is_no_session_that_ran(ok, env, projec
 def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
     """Outside a session `on` means the newest one that is off, names it, and says where none is."""
     receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
-    assert "no session of this workspace is off" in ok("on")
+    assert "no session of this workspace is switched off" in ok("on")
     assert "nothing more in session aaaa1111" in ok("off")
     time.sleep(0.02)
     receipts.write(place.receipts("bbbb2222"), {"v": 1, "event": "prompt"})

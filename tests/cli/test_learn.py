@@ -93,7 +93,7 @@ def test_tiers_and_kinds_are_chosen(made, edits, home, project):
     edit = "echo text >> \"$1\""
     assert made(edit, "new", "learning", "a", "--shared")["path"].startswith(project + "/.dayleaf/learnings/")
     assert made(edit, "new", "learning", "b", "--global")["path"].startswith(home + "/.dayleaf/global/learnings/")
-    for words, said in ((["rul"], "did you mean 'rule'?"), ([], "use one of"), (["checkpoint"], "new wants a kind"),
+    for words, said in ((["rul"], "did you mean 'rule'?"), ([], "use one of"), (["checkpoint"], "new needs a kind"),
                         (["plan", "x", "--global"], "one workspace"), (["rule", "--global", "--shared"], "exclude"),
                         (["rule", "--replace"], "for a plan"), (["rule", "--from", "none.md"], "no such file")):
         done = edits(edit, "new", *words)
@@ -211,7 +211,7 @@ def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):
                                    ["checkpoint", "<private>foo</private>"]], ids=" ".join)
 def test_nothing_is_kept_of_what_is_private(run, place, words):
     """A learning or note that is all private leaves no empty file, whatever its title."""
-    assert "nothing is left to keep: all of it is private" in one_line_error(run(*words), 2)
+    assert "nothing is left to keep: all of it is marked private" in one_line_error(run(*words), 2)
     assert not list(Path(place.private).rglob("*.md"))
 
 

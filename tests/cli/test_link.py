@@ -48,8 +48,8 @@ def test_a_link_is_written_once_and_seen_from_both_ends(ok, shop):
     (["l-jwt", "l-jtw"], 1, "no record 'l-jtw'; did you mean l-jwt 'JWT issuer'?"),
     (["l-jwt", "gone"], 1, "no record 'gone'; `dayleaf recall` lists them"),
     (["l-", "d-guide"], 1, "'l-' may mean l-jwt, l-keys; give more of it"),
-    (["l-jwt", "JWT", "issuer", "x"], 2, "quote a title"), ([], 2, "link wants `dayleaf link FROM"),
-    (["--remove", "l-jwt"], 2, "link wants"), (["--remove", "l-jwt", "l-keys"], 1, "l-jwt has no link related_to to 'l-keys'"),
+    (["l-jwt", "JWT", "issuer", "x"], 2, "quote a title"), ([], 2, "link takes `dayleaf link FROM"),
+    (["--remove", "l-jwt"], 2, "link takes"), (["--remove", "l-jwt", "l-keys"], 1, "l-jwt has no link related_to to 'l-keys'"),
 ])
 def test_a_link_that_cannot_be_is_one_line_and_nothing_is_written(run, shop, words, status, said):
     """Unknown relation, wrong ends, nothing, itself, several: the line names the remedy."""
@@ -89,7 +89,7 @@ def test_an_approved_rule_waits_again(run, ok, env, project, shop):
     assert "waits again" not in ok("link", "r-ask", "l-jwt")
     assert on_terminal(["rule", "approve", "r-ask"], env, project, ["yes"])[0] == 0
     said = ok("link", "r-ask", "has_doc", "d-guide")
-    assert "the rule is changed by it and waits again: `dayleaf review`" in said
+    assert "the rule has changed and waits again: `dayleaf review`" in said
     assert json.loads(ok("rule", "list", "--json"))[0]["state"] == "pending"
 
 

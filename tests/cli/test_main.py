@@ -37,24 +37,24 @@ WRONG = [
     (["recall", "--limit"], "expected one argument"),
     (["recall", "--since", "whenever"], "'whenever' is no time"),
     (["recall", "--workspace", "nowhere"], "no workspace 'nowhere'"),
-    (["distill"], "wants a question"),
+    (["distill"], "needs a question"),
     (["distill", "x", "--provider", "gemni"], "did you mean 'gemini'?"),
     (["learn", " "], "an empty learning"),
-    (["learn", "x", "--global", "--shared"], "exclude one another"),
-    (["show"], "show wants one ID"),
-    (["index"], "index wants one of"),
+    (["learn", "x", "--global", "--shared"], "exclude each other"),
+    (["show"], "show takes one ID"),
+    (["index"], "index takes one of"),
     (["index", "biuld"], "did you mean 'build'?"),
     (["config", "set", "load.topp", "3"], "did you mean 'load.top'?"),
-    (["config", "set", "load.top", "three"], "wants a number"),
-    (["config", "set", "load.enabled", "maybe"], "wants true or false"),
+    (["config", "set", "load.top", "three"], "takes a number"),
+    (["config", "set", "load.enabled", "maybe"], "takes true or false"),
     (["config", "set", "redact.allow", "x"], "write it as JSON"),
     (["config", "set", "recall.without", '["recnecy"]'], "did you mean 'recency'?"),
-    (["config", "set", "load.routes", '["payments stripe"]'], "load.routes wants a list like"),
+    (["config", "set", "load.routes", '["payments stripe"]'], "load.routes takes a list like"),
     (["config", "set", "distill.provider", "claud"], "did you mean 'claude'?"),
     (["config", "sett"], "did you mean 'set'?"),
     (["rule", "aprove", "r-1"], "did you mean 'approve'?"),
     (["off"], "no session of this workspace yet"),
-    (["load"], "load wants a prompt"),
+    (["load"], "load needs a prompt"),
 ]
 
 
@@ -305,7 +305,7 @@ def test_a_database_that_nobody_named_is_said(run, ok):
 
 
 def test_switches_that_exclude_one_another_are_refused(run):
-    assert "exclude one another" in one_line_error(run("off", "--mine", "--project"), 2)
+    assert "exclude each other" in one_line_error(run("off", "--mine", "--project"), 2)
 
 
 def test_a_second_set_up_of_the_same_place_is_the_same_machine(ok, tmp_path):

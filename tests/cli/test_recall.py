@@ -71,14 +71,14 @@ def test_what_was_done_after_an_error_is_asked_for_as_words_or_on_stdin(place, o
         assert "worked    `acme issue list --state open`" in said
     value = json.loads(ok("fix", "unknown flag: --open", "--json"))
     assert value["lines"][0]["met"][0]["worked"] == "acme issue list --state open" and value["nearest"] == value["notes"] == []
-    assert ok("fix", "unknown flag: --open", "--since", "2026-11-19") == "nothing here failed like that before\n"
+    assert ok("fix", "unknown flag: --open", "--since", "2026-11-19") == "nothing here has failed like that before\n"
 
 
 def test_an_error_that_nobody_met_brings_the_nearest_records(ok):
     """It says so, ends with 0, and names what recall finds."""
     id = json.loads(ok("learn", TEXT, "--json"))["id"]
     said = ok("fix", "error: the JWT issuer was rejected")
-    assert said.startswith("nothing here failed like that before\n") and id in said
+    assert said.startswith("nothing here has failed like that before\n") and id in said
     assert [hit["id"] for hit in json.loads(ok("fix", "error: the JWT issuer was rejected", "--json"))["nearest"]] == [id]
 
 
@@ -94,8 +94,8 @@ def test_how_blame_and_friction_answer_from_the_sessions(place, ok):
 
 
 def test_a_handle_without_its_word_says_what_it_wants(run):
-    for words, said in ((["fix", ""], "fix wants the text of an error"), (["how"], "how wants a tool"), (["blame"], "blame wants one PATH"),
-                        (["blame", "/"], "blame wants the path of a file"), (["friction", "x"], "friction wants no words"),
+    for words, said in ((["fix", ""], "fix needs the text of an error"), (["how"], "how needs a tool"), (["blame"], "blame takes one PATH"),
+                        (["blame", "/"], "blame needs the path of a file"), (["friction", "x"], "friction takes no words"),
                         (["how", "gh", "--since", "neverwhen"], "neverwhen"), (["how", "gh", "--workspace", "nope"], "no workspace 'nope'")):
         assert said in one_line_error(run(*words), 2), words
 

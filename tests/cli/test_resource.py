@@ -82,15 +82,15 @@ def test_a_shared_resource_lies_in_its_repository(run, tmp_path):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["add"], "wants --path"), (["add", "a", "b"], "wants one path"), (["add", "a", "--path", "b"], "wants one path"),
-    (["add", "docs/billing guide.md", "--version", "v 1"], "holds a blank"), (["add", "docs/billing guide.md", "--version", ""], "empty version"),
+    (["add"], "needs --path"), (["add", "a", "b"], "takes one path"), (["add", "a", "--path", "b"], "takes one path"),
+    (["add", "docs/billing guide.md", "--version", "v 1"], "contains a space"), (["add", "docs/billing guide.md", "--version", ""], "version is empty"),
     (["add", "docs/billing guide.md", "--version", "unversioned", "--version", "v1"], "excludes other versions"),
-    (["add", "x", "--shared", "--global"], "exclude one another"), (["add", "x", "--type", "dco"], "did you mean 'doc'?"),
-    (["add", "x", "--stale"], "takes no --stale: that is for `resource list`"), (["list", "x"], "takes no more words"),
-    (["list", "--since", "3d"], "takes no --since: that is for `resource search`"), (["refresh"], "wants an ID or --all"),
-    (["refresh", "x", "--all"], "wants an ID or --all"), (["update", "r-1"], "names the resources"), (["show"], "wants one ID"),
-    (["run"], "wants an ID"), (["delete"], "wants one ID"), (["approve"], "wants an ID"), (["aprove", "x"], "did you mean 'approve'?"),
-    (["run", "r-1", "--timeout", "0"], "no number above 0"), (["run", "r-1", "--timeout", "100000"], "at most 86400"),
+    (["add", "x", "--shared", "--global"], "exclude each other"), (["add", "x", "--type", "dco"], "did you mean 'doc'?"),
+    (["add", "x", "--stale"], "takes no --stale; that is for `resource list`"), (["list", "x"], "takes no more words"),
+    (["list", "--since", "3d"], "takes no --since; that is for `resource search`"), (["refresh"], "takes an ID or --all"),
+    (["refresh", "x", "--all"], "takes an ID or --all"), (["update", "r-1"], "names the resources"), (["show"], "takes one ID"),
+    (["run"], "needs an ID"), (["delete"], "takes one ID"), (["approve"], "takes an ID"), (["aprove", "x"], "did you mean 'approve'?"),
+    (["run", "r-1", "--timeout", "0"], "not a whole number above 0"), (["run", "r-1", "--timeout", "100000"], "at most 86400"),
     (["show", "nothing"], "`dayleaf resource list` names the resources")])
 def test_words_that_are_off_are_said_in_one_line(run, guide, words, said):
     """Nothing is written."""

@@ -91,7 +91,7 @@ def test_an_upkeep_that_was_cut_short_and_a_newer_journal(examine, record, place
 def test_a_capture_that_was_cut_short(examine, record, place, now):
     """Until its session is written down or the user has heard; a capture that came to its end is none."""
     attempts.end(place, attempts.begin(place, "fine", "stop", now), "stop", "", now, now)
-    assert examine("captures") == [(OK, "every session that ended here is written down", "")]
+    assert examine("captures") == [(OK, "every session that ended here has its checkpoint", "")]
     files.append_line(attempts.path_of(place), json.dumps({
         "v": 1, "t": clock.iso(now), "do": "asked", "run": "99999999.1", "session": "cut", "trigger": "stop"}))
     assert examine("captures")[0][:2] == (WARN, "the capture of %s (session cut) was cut short" % clock.iso(now))
@@ -133,7 +133,7 @@ def test_fix_mends_what_is_safe_and_a_second_run_finds_nothing(record, place, ok
     Path(place.folder("p", "learning"), "new.md").write_text("A note of today.\n")
     before = bytes_of(place)
     said = run("doctor", "--fix").stdout
-    for line in ("closed %s to others (0700, it was 0755)" % place.home, "ended the torn last line of %s" % book,
+    for line in ("closed %s to others (0700, it was 0755)" % place.home, "closed the unfinished last line of %s" % book,
                  "deleted 2 leftovers of killed writers", "deleted %s, the cache of" % dead, "refreshed the index: 2 records"):
         assert line in said, (line, said)
     assert not temp.exists() and not old.exists() and not dead.exists()

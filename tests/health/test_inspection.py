@@ -149,7 +149,7 @@ def test_doctor_offers_the_hook(examine, place, env, git, shared, project):
     shared("learnings/a.md", "# A\n")
     git("add", "-A")
     severity, said, command = examine("shared")[1]
-    assert (severity, said) == ("WARN", "nothing stops a commit of a secret in %s" % place.shared)
+    assert (severity, said) == ("WARN", "nothing would stop a commit of a secret in %s" % place.shared)
     hook = Path(project, ".git/hooks/pre-commit")
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nmake lint\n")
@@ -157,7 +157,7 @@ def test_doctor_offers_the_hook(examine, place, env, git, shared, project):
     hook.unlink()
     subprocess.run(["sh", "-c", command], check=True, cwd=project)
     assert os.access(hook, os.X_OK) and hook.read_text() == "#!/bin/sh\ncommand -v dayleaf >/dev/null || exit 0\nexec dayleaf check --staged\n"
-    assert examine("shared")[1] == ("OK", "a pre-commit hook looks for secrets in it", "")
+    assert examine("shared")[1] == ("OK", "a pre-commit hook checks it for secrets", "")
     hook.unlink()
     Path(project, ".pre-commit-config.yaml").write_text("repos: [{repo: x, hooks: [{id: dayleaf-secrets}]}]\n")
     assert inspection.commit_hook(place, env) == (True, "")

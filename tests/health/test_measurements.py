@@ -94,7 +94,7 @@ def test_strict_fails_below_the_floor_alone(store, run, tmp_path):
     path = golden(tmp_path / "g.yaml", *rows, floor="{recall@5: 0.5}")
     assert run("eval", path, "--strict").returncode == 0
     done = run("eval", golden(tmp_path / "g.yaml", *rows), "--strict")
-    assert done.returncode == 2 and "wants a floor" in done.stderr
+    assert done.returncode == 2 and "needs a floor" in done.stderr
 
 
 # ---- what has changed

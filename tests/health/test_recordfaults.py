@@ -73,7 +73,7 @@ def test_good_records_have_no_fault(look, run, place):
     ("learnings__a", "One.\n\nSee [[gone]].\n", (3, False, "it links to 'gone'")),
     ("resources__a", "---\ntype: script\n---\n", (1, True, "a resource needs a path")),
     ("resources__a", "---\ntype: script\npath: bin/x\n---\n", (3, True, "its path 'bin/x' is gone")),
-    ("resources__a", "---\ntype: tool\npath: .git\n---\n", (2, True, "type 'tool' is none of doc, script")),
+    ("resources__a", "---\ntype: tool\npath: .git\n---\n", (2, True, "type 'tool' is unknown")),
     ("learnings__a", "a\nb " + FORGE + "\n", (2, True, "a hidden character, U+001B, which starts an escape")),
     ("learnings__a", "a \u202e b \u2066\n", (1, True, "2 hidden characters, the first U+202E")),
     ("learnings__a", "a\n\nkey " + KEY + "\n", (3, True, "a secret (")),

@@ -88,16 +88,16 @@ def test_the_model_may_suggest_and_not_decide(ok, run, env, project):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["suggest"], "wants one title and a rationale"), (["suggest", "T"], "wants one title and a rationale"),
-    (["suggest", "--rationale", "R"], "wants one title and a rationale"),
-    (["suggest", "T", "--rationale", " "], "wants one title and a rationale"),
-    (["suggest", "T", "--rationale", "<private>R</private>"], "wants one title and a rationale"),
-    (["suggest", "T", "--title", "U", "--rationale", "R"], "wants one title and a rationale"),
+    (["suggest"], "needs one title and a rationale"), (["suggest", "T"], "needs one title and a rationale"),
+    (["suggest", "--rationale", "R"], "needs one title and a rationale"),
+    (["suggest", "T", "--rationale", " "], "needs one title and a rationale"),
+    (["suggest", "T", "--rationale", "<private>R</private>"], "needs one title and a rationale"),
+    (["suggest", "T", "--title", "U", "--rationale", "R"], "needs one title and a rationale"),
     (["suggest", "T", "--rationale", "R", "--link", "l-12345678"], "--link: "),
-    (["suggest", "T", "--rationale", "R", "--shared", "--global"], "exclude one another"),
+    (["suggest", "T", "--rationale", "R", "--shared", "--global"], "exclude each other"),
     (["suggest", "T", "--rationale", "R", "--pending"], "takes no --pending"),
-    (["list", "x"], "takes no more words"), (["list", "--tag", "x"], "takes no --tag"), (["approve"], "wants an ID"),
-    (["edit"], "wants one ID"), (["edit", "a", "b"], "wants one ID"), (["review", "r-1"], "takes no more words"),
+    (["list", "x"], "takes no more words"), (["list", "--tag", "x"], "takes no --tag"), (["approve"], "takes an ID"),
+    (["edit"], "takes one ID"), (["edit", "a", "b"], "takes one ID"), (["review", "r-1"], "takes no more words"),
     (["sugest", "T"], "did you mean 'suggest'?")])
 def test_words_that_are_off_are_said_in_one_line(run, ok, words, said):
     """Exit 2, nothing written."""
@@ -287,7 +287,7 @@ def test_one_review_goes_through_rules_and_candidates(ok, decide, place):
     for name in ("kafka", "redis", "nginx"):
         vault.put(place, "p/learnings/%s.md" % name, name.title(), "On %s." % name, source="auto")
     shown = decide("review", answers=["q"])
-    assert "nothing was decided on" in shown and "3 candidates wait: `dayleaf review`" in shown and "On kafka." not in shown
+    assert "nothing was changed" in shown and "3 candidates wait: `dayleaf review`" in shown and "On kafka." not in shown
     shown = decide("review", answers=["a", "a", "r", "s"])
     assert shown.index("[a]pprove") < shown.index("[a]ccept") and "3 of 3" in shown
     assert "approved r-1" in shown and "accepted kafka  Kafka" in shown and "rejected redis  Redis" in shown

@@ -28,7 +28,7 @@ def test_json_has_every_node_and_edge(ok, chain):
 @pytest.mark.parametrize(("words", "said"), [
     (["graph", "l-a", "l-b"], "quote a title"), (["graph", "--depth", "2"], "--depth is for the graph of one record"),
     (["graph", "--format", "dot"], "unknown value 'dot'; use one of text, mermaid, json"),
-    (["graph", "--workspace", "nope"], "no workspace 'nope'"), (["graph", "l-a", "--depth", "0"], "no number above 0")])
+    (["graph", "--workspace", "nope"], "no workspace 'nope'"), (["graph", "l-a", "--depth", "0"], "not a whole number above 0")])
 def test_wrong_words_are_one_line(run, chain, words, said):
     """Each with its remedy, and status 2."""
     done = run(*words)

@@ -224,7 +224,7 @@ def test_where_no_model_answers_the_harvest_does_without(ok, notes, model):
     """The notes say why, and the candidates are those of no model."""
     model("I would rather not.")
     value = json.loads(ok("harvest", "--provider", "command", "--json"))
-    assert "command failed" in value["notes"][0] and value["notes"][-1] == "no model answered: harvested without one"
+    assert "command failed" in value["notes"][0] and value["notes"][-1] == "no model answered, so the harvest was made without one"
     assert len(value["proposals"]) == 3
 
 

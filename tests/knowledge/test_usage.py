@@ -276,7 +276,7 @@ def ids(ok, *words):
 def test_what_misled_ranks_lower_on_the_very_next_recall(twins, ok):
     """And `--explain` says by how much."""
     assert ids(ok) == ["a", "b"]
-    assert "it ranks lower than before\n  a prompt gets it last, marked as misleading\n" in ok("feedback", "a", "down")
+    assert "it ranks lower than before\n  with a prompt it now comes last, marked as misleading\n" in ok("feedback", "a", "down")
     assert ids(ok) == ["b", "a"]
     assert "outcomes 0.938" in ok("recall", "kafka rebalance", "--explain")
     said = ok("recall", "--batch", stdin='{"id":1,"query":"kafka rebalance"}\n')
@@ -292,7 +292,7 @@ def test_feedback_says_what_it_changes_and_no_more(place, twins, ok):
     said = ok("feedback", "a", "down", "--session", "1")
     assert "it ranks lower than before" in said and "misleading" not in said
     again = ok("feedback", "a", "down", "--session", "1")
-    assert "this session said so before; nothing changes" in again and "ranks" not in again
+    assert "this session has said so before; nothing changes" in again and "ranks" not in again
     vault.put(place, "p/rules/r.md", "Ask first", rationale="once")
     said = ok("feedback", "r", "down")
     assert "it ranks lower than before" in said and "misleading" not in said
@@ -431,7 +431,7 @@ def test_a_reason_never_touches_what_a_person_approved(place, run, ok):
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (("feedback",), "feedback wants an ID and up or down"), (("feedback", "a"), "feedback wants an ID and up or down"),
+    (("feedback",), "feedback needs an ID and up or down"), (("feedback", "a"), "feedback needs an ID and up or down"),
     (("feedback", "a", "dwn"), "did you mean 'down'?"), (("feedback", "up", "a"), "the id comes first: `dayleaf feedback a up`"),
     (("feedback", "nosuch", "up"), "no record 'nosuch'"), (("feedback", "a", "up", "--why", " "), "an empty reason"),
     (("feedback", "a", "up", "--whi", "x"), "did you mean '--why'?")])

@@ -67,7 +67,7 @@ def test_a_batch_has_no_linked_records(ok, shop):
 def test_a_blank_in_a_batch_or_a_file_is_named(run, place):
     """The batch's line answers with the error; `check` names file, line and remedy."""
     row = json.loads(run("recall", "--batch", stdin='{"id": 1, "query": "x", "version": ["2 .1"]}\n').stdout)
-    assert "holds a blank" in row["error"]
+    assert "contains a space" in row["error"]
     vault.put(place, "p/learnings/a.md", "Importer", "rows", versions="[2.1, 2 .2]")
     done = run("check")
     assert done.returncode == 1 and "a.md:4: the version '2 .2' holds a blank; write it without one" in done.stdout

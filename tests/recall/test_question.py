@@ -116,7 +116,7 @@ def test_the_option_is_repeated_or_takes_commas(run, importer):
 def test_a_version_with_a_blank_is_refused(run, words):
     """One line, and nothing is written."""
     done = run(*words)
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "holds a blank" in done.stderr
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "contains a space" in done.stderr
     assert json.loads(run("recall", "--json").stdout)["hits"] == []
 
 

@@ -84,7 +84,7 @@ def test_completion_is_quiet_where_it_knows_nothing(ok, run):
     """A path is the shell's to complete, an unknown verb nobody's; a shell that is none is said."""
     for words in (["import", "dir", "x"], ["nonsense", ""], ["recall", "wor"], ["recall", "--since", ""]):
         assert ok("completion", "fish", "--", *words) == ""
-    assert "wants a shell" in run("completion", "tcsh").stderr
+    assert "takes a shell" in run("completion", "tcsh").stderr
 
 
 def test_every_option_and_word_is_offered(ok):

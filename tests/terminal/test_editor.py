@@ -32,7 +32,7 @@ def test_no_editor_starts_where_nobody_sees_it(run, ok):
     id = json.loads(ok("learn", "Prices are cents.", "--json"))["id"]
     done = run("edit", id)
     assert done.returncode == 2 and done.stderr == (
-        "dayleaf: no terminal to edit in; set EDITOR to what edits without one, or run this in a terminal\n")
+        "dayleaf: there is no terminal to edit in; run this in a terminal, or set EDITOR to a program that needs none\n")
 
 
 def test_an_editor_that_does_not_start_is_named(ok, run):

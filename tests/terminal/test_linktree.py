@@ -50,7 +50,7 @@ def test_dangling_links_are_listed_alone(ok, chain):
     """As text, as JSON, and of one record's surroundings."""
     line = "l-c related_to → 'Alfa beta', which is no record; did you mean l-b 'Beta'?\n"
     assert ok("graph", "--dangling") == ok("graph", "l-a", "--dangling") == line
-    assert ok("graph", "s-1", "--depth", "1", "--dangling") == "no link leads nowhere\n"
+    assert ok("graph", "s-1", "--depth", "1", "--dangling") == "no dangling links\n"
     assert json.loads(ok("graph", "--dangling", "--json")) == {
         "nodes": [{"id": "l-c", "name": "p/learnings/c.md", "title": "Gamma", "end": "learning", "workspace": ""}], "edges": [],
         "dangling": [{"from": "p/learnings/c.md", "relation": "related_to", "target": "Alfa beta", "archived": False,

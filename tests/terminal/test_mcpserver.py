@@ -66,11 +66,11 @@ def test_the_gate_is_asked(desk, monkeypatch):
 
 @pytest.mark.parametrize(("tool", "given", "said"), [
     ("recal", {}, "no tool 'recal'; did you mean 'recall'?"),
-    ("recall", {}, "recall wants 'query'"), ("recall", {"query": "  "}, "recall wants 'query'"),
-    ("recall", {"qury": "x"}, "did you mean 'query'?"), ("recall", {"query": 3}, "'query' wants text"),
-    ("recall", {"query": "x", "kind": "rumour"}, "'kind' wants one of rule, "), ("recall", {"query": "x", "limit": 0}, "whole number above 0"),
+    ("recall", {}, "recall needs 'query'"), ("recall", {"query": "  "}, "recall needs 'query'"),
+    ("recall", {"qury": "x"}, "did you mean 'query'?"), ("recall", {"query": 3}, "'query' takes text"),
+    ("recall", {"query": "x", "kind": "rumour"}, "'kind' takes one of rule, "), ("recall", {"query": "x", "limit": 0}, "whole number above 0"),
     ("recall", {"query": "x", "limit": True}, "whole number above 0"), ("recall", {"query": "x", "since": "whenever"}, "whenever"),
-    ("remember", {"text": "x", "tags": [1]}, "'tags' wants a list of texts"), ("feedback", {"id": "x", "verdict": "meh"}, "one of up, down"),
+    ("remember", {"text": "x", "tags": [1]}, "'tags' takes a list of texts"), ("feedback", {"id": "x", "verdict": "meh"}, "one of up, down"),
     ("recall", {"query": "x\0"}, "NUL"), ("recall", {"query": "x" * 1_000_000}, "1,000,000 characters, at most 200,000; nothing was done"),
     ("remember", {"text": "x" * 1_000_000}, "1,000,000 characters"), ("remember", {"text": "x", "kind": "checkpoint", "version": ["1"]}, "takes no 'version'"),
     ("how", {"tool": "x", "constructor": 1}, "takes no 'constructor'")], ids=lambda value: str(value)[:40])

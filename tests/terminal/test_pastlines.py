@@ -50,7 +50,7 @@ def test_times_are_local_and_another_workspace_is_named(past):
 
 
 def test_nothing_like_it_is_said(past):
-    assert pastlines.fixed(remedies.fix(past, "unheard catastrophe of module seventeen"), 5, STYLE, 0.0) == ["nothing here failed like that before"]
+    assert pastlines.fixed(remedies.fix(past, "unheard catastrophe of module seventeen"), 5, STYLE, 0.0) == ["nothing here has failed like that before"]
 
 
 def test_an_invocation_is_one_line_and_what_failed_before_it_another(past, now):
@@ -81,7 +81,7 @@ def test_a_wall_is_told_with_its_remedy_and_a_proposal(past, place):
                          "    worked    the same call after editing src/server.c (k-one#1)",
                          "    cause     The linter fails because `fclose` may fail and nobody looks at its result."]
     assert lines[4].startswith("    learning  `make lint` fails: ")
-    assert pastlines.walls([], 10, STYLE, 0.0) == ["no error is known here that several sessions ran into"]
+    assert pastlines.walls([], 10, STYLE, 0.0) == ["no error here was met by several sessions"]
 
 
 def test_what_moves_a_cursor_is_not_printed(place, now):

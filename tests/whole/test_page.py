@@ -198,7 +198,7 @@ def test_a_page_of_another_server_gets_nothing(opened, host):
             assert [line for line in heard if line != "fetch without cors: "] == [], address
             tab.evaluate("address => { location.href = address }", address)
             tab.wait_for_url(address)
-            assert tab.text_content("body") in ("another page asked", "this is not a page of that host")
+            assert tab.text_content("body") in ("the request came from another page", "this page does not belong to that host")
         evil.shutdown()
         assert answers and set(answers) <= {403, 405}
     tab.goto(tab.base + "/record/l-zebra")
