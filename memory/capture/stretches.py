@@ -325,7 +325,7 @@ class Capture:
         data = files.read(self.place.path(name), 64 << 20)
         page = frontmatter.parse(data)
         if page.meta.get("session") != self.session or page.meta.get("kind") != "checkpoint" or "## " not in page.body:
-            raise StoreError("%s: the checkpoint reads back wrong; run `dayleaf doctor`" % name)
+            raise StoreError("%s: the checkpoint cannot be read back; run `dayleaf doctor`" % name)
         self.state.checksum = files.sha256(data)
         return name
 

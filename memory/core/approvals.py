@@ -96,7 +96,7 @@ def decide(home: str, workspace: str, id: str, sha256: str, decision: str, by: s
     if decision not in DECISIONS:
         raise UsageError("no decision '%s'; use approve or reject" % decision)
     if len(sha256) != 64 or any(c not in "0123456789abcdef" for c in sha256):
-        raise UsageError("'%s' is no SHA-256; give its 64 hexadecimal digits" % sha256[:80])
+        raise UsageError("'%s' is not a SHA-256; give its 64 hexadecimal digits" % sha256[:80])
     line = fastjson.dump({"v": 1, "t": clock.iso(now), "workspace": workspace, "id": id, "sha256": sha256,
                         "decision": decision, "by": by})
     path = home + "/" + LEDGER

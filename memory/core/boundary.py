@@ -45,7 +45,7 @@ class Overdue(BaseException):
 class Unwelcome(Exception):
     """A block did not reach the model although the hook had said it."""
 
-    strerror = "the client took no notice of a block; its notes may come again"
+    strerror = "the client ignored a block; its notes may come again"
 
 
 def run(name: str = "", answer: str = "", after: str = "") -> None:

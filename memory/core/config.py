@@ -134,7 +134,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
         name = key.upper().replace(".", "_")
         for prefix, source in (("CLAUDE_PLUGIN_OPTION_", "plugin option"), ("DAYLEAF_", "environment")):
             if prefix + name in env and agent and key in HELD:
-                config.problems.append("%s: in a session only your own config sets '%s'; `dayleaf config set` in a terminal does"
+                config.problems.append("%s: in a session only your own config sets '%s'; use `dayleaf config set` in a terminal"
                                        % (prefix + name, key))
             elif prefix + name in env:
                 _set(config, key, _from_text(env[prefix + name], DEFAULTS[key]), source, prefix + name)

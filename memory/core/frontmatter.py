@@ -185,7 +185,7 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
         page.problems.append(problem)
     if duplicates:
         named = ", ".join("'%s'" % key for key in duplicates[:5])
-        page.problems.append("line 1: the key %s stands twice, the last one counts; remove the other" % named)
+        page.problems.append("line 1: the key %s occurs twice and the last one counts; remove the other" % named)
     page.meta, page.duplicates = meta, duplicates
     return bool(meta) or not any(map(significant, text.split("\n")))
 

@@ -35,7 +35,7 @@ def read_yaml(text: str, duplicates: List[str], trouble: List[int]) -> Read:
     except Exception as error:  # PyYAML raises ValueError, TypeError and RecursionError besides its own YAMLError
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 2 if mark is not None else line
-        reason = str(getattr(error, "problem", "") or "no YAML")
+        reason = str(getattr(error, "problem", "") or "not YAML")
     return None, duplicates, "line %d: %s, read line by line; put the value in quotes" % (line, reason), False
 
 
@@ -80,7 +80,7 @@ def _inspect(yaml: Any, loader: Any, text: str) -> Tuple[str, List[str]]:
         if kind in ("MappingStartEvent", "SequenceStartEvent"):
             depth += 1
             if depth > DEPTH_LIMIT:
-                return "line %d: nested more than 32 deep; flatten it" % line, []
+                return "line %d: nested more than 32 levels deep; flatten it" % line, []
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
             depth -= 1
     return "", list(twice)

@@ -282,7 +282,7 @@ def _kind(name: str, meta: Dict[str, Any], problems: List[str]) -> str:
         return said
     kind = folder or ("resource" if name[:2] == ADDED + "/" else "learning")
     if said:
-        problems.append("line 1: the kind '%s' is none of %s; read as a %s" % (said[:40], ", ".join(KINDS), kind))
+        problems.append("line 1: the kind '%s' is not one of %s; read as a %s" % (said[:40], ", ".join(KINDS), kind))
     return kind
 
 
@@ -294,7 +294,7 @@ def _id(name: str, kind: str, meta: Dict[str, Any], problems: List[str]) -> str:
         if (len(said) <= 128 and all(c.isalnum() or c in "._-/:+@#=,~%" for c in said)
                 and all(part.strip(".") for part in said.split("/"))):
             return said
-        problems.append("line 1: the id is none and was passed over; write letters, digits and any of `._-/:+@#=,~%`, "
+        problems.append("line 1: the id is not usable and was ignored; write letters, digits and any of `._-/:+@#=,~%`, "
                         "or remove it")
     return letter(kind) + "-" + files.sha256(name.encode("utf-8", "surrogateescape"))[:8]
 
@@ -304,7 +304,7 @@ def _choice(meta: Dict[str, Any], key: str, allowed: Tuple[str, ...], default: s
     if said in allowed:
         return said
     if said:
-        problems.append("line 1: %s '%s' is none of %s; read as %s" % (key, said[:40], ", ".join(allowed), default))
+        problems.append("line 1: %s '%s' is not one of %s; read as %s" % (key, said[:40], ", ".join(allowed), default))
     return default
 
 
@@ -346,7 +346,7 @@ def _instant(meta: Dict[str, Any], key: str, problems: List[str]) -> Optional[fl
         return None
     found = clock.parse(said) if isinstance(said, str) else None
     if found is None:
-        problems.append("line 1: %s '%s' is no date; write it as 2026-11-21 or 2026-11-21T14:30:52Z" % (key, _text(said)[:40]))
+        problems.append("line 1: %s '%s' is not a date; write it as 2026-11-21 or 2026-11-21T14:30:52Z" % (key, _text(said)[:40]))
     return found
 
 

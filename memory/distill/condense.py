@@ -59,10 +59,10 @@ def condense(question: str, sources: Sequence[Source], max_tokens: int = 500) ->
     candidates = [short for short, _ in pairs]
     weighed = likely(question, sources, candidates)
     if candidates and not weighed.relevant:
-        notes.append("no word of the question stands in the sources: chosen by content alone")
+        notes.append("no word of the question occurs in the sources: chosen by content only")
     bullets = _Choice(sources, candidates, [unit for _, unit in pairs], weighed, room).bullets()
     if sources and not bullets:
-        notes.append("nothing fits %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
+        notes.append("nothing fits into %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
     return Digest(tuple(bullets), "extract", count_sources(sources), tokeniser.count_tokens(compose(bullets)), False,
                   tuple(notes), Checked(len(bullets), len(bullets)))
 

@@ -59,12 +59,12 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, flo
     if floor and not tells(weighed.held):
         return _said(sources, [], notes, nearest(sources))
     if found and not weighed.relevant:
-        notes.append("no word of the question stands in the sources: chosen by content alone")
+        notes.append("no word of the question occurs in the sources: chosen by content only")
     runs = cues.asks_commands(question) or all(line.kind == RUN for line in found)
     asked = {term for term, _ in tokeniser.terms(clean(question))}
     bullets = _Choice(read, found, weighed, room, runs, asked).bullets(cues.asks_story(question))
     if sources and not bullets:
-        notes.append("nothing fits %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
+        notes.append("nothing fits into %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
     return _said(sources, bullets, notes)
 
 

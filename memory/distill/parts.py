@@ -203,7 +203,7 @@ def _told(step: providers.Provider, chunks: Sequence[Sequence[Source]], found: S
         elif part.nothing:
             notes.append("%s: part %d of %d found nothing in its %d records" % (step.name, i, total, number))
     if left:
-        notes.append("%d records of the lowest rank were left out, in whole or in part: they do not fit %d parts" % (left, MOST))
+        notes.append("%d low-ranked records were left out, in whole or in part: they do not fit into %d parts" % (left, MOST))
     return tuple(notes)
 
 

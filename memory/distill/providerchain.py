@@ -80,8 +80,8 @@ def checked_call(question: str, chosen: str, config: spend.Caps, max_tokens: int
         raise UsageError("the budget must be at least %d tokens, not %d; set %s" % (
             LEAST_TOKENS, budget, "distill.maxTokens" if max_tokens is None else "--max-tokens"))
     if len(question) > QUESTION_CHARS:
-        raise UsageError("the question has {:,} characters, and may have {:,}; keep long material as a record and ask about "
-                         "it".format(len(question), QUESTION_CHARS))
+        raise UsageError("the question has {:,} characters, but may have only {:,}; keep long material as a record and ask "
+                         "about it".format(len(question), QUESTION_CHARS))
     return budget
 
 
@@ -142,6 +142,6 @@ def _need(name: str, config: spend.Caps, env: Mapping[str, str]) -> None:
     """Raise ProviderError where a step of the chain cannot be taken."""
     if name == "extract":
         return
-    reason = "this is a model call of dayleaf's own" if env.get(boundary.NESTED) else _provider(name, config).available(env)
+    reason = "this runs inside a model call by dayleaf" if env.get(boundary.NESTED) else _provider(name, config).available(env)
     if reason:
         raise ProviderError("skipped: " + reason)

@@ -167,8 +167,8 @@ class Command:
     def available(self, env: Mapping[str, str]) -> str:
         """Return "" where distill.command names a program, by absolute path or on PATH."""
         if not self.argv or not all(isinstance(word, str) and "\0" not in word for word in self.argv):
-            return "distill.command is no list of words; set it to the command's argv"
-        return "" if process.which(self.argv[0], env) else "'%s' is no absolute path and not on PATH" % self.argv[0]
+            return "distill.command is not a list of words; set it to the command's argv"
+        return "" if process.which(self.argv[0], env) else "'%s' is neither an absolute path nor on PATH" % self.argv[0]
 
     def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
                  stop: threading.Event | None = None) -> Answer:
@@ -197,7 +197,7 @@ def clean_env(env: Mapping[str, str]) -> dict[str, str]:
     Raises CallFailed inside such a client: a model never starts a model.
     """
     if env.get(boundary.NESTED):
-        raise CallFailed("nested", "this is a model call of dayleaf's own")
+        raise CallFailed("nested", "this runs inside a model call by dayleaf")
     passed = {key: value for key, value in env.items() if key not in DROPPED and not key.startswith(DROPPED_STARTS)}
     return {**passed, "PATH": process.absolute(env.get("PATH", "")), boundary.NESTED: "1"}
 

@@ -170,7 +170,7 @@ def _admit(stack: contextlib.ExitStack, home: str, config: Caps, now: float, tok
             return "%d model calls started within the last minute" % RATE
         slots = ["%s/slot-%d" % (folder, i) for i in range(LIVE)]
         if _holders(slots) & _ancestors():
-            return "this is a model call of dayleaf's own"
+            return "this runs inside a model call by dayleaf"
         if not any(_taken(stack, path) for path in slots):
             return "%d model calls are running" % LIVE
         lines = "".join("%.3f %d\n" % start for start in [*starts, (now, tokens)])

@@ -46,8 +46,8 @@ class Strategy:
         """
         if not self.whole or not learnings:
             return ""
-        return "every learning is given at the session's start; a prompt gets none again" if given == learnings else (
-            "%d of them fit into the session's start; a prompt gets what it needs of the others" % given)
+        return "every learning is given at the session's start, so prompts get none" if given == learnings else (
+            "%d of them fit into the session's start; prompts get the others as they need them" % given)
 
 
 STRATEGIES = (

@@ -323,7 +323,7 @@ def on_expansion(event: Event, env: dict[str, str], now: float) -> tuple[Event |
     if verb in SHOWN:
         return _shown(failed or "dayleaf %s, answered in place of the model:\n%s" % (verb, said or "nothing to show")), False
     if failed:
-        said = fence.block(verb, ["It failed, nothing was done: " + fence.clip(fence.clean(failed), COMMAND_UNITS - 400)])
+        said = fence.block(verb, ["The command failed and did nothing: " + fence.clip(fence.clean(failed), COMMAND_UNITS - 400)])
     return output("UserPromptExpansion", fence.clip(said, COMMAND_UNITS), ""), False
 
 

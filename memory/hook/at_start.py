@@ -30,7 +30,7 @@ RULES_UNITS = 2500  # at most kept for approved rules that may be in context
 COUNT_UNITS = 96  # kept for the line that counts, whatever it counts: what else fits must not change with it
 STALE_DAYS = 14  # days without a change after which a plan is asked about
 LEAST_UNITS = 400  # less room than this holds no title of any length
-MORE = "More: `dayleaf recall \"words\"` finds, `dayleaf show ID` prints one whole."
+MORE = "More: `dayleaf recall \"words\"` searches, `dayleaf show ID` prints a record."
 
 
 def on_session_start(event: Event, env: Dict[str, str], now: float) -> Tuple[Optional[Event], bool]:
@@ -139,7 +139,7 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
     if note is None or room < LEAST_UNITS:
         return ""
     before = handoffs.starts(found.place, note.id)
-    counted = "Handoff of %s (%s)" % (clock.day(note.created), "shown at %s before; `dayleaf handoff` replaces it" % (
+    counted = "Handoff from %s (%s)" % (clock.day(note.created), "shown at %s before; `dayleaf handoff` replaces it" % (
         signs.many(before, "start")) if before else "new")
     budget.take(counted)
     budget.left -= COUNT_UNITS - tokeniser.utf16(counted)
@@ -154,7 +154,7 @@ def _plan(found: Index, now: float, budget: fence.Budget, chosen: Chosen) -> str
         if record.kind != "plan" or not record.active:
             continue
         days = int((now - _touched(found.place, record)) // clock.DAY)
-        asked = "The plan is untouched for %d days; `dayleaf plan done`, `plan drop` or `plan update`" % days
+        asked = "The plan has not changed for %d days: `dayleaf plan done`, `plan drop` or `plan update`" % days
         asked = asked if days >= STALE_DAYS and budget.left >= LEAST_UNITS and budget.take(asked) else ""
         if budget.left >= LEAST_UNITS and budget.take(_plan_item(record, min(PLAN_UNITS, budget.left - 1), found.mark(record))):
             chosen.append([record.id, 1.0, "active plan"])
@@ -258,10 +258,10 @@ def _aged(work: handoffs.Work, now: float) -> str:
     if work.own:
         return "This session before its compaction, what a summary may lack:"
     of = fence.line(str(work.record.meta.get("branch") or ""), 80)
-    of = " of branch " + of if of else ""
+    of = " on branch " + of if of else ""
     if _is_own_branch(work):
         return "The newest work%s%s:" % (of, when)
-    return "The newest work is%s%s; none of %s yet:" % (of or " of no branch", when, fence.line(work.branch, 80))
+    return "The newest work is%s%s; none on %s yet:" % (of or " on no branch", when, fence.line(work.branch, 80))
 
 
 def _evened(parts: Dict[str, List[str]], names: Sequence[str], room: int) -> List[str]:

@@ -305,7 +305,7 @@ def walls(place: Place, found: Sequence[Any], moved: str = "") -> List[str]:
         return [_missing(place, first)]
     lines = ["%s: %s" % (_where("failed the same way", first), line(str(first.occurrence["telling"]), WALL_UNITS)),
              *(line(str(one), WALL_UNITS) for one in first.occurrence["said"][:2])]
-    where = ["`%s` is there from the project's root; the shell stands elsewhere" % line(moved, 200)] if moved else []
+    where = ["`%s` exists from the project's root; the shell is elsewhere" % line(moved, 200)] if moved else []
     return [*lines, *where][:3]
 
 

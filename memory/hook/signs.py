@@ -33,7 +33,7 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
     of, title = fence.line(str(last.meta.get("branch") or ""), 80), fence.line(last.title, 100)
     said = "back on %s, %s: %s" % (of or found.place.key, ago(now - last.created), title)
     if branch and of != branch:
-        said = "nothing of %s yet, newest: %s (%s%s)" % (
+        said = "no work on %s yet; newest: %s (%s%s)" % (
             fence.line(branch, 80), title, (of + ", ") * bool(of), ago(now - last.created))
     waits = waiting(found)
     return "dayleaf: " + said + ("; %s %s for review" % (many(waits, "note"), "waits" if waits == 1 else "wait") if waits else "")
@@ -79,7 +79,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     rules by others."""
     lines = list(settings.problems[:3])
     if place.claimed and files.exists(place.cache + layout.UNPROVED):
-        lines.append("this directory says it is %s, which was never seen here: nothing private of it is shown; "
+        lines.append("this directory claims to be %s, but nothing proves it: its private memory is not shown; "
                      "if it is yours, run `dayleaf workspace claim` in a terminal" % place.claimed)
     try:
         lines += announcement(place, event)
@@ -89,7 +89,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     failures = unsaid(place.home)
     if failures:
         last = failures[-1]
-        lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` tells more" % (
+        lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` says more" % (
             many(len(failures), "failure"), last.get("where"), last.get("error"),
             last.get("detail") or last.get("at") or ""))
     lines += set_up(place, settings, event)
@@ -152,7 +152,7 @@ def unwritten(place: Place, event: Event, now: float) -> List[str]:
     said = clock.iso(at + clock.local_offset(at))
     when = said[11:16] if said[:10] == clock.day(now + clock.local_offset(now)) else said[:16].replace("T", " ")
     others = " and %s before it" % many(len(cut) - 1, "other") if len(cut) > 1 else ""
-    return ["the session of %s%s left no checkpoint; it is captured again, `dayleaf doctor` tells more" % (when, others)]
+    return ["the session of %s%s left no checkpoint and is being captured again; `dayleaf doctor` says more" % (when, others)]
 
 
 def announcement(place: Place, event: Event) -> List[str]:
@@ -166,7 +166,7 @@ def announcement(place: Place, event: Event) -> List[str]:
     line = many(records, "record") + " by others"
     waiting = " and ".join(many(count, what) for count, what in ((rules, "rule"), (scripts, "script")) if count)
     if not waiting:
-        return [line + ": notes to check, none of them waits for review"]
+        return [line + ", to be checked; none waits for review"]
     return ["%s; %s %s for review: `dayleaf review`" % (line, waiting, "waits" if rules + scripts == 1 else "wait")]
 
 

@@ -307,7 +307,7 @@ def verify(place: Place, now: float) -> List[str]:
         lines += ["in the index, but no file: " + n for n in sorted(mine.keys() - theirs.keys())]
         lines += ["changed since it was indexed: " + n for n in sorted(mine) if n in theirs and mine[n][2] != theirs[n][2]]
         if found.segment is not None and not found.segment.is_intact():
-            lines.append("the segment's bytes are not those that were written; `dayleaf index build` replaces it")
+            lines.append("the segment has changed since it was written; `dayleaf index build` replaces it")
         elif not lines and not found.delta.frames:
             lines.append("the segment's bytes differ from a rebuild; `dayleaf index build` replaces it")
         return lines

@@ -90,12 +90,12 @@ def from_settings(settings: Settings, override: str, env: Mapping[str, str]) -> 
     command, args = str(settings["embeddings.provider.command"]), settings["embeddings.provider.args"]
     label = str(settings["embeddings.modelLabel"])
     if not all(isinstance(word, str) for word in args):
-        raise UsageError("embeddings.provider.args is no list of words; set it to the command's arguments")
+        raise UsageError("embeddings.provider.args is not a list of words; set it to the command's arguments")
     if override:
         try:
             words = shlex.split(override)
         except ValueError as error:
-            raise UsageError("'%s' is no command: %s; quote it as for a shell" % (override[:200], error)) from None
+            raise UsageError("'%s' is not a command: %s; quote it as for a shell" % (override[:200], error)) from None
         if words and words != [command]:
             command, args, label = words[0], words[1:], ""
     if not command:
@@ -153,7 +153,7 @@ def _program(command: str, env: Mapping[str, str]) -> str:
 
 def _environment(env: Mapping[str, str]) -> Dict[str, str]:
     if env.get(boundary.NESTED):
-        raise ProviderError("no provider is started by a provider or a model of dayleaf's own")
+        raise ProviderError("a provider or model that dayleaf started cannot start a provider")
     passed = {key: value for key, value in env.items() if key in PASSED or key.startswith("LC_")}
     return {**passed, "PATH": process.absolute(env.get("PATH", "")), boundary.NESTED: "1"}
 
@@ -196,7 +196,7 @@ def _rows(out: bytes) -> Iterator[Tuple[str, List[Any]]]:
         except (ValueError, KeyError, TypeError, RecursionError):
             ident = vector = None
         if not isinstance(ident, str) or not isinstance(vector, list):
-            raise ProviderError('line %d of the output is no {"id": text, "vector": numbers}' % number)
+            raise ProviderError('line %d of the output is not {"id": text, "vector": numbers}' % number)
         yield ident, vector
 
 

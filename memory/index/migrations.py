@@ -71,7 +71,7 @@ def check(found: int) -> None:
         raise StoreError("the database was set up by a newer dayleaf (schema %d, this one knows %d); update dayleaf here" % (
             found, NEWEST))
     if found == 0:
-        raise StoreError("the database holds no index of dayleaf; `dayleaf index --backend postgres --build` makes one")
+        raise StoreError("the database holds no dayleaf index; `dayleaf index --backend postgres --build` makes one")
     if found < NEWEST:
         raise StoreError("the database has schema %d, this dayleaf needs %d; `dayleaf index --backend postgres --build` brings "
                          "it up to date" % (found, NEWEST))

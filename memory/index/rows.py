@@ -134,7 +134,7 @@ def bring(dsn: str, place: Place, tiers: str, progress: Optional[Callable[[int, 
     try:
         psycopg.conninfo.conninfo_to_dict(dsn)
     except psycopg.Error:
-        raise UsageError("no connection string of PostgreSQL; write `host=… dbname=… user=…` or postgresql://…") from None
+        raise UsageError("not a PostgreSQL connection string; write `host=… dbname=… user=…` or postgresql://…") from None
     try:
         with psycopg.connect(dsn, autocommit=True, connect_timeout=5, application_name="dayleaf") as connection:
             migrations.migrate(connection)
@@ -154,7 +154,7 @@ def load(connection: Any, place: Place, tiers: str, commit: str, progress: Optio
     """
     space = _space(connection, place.key)
     if not connection.execute("SELECT pg_try_advisory_lock(%s, %s)", (0x646179, space)).fetchone()[0]:
-        raise StoreError("another process loads %s into the database; try again when it is done" % place.key)
+        raise StoreError("another process is loading %s into the database; try again when it has finished" % place.key)
     try:
         known = dict(connection.execute("SELECT name, checksum FROM dayleaf.record WHERE workspace = %s", (space,)).fetchall())
         listed = [found for found in walk(place)[0] if found[0][0] in tiers]
@@ -209,7 +209,7 @@ def _read(place: Place, listed: Sequence[Any], known: Dict[str, str], commit: st
         elif frontmatter.undecodable(data):
             left.append("%s: not a text" % name)
         elif redactor.secrets(data.decode("utf-8", "replace")):
-            left.append("%s: it holds what looks like a secret; `dayleaf redact` takes it out" % name)
+            left.append("%s: it holds what looks like a secret; `dayleaf redact` removes it" % name)
         else:
             yield prepare(name, data, mtime_ns / 1e9, commit if name[0] == layout.SHARED else ""), done
 

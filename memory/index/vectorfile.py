@@ -75,7 +75,7 @@ def log_path(place: Place, generation: str) -> str:
 
 def fault(path: str, why: str) -> IndexFault:
     """Return the error for a file that cannot be used."""
-    return IndexFault("%s: %s; `dayleaf index build --embeddings` makes it anew" % (path, why))
+    return IndexFault("%s: %s; `dayleaf index build --embeddings` makes it again" % (path, why))
 
 
 def stride(dims: int) -> int:

@@ -77,7 +77,7 @@ def script_standings(found: Iterable[Record], place: layout.Place) -> List[Stand
 def script_hindrance(source: material.Source) -> str:
     """Say what keeps a script from being approved and what mends it, or ""."""
     if len(source.data) > READ_LIMIT:
-        return "it is larger than 1 MiB, which nobody reads; split it"
+        return "it is larger than 1 MiB, too long to review; split it"
     try:
         scripts.program(source.data, source.runnable, {})
     except StoreError as error:
@@ -93,7 +93,7 @@ def hindrance(place: layout.Place, name: str, data: bytes) -> str:
     path = place.path(name)
     root = dict(place.tiers())[name[:1]]
     if files.real(path) != files.real(root) + name[1:]:
-        return "it is a link; replace it by the file itself"
+        return "it is a link; replace it with the file itself"
     if len(data) > READ_LIMIT:
         return "it is larger than 1 MiB; shorten it"
     if frontmatter.undecodable(data):

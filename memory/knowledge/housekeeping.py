@@ -148,7 +148,7 @@ def _lock(store: Store) -> files.Lock:
 
 
 def _busy() -> StoreError:
-    return StoreError("another upkeep is at work in this home; run this again when it is done")
+    return StoreError("another upkeep is running; run this again when it has finished")
 
 
 def apply(store: Store, successes: Mapping[str, int], only: str = "", clock_is_right: bool = False,
@@ -188,7 +188,7 @@ def _do(store: Store, run: str, change: Change, ours: dict[str, str]) -> None:
         _take_over(store, run, kept, record, ours)
     into = kept.id if kept is not None else ""
     if store.read(record.name).checksum != record.checksum:
-        raise StoreError("%s: changed meanwhile; the next upkeep looks at it again" % record.name)
+        raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % record.name)
     journal.write(store.place, run, Step("archive", record.id, record.name, into), store.now)
     store.archive(record.name, "merged into " + into if into else "expired", into, record.checksum)
 
@@ -197,7 +197,7 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
     """Write into a kept record what it takes over from the merged ones; raises StoreError where somebody changed it."""
     present = store.read(kept.name)
     if present.checksum != ours.get(kept.name, kept.checksum):
-        raise StoreError("%s: changed meanwhile; the next upkeep looks at it again" % kept.name)
+        raise StoreError("%s has changed meanwhile; the next upkeep looks at it again" % kept.name)
     changes = redactor.clean(taken(present, other), store.config, store.place.key)
     if not changes:
         return
@@ -259,7 +259,7 @@ def _set_back(store: Store, step: Step) -> bool:
         return False
     before = journal.kept(store.place, step.before)
     if present != step.after or before is None:
-        raise StoreError("%s was %s; `dayleaf edit %s` takes out by hand what the merge added" % (
+        raise StoreError("%s was %s; remove what the merge added with `dayleaf edit %s`" % (
             step.name, "edited since" if before is not None else "changed, and its bytes from before are gone", step.id))
     store.replace(step.name, before, present)
     return True
@@ -358,7 +358,7 @@ def doubt_of(created: Iterable[float], now: float) -> str:
         return ""
     newest = ordered[-min(max(FEW, len(ordered) // SHARE), (len(ordered) + 1) // 2)]
     if newest - now > AHEAD:
-        return "the clock says %s, but many records are of %s and later" % (clock.day(now), clock.day(newest))
+        return "the clock says %s, but many records are dated %s or later" % (clock.day(now), clock.day(newest))
     if now - newest > GAP:
-        return "the clock says %s, but nearly all records are of %s and before" % (clock.day(now), clock.day(newest))
+        return "the clock says %s, but nearly all records are dated %s or earlier" % (clock.day(now), clock.day(newest))
     return ""

@@ -62,7 +62,7 @@ def order(record: Record, place: Place, args: Sequence[str], env: Mapping[str, s
     env: of this process.  cwd: where it is to stand, "" for the project's root.  Raises StoreError for what cannot run.
     """
     if record.kind != "resource" or material.type_of(record) != "script":
-        raise StoreError("%s is no script; `dayleaf resource list --type script` lists them" % record.id)
+        raise StoreError("%s is not a script; `dayleaf resource list --type script` lists the scripts" % record.id)
     source = material.source_of(record, place)
     decided = approvals.decisions(place.home)
     key = approvals.script_workspace(record.name, place.key), record.id, source.checksum
@@ -82,10 +82,10 @@ def _waits(key: approvals.Approval, decided: dict[approvals.Approval, str]) -> s
     if decided.get(key) == "approve":
         return ""
     if decided.get(key) == "reject":
-        return "was rejected; a person who thinks otherwise runs `dayleaf resource approve %s`" % id
+        return "was rejected; a person can still run `dayleaf resource approve %s`" % id
     if approvals.latest(decided, workspace, id):
-        return "changed since it was approved: `dayleaf resource approve %s` shows what" % id
-    return "waits for approval: nobody approved this content; a person runs `dayleaf resource approve %s`" % id
+        return "changed since it was approved: `dayleaf resource approve %s` shows how" % id
+    return "waits for approval: a person can give it with `dayleaf resource approve %s`" % id
 
 
 def environment(env: Mapping[str, str], path: str) -> dict[str, str]:
@@ -103,10 +103,10 @@ def program(data: bytes, runnable: bool, env: Mapping[str, str]) -> tuple[str, .
     if not data.startswith(b"#!"):
         if runnable and b"\0" in data[:4096]:
             return ()
-        raise StoreError("it has no first line `#!` that says what runs it; begin it with one, such as `#!/bin/sh`")
+        raise StoreError("it has no first line `#!` that names its interpreter; add one, such as `#!/bin/sh`")
     line = data[2:4096].split(b"\n")[0]
     if line.endswith(b"\r"):
-        raise StoreError("its first line ends with a carriage return; save it with line ends of LF alone")
+        raise StoreError("its first line ends with a carriage return; save it with LF line ends")
     words = line.decode("utf-8", "surrogateescape").strip().split(None, 1)
     if not words or not words[0].startswith("/"):
         raise StoreError("its first line names no absolute path; write it as `#!/usr/bin/env python3`")
@@ -169,14 +169,14 @@ def run(told: Order, cache: str, seconds: float, stdin: bool, tell: Callable[[in
     TIMED_OUT.  Raises StoreError where it is not approved or does not start.
     """
     if not told.approved or files.sha256(told.data) != told.checksum:
-        raise StoreError("%s %s" % (told.id, told.waits or "waits for approval: its bytes changed on the way; run it again"))
+        raise StoreError("%s %s" % (told.id, told.waits or "waits for approval: it changed just now; run it again"))
     try:
         with _ending() as (stop, caught), copied(cache, told.path, told.data) as copy:
             source = 0 if stdin else subprocess.DEVNULL
             done = process.stream(told.argv(copy), source, seconds, told.env, told.cwd, tell, stopped or stop)
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or str(error)).lower()
-        raise StoreError("%s did not start, %s; `dayleaf resource run %s --dry-run` shows what would" % (
+        raise StoreError("%s could not be started: %s; `dayleaf resource run %s --dry-run` shows what it would run" % (
             told.id, why, told.id)) from None
     if caught:
         raise SystemExit(128 + caught[0])

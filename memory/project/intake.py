@@ -188,7 +188,7 @@ def _one(store: Store, shelf: Shelf, piece: Piece, from_: str, tier: str, bulk: 
     text = (layout.FOLDERS[draft.kind], files.sha256(new.data[frontmatter.split(new.data)[1]:].strip()))
     twin = "" if from_ == "tree" else shelf.by_text.get(text, "")
     if twin:
-        result.skipped.append(Skip(piece.shown, "the same text stands in %s" % twin, "nothing to do"))
+        result.skipped.append(Skip(piece.shown, "the same text is in %s" % twin, "nothing to do"))
         return None
     shelf.by_text[text] = new.stem
     if bulk is not None:
@@ -250,11 +250,11 @@ def _renewed(store: Store, found: Standing, piece: Piece, from_: str, dry: bool,
             store.edit(found.name, more)
         return None
     if not found.origin:
-        return Skip(piece.shown, "the resource %s stands for it, and no import wrote that" % found.id,
-                    "`dayleaf forget %s` and import again takes the source's text" % found.id)
+        return Skip(piece.shown, "the resource %s already describes it, and was not imported" % found.id,
+                    "`dayleaf forget %s`, then import again to take the source's text" % found.id)
     if not found.untouched:
-        return Skip(piece.shown, "changed, and so is its record %s, by hand" % found.id,
-                    "`dayleaf forget --hard %s` and import again takes the source's text" % found.id)
+        return Skip(piece.shown, "it has changed, but its record %s was edited by hand" % found.id,
+                    "`dayleaf forget --hard %s`, then import again to take the source's text" % found.id)
     draft = piece.draft()
     if isinstance(draft, Skip):
         return draft

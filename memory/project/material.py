@@ -114,10 +114,10 @@ def _whole(said: str, tier: str, place: Place) -> str:
         raise StoreError("it names no path of a file" if said else "it has no path")
     if os.path.isabs(said):
         if tier == SHARED:
-            raise StoreError("the path of a shared resource is relative to its repository, '%s' is not" % said)
+            raise StoreError("the path of a shared resource must be relative to its repository, but '%s' is not" % said)
         return said
     if tier == GLOBAL:
-        raise StoreError("the path of a global resource is absolute, '%s' is not" % said)
+        raise StoreError("the path of a global resource must be absolute, but '%s' is not" % said)
     return place.root.rstrip("/") + "/" + said
 
 
@@ -127,7 +127,7 @@ def allowed(real: str, tier: str, place: Place, relative: bool = False) -> None:
     real: its path, all links resolved.  relative: it was named relative to the project, so it lies there.
     """
     if ".git" in real.lower().split("/"):
-        raise StoreError("%s is git's own; name a file of yours" % real)
+        raise StoreError("%s belongs to git; name a file of yours" % real)
     if (relative or tier == SHARED) and not files.inside(real, place.root):
         raise StoreError("%s lies outside %s; name a file inside it%s" % (
             real, place.root, "" if tier == SHARED else ", or its absolute path"))
@@ -154,7 +154,7 @@ def read(real: str) -> Source:
         raise StoreError("%s is not there; correct the path" % real) from None
     except (OSError, ValueError) as error:
         why = (getattr(error, "strerror", "") or "not a path").lower()
-        raise StoreError("%s cannot be read, %s; mend its permissions or name another" % (real, why)) from None
+        raise StoreError("%s cannot be read: %s; mend its permissions or name another" % (real, why)) from None
     if len(data) > LIMIT:
         raise StoreError("%s is larger than %d MiB; name a part of it" % (real, LIMIT >> 20))
     return Source(real, data, bool(mode & 0o111))
@@ -178,7 +178,7 @@ def text_of(source: Source, anyway: bool = False) -> str:
         return source.data.decode("utf-8-sig")
     except UnicodeError:
         if not anyway:
-            raise StoreError("%s is not UTF-8 text; save it as UTF-8, or say --text" % source.path) from None
+            raise StoreError("%s is not UTF-8 text; save it as UTF-8, or use --text" % source.path) from None
     wide = source.data.startswith((b"\xff\xfe", b"\xfe\xff"))
     return source.data.decode("utf-16" if wide else "utf-8", "replace").replace("\0", "")
 

@@ -50,7 +50,7 @@ def folder(said: str, place: Place) -> str:
     path = files.real(path)
     for _, tier in [*place.tiers(), ("", place.home)]:
         if files.inside(path, tier):
-            raise UsageError("%s: belongs to the memory already; give a directory outside it" % path)
+            raise UsageError("%s is part of the memory already; give a directory outside it" % path)
     return path
 
 
@@ -106,12 +106,12 @@ def tier_folder(said: str, place: Place, settings: Config, env: Dict[str, str]) 
     path = folder(said, place)
     user = files.real((env.get("HOME") or env.get("USERPROFILE") or "/").replace("\\", "/"))
     if files.inside(user, path) or files.inside(place.home, path):
-        raise UsageError("%s: all that is yours lies below it; add the folder that holds the notes" % path)
+        raise UsageError("%s holds all your files; add only the folder that holds the notes" % path)
     for other in added(place, settings):
         if path != other.top and (files.inside(path, other.top) or files.inside(other.top, path)):
-            raise UsageError("%s: %s is a tier already, and one of the two lies in the other" % (path, other.top))
+            raise UsageError("%s: %s is a tier already, and one of them lies inside the other" % (path, other.top))
     if not os.access(path, os.R_OK | os.X_OK):
-        raise UsageError("%s: not readable for you; mend its permissions" % path)
+        raise UsageError("%s: you cannot read it; mend its permissions" % path)
     return path
 
 
@@ -167,7 +167,7 @@ def read(source: Source) -> Union[bytes, Skip]:
     if not data.strip():
         return Skip(source.name, "empty", "write something into it")
     if frontmatter.undecodable(data) or b"\0" in data[:8192]:
-        return Skip(source.name, "no text", "only UTF-8 text is taken")
+        return Skip(source.name, "no text", "not UTF-8 text")
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -64,7 +64,7 @@ def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
     for source in found:
         file = source.name.rpartition("/")[2]
         if file in _HOST:
-            yield Skip(source.name, "the client's own", "`dayleaf import claude-memory` takes it")
+            yield Skip(source.name, "it belongs to the client", "`dayleaf import claude-memory` takes it")
             continue
         data = otherfiles.read(source)
         if isinstance(data, Skip):

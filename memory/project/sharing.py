@@ -72,22 +72,22 @@ def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) 
     for found in done.found:
         at = done.text.find("[redacted:%s#%s]" % (found.kind, found.tag))
         what = "a <private> part" if found.kind == "private" else "a secret (%s)" % found.kind
-        out.append(Hindrance(done.text.count("\n", 0, max(at, 0)) + 1, what, "take it out: `dayleaf edit %s`" % record.id))
+        out.append(Hindrance(done.text.count("\n", 0, max(at, 0)) + 1, what, "remove it with `dayleaf edit %s`" % record.id))
     own = [re.escape(path) for path in (place.home, place.root, os.path.expanduser("~")) if len(path) > 1]
     paths = re.compile("(?:%s)(?![\\w-])[^\\s\"'`)]*|%s" % ("|".join(own), _PRIVATE.pattern), re.I)
     for hit in paths.finditer(text):
         below = hit[0][len(place.root) + 1:] if hit[0].startswith(place.root + "/") else ""
         out.append(Hindrance(text.count("\n", 0, hit.start()) + 1, "a path of this machine (%s)" % hit[0][:60],
-                             "write it from the repository on: %s" % below if below else "say it without the path"))
+                             "write it relative to the repository: %s" % below if below else "say it without the path"))
     return sorted(out)
 
 
 def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
     """Yield what a record is that no team can have, with the remedy."""
     if record.tier != PRIVATE:
-        yield "it stands in the %s tier" % TIER_NAMES[record.tier], "only a record of this project's private tier is shared"
+        yield "it is in the %s tier" % TIER_NAMES[record.tier], "only records of this project's private tier can be shared"
     if record.kind == "conversation":
-        yield "it is a conversation", "what was said stays private; share what came of it: `dayleaf learn --shared`"
+        yield "it is a conversation", "conversations stay private; share what came of it with `dayleaf learn --shared`"
     if not record.accepted:
         yield "it is a candidate", "`dayleaf harvest accept %s` first" % record.id
     if record.name.endswith("/handoff.md"):
@@ -103,7 +103,7 @@ def move(store: Store, record: Record, tier: str) -> str:
     """
     place, name = store.place, tier + record.name[1:]
     if tier not in store.roots:
-        raise StoreError("no shared tier here; run inside a repository whose .dayleaf is a directory of its own")
+        raise StoreError("there is no shared tier here; run this in a repository that has its own .dayleaf directory")
     source, target = place.path(record.name), place.path(name)
     data, mtime = store.raw(record.name), os.stat(source).st_mtime_ns
     given = data
@@ -119,7 +119,7 @@ def move(store: Store, record: Record, tier: str) -> str:
                 raise StoreError("%s: another record has that name there; rename one of the two" % name) from None
         if files.read(source, writer.WHOLE) != data:
             tiers.remove(target)
-            raise StoreError("%s: changed meanwhile; look at it again" % record.name)
+            raise StoreError("%s has changed meanwhile; look at it again" % record.name)
         tiers.remove(source)
     return name
 
@@ -209,18 +209,18 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
     """Say how the records of a team stand; raises StoreError where this is no repository with a shared tier."""
     place = store.place
     if not place.git or SHARED not in store.roots:
-        raise StoreError("this is no git repository with a .dayleaf directory of its own: nothing is shared here")
+        raise StoreError("this is not a git repository with its own .dayleaf directory, so nothing is shared here")
     asked = Repository(place, env)
     me, authors, since = asked.me(), asked.authors(), asked.since()
     states, torn = asked.states()
     fresh = asked.fresh(since, me) if since else set()
-    records, conflicts = [], [(path, "git could not merge it: keep what holds, then `git add` it") for path in torn]
+    records, conflicts = [], [(path, "git could not merge it: keep the right lines, then `git add` it") for path in torn]
     for name in [name for name in store.names() if name[:1] == SHARED]:
         path = asked.prefix + name[2:]
         by, address, last = authors.get(path, ("", "", ""))
         records.append(Held(name, by, last, not address or address == me, states.get(path, "committed"), path in fresh))
         if path not in torn and marked(place.path(name)):
-            conflicts.append((path, "lines of a merge stand in it (`<<<<<<<`): keep what holds, take them out"))
+            conflicts.append((path, "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, remove these"))
     return Status(records, conflicts, asked.count("@{u}..HEAD"), asked.count("HEAD..@{u}"), since)
 
 

@@ -37,7 +37,7 @@ def batch(lines: Iterable[str], place: Place, settings: Config, now: float, offs
             try:
                 given = fastjson.parse(line)
                 if not isinstance(given, dict):
-                    raise UsageError("a line of a batch is one JSON object")
+                    raise UsageError("each line of a batch must be one JSON object")
                 id_ = given.pop("id", None)
                 instant = _instant(given.pop("now", None), now, offset)
                 found = searcher.answer(options(given, instant, offset, base), instant, offset)

@@ -59,7 +59,7 @@ def turn(record: Record, turns: Sequence[Turn], said: str) -> Turn:
         found = found or [one for one in going if one.at[:10] == going[0].at[:10]][-1:]
     if found:
         return found[0]
-    raise UsageError("conversation %s has %s; #%s is none%s" % (
+    raise UsageError("conversation %s has %s and no #%s%s" % (
         record.id, plaintext.count(len(turns), "turn"), said,
         ": `dayleaf show %s --outline` lists them" % record.id if turns else ""))
 
@@ -73,7 +73,7 @@ def excerpt(store: Store, record: Record, env: Dict[str, str], turns: Sequence[T
     """
     session = layout.safe_id(record.meta.get("session"))
     if record.kind not in DATED or not session:
-        raise StoreError("%s is no checkpoint of a session, and no conversation: `dayleaf show %s` prints all there is" % (
+        raise StoreError("%s is neither a session's checkpoint nor a conversation; `dayleaf show %s` prints all there is" % (
             record.id, record.id))
     path = transcript_of(store.place, session, env)
     if not path:

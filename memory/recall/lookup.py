@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.index.backend import Held
     from memory.index.postgres import Remote
 
-LOCAL_ALONE = "%s; only what is on this machine was searched"
+LOCAL_ALONE = "%s; only this machine was searched"
 
 
 def workspaces(place: Place, name: str) -> List[Place]:
@@ -41,7 +41,7 @@ def workspaces(place: Place, name: str) -> List[Place]:
     found = [p for p in [place, *others] if name in (p.key, p.key.rpartition("-")[0])]
     if not found:
         near = ", ".join(keys[:5]) or "none yet"
-        raise UsageError("no workspace '%s'; there are %s; `all` searches every one" % (name[:60], near))
+        raise UsageError("no workspace '%s'; use one of %s, or `all`" % (name[:60], near))
     return found
 
 
@@ -55,7 +55,7 @@ def searched(place: Place, settings: Config, name: str, notes: List[str]) -> Lis
         if tier.fault and named:
             raise UsageError("%s: %s; `dayleaf tier list`" % (tier.top, tier.fault))
         if tier.fault:
-            notes.append("%s: %s, so nothing of this tier was searched; `dayleaf tier list`" % (tier.top, tier.fault))
+            notes.append("%s: %s, so this tier was not searched; see `dayleaf tier list`" % (tier.top, tier.fault))
         else:
             found.append(tier)
     return found

@@ -98,7 +98,7 @@ class Terms:
     def __init__(self, said: str, shelves: Sequence[Shelf], misspelt: bool = True):
         """said: the text of a query.  misspelt: look for unknown words as misspellings.  `notes` gets lines for the user."""
         self._said, self._shelves = said, shelves
-        self.notes = ["only the first %d characters of the query count" % MOST_TEXT] if len(said) >= MOST_TEXT else []
+        self.notes = ["only the first %d characters of the query were used" % MOST_TEXT] if len(said) >= MOST_TEXT else []
         self._raws = tokeniser.split(said)
         self.weights: Dict[str, float] = {}
         self.surface: Dict[str, str] = {}
@@ -177,7 +177,7 @@ class Terms:
                   if weight >= tokeniser.PART and (fuzzy.is_fuzzable(term) or fuzzy.is_fuzzable(typed.get(term, "")))}
         near = fuzzy.scorer() if wanted else None
         if wanted and near is None:
-            self.notes.append("RapidFuzz is not installed: misspelt words are not looked for; `dayleaf doctor` tells how")
+            self.notes.append("RapidFuzz is not installed, so misspelt words are not found; `dayleaf doctor` says how to mend it")
         for term, weight in wanted.items() if near else ():
             longest = len(typed.get(term, term)) + 2
             words = [w for shelf in self._shelves for w in shelf.backend.vocabulary(term[0], longest)]
@@ -305,7 +305,7 @@ def options(given: Mapping[str, Any], now: float, offset: float, base: Optional[
         changes["semantic"] = bool(values.get("semantic")) and not values.get("lexical")
     unknown = sorted(set(values) - _OPTIONS)
     if unknown:
-        raise UsageError("no option '%s' of recall; there are %s" % (unknown[0][:40], ", ".join(sorted(_OPTIONS))))
+        raise UsageError("recall has no option '%s'; use one of %s" % (unknown[0][:40], ", ".join(sorted(_OPTIONS))))
     return replace(base or Query(), **changes)
 
 

@@ -240,7 +240,7 @@ def edge(source: Node, relation: str, target: str, names: Names,
          away: Mapping[str, str] = MappingProxyType({})) -> Edge:
     """Resolve one link; see `Edge` and `web`."""
     found = names.find(target)
-    wrong = "" if relation in RELATIONS else "the relation '%s' is none of %s" % (relation[:40], ", ".join(RELATIONS))
+    wrong = "" if relation in RELATIONS else "the relation '%s' is not one of %s" % (relation[:40], ", ".join(RELATIONS))
     if not found:
         return Edge(source, relation, target, None, (), wrong, gone_to(target, away))
     return Edge(source, relation, target, found[0], tuple(found[1:]),

@@ -143,7 +143,7 @@ class _Task:
             self.query = asked
             again, _ = self._hits()
             if again:
-                self.notes.append("nothing from the time that the query names; showing any time")
+                self.notes.append("nothing from the time that the query names; showing hits from any time")
             hits = again
         elif not hits and asked.text and self._is_filtered():
             self.query = Query(asked.text, workspace=asked.workspace)

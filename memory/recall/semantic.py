@@ -24,7 +24,7 @@ FLOORS = (("all-MiniLM-L6-v2", 0.28),)
 FLOOR = 0.15
 SECONDS = 10.0  # that a query waits for its vector
 LATIN_END = 0x250  # the first character after those of the Latin script
-SET_UP = "`install.sh --embeddings` sets one up, or embeddings.provider.command names one"
+SET_UP = "run `install.sh --embeddings`, or set embeddings.provider.command"
 
 
 class Semantic:
@@ -59,7 +59,7 @@ class Semantic:
             notes.append(fell_back(self._fault))
             return None
         if text not in self._vectors:
-            notes.append(fell_back("%s knows the Latin script alone" % (self._provider.label if self._provider else "")))
+            notes.append(fell_back("%s knows only the Latin script" % (self._provider.label if self._provider else "")))
             return None
         return self._vectors[text]
 
@@ -130,7 +130,7 @@ class Semantic:
 
 def fell_back(why: str, remedy: str = "") -> str:
     """Return the note that says why vectors did not rank."""
-    return why + "; ranked by words alone" + ("; " + remedy if remedy else "")
+    return why + "; ranked by words only" + ("; " + remedy if remedy else "")
 
 
 def covers(scripts: str, text: str) -> bool:

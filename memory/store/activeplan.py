@@ -56,7 +56,7 @@ def ticked(data: bytes, number: int, done: bool) -> bytes:
     found = steps(page.body)
     if not 1 <= number <= len(found):
         raise UsageError("no step %d; %s" % (number, "the plan has %d" % len(found) if found else
-                                             "the plan has no line `- [ ] …` yet"))
+                                             "the plan has no `- [ ] …` line yet"))
     line = found[number - 1][0]
     lines = data.split(b"\n")
     at = page.head_lines + line

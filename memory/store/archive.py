@@ -116,7 +116,7 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
     """
     path = root + "/" + FOLDER + "/" + LOG
     if not files.inside(path, root):
-        raise StoreError("%s: a link out of the store; replace the link by the file itself" % path)
+        raise StoreError("%s is a link out of the store; replace it with the file itself" % path)
     line = {"v": 1, "t": clock.iso(now), "id": move.id, "from": move.home, "to": move.away, "reason": reason}
     if move.into:
         line["into"] = move.into

@@ -159,5 +159,5 @@ def refusal(caller: str, verb: str, words: Sequence[str], given: Mapping[str, st
     paths += words if "WORDS" in row.inside.split() else []
     for path in paths:
         if not inside(path):
-            return "in a session `dayleaf %s` reads only files of the project; a person names others in a terminal" % verb
+            return "in a session, `dayleaf %s` reads only files of the project; a person can name others in a terminal" % verb
     return ""

@@ -66,7 +66,7 @@ def runs(place: Place) -> List[Run]:
     for number, row in enumerate(rows, 1):
         version, run = row.get("v"), row.get("run")
         if isinstance(version, int) and version > VERSION:
-            raise StoreError("%s: entry %d is of a newer dayleaf; use that one, or move the file away" % (path(place), number))
+            raise StoreError("%s: a newer dayleaf wrote entry %d; use that one, or move the file away" % (path(place), number))
         if version == VERSION and isinstance(run, str) and all(isinstance(value, (str, int)) for value in row.values()):
             _take(found, run, {key: str(value) for key, value in row.items()})
     return list(found.values())

@@ -246,7 +246,7 @@ class Reader:
             return away[found[0]]
         if not found and text and any(record.id.startswith(text) for record in self.each()):
             raise StoreError("'%s' is not archived: it is in the store" % text[:80])
-        raise StoreError(unknown("archived record", text, found, away, "archive/log.jsonl of each tier names what went there"))
+        raise StoreError(unknown("archived record", text, found, away, "archive/log.jsonl in each tier lists what is there"))
 
     def _called_away(self, text: str, away: Dict[str, Tuple[str, Move]]) -> Dict[str, str]:
         """Return the archived records that a text names best, by id: by title, or by the file's name."""
@@ -282,7 +282,7 @@ class Reader:
             finally:
                 os.close(fd)
         except FileNotFoundError:
-            raise Unreadable(Skipped(name, 0, "no such record", "`dayleaf recall` lists what is there")) from None
+            raise Unreadable(Skipped(name, 0, "no such record", "`dayleaf recall` lists the records")) from None
         except OSError as error:
             reason = (error.strerror or "cannot be read").lower()
             raise Unreadable(Skipped(name, 0, reason, "mend its permissions or move it out of the store")) from None
@@ -346,7 +346,7 @@ def unknown(what: str, text: str, started: Sequence[str], ids: Iterable[str], ot
     perhaps one that is about to be removed.  otherwise: what helps where none is near.
     """
     if len(started) > 1:
-        return "'%s' may mean %s; give more of it" % (text[:80], ", ".join(started[:3]))
+        return "'%s' could be %s; give more of it" % (text[:80], ", ".join(started[:3]))
     near = [id for id in ids if is_slip(text, id)][:3]
     return "no %s '%s'; %s" % (what, text[:80], "did you mean %s?" % ", ".join(near) if near else otherwise)
 

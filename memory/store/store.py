@@ -22,7 +22,7 @@ from memory.store import redactor, writer
 from memory.store.reader import Reader, Skipped, Unreadable
 from memory.store.writer import New, mode, prove
 
-READ_ONLY = "%s stands in a folder that dayleaf only reads; change it there"
+READ_ONLY = "%s is in a folder that dayleaf only reads; change it there"
 LISTING_LIMIT = 1 << 16  # bytes of a directory (about 1,000 files) searched for old temporary files at each write
 
 TYPE_CHECKING = False
@@ -123,7 +123,7 @@ class Store(Reader):
         with self._changing(name):
             before = self.raw(name)
             if checksum_before not in (files.sha256(before), files.sha256(before[:READ_LIMIT])):
-                raise StoreError("%s: changed meanwhile; read it again and repeat the change" % name)
+                raise StoreError("%s has changed meanwhile; read it again and repeat the change" % name)
             self._put(name, before, data)
         return self.read(name)
 
@@ -153,7 +153,7 @@ class Store(Reader):
         with self._changing(name):
             record, root = self.read(name), self._root(name[:1])
             if checksum not in ("", record.checksum):
-                raise StoreError("%s: changed meanwhile; look at it again" % name)
+                raise StoreError("%s has changed meanwhile; look at it again" % name)
             source = self._beneath(name)
             move = archive.Move(record.id, name[2:], archive.free_place(root, name[2:], record.checksum), into)
             self._log(name[0], move, reason)
@@ -215,7 +215,7 @@ class Store(Reader):
         if tier not in TIER_NAMES:
             raise UsageError("no tier '%s'; use p (private), s (shared) or g (global)" % tier)
         if tier not in self.roots:
-            raise StoreError("no shared tier here; run inside a repository whose .dayleaf is a directory of its own")
+            raise StoreError("there is no shared tier here; run this in a repository that has its own .dayleaf directory")
         return self.roots[tier]
 
     def _root_for(self, stem: str, tier: str) -> str:
@@ -234,7 +234,7 @@ class Store(Reader):
         if not files.inside(path.rpartition("/")[0], root) or not files.inside(path, root):
             raise Unreadable(Skipped(name, 0, "a link out of the store", "replace the link by the file itself"))
         if absent and os.path.lexists(path):
-            raise StoreError("%s: another file stands there; rename one of the two" % name)
+            raise StoreError("%s: another file is there; rename one of the two" % name)
         return files.real(path)
 
     # ---- the steps of a write
@@ -291,7 +291,7 @@ class Store(Reader):
             except FileNotFoundError:
                 continue
             if stat.st_uid != os.geteuid() and os.geteuid() != 0:
-                raise StoreError("%s: belongs to another user; set DAYLEAF_HOME to a directory of your own" % folder)
+                raise StoreError("%s belongs to another user; set DAYLEAF_HOME to a directory of your own" % folder)
             if stat.st_mode & 0o022:
                 os.chmod(folder, stat.st_mode & 0o755)
 
@@ -299,7 +299,7 @@ class Store(Reader):
         """Make a folder of a tier: private, but readable by all in the shared tier, which is committed."""
         self._own(tier)
         if not files.inside(folder, root):
-            raise StoreError("%s: a link out of the store; make it a directory" % folder)
+            raise StoreError("%s is a link out of the store; make it a directory" % folder)
         missing = []
         while tier == SHARED and not files.is_folder(folder) and len(folder) >= len(root):
             missing.append(folder)
@@ -348,9 +348,9 @@ class Store(Reader):
         try:
             yield
         except FileExistsError:
-            raise StoreError("%s: another file stands there; rename one of the two" % name) from None
+            raise StoreError("%s: another file is there; rename one of the two" % name) from None
         except OSError as error:
-            raise StoreError("%s: not written, %s; check the disk and the permissions of %s" % (
+            raise StoreError("%s could not be written: %s; check the disk and the permissions of %s" % (
                 name, (error.strerror or str(error)).lower(), self._folder(name))) from error
 
     def _folder(self, name: str) -> str:

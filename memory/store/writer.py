@@ -123,7 +123,7 @@ def prove(name: str, path: str, data: bytes) -> None:
     finally:
         os.close(fd)
     if not same:
-        raise StoreError("%s: reads back other than it was written; check the disk, then write it again" % name)
+        raise StoreError("%s cannot be read back as written; check the disk, then write it again" % name)
 
 
 # ---- whole files of a home

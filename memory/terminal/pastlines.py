@@ -38,7 +38,7 @@ def off(found: list[dict[str, str]], what: str = "pushes") -> list[str]:
 def pushed(value: dict[str, Any], now: float) -> list[str]:
     """Return the lines of `accounts.report`: each start and prompt with the records that it got."""
     if not value["session"]:
-        return ["no prompt has been given anything here yet"]
+        return ["the model has been given nothing here yet"]
     out = ["session " + value["session"]]
     empty: list[str] = []
     near: list[str] = []

@@ -29,4 +29,4 @@ def test_without_a_word_of_the_question_content_decides_and_the_note_says_so():
     """Technical sentences with decisions come before small talk."""
     digest = extract.extract("kubernetes", [source("Lunch was good today. We chose SQLite because `fsync` on 3f9a1c2 failed.")])
     assert "SQLite" in digest.bullets[0].text
-    assert digest.notes == ("no word of the question stands in the sources: chosen by content alone",)
+    assert digest.notes == ("no word of the question occurs in the sources: chosen by content only",)

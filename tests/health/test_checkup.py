@@ -94,7 +94,7 @@ def test_files_that_cannot_be_read_are_named_with_line_and_remedy(examine, recor
     assert checks[0][:2] == (WARN, "3 records readable, 1 skipped")
     said = "\n".join("%s; %s" % check[1:] for check in checks)
     assert "utf16.md:1: not UTF-8 text; save it as UTF-8" in said
-    assert "faulty.md: line 1: created 'someday' is no date; write it as" in said
+    assert "faulty.md: line 1: created 'someday' is not a date; write it as" in said
     assert "the id %s stands in " % record.id in said and "twin.md" in said
     for name in ("utf16.md", "faulty.md", "twin.md"):
         (folder / name).unlink()

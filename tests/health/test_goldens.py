@@ -73,7 +73,7 @@ def test_no_secret_reaches_a_draft(place, ok):
     assert "deploy" in said and secret not in said and secret.lower() not in said
 
 BAD = [
-    ("queries: [a\n", "no YAML (line "), ("", "no keys"), ("- a\n- b\n", "no YAML"), ("just words\n", "no YAML"),
+    ("queries: [a\n", "no YAML (line "), ("", "no keys"), ("- a\n- b\n", "not YAML"), ("just words\n", "not YAML"),
     ("queries: words\n", "no list `queries:`"), ("queries: []\n", "no list `queries:`"),
     ("queries:\n  - words\n", "is no `query:`"), ("queries:\n  - {query: x}\n", "query q01 expects no record"),
     ("queries:\n  - {expect: x}\n", "query q01 has no text"), ("queries:\n  - {query: [x], expect: y}\n", "has no text"),

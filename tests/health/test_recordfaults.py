@@ -52,7 +52,7 @@ def test_good_records_have_no_fault(look, run, place):
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), [
-    ("learnings__a", "---\ntitle: x\nkind: lesson\n---\n", (3, True, "the kind 'lesson' is none of")),
+    ("learnings__a", "---\ntitle: x\nkind: lesson\n---\n", (3, True, "the kind 'lesson' is not one of")),
     ("rules__a", "---\nrationale: y\nmore:\n  deep:\n    er: 1\n---\nx\n", (5, False, "can be read in two ways")),
     ("learnings__a", "---\n# own\ntitle: x\nid: a b\n---\n", (4, True, "the id is none")),
     ("learnings__a", "---\r\ntitle: x\r\n\r\nupdated: soon\r\n---\r\n", (4, True, "updated 'soon' is no date")),
@@ -69,7 +69,7 @@ def test_good_records_have_no_fault(look, run, place):
     ("rules__a", "---\nrationale: y\napproved: true\n---\n", (3, False, "`approved` in a file means nothing")),
     ("learnings__a", "---\ntitle: x\naccepted: true\n---\n", (3, False, "`accepted` means nothing for a learning by a human")),
     ("learnings__a", "---\nlinks:\n  - related_to: a\n  - proves: nothing\n---\n", (4, False, "it links to 'nothing'")),
-    ("learnings__a", "---\nlinks:\n  - likes: a\n---\n", (3, True, "the relation 'likes' is none of")),
+    ("learnings__a", "---\nlinks:\n  - likes: a\n---\n", (3, True, "the relation 'likes' is not one of")),
     ("learnings__a", "One.\n\nSee [[gone]].\n", (3, False, "it links to 'gone'")),
     ("resources__a", "---\ntype: script\n---\n", (1, True, "a resource needs a path")),
     ("resources__a", "---\ntype: script\npath: bin/x\n---\n", (3, True, "its path 'bin/x' is gone")),

@@ -124,7 +124,7 @@ def test_other_commands_get_nothing(expand):
 def test_what_fails_is_said_in_one_line(expand, tmp_path):
     """A failing verb is named in the context or the reason, not silence."""
     said = context(expand("learn", "  "))
-    assert "It failed, nothing was done: dayleaf: an empty learning" in said
+    assert "The command failed and did nothing: dayleaf: an empty learning" in said
     assert "It failed" in context(expand("recall", "x --workspace nowhere"))
     (tmp_path / "file").write_text("x")
     assert "dayleaf: " in reason(expand("off", DAYLEAF_HOME=str(tmp_path / "file")))

@@ -44,7 +44,7 @@ def test_a_repository_that_brings_records_is_announced(place, env, now):
     assert heard(place, env, now) == []  # git does not track it: it is the user's own
     received(place.root, env)
     event = {}
-    assert heard(place, env, now, event) == ["dayleaf: 1 record by others: notes to check, none of them waits for review"]
+    assert heard(place, env, now, event) == ["dayleaf: 1 record by others, to be checked; none waits for review"]
     assert event == {signs.ANNOUNCED: True}
 
 

@@ -192,7 +192,7 @@ def test_a_script_that_changed_since_it_was_approved_says_so(run, kept, project,
     """What nobody saw is told from what somebody saw as it was before, and from what was rejected; in a dry run too."""
     record = kept("#!/bin/sh\necho one\n")
     Path(project, "do it.sh").write_text("#!/bin/sh\necho two\n")
-    said = "changed since it was approved: `dayleaf resource approve %s` shows what" % record.id
+    said = "changed since it was approved: `dayleaf resource approve %s` shows how" % record.id
     done = run("resource", "run", record.id)
     assert (done.returncode, done.stdout) == (1, "") and said in done.stderr and "nobody" not in done.stderr
     assert said in run("resource", "run", record.id, "--dry-run").stdout
