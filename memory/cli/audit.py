@@ -68,7 +68,7 @@ def doctor(call: Call) -> int:
         done = examination.mend(call.place, call.now) if call.options.fix else []
         found = examination.examine(call.place, call.settings, call.env, call.now)
     value: Any = [{**check._asdict(), "verdict": check.severity, "what": check.about, "found": check.said} for check in found]
-    told = [plaintext.one_line(line) for line in done] or ["nothing here can be mended without risk"]
+    told = [plaintext.one_line(line) for line in done] or ["nothing that --fix can mend"]
     call.answer({"fixed": done, "checks": value} if call.options.fix else value,
                 [*([*told, ""] if call.options.fix else []), *reports.verdicts(found, call.style())])
     return 1 if any(check.is_error for check in found) else 0

@@ -219,8 +219,8 @@ VERBS: dict[str, Verb] = {
     "on": Verb("index", "", "let notes reach the model again", (SESSION, *SWITCHES)),
     "off": Verb("index", "", "keep notes from the model", (SESSION, *SWITCHES)),
     "status": Verb("audit", "", "show paths, counts, freshness, settings"),
-    "today": Verb("tell", "", "show where the work stands; plain `dayleaf` does the same"),
-    "statusline": Verb("tell", "", "print a line for the client's status line, from its JSON on stdin"),
+    "today": Verb("tell", "", "show where the work stands, as plain `dayleaf` does"),
+    "statusline": Verb("tell", "", "print a line for the client's status line"),
     "doctor": Verb("audit", "", "check everything, and say how to mend each fault", (
         flag("--fix", help="mend permissions, leftovers and the index; no record is changed"),)),
     "check": Verb("audit", "[FILE…]", "find mistakes in record files", (
@@ -350,7 +350,7 @@ VERBS: dict[str, Verb] = {
         flag("--batch", help="-: read JSONL {id, text}"))),
     "completion": Verb("recall", "|".join(SHELLS), "print a shell script that completes commands, options, ids and titles"),
     "config": Verb("index", "list|get KEY|set KEY VALUE|unset KEY", "list, show, set or unset settings"),
-    "mcp": Verb("doors", "[DIR]", "serve this memory to any agent: Model Context Protocol on stdin and stdout", (
+    "mcp": Verb("doors", "[DIR]", "serve this memory to any agent (Model Context Protocol)", (
         flag("--read-only", help="offer no tool that writes or runs"),)),
     "view": Verb("doors", "", "show the memory in a browser, only on this machine", (
         opt("--port", type=whole, metavar="N", help="listen on this port (default: a free one)"),

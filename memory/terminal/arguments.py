@@ -274,7 +274,7 @@ def _overview(verbs: Mapping[str, Verb], tasks: Sequence[tuple[str, str, str]]) 
         known = [name for name in [*names.split(), *more] if name in verbs]
         lines += ["", heading + ":", *_rows([(_form(name, verbs[name]), verbs[name].purpose) for name in known])] if known else []
         lines += ["", "  $ " + example] if tasks and example else []
-    last = "`dayleaf COMMAND --help` lists the words and options of a command; all take --json (docs/json.md).   " \
+    last = "`dayleaf COMMAND --help` lists the words and options of a command; all take --json (docs/json.md).  " \
         "`dayleaf help TASK` shows one task from above, for example `dayleaf help error`."
     return (lines[1:] if tasks else [*lines, "", *screen.folded(last, _columns(), 0)])
 

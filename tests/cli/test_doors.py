@@ -28,7 +28,7 @@ def test_a_record_is_shared_and_taken_back(ok, run, place, project):
     put(place, "p/learnings/friend.md", "Friend", "x", id="l-friend")
     put(place, "p/learnings/x.md", "Alpha", "See [[Friend]].", id="l-x")
     said = ok("share", "l-x")
-    assert "shared l-x  Alpha" in said and "leads nowhere" in said and "git add .dayleaf" in said and "dayleaf check --staged" in said
+    assert "shared l-x  Alpha" in said and "others cannot follow its link" in said and "git add .dayleaf" in said and "dayleaf check --staged" in said
     assert Path(project, ".dayleaf/learnings/x.md").exists() and "Not committed (1)" in ok("shared") and "you, new" in ok("shared", "status")
     assert "private again: l-x" in ok("unshare", "l-x") and not Path(project, ".dayleaf/learnings/x.md").exists()
     assert "is not shared" in one_line_error(run("unshare", "l-x"), 2)
@@ -60,12 +60,12 @@ def test_a_file_that_is_no_markdown_and_a_torn_one_are_named(ok, run, place, env
     received(project, env)
     said = ok("shared")
     assert "s/learnings/odd.md: not UTF-8 text" in said and "it holds markers of an unfinished merge" in said and "Fine" in said and "Kim" in said
-    assert ":6: lines of a merge stand in it" in run("check").stdout
+    assert ":6: it holds markers of an unfinished merge" in run("check").stdout
 
 
 def test_without_a_repository_it_says_so(run, tmp_path):
     (tmp_path / "plain").mkdir()
-    assert "no git repository" in one_line_error(run("shared", cwd=str(tmp_path / "plain")), 1)
+    assert "not a git repository" in one_line_error(run("shared", cwd=str(tmp_path / "plain")), 1)
     assert "unknown word" in one_line_error(run("shared", "stutus"), 2)
 
 
@@ -119,13 +119,13 @@ def test_the_setting_registers_it_with_the_client_and_takes_it_away(ok, client, 
 def test_without_the_client_the_line_to_run_is_said(ok, env):
     env["PATH"] = "/usr/bin:/bin"
     said = ok("config", "set", "mcp", "on")
-    assert "where it is, run: claude mcp add --scope user dayleaf -- /" in said and said.startswith("mcp = true\n")
+    assert "run this where it is: claude mcp add --scope user dayleaf -- /" in said and said.startswith("mcp = true\n")
 
 
 @pytest.mark.parametrize(("words", "said"), [
     (("zebra",), "view takes no words"), (("--private",), "are for `dayleaf view --export FILE`"),
     (("--secrets",), "are for `dayleaf view --export FILE`"), (("--export", "x.html", "--port", "8080"), "leave --port and --idle out"),
-    (("--port", "99999"), "port 99999 cannot be had"), (("--port", "zebra"), "is no number"), (("--idle", "0"), "is no number above 0")])
+    (("--port", "99999"), "port 99999 cannot be used"), (("--port", "zebra"), "is not a whole number above 0"), (("--idle", "0"), "is not a whole number above 0")])
 def test_words_that_do_not_fit_are_one_line(run, words, said):
     assert said in one_line_error(run("view", *words), 2)
 

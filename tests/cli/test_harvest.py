@@ -18,7 +18,7 @@ def _notes(place):
 
 def test_a_dry_run_writes_nothing(ok, place, notes):
     """It shows what would be proposed."""
-    assert "would propose  Use `argparse`" in ok("harvest", "--dry-run")
+    assert "would suggest  Use `argparse`" in ok("harvest", "--dry-run")
     assert kept(place) == []
 
 
@@ -37,7 +37,7 @@ def test_only_a_person_at_a_terminal_decides(run, ok, env, project, place, notes
     words = [first if word == "ID" else word for word in words]
     before = [path.read_bytes() for path in kept(place)]
     done = run("harvest", *words)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "in a terminal of your own" in done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "in your own terminal" in done.stderr
     status, shown = on_terminal(["harvest", *words], {**env, "CLAUDECODE": "1"}, project, ["yes"])
     assert status == 2 and "only a person decides" in shown
     assert "only a person decides" in expand("harvest", " ".join(words))["reason"]
@@ -85,7 +85,7 @@ def test_a_review_goes_through_them_one_by_one(ok, env, project, place, notes):
     script.chmod(0o755)
     status, shown = on_terminal(["harvest", "review"], {**env, "EDITOR": str(script)}, project, ["e", "a", "x", "r", "s"])
     assert status == 0 and "1 of 3" in shown and "3 of 3" in shown
-    assert shown.count("2 of 3") == 1 and "'x' is no answer; type one of a (accept), e (edit), r (reject), s (skip), q (quit)" in shown
+    assert shown.count("2 of 3") == 1 and "'x' is not an answer; type one of a (accept), e (edit), r (reject), s (skip), q (quit)" in shown
     assert shown.index("\naccepted l-") < shown.index("2 of 3") < shown.index("\nrejected l-") < shown.index("3 of 3")
     assert "\\u{202e}gnihtemos\\u{1b}[2J" in shown and "\u202e" not in shown
     texts = [path.read_text(encoding="utf-8") for path in kept(place)]

@@ -33,7 +33,7 @@ def test_trouble_in_the_frontmatter_of_a_source_is_told_line_by_line(ok, project
     (notes / "c.md").write_text("---\ntitle: Fine\n---\n\nnginx\n")
     said = ok("import", "dir", str(notes), *dry)
     assert "2 files have trouble in the frontmatter:\n  a.md: line 1: the frontmatter is not closed" in said
-    assert "  b.md: line 1: confidence 'huge'" in said and "  b.md: line 1: created 'soonish' is no date" in said and "c.md" not in said
+    assert "  b.md: line 1: confidence 'huge'" in said and "  b.md: line 1: created 'soonish' is not a date" in said and "c.md" not in said
     if not dry:
         assert "trouble" not in ok("import", "dir", str(notes))
         (notes / "b.md").write_text("---\nconfidence: huge\n---\n\nredis again\n")
@@ -47,7 +47,7 @@ def test_trouble_in_the_frontmatter_of_a_source_is_told_line_by_line(ok, project
     (["tree", "nowhere"], "nowhere: no such directory; give the one that holds the files"),
     (["tree", "file.md"], "file.md: not a directory; give the one that holds it"),
     (["tree", "empty"], "no docs/, scripts/, shared/ or unversioned/ in it; give the directory that holds"),
-    (["tree", ".dayleaf"], ".dayleaf: belongs to the memory already; give a directory outside it"),
+    (["tree", ".dayleaf"], ".dayleaf is part of the memory already; give a directory outside it"),
     (["tree", "empty", "--since", "3d"], "--since is for import transcripts"),
     (["transcripts", "--shared"], "--shared is for import tree and dir"),
     (["claude-memory", "x"], "import claude-memory takes no more words; leave 'x' out"),
@@ -84,7 +84,7 @@ def test_shared_records_of_a_directory_elsewhere_are_said_to_hold_here_alone(too
 
 def test_without_transcripts_it_says_where_it_looked(ok):
     """Status 0, and the option for the rest."""
-    assert "no session of this workspace is left in" in ok("import", "transcripts")
+    assert "holds no session of this workspace" in ok("import", "transcripts")
 
 
 def test_the_reading_of_transcripts_says_how_far_it_is_and_how_long_it_takes():

@@ -39,7 +39,7 @@ def test_settings_are_set_in_the_users_file(ok, home):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert json.loads(ok("config", "get", "load.top", "--json")) == {"key": "load.top", "value": 4, "source": "user"}
     assert "unknown key 'unknown'" in ok("config", "list")
-    assert "environment says 9" in ok("config", "set", "load.top", "5", DAYLEAF_LOAD_TOP="9")
+    assert "environment overrides it with 9" in ok("config", "set", "load.top", "5", DAYLEAF_LOAD_TOP="9")
 
 
 def test_a_broken_settings_file_is_not_overwritten(run, home):
@@ -97,7 +97,7 @@ def test_a_wrong_value_is_refused_in_the_words_of_the_doctor(run, home):
 def test_redact_on_a_terminal_says_that_it_reads_stdin(env, project):
     """It does not sit there in silence."""
     status, shown = on_terminal(["redact"], env, project)
-    assert status == 2 and "reads stdin" in shown and shown.count("\n") == 1
+    assert status == 2 and "reads its text from stdin" in shown and shown.count("\n") == 1
 
 
 def test_the_counts_of_a_small_index_are_true(ok):
@@ -160,13 +160,13 @@ def test_off_in_a_terminal_means_the_newest_session(ok, place):
     receipts.write(place.receipts("older"), {"v": 1, "event": "start"})
     os.utime(place.receipts("older"), (1000, 1000))
     receipts.write(place.receipts("newer"), {"v": 1, "event": "start"})
-    assert "nothing more" in ok("off")
+    assert "no more notes" in ok("off")
     assert receipts.session(place.receipts("newer")).off and not receipts.session(place.receipts("older")).off
 
 
 def test_a_session_that_never_ran_is_not_switched(run, ok, env, project, place):
     """A slip of the finger must not become the newest session; the one that ran is named."""
-    assert "none has run" in one_line_error(run("off", "--session", "nosuch"), 2)
+    assert "no session has run" in one_line_error(run("off", "--session", "nosuch"), 2)
     push(env, project, "SessionStart", "aaaa1111", source="startup")
     assert "no session 'nosuch' here; the newest is aaaa1111" in one_line_error(run("off", "--session", "nosuch"), 2)
     assert not Path(place.receipts("nosuch")).exists()
@@ -187,9 +187,9 @@ def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
     """Outside a session `on` means the newest one that is off, names it, and says where none is."""
     receipts.write(place.receipts("aaaa1111"), {"v": 1, "event": "start"})
     assert "no session of this workspace is switched off" in ok("on")
-    assert "nothing more in session aaaa1111" in ok("off")
+    assert "no more notes in session aaaa1111" in ok("off")
     time.sleep(0.02)
     receipts.write(place.receipts("bbbb2222"), {"v": 1, "event": "prompt"})
-    assert "pushes again in session aaaa1111" in ok("on")
+    assert "pushes notes again in session aaaa1111" in ok("on")
     assert not receipts.session(place.receipts("aaaa1111")).off
     assert json.loads(ok("on", "--json")) == {"session": "", "enabled": True}

@@ -75,7 +75,7 @@ def test_a_text_with_a_fault_is_kept_with_a_way_back_in(edits, made, left):
     assert (done.returncode, done.stdout, records) == (1, "", [])
     assert "line 6: a rule needs a rationale; add a line" in done.stderr and "--from '%s'" % draft in done.stderr
     assert edits("true", "new", "rule", "--from", draft).returncode == 1 and left()[0] == [draft]
-    assert "stays" in edits("exit 1", "new", "rule", "--from", draft).stdout and left()[0] == [draft]
+    assert "is unchanged" in edits("exit 1", "new", "rule", "--from", draft).stdout and left()[0] == [draft]
     kept = made("sed -i 's/^rationale:/rationale: why/' \"$1\"", "new", "rule", "--from", draft)
     assert "Never force push." in Path(kept["path"]).read_text() and left() == ([], [kept["path"]])
 
@@ -121,7 +121,7 @@ def test_a_plan_from_the_editor_is_the_active_one(made, edits, left):
 def test_secrets_are_taken_out(edits, left):
     """Of the record; and no copy is left that has them."""
     done = edits("echo 'key %s' >> \"$1\"" % KEY, "new", "learning", "Key")
-    assert done.returncode == 0 and "a secret was taken out" in done.stdout
+    assert done.returncode == 0 and "a secret was removed" in done.stdout
     drafts, (record,) = left()
     assert drafts == [] and KEY not in Path(record).read_text()
 
@@ -203,7 +203,7 @@ def test_a_record_in_the_archive_can_be_removed_for_good(ok, home):
     """Forgetting first and removing later works too."""
     id = json.loads(ok("learn", "quokkasecretword lives here", "--json"))["id"]
     ok("forget", id)
-    assert "the archive's log still has the name" in ok("forget", id, "--hard", "--yes")
+    assert "the archive's log still contains its file name" in ok("forget", id, "--hard", "--yes")
     assert not list(Path(home).rglob("*quokka*"))
 
 
@@ -285,7 +285,7 @@ def test_forgetting_one_record_says_what_of_its_session_stays(ok, session):
     """A checkpoint's conversation, a conversation's checkpoints; of a learning nothing is said."""
     said = ok("forget", "150001-x")
     assert "  1 conversation and 1 checkpoint of its session stay; " in said
-    assert "`dayleaf forget --session %s` takes all" % session in said
+    assert "`dayleaf forget --session %s` removes all" % session in said
     assert json.loads(ok("forget", "c-7a1c0001", "--json"))["stays"] == ["150002-x"]
     assert "--session" not in ok("forget", "markers") and "--session" not in ok("forget", "150001-y")
 
@@ -296,7 +296,7 @@ def test_a_session_is_forgotten_as_a_whole_once_a_person_says_yes(run, ok, sessi
     assert done.returncode == 2 and "--yes" in one_line_error(run("forget", "--session", session[:9], "--json"), 2)
     assert all(id in done.stdout for id in ("150001-x", "150002-x", "c-7a1c0001")) and ok("show", "c-7a1c0001")
     said = ok("forget", "--session", session, "--yes")
-    assert "archived 3 records of session " + session in said and "1 record that came of it stays: markers" in said
+    assert "archived 3 records of session " + session in said and "1 record made from it stays: markers" in said
     left = json.loads(ok("recall", "--json", "--limit", "50"))["hits"]
     assert sorted(hit["id"] for hit in left) == ["150001-y", "markers"]
     assert conversations.was_forgotten(place, session)
@@ -334,7 +334,7 @@ def test_a_session_that_is_not_known_or_not_meant_alone_is_said(run, session, pl
     """One line each: unknown, two that begin alike, an id and a session at once."""
     vault.put(place, "p/checkpoints/2026-01-24/160000-z.md", "Alike", session="5e551099", source="auto")
     assert "no session 'nowhere'" in one_line_error(run("forget", "--session", "nowhere", "--yes"), 1)
-    assert "may mean 5e551011" in one_line_error(run("forget", "--session", "5e5510", "--yes"), 1)
+    assert "could be 5e551011" in one_line_error(run("forget", "--session", "5e5510", "--yes"), 1)
     assert "not both" in one_line_error(run("forget", "markers", "--session", session), 2)
 
 
@@ -357,7 +357,7 @@ def test_a_day_a_file_or_a_text_is_forgotten_once_it_was_shown(run, ok, session,
     """What goes stands there first; without a yes all stays; the options narrow one another."""
     done = run("forget", "--day", "2026-01-24")
     assert done.returncode == 2 and "150001-y" in done.stdout and "150001-x" not in done.stdout
-    assert "no record here is meant" in ok("forget", "--mentions", "nowhere to be seen", "--yes")
+    assert "no record matches" in ok("forget", "--mentions", "nowhere to be seen", "--yes")
     vault.put(place, "p/learnings/parser.md", "The parser", "It reads `src/parse.c` by line.")
     assert json.loads(ok("forget", "--file", "src/parse.c", "--yes", "--json"))["forgotten"] == ["parser"]
     ok("restore", "parser")

@@ -44,10 +44,10 @@ def test_a_link_is_written_once_and_seen_from_both_ends(ok, shop):
     (["s-mint", "script_of", "l-jwt"], 2, "link the other way round: `dayleaf link l-jwt has_script s-mint`"),
     (["l-jwt", "has_script", "d-guide"], 2, "has_script goes from a learning or rule to a script, not from a learning to a doc"),
     (["d-guide", "proves", "l-jwt"], 2, "proves goes from a script to a learning, not from a doc to a learning"),
-    (["l-jwt", "l-jwt"], 2, "l-jwt cannot be linked with itself; name another record"),
+    (["l-jwt", "l-jwt"], 2, "l-jwt cannot be linked to itself; name another record"),
     (["l-jwt", "l-jtw"], 1, "no record 'l-jtw'; did you mean l-jwt 'JWT issuer'?"),
     (["l-jwt", "gone"], 1, "no record 'gone'; `dayleaf recall` lists them"),
-    (["l-", "d-guide"], 1, "'l-' may mean l-jwt, l-keys; give more of it"),
+    (["l-", "d-guide"], 1, "'l-' could be l-jwt, l-keys; give more of it"),
     (["l-jwt", "JWT", "issuer", "x"], 2, "quote a title"), ([], 2, "link takes `dayleaf link FROM"),
     (["--remove", "l-jwt"], 2, "link takes"), (["--remove", "l-jwt", "l-keys"], 1, "l-jwt has no link related_to to 'l-keys'"),
 ])
@@ -64,13 +64,13 @@ def test_a_link_in_the_text_is_taken_out_in_the_editor(run, ok, shop):
     vault.put(shop, "p/learnings/wiki.md", "Wiki", "See [[Key rotation#daily|keys]].", id="l-wiki")
     assert ok("link", "l-wiki", "l-keys").startswith("already linked")
     done = run("link", "--remove", "l-wiki", "l-keys")
-    assert done.returncode == 1 and "[[Key rotation]]; `dayleaf edit l-wiki` takes it out" in done.stderr
+    assert done.returncode == 1 and "[[Key rotation]]; remove it with `dayleaf edit l-wiki`" in done.stderr
 
 
 def test_a_dangling_link_can_be_taken_away(ok, shop):
     """Its target, as it is written, is enough."""
     vault.put(shop, "p/learnings/old.md", "Old", "x", id="l-old", links="[has_doc: d-gone, related_to: l-jwt]")
-    assert "dangling  'd-gone', which is no record" in ok("link", "l-old")
+    assert "dangling  'd-gone', which is not a record" in ok("link", "l-old")
     assert ok("link", "--remove", "l-old", "has_doc", "d-gone") == "link removed  l-old has_doc d-gone\n"
     assert "d-gone" not in ok("link", "l-old")
 
@@ -81,7 +81,7 @@ def test_two_records_of_one_title_the_newest_is_meant_and_said(run, shop):
     vault.put(shop, "p/learnings/b.md", "Twin", "x", id="l-b", created="2026-02-01")
     done = run("link", "l-jwt", "twin")
     assert done.stdout == "linked  l-jwt related_to l-b\n"
-    assert done.stderr == "dayleaf: 2 records are called 'twin'; the newest is meant, l-b\n"
+    assert done.stderr == "dayleaf: 2 records are called 'twin'; taking the newest, l-b\n"
 
 
 def test_an_approved_rule_waits_again(run, ok, env, project, shop):
@@ -89,14 +89,14 @@ def test_an_approved_rule_waits_again(run, ok, env, project, shop):
     assert "waits again" not in ok("link", "r-ask", "l-jwt")
     assert on_terminal(["rule", "approve", "r-ask"], env, project, ["yes"])[0] == 0
     said = ok("link", "r-ask", "has_doc", "d-guide")
-    assert "the rule has changed and waits again: `dayleaf review`" in said
+    assert "the rule has changed and waits again: decide with `dayleaf review`" in said
     assert json.loads(ok("rule", "list", "--json"))[0]["state"] == "pending"
 
 
 def test_a_link_from_the_repository_to_a_private_record_is_said_to_lead_nowhere_for_others(ok, shop):
     """Nobody else has the target."""
     vault.put(shop, "s/learnings/s.md", "Shared", "x", id="l-shared")
-    assert "l-jwt is not in the repository: for others the link leads nowhere" in ok("link", "l-shared", "l-jwt")
+    assert "l-jwt is not in the repository, so others cannot follow the link" in ok("link", "l-shared", "l-jwt")
 
 
 def test_a_link_to_the_archive_says_how_to_bring_it_back(ok, shop):

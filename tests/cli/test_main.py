@@ -31,15 +31,15 @@ WRONG = [
     (["recall", "-n", "3", "x"], "did you mean '--limit'?"),
     (["recall", "-q", "x"], "`dayleaf recall --help` lists them"),
     (["recall", "--kind", "learnin"], "did you mean 'learning'?"),
-    (["recall", "--limit", "many"], "'many' is no number above 0"),
-    (["recall", "--limit", "0"], "'0' is no number above 0"),
-    (["recall", "--min-score", "nan"], "'nan' is no number"),
+    (["recall", "--limit", "many"], "'many' is not a whole number above 0"),
+    (["recall", "--limit", "0"], "'0' is not a whole number above 0"),
+    (["recall", "--min-score", "nan"], "'nan' is not a number"),
     (["recall", "--limit"], "expected one argument"),
     (["recall", "--since", "whenever"], "'whenever' is no time"),
     (["recall", "--workspace", "nowhere"], "no workspace 'nowhere'"),
     (["distill"], "needs a question"),
     (["distill", "x", "--provider", "gemni"], "did you mean 'gemini'?"),
-    (["learn", " "], "an empty learning"),
+    (["learn", " "], "the learning is empty"),
     (["learn", "x", "--global", "--shared"], "exclude each other"),
     (["show"], "show takes one ID"),
     (["index"], "index takes one of"),
@@ -53,7 +53,7 @@ WRONG = [
     (["config", "set", "distill.provider", "claud"], "did you mean 'claude'?"),
     (["config", "sett"], "did you mean 'set'?"),
     (["rule", "aprove", "r-1"], "did you mean 'approve'?"),
-    (["off"], "no session of this workspace yet"),
+    (["off"], "no session has run in this workspace yet"),
     (["load"], "load needs a prompt"),
 ]
 
@@ -111,7 +111,7 @@ def test_words_that_mean_a_verb_lead_to_it(run):
 
 def test_without_words_it_shows_where_the_work_stands(ok, home, place):
     """An empty store says how to begin; then sessions with their outcome, the plan, what waits; as JSON too."""
-    assert "no session is kept here yet" in ok() and "dayleaf help" in ok()
+    assert "no sessions here yet" in ok() and "dayleaf help" in ok()
     ok("checkpoint", "Retries half moved to the worker.")
     ok("plan", "Move the retries", "--step", "queue", "--step", "worker")
     ok("rule", "suggest", "Pin versions", "--rationale", "a break")
@@ -301,7 +301,7 @@ def test_a_database_that_nobody_named_is_said(run, ok):
     ok("learn", "Zebra crossings are painted at night.")
     for words in (("config", "set", "index.backend", "postgres"), ("recall", "zebra")):
         done = run(*words)
-        assert done.returncode == 0 and "no database is named or made yet" in done.stderr, words
+        assert done.returncode == 0 and "no database is set up yet" in done.stderr, words
 
 
 def test_switches_that_exclude_one_another_are_refused(run):

@@ -105,11 +105,11 @@ def test_an_update_replaces_the_text_or_adds_to_it(made, ok, refused):
     kept = made("Move it", "--step", "one")
     ok("plan", "update", "--append", "- [ ] two")
     assert Path(kept["path"]).read_text().endswith("\n- [ ] one\n- [ ] two\n")
-    assert "a secret was taken out" in ok("plan", "update", "Now with %s.\n\n- [ ] three" % KEY)
+    assert "a secret was removed" in ok("plan", "update", "Now with %s.\n\n- [ ] three" % KEY)
     shown = json.loads(ok("plan", "show", "--json"))
     assert (shown["id"], shown["title"], shown["of"]) == (kept["id"], "Move it", 1)
     assert KEY not in Path(kept["path"]).read_text() and "- [ ] three" in shown["body"] and "one" not in shown["body"]
-    assert "an empty update" in refused(2, "plan", "update", " ")
+    assert "the update is empty" in refused(2, "plan", "update", " ")
 
 
 def test_plans_end_done_or_dropped(made, ok, refused):
@@ -129,7 +129,7 @@ def test_words_that_are_off_make_no_plan(refused, ok):
     assert "did you mean 'list'" in refused(2, "plan", "lst")
     assert "takes no --replace" in refused(2, "plan", "done", "--replace")
     assert "takes no --append" in refused(2, "plan", "list", "--append")
-    assert "an empty plan" in refused(2, "plan", "<private>all of it</private>")
+    assert "the plan is empty" in refused(2, "plan", "<private>all of it</private>")
     assert "no plan is active" in ok("plan")
 
 

@@ -58,7 +58,7 @@ def test_a_long_document_is_kept_whole_and_says_what_is_found(run, project):
 @pytest.mark.parametrize(("kind", "said"), [
     ("gone", "is not there"), ("folder", "is a directory"), ("device", "is a device"), ("fifo", "is a fifo"), ("socket", "is a socket"),
     ("binary", "is not UTF-8 text"), ("large", "larger than 63 MiB"), ("link out", "lies outside"), ("folder link out", "lies outside"),
-    ("git", "is git's own"), ("up", "is not there"), ("below a file", "is not there"), ("blank", "is not there"), ("long", "cannot be read")])
+    ("git", "belongs to git"), ("up", "is not there"), ("below a file", "is not there"), ("blank", "is not there"), ("long", "cannot be read")])
 def test_what_is_no_readable_file_is_refused_in_one_line(run, ok, guide, project, tmp_path, kind, said):
     """With what mends it, and nothing is written."""
     done = run("resource", "add", "--path", refused(kind, project, tmp_path))

@@ -49,7 +49,7 @@ def test_a_rejected_rule_is_neither_approved_nor_pending(run, ok, env, project, 
     status, shown = on_terminal(["rule", "reject", "r-1"], env, project, ["yes"])
     assert status == 0 and "rejected r-1  Never push to main" in shown
     assert [(row["id"], row["state"]) for row in json.loads(ok("rule", "list", "--json"))] == [("r-1", "rejected")]
-    assert ok("rule", "list", "--pending") == "no rule waits\n" and "rejected" in ok("rule")
+    assert ok("rule", "list", "--pending") == "no rule is waiting\n" and "rejected" in ok("rule")
     status, shown = on_terminal(["rule", "approve", "r-1"], env, project, ["yes"])
     assert "approved r-1  Never push to main" in shown and "approved" in ok("rule")
     rule.write_text(RULE + "Always.\n")

@@ -48,7 +48,7 @@ def test_what_several_records_are_called_is_listed(ok, run):
     """Up to three, by id; nothing is chosen."""
     found = sorted(json.loads(ok("learn", "text %d" % i, "--title", "Prices", "--json"))["id"] for i in range(4))
     said = one_line_error(run("show", "prices"), 1)
-    assert said.startswith("dayleaf: 'prices' may mean ") and sum(id in said for id in found) == 3
+    assert said.startswith("dayleaf: 'prices' could be ") and sum(id in said for id in found) == 3
     assert "no record 'price'" in one_line_error(run("show", "price"), 1)
 
 
@@ -88,10 +88,10 @@ def test_a_turn_that_is_none_is_told_with_those_there_are(run, place):
     told(place)
     for asked in ("c-7a1c0001#4", "c-n#0", "c-7a1c0001#2026-01-22 08:00"):
         said = one_line_error(run("show", asked), 2)
-        assert "conversation c-7a1c0001 has 3 turns; #%s is none" % asked.partition("#")[2].replace(" ", "T") in said
+        assert "conversation c-7a1c0001 has 3 turns and no #%s" % asked.partition("#")[2].replace(" ", "T") in said
         assert "`dayleaf show c-7a1c0001 --outline` lists them" in said
     vault.put(place, "p/checkpoints/2026-01-25/m.md", "Other", "Nothing.", id="c-m", session="s-9", source="auto")
-    assert "no conversation is kept of the session of c-m" in one_line_error(run("show", "c-m#1"), 1)
+    assert "the session of c-m has no conversation" in one_line_error(run("show", "c-m#1"), 1)
 
 
 def test_a_checkpoint_names_its_conversation(ok, place):
@@ -118,7 +118,7 @@ def test_a_records_file_or_folder_is_opened_by_the_desktop(run, ok, place, tmp_p
     for words, path in ((("jwt",), "/learnings/jwt.md"), (("jwt", "--folder"), "/learnings"), ((), place.private)):
         ok("open", *words, PATH="%s:%s" % (opener.parent, env["PATH"]))
         assert (tmp_path / "opened").read_text().endswith(path)
-    assert one_line_error(run("open", "jwt", PATH=str(tmp_path)), 1).endswith("open it in your editor")
+    assert one_line_error(run("open", "jwt", PATH=str(tmp_path)), 1).endswith("use your editor")
     assert "only a person" in one_line_error(run("open", "jwt", CLAUDECODE="1"), 2)
 
 

@@ -62,7 +62,7 @@ def test_nothing_to_hand_off_is_one_line(run, ok):
     for words in ((), ("--session", "none")):
         done = run("handoff", *words)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1) and "nothing to hand off" in done.stderr
-    assert "no handoff in project-" in ok("handoff", "--show") == ok("handoff", "--clear")
+    assert "has no handoff" in ok("handoff", "--show") == ok("handoff", "--clear")
     assert ok("handoff", "--show", "--json") == "null\n"
     for words in (("--show", "x"), ("--show", "--clear"), ("<private>all of it</private>",)):
         assert run("handoff", *words).returncode == 2
@@ -93,6 +93,6 @@ def test_an_empty_note_replaces_nothing(ok, run):
     ok("handoff", "Do not deploy before the audit.")
     for words in ((""), ("-",)):
         done = run("handoff", *([words] if isinstance(words, str) else words))
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "an empty handoff" in done.stderr
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "the handoff is empty" in done.stderr
     assert "Do not deploy" in ok("handoff", "--show")
-    assert "Do not deploy before the audit; it stays as a checkpoint" in ok("handoff", "The audit is done.")
+    assert "Do not deploy before the audit; the old one is now a checkpoint" in ok("handoff", "The audit is done.")

@@ -108,7 +108,7 @@ def test_a_ledger_in_a_repository_counts_for_nothing(base, project, now):
 def test_a_ledger_that_cannot_be_written_is_an_error(base, now):
     """The person hears that nothing was decided."""
     os.makedirs(base + "/trust.jsonl")
-    with pytest.raises(StoreError, match="not written"):
+    with pytest.raises(StoreError, match="could not be written"):
         approvals.decide(base, "w", "r-1", ONE, "approve", "alex", now)
     assert approvals.approved(base) == frozenset()
 

@@ -47,7 +47,7 @@ MESS = [
     ("comment behind a value", b"---\na: x # why\nb: # only\nc: 'x # y' # z\n---\n", {"a": "x", "b": "", "c": "x # y"},
      "", ""),
     ("bad bytes", b"---\ntitle: caf\xe9\n---\nb \xff\n", {"title": "café"}, "b ÿ\n", "not UTF-8"),
-    ("duplicate key", b"---\na: 1\na: 2\n---\n", {"a": "2"}, "", "stands twice"),
+    ("duplicate key", b"---\na: 1\na: 2\n---\n", {"a": "2"}, "", "occurs twice"),
     ("no blank behind the colon", b"---\ntitle:x\ntags: [a]\n---\n", {"title": "x", "tags": ["a"]}, "", "line"),
     ("Korean", "---\ntitle: 버튼을 고침\n태그: [가, 나]\n---\n본문\n".encode(),
      {"title": "버튼을 고침", "태그": ["가", "나"]}, "본문\n", ""),

@@ -84,7 +84,7 @@ def test_beyond_eight_parts_the_records_of_the_lowest_rank_are_left_out(world):
     digest = ask(world, records(400))
     assert digest.calls == 9
     assert digest.notes[0] == "claude read 320 records in 8 parts"
-    assert digest.notes[1] == ("80 records of the lowest rank were left out, in whole or in part: they do not fit 8 parts")
+    assert digest.notes[1] == ("80 low-ranked records were left out, in whole or in part: they do not fit into 8 parts")
     sent = "".join(world.calls())
     assert '"id": "c319"' in sent and '"id": "c320"' not in sent
 

@@ -28,7 +28,7 @@ def test_why_tells_what_was_put_into_which_prompt(ok, run, env, project):
     ok("forget", id)
     assert "(no longer there)" in ok("why", "s-1")
     done = run("why", "x")
-    assert done.returncode == 2 and "no receipts of a session or prompt 'x'" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and "no receipts for session or prompt 'x'" in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_load_shows_what_a_prompt_would_get(ok):

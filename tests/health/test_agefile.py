@@ -56,7 +56,7 @@ def test_another_key_or_none_opens_nothing(run, ok, place, tmp_path, key):
 @pytest.mark.parametrize("word", ["nobody", "age1", "ssh-ed25519 x", ""])
 def test_no_recipient(run, tmp_path, key, word):
     done = run("backup", str(tmp_path / "b.age"), "--age", word)
-    assert done.returncode == 2 and "no recipient" in done.stderr and not (tmp_path / "b.age").exists()
+    assert done.returncode == 2 and "not an age recipient" in done.stderr and not (tmp_path / "b.age").exists()
 
 
 def test_without_pyrage_it_says_what_brings_it(run, tmp_path, monkeypatch):

@@ -97,7 +97,7 @@ def test_an_existing_file_is_never_overwritten(run, ok, project, filled):
     Path(project, "mine.tar.gz").write_text("mine")
     done = run("backup", "mine.tar.gz", "--here")
     assert (done.returncode, Path(project, "mine.tar.gz").read_text()) == (1, "mine")
-    assert "never overwrites" in done.stderr
+    assert "overwrites nothing" in done.stderr
     ok("backup", "--here"), ok("backup", "--here")
     assert len(list(Path(project).glob("dayleaf-*.tar.gz"))) == 2
     assert not list(Path(project).glob(".dayleaf-*"))
@@ -133,7 +133,7 @@ def test_a_home_with_records_is_left_alone(run, ok, place, filled):
     assert done.returncode == 1 and "1 new" in done.stdout and "1 different" in done.stdout and "--merge" in done.stderr
     assert "nothing was written" in ok("restore", "./" + FILE, "--merge", "--dry-run")
     assert snapshot(filled) == before
-    assert "1 differ and stay" in ok("restore", "./" + FILE, "--merge")
+    assert "1 differ and were left" in ok("restore", "./" + FILE, "--merge")
     assert "My own words." in Path(mine).read_text()
     assert Path(place.everyone, "learnings/ko.md").exists()
     assert "1 replaced" in ok("restore", "./" + FILE, "--merge", "--replace")
@@ -182,14 +182,14 @@ def test_an_empty_home_gets_no_approvals_unless_a_person_says_yes(ok, env, proje
     emptied(filled)
     found = json.loads(ok("restore", "./" + FILE, "--dry-run", "--json"))
     assert (found["approvalsHeld"], found["counts"]["left"], found["held"]) == (1, 1, [])
-    assert "held back its approvals, 1 decision: they let rules bind and scripts run" in ok("restore", "./" + FILE, "--dry-run")
+    assert "held back its approvals (1 decision): they let rules bind and scripts run" in ok("restore", "./" + FILE, "--dry-run")
     for answers, kept in (((), ""), (["no"], ""), ((), approved), (["yes"], approved)):
         emptied(filled)
         if answers == () and kept:
             assert "held back its approvals" in ok("restore", "./" + FILE) and not path.exists()  # nobody can be asked
             continue
         status, said = on_terminal(["restore", "./" + FILE], env, project, answers or [""])
-        assert status == 0 and "take that over?" in said
+        assert status == 0 and "take it over?" in said
         assert (path.read_text() if path.exists() else "") == kept
 
 
@@ -201,7 +201,7 @@ def test_it_restores_into_another_directory(run, ok, tmp_path, filled):
     ok("restore", "./" + FILE, "--into", str(there))
     assert snapshot(there) == before
     done = run("restore", "./" + FILE, "--into", str(there))
-    assert done.returncode == 2 and "no empty directory" in done.stderr
+    assert done.returncode == 2 and "directory is not empty" in done.stderr
 
 
 def test_a_link_in_the_home_is_named(ok, tmp_path, filled):
@@ -277,8 +277,8 @@ def test_a_damaged_backup_writes_nothing(run, ok, project, filled):
         done = run("restore", "./bad.tar.gz")
         assert done.returncode == 1 and done.stderr.count("\n") == 1, (number, done.stderr)
         assert not (filled / "workspaces").exists()
-    for manifest, said in (({"v": 2}, "newer dayleaf"), ({"files": [["home/x", 1, 1, 1, "0" * 64]]}, "not what the manifest says"),
-                           ({"folders": [["home/../../x", 448, 1]]}, "leads elsewhere"), (None, "no manifest")):
+    for manifest, said in (({"v": 2}, "newer dayleaf"), ({"files": [["home/x", 1, 1, 1, "0" * 64]]}, "not as its manifest says"),
+                           ({"folders": [["home/../../x", 448, 1]]}, "leads outside"), (None, "no manifest")):
         archive(bad, [GOOD], manifest)
         done = run("restore", "./bad.tar.gz")
         assert done.returncode == 1 and said in done.stderr
@@ -295,7 +295,7 @@ def test_a_bomb_is_refused(run, project, home):
         for _ in range(300):
             out.write(bytes(1 << 20))
     done = run("restore", "./bomb.tar.gz")
-    assert done.returncode == 1 and "unpack to more than" in done.stderr
+    assert done.returncode == 1 and "it would take more than" in done.stderr
     head = tarfile.TarInfo("pax")
     head.type, head.size = tarfile.XHDTYPE, 200 << 20
     with gzip.open(Path(project, "bomb.tar.gz"), "wb", 9) as out:
@@ -444,7 +444,7 @@ def test_nothing_is_lost_beside_four_writers(run, ok, env, project, place, tmp_p
 
 def test_options_of_a_backup_do_not_go_with_an_id(run):
     """And a file that is not there is one line."""
-    assert "goes with the file" in run("restore", "l-1a2b3c4d", "--merge").stderr
+    assert "is only for a backup" in run("restore", "l-1a2b3c4d", "--merge").stderr
     done = run("restore", "./nothing.tar.gz")
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert run("restore", "./nothing.tar.gz", "--replace").returncode in (1, 2)

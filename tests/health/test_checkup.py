@@ -71,9 +71,9 @@ def test_a_value_that_is_the_default_is_no_difference(examine, place):
     """Values are compared, not where they come from."""
     Path(place.home).mkdir(parents=True, exist_ok=True)
     Path(place.home, "config.json").write_text('{"load.top": 6}')
-    assert examine("config") == [(OK, "all defaults", "")]
+    assert examine("config") == [(OK, "all at their defaults", "")]
     Path(place.home, "config.json").write_text('{"load.top": 5}')
-    assert examine("config") == [(OK, "1 setting not as by default", "")]
+    assert examine("config") == [(OK, "1 setting changed", "")]
 
 
 def test_a_session_whose_pushes_are_off_is_named(examine, place):
@@ -95,7 +95,7 @@ def test_files_that_cannot_be_read_are_named_with_line_and_remedy(examine, recor
     said = "\n".join("%s; %s" % check[1:] for check in checks)
     assert "utf16.md:1: not UTF-8 text; save it as UTF-8" in said
     assert "faulty.md: line 1: created 'someday' is not a date; write it as" in said
-    assert "the id %s stands in " % record.id in said and "twin.md" in said
+    assert "%s is the id of " % record.id in said and "twin.md" in said
     for name in ("utf16.md", "faulty.md", "twin.md"):
         (folder / name).unlink()
     assert worst(examine("records")) == OK
@@ -119,11 +119,11 @@ def test_an_index_that_is_missing_stale_or_damaged(examine, record, place):
     assert examine("index")[0][0] == WARN
 
 SETTINGS = [
-    (None, WARN, "is not there"), ("{broken", WARN, "cannot be read"), ("{}", WARN, "does not name dayleaf"),
+    (None, WARN, "does not exist"), ("{broken", WARN, "cannot be read"), ("{}", WARN, "does not list dayleaf"),
     ('{"enabledPlugins": {"dayleaf@dayleaf": true}}', OK, "dayleaf@dayleaf is enabled"),
     ('{"enabledPlugins": {"dayleaf@dayleaf": false}}', WARN, "is switched off"),
     ('{"enabledPlugins": {"dayleaf@dayleaf": true}, "disableAllHooks": true}', WARN, "disableAllHooks"),
-    ('{"enabledPlugins": ["dayleaf"]}', WARN, "does not name dayleaf"), ("[]", WARN, "does not name dayleaf"),
+    ('{"enabledPlugins": ["dayleaf"]}', WARN, "does not list dayleaf"), ("[]", WARN, "does not list dayleaf"),
 ]
 
 
@@ -150,8 +150,8 @@ def written(project, tmp_path, versions):
 
 @pytest.mark.parametrize(("version", "said"), [
     ("2.1.329", ["Claude Code 2.1.329"]), ("2.1.116", ["Claude Code 2.1.116"]),
-    ("2.1.112", ["Claude Code 2.1.112: slash commands cost"]), ("2.1.3", ["Claude Code 2.1.3: Bash finds `dayleaf` only", "; slash"]),
-    ("2.0.9", ["older than any that was tried"])])
+    ("2.1.112", ["Claude Code 2.1.112: each slash command costs"]), ("2.1.3", ["Claude Code 2.1.3: Bash finds `dayleaf` only", "; each slash"]),
+    ("2.0.9", ["older than the oldest version tested"])])
 def test_what_the_last_client_does_not_give(examine, project, tmp_path, version, said):
     """The newest transcript of this directory tells the version; what its events cannot do is said, with the remedy."""
     ((found, text, remedy),) = examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, ["2.1.5", version]))
@@ -181,7 +181,7 @@ def test_programs_on_the_path(examine, tmp_path):
     assert [check[0] for check in examine("models", PATH="/nonexistent")] == [WARN, OK]
     assert examine("models", PATH=str(tmp_path))[0] == (OK, "claude: %s/claude" % tmp_path, "")
     assert "not on PATH" in examine("command", PATH="/nonexistent")[0][1]
-    assert "not of this copy" in examine("command", PATH=str(tmp_path))[0][1]
+    assert "belongs to another copy" in examine("command", PATH=str(tmp_path))[0][1]
     own = str(Path(checkup.__file__).parents[2] / "bin")
     assert examine("command", PATH=own) == [(OK, own + "/dayleaf", "")]
 
@@ -229,10 +229,10 @@ def test_conversations_are_counted_and_those_by_hand_are_named(examine, record, 
     talks.put(place, id="c-7a1c0002", written=False)
     checks = examine("records")
     assert worst(checks) == OK and checks[1][1] == "2 conversations kept" and len(checks) == 3
-    assert "7a1c0002" in checks[2][1] and "0002.md: " in checks[2][1] and "left alone" in checks[2][1]
+    assert "7a1c0002" in checks[2][1] and "0002.md: " in checks[2][1] and "edited by hand" in checks[2][1]
     Path(place.shared).mkdir()
     (Path(place.shared) / "config.json").write_text('{"capture": {"conversations": false}}')
-    assert "capture.conversations is off (project): none is written, 2 conversations kept" in examine("records")[1][1]
+    assert "capture.conversations is off (project), so none are written; 2 conversations kept" in examine("records")[1][1]
 
 
 def test_a_conversation_in_a_repository_is_named_with_its_remedy(examine, record, place):

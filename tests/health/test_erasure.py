@@ -95,10 +95,10 @@ def test_a_secret_goes_from_everywhere(ok, run, place, planted):
     record = Path(place.private, "learnings/deploy.md")
     assert "The deploy token is [redacted:github-token#" in record.read_text()
     assert record.stat().st_mtime_ns == mtime and record.stat().st_mode & 0o777 == 0o644
-    assert "the approval of r-9 held it" in done.stdout
+    assert "the approval of r-9 contained it" in done.stdout
     assert not Path(place.home, "cache/queries.db").exists() and not list(Path(place.cache).glob("other.*"))
     assert "Deploy key" in ok("recall", "deploy token")
-    assert "index is what its files give" in ok("index", "verify")
+    assert "index matches its files" in ok("index", "verify")
 
 
 def test_what_is_appended_to_stays_whole(ok, place, planted):
@@ -177,7 +177,7 @@ def test_what_is_not_ours_is_named_and_left(run, place, project, env):
     (folder / "0a1b.jsonl").write_text(json.dumps(told) + "\n")
     done = run("redact", "a", "--text", "-", "--apply", stdin=WORD)
     assert done.returncode == 1 and "2 of " in done.stdout
-    for said in ("settings are yours", "no file of dayleaf's", "0a1b.jsonl", "git filter-repo"):
+    for said in ("settings are yours", "not dayleaf's file", "0a1b.jsonl", "git filter-repo"):
         assert said in done.stdout
     assert WORD in config.read_text() + json.loads(config.read_text())["redact.allow"][0] and foreign.read_text() == WORD
     assert WORD not in Path(place.shared, "learnings/a.md").read_text()

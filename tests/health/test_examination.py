@@ -71,7 +71,7 @@ def test_a_temporary_file_of_a_process_that_was_killed_here_is_a_leftover_at_onc
 def test_a_check_that_fails_is_a_verdict(examine, monkeypatch):
     """One broken check does not hide the others."""
     monkeypatch.setattr(checkup, "index", lambda place: 1 / 0)
-    assert examine("index")[0][:2] == (WARN, "could not be checked (ZeroDivisionError: division by zero)")
+    assert examine("index")[0][:2] == (WARN, "this check failed (ZeroDivisionError: division by zero)")
     assert examine("records")
 
 
@@ -106,7 +106,7 @@ def test_a_session_that_nobody_wrote_down(examine, record, place, env, now):
     path.write_text("{}\n")
     os.utime(path, (now - 600, now - 600))
     receipts.write(place.receipts("lost"), {"v": 1, "event": "start", "transcript": str(path)})
-    assert examine("captures")[0][:2] == (WARN, "1 session wrote less than happened, such as lost")
+    assert examine("captures")[0][:2] == (WARN, "1 session whose checkpoints are incomplete, such as lost")
 
 
 # ---- --fix
@@ -134,12 +134,12 @@ def test_fix_mends_what_is_safe_and_a_second_run_finds_nothing(record, place, ok
     before = bytes_of(place)
     said = run("doctor", "--fix").stdout
     for line in ("closed %s to others (0700, it was 0755)" % place.home, "closed the unfinished last line of %s" % book,
-                 "deleted 2 leftovers of killed writers", "deleted %s, the cache of" % dead, "refreshed the index: 2 records"):
+                 "deleted 2 leftovers of killed processes", "deleted %s, the cache of" % dead, "refreshed the index: 2 records"):
         assert line in said, (line, said)
     assert not temp.exists() and not old.exists() and not dead.exists()
     assert os.stat(place.home).st_mode & 0o777 == 0o700 and os.stat(place.path(record.name)).st_mode & 0o777 == 0o600
     assert {path: data + b"\n" * (path == book) for path, data in before.items()} == bytes_of(place)
-    assert run("doctor", "--fix").stdout.startswith("nothing to mend")
+    assert run("doctor", "--fix").stdout.startswith("nothing that --fix")
     assert json.loads(run("doctor", "--fix", "--json").stdout)["fixed"] == []
 
 
@@ -187,7 +187,7 @@ def test_fix_does_not_make_approvals_count_that_others_could_write(record, place
 
 
 def test_fix_in_a_new_home_makes_nothing(run, home):
-    """There is nothing to mend where nothing is."""
-    assert run("doctor", "--fix").stdout.startswith("nothing to mend")
+    """There is nothing that --fix where nothing is."""
+    assert run("doctor", "--fix").stdout.startswith("nothing that --fix")
     assert not Path(home, ".dayleaf", "cache").exists()
     assert run("doctor", "fix").returncode == 2

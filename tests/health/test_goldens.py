@@ -42,7 +42,7 @@ def test_a_draft_overwrites_nothing(store, run, ok, tmp_path):
     mine = tmp_path / "my queries.yaml"
     mine.write_text("mine\n")
     done = run("eval", "--template", str(mine))
-    assert done.returncode == 1 and "is there already" in done.stderr and mine.read_text() == "mine\n"
+    assert done.returncode == 1 and "exists already" in done.stderr and mine.read_text() == "mine\n"
     other = tmp_path / "other queries.yaml"
     assert "dayleaf eval '%s'" % other in ok("eval", "--template", str(other))
 
@@ -73,16 +73,16 @@ def test_no_secret_reaches_a_draft(place, ok):
     assert "deploy" in said and secret not in said and secret.lower() not in said
 
 BAD = [
-    ("queries: [a\n", "no YAML (line "), ("", "no keys"), ("- a\n- b\n", "not YAML"), ("just words\n", "not YAML"),
+    ("queries: [a\n", "is not YAML (line "), ("", "no keys"), ("- a\n- b\n", "not YAML"), ("just words\n", "not YAML"),
     ("queries: words\n", "no list `queries:`"), ("queries: []\n", "no list `queries:`"),
-    ("queries:\n  - words\n", "is no `query:`"), ("queries:\n  - {query: x}\n", "query q01 expects no record"),
+    ("queries:\n  - words\n", "needs `query:`"), ("queries:\n  - {query: x}\n", "query q01 expects no record"),
     ("queries:\n  - {expect: x}\n", "query q01 has no text"), ("queries:\n  - {query: [x], expect: y}\n", "has no text"),
-    ("queries:\n  - {id: a, query: x, expect: y}\n  - {id: a, query: x, expect: y}\n", "the id 'a' stands twice"),
-    ("queries:\n  - {query: x, knd: y, expect: z}\n", "query q01: no option 'knd'"),
+    ("queries:\n  - {id: a, query: x, expect: y}\n  - {id: a, query: x, expect: y}\n", "two queries have the id 'a'"),
+    ("queries:\n  - {query: x, knd: y, expect: z}\n", "query q01: recall has no option 'knd'"),
     ("queries:\n  - {query: &a x, expect: y}\n", "line 2: anchors"), ("queries:\n  - {query: !!python/name:os x, expect: y}\n", "tags"),
-    ("floor: 3\nqueries:\n  - {query: x, expect: y}\n", "no mapping"),
-    ("floor: {recall@7: 0.5}\nqueries:\n  - {query: x, expect: y}\n", "'recall@7: 0.5' is none"),
-    ("floor: {mrr: 80}\nqueries:\n  - {query: x, expect: y}\n", "from 0 to 1"), ("a: 1\na: 2\n", "stands twice")]
+    ("floor: 3\nqueries:\n  - {query: x, expect: y}\n", "not a mapping"),
+    ("floor: {recall@7: 0.5}\nqueries:\n  - {query: x, expect: y}\n", "'recall@7: 0.5' is not a floor"),
+    ("floor: {mrr: 80}\nqueries:\n  - {query: x, expect: y}\n", "from 0 to 1"), ("a: 1\na: 2\n", "occurs twice")]
 
 
 @pytest.mark.parametrize(("content", "said"), BAD, ids=[said for _, said in BAD])

@@ -25,7 +25,7 @@ def _planted(place, project, env, ok):
 def test_what_is_unused_waits_for_its_evidence(ok, place):
     """A store that is younger than the span says so, in place of calling everything unused."""
     put(place, "p/learnings/old.md", "Old", "x", created=LONG_AGO, updated=LONG_AGO)
-    assert "cannot be told yet" in ok("audit", "unused")
+    assert "cannot be listed yet" in ok("audit", "unused")
     assert "0 unused" not in ok("audit") and "nothing found" in ok("audit")
 
 
@@ -77,7 +77,7 @@ def test_a_staged_secret_stops_a_commit(run, ok, git, shared, project):
     done = run("check", "--staged")
     assert (done.returncode, done.stderr) == (1, "")
     assert [line for line in done.stdout.splitlines() if "a secret" in line] == [
-        ".dayleaf/learnings/a b.md:3: a secret (github-token); take it out and have a new one made; `redact.allow` lets a string stay"]
+        ".dayleaf/learnings/a b.md:3: a secret (github-token); remove it, then replace the secret; `redact.allow` lets a string stay"]
     assert TOKEN not in done.stdout
     git("add", "-A")
     assert "1 file checked: 0 errors" in ok("check", "--staged")
@@ -134,7 +134,7 @@ def test_where_git_does_not_answer_nothing_is_let_through(run, shared, git, tmp_
     """No repository, no git, a blob that is gone: status 1 and one line."""
     bare = tmp_path / "bare"
     bare.mkdir()
-    assert "no git repository" in run("check", "--staged", cwd=str(bare)).stderr
+    assert "not a git repository" in run("check", "--staged", cwd=str(bare)).stderr
     shared("learnings/a.md", "# A\n")
     git("add", "-A")
     assert run("check", "--staged", PATH=str(tmp_path)).returncode == 1

@@ -86,7 +86,7 @@ def test_two_texts_of_one_record_both_stay(two, now):
     machines.decide(syncing.load(desk.place.home), machines.Tiers(desk.place), copy[-11:-3], True, now)
     quiet([*two])
     assert lap.text(name) == desk.text(name) == kept and lap.sync().conflicts == [] and not agree([*two])
-    with pytest.raises(UsageError, match="no copies are called"):
+    with pytest.raises(UsageError, match="no copies match"):
         machines.decide(syncing.load(desk.place.home), machines.Tiers(desk.place), "00000000", False, now)
 
 
@@ -120,7 +120,7 @@ def test_what_was_removed_for_good_does_not_come_back(two, box):
     lap.edit(beta, "later")
     desk.sync()
     report = lap.sync()
-    assert report.removed and any("stays on this one alone" in note for note in report.notes)
+    assert report.removed and any("stays on this machine only" in note for note in report.notes)
     quiet([*two])
     assert desk.names() == [] and lap.names() == [beta] and not agree([*two])
     assert not [name for one in two for name in one.files() if "alpha" in name or name.endswith(beta[2:]) and one is desk]
@@ -171,7 +171,7 @@ def test_a_folder_that_is_half_copied_waits(two, box):
     whole, later = first.read_bytes(), second.read_bytes()
     first.write_bytes(whole[:-20])
     report = lap.sync()
-    assert report.taken == 0 and "not whole here yet" in report.notes[0] and not report.problems
+    assert report.taken == 0 and "not all its files have arrived" in report.notes[0] and not report.problems
     first.write_bytes(whole)
     second.unlink()
     assert lap.sync().taken == 1 and len(lap.names()) == 1
@@ -186,7 +186,7 @@ def test_a_wrong_key_and_a_newer_dayleaf_take_nothing(two, box, tmp_path, monkey
     monkeypatch.setattr(agefile, "VERSION", 2)
     desk.sync()
     monkeypatch.undo()
-    assert "a newer dayleaf wrote it" in lap.sync().notes[0] and lap.names() == []
+    assert "it was written by a newer dayleaf" in lap.sync().notes[0] and lap.names() == []
     agefile.new_key(str(tmp_path / "other.txt"))
     with pytest.raises(StoreError, match="does not open"):
         Machine(tmp_path, "third", BOX, 0.0).set_up(str(box), str(tmp_path / "other.txt"))
@@ -226,7 +226,7 @@ def test_a_home_that_was_copied_or_set_back_goes_on_under_another_name(two, box)
     desk.sync()
     path.write_bytes(before)
     desk.learn("Gamma")
-    assert any("goes on as" in note for note in desk.sync().notes)
+    assert any("is now" in note for note in desk.sync().notes)
     quiet([*two])
     assert len(lap.names()) == len(desk.names()) == 3 and not agree([*two])
 
@@ -239,7 +239,7 @@ def test_many_records_that_are_gone_at_once_are_asked_about(two):
     quiet([*two])
     folder = Path(desk.place.private, "learnings")
     folder.rename(folder.with_name("away"))
-    with pytest.raises(StoreError, match="25 of the files synced before are gone here"):
+    with pytest.raises(StoreError, match="25 files that were synced before are gone here"):
         desk.sync()
     lap.sync()
     assert len(lap.names()) == 25
@@ -284,9 +284,9 @@ def test_the_verb(run, ok, tmp_path, box, place):
     """Set up, synced, told how it stands; every wrong word in one line."""
     assert "not set up" in one_line_error(run("sync"), 1)
     assert "unknown word" in one_line_error(run("sync", "stauts"), 2)
-    assert "--identity goes with" in one_line_error(run("sync", "--identity", "x"), 2)
-    assert "no folder" in one_line_error(run("sync", "setup", str(tmp_path / "absent")), 1)
-    assert "the home itself" in one_line_error(run("sync", "setup", place.home), 2)
+    assert "--identity is for" in one_line_error(run("sync", "--identity", "x"), 2)
+    assert "is not there" in one_line_error(run("sync", "setup", str(tmp_path / "absent")), 1)
+    assert "dayleaf's own home" in one_line_error(run("sync", "setup", place.home), 2)
     assert "key.txt" in ok("sync", "setup", str(box))
     ok("learn", "Quote every path")
     assert "1 file to send" in ok("sync", "status")

@@ -54,14 +54,14 @@ def test_good_records_have_no_fault(look, run, place):
 @pytest.mark.parametrize(("name", "text", "expected"), [
     ("learnings__a", "---\ntitle: x\nkind: lesson\n---\n", (3, True, "the kind 'lesson' is not one of")),
     ("rules__a", "---\nrationale: y\nmore:\n  deep:\n    er: 1\n---\nx\n", (5, False, "can be read in two ways")),
-    ("learnings__a", "---\n# own\ntitle: x\nid: a b\n---\n", (4, True, "the id is none")),
-    ("learnings__a", "---\r\ntitle: x\r\n\r\nupdated: soon\r\n---\r\n", (4, True, "updated 'soon' is no date")),
+    ("learnings__a", "---\n# own\ntitle: x\nid: a b\n---\n", (4, True, "the id is not usable")),
+    ("learnings__a", "---\r\ntitle: x\r\n\r\nupdated: soon\r\n---\r\n", (4, True, "updated 'soon' is not a date")),
     ("learnings__a", "\n---\ntitle: x\nconfidence: 0.9\n---\n", (4, True, "confidence '0.9'")),
     ("learnings__a", "---\ntitle: x\nsource: me\n---\n", (3, True, "source 'me'")),
     ("plans__a", "---\ntitle: x\nstatus: later\n---\n", (3, True, "status 'later'")),
     ("rules__a", "---\ntitle: x\n---\n", (1, True, "a rule needs a rationale")),
     ("rules__a", "---\ntitle: x\nrationale:\n---\n", (3, True, "a rule needs a rationale")),
-    ("learnings__a", "---\ntitle: x\ntags: a\ntitle: y\n---\n", (4, True, "the key 'title' stands twice")),
+    ("learnings__a", "---\ntitle: x\ntags: a\ntitle: y\n---\n", (4, True, "the key 'title' occurs twice")),
     ("learnings__a", "---\ntitle: x\n", (1, True, "the frontmatter is not closed")),
     ("learnings__a", "---\ntitle: x\ntags: [a, b\n---\n", (4, True, "")),
     ("learnings__a", b"\xff\xfea\0b\0", (1, True, "not UTF-8 text")),
@@ -78,8 +78,8 @@ def test_good_records_have_no_fault(look, run, place):
     ("learnings__a", "a \u202e b \u2066\n", (1, True, "2 hidden characters, the first U+202E")),
     ("learnings__a", "a\n\nkey " + KEY + "\n", (3, True, "a secret (")),
     ("learnings__a", "a\n<private>b</private>\n", (2, True, "a <private> part")),
-    ("learnings__a", "a " * 9000, (1, False, "a body of 1")),
-    ("rules__a", "---\nrationale: y\n---\n\n" + "a " * fence.ITEM_UNITS, (5, False, "a prompt gets only about")),
+    ("learnings__a", "a " * 9000, (1, False, "its body has 1")),
+    ("rules__a", "---\nrationale: y\n---\n\n" + "a " * fence.ITEM_UNITS, (5, False, "a prompt gets about")),
     ("learnings__a", "a\n" * (600 << 10), (524289, True, "only the first 1 MiB")),
 ])
 def test_what_is_wrong_is_named_at_its_line(look, name, text, expected):
@@ -108,7 +108,7 @@ def test_ids_that_stand_twice_are_named_in_both_files(look):
 def test_a_second_active_plan_is_a_warning(look):
     """At the older one; the newest counts."""
     found = look(plans__a="---\ncreated: 2026-11-01\n---\n# A\n", plans__b="---\nid: new\ncreated: 2026-11-02\n---\n# B\n")
-    assert [row[:3] for row in found] == [("plans/a", 1, False)] and "newer: new" in found[0][3]
+    assert [row[:3] for row in found] == [("plans/a", 1, False)] and "too: new" in found[0][3]
 
 
 def test_a_link_to_an_archived_record_says_how_to_bring_it_back(run, place):

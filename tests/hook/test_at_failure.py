@@ -197,7 +197,7 @@ def test_a_shell_that_stands_in_another_folder_hears_where_the_path_is(fails, pl
     Path(place.root, "src/parts").mkdir(parents=True)
     told = lines(fails("Exit code 1\nbash: line 1: cd: src/parts: No such file or directory", "cd src/parts && make check",
                        cwd=place.root + "/src"))
-    assert told[1:] == ["what worked: `make check`", "`src/parts` is there from the project's root; the shell stands elsewhere"]
+    assert told[1:] == ["what worked: `make check`", "`src/parts` exists from the project's root; the shell is elsewhere"]
 
 
 @pytest.fixture

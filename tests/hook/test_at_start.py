@@ -72,7 +72,7 @@ def test_the_newest_checkpoint_of_this_branch_stands_first(place, project, now, 
     worked.checkout(project, FEATURE)
     builder.build(place, now)
     block = start()
-    assert "The newest work of branch feature/retries, " in block and "Half of the retries are moved." in block
+    assert "The newest work on branch feature/retries, " in block and "Half of the retries are moved." in block
     assert block.index("Move the rest.") < block.index("- [101500-other] Release the gateway (main, 2026-11-20)")
     assert "Released." not in block
 
@@ -82,10 +82,10 @@ def test_work_of_another_branch_is_named_as_that(place, project, now, start):
     worked.checkpoint(place, "other", "2026-11-20T10:15", "main", Outcome="The gateway is released.", Done="commit 1")
     builder.build(place, now)
     worked.checkout(project, FEATURE)
-    assert "The newest work is of branch main, " in start() and "; none of feature/retries yet:" in start(session="new-2")
+    assert "The newest work is on branch main, " in start() and "; none on feature/retries yet:" in start(session="new-2")
     worked.checkout(project, "")
     block = start(session="new-3")
-    assert "The newest work of branch main, " in block and "none of" not in block and "The gateway is released." in block
+    assert "The newest work on branch main, " in block and "none of" not in block and "The gateway is released." in block
 
 
 def test_a_checkpoint_that_the_index_has_not_read_yet_is_found_by_its_branch(place, project, now, start):
@@ -468,7 +468,7 @@ def test_a_lost_block_is_said_at_the_next_start(world, talk, place):
     worker.work(talk.event(hook_event_name="SessionEnd"), talk.env, talk.at)
     assert [(row["where"], row["error"]) for row in errors(place)] == [("prompt", "Unwelcome")]
     message = harmless(fire("session_start", payload("SessionStart", "startup"), world)).message
-    assert "1 failure" in message and "took no notice of a block" in message
+    assert "1 failure" in message and "ignored a block" in message
 
 
 # ---- saves
@@ -484,7 +484,7 @@ def test_a_save_that_does_not_read_back_is_a_failure(place, now, monkeypatch, st
         real(path, data[:-1] + b"?", *rest)
 
     monkeypatch.setattr(files, step, lie)
-    with pytest.raises(StoreError, match="reads back other than it was written; check the disk"):
+    with pytest.raises(StoreError, match="cannot be read back as written; check the disk"):
         keeper.add("learning", "Another", "A body.\n") if step == "create" else keeper.edit(record.name, {"title": "New"})
 
 

@@ -113,8 +113,8 @@ def test_the_same_suggestion_is_made_once(ok):
 
 def test_a_suggestion_in_no_context_says_so(run):
     """Without tag and link no prompt would ever get it."""
-    assert "in no context" in run(*GIVEN).stdout
-    assert "in no context" not in run(*GIVEN[:2], "Another", *GIVEN[3:], "--tag", "billing").stdout
+    assert "no prompt will ever get it" in run(*GIVEN).stdout
+    assert "no prompt will ever get it" not in run(*GIVEN[:2], "Another", *GIVEN[3:], "--tag", "billing").stdout
 
 
 # ---- deciding
@@ -145,7 +145,7 @@ def test_a_review_goes_through_all_that_waits(ok, decide, place, tmp_path):
     shown = decide("review", answers=["x", "", "rather not", "a", "reject", "s", "e", "a", "q"], EDITOR=str(editor))
     assert "1 of 5  r-0" in shown and "\\u{202e}Hidden 0" in shown and "\u202e" not in shown and "Amended." in shown
     assert shown.count("1 of 5") == 1 and shown.count("4 of 5") == 2
-    assert "'x' is no answer; type one of a (approve), r (reject), e (edit), s (skip), q (quit)\n" in shown
+    assert "'x' is not an answer; type one of a (approve), r (reject), e (edit), s (skip), q (quit)\n" in shown
     assert shown.count("approved r-0") == 1 and shown.index("approved r-0") < shown.index("2 of 5")
     assert approvals.files.sha256(Path(place.path("p/rules/n0.md")).read_bytes()) in shown
     assert {id: state for id, (state, _) in states(ok).items()} == {
@@ -178,7 +178,7 @@ def test_a_review_shows_what_changed_since_the_approval(decide, place, home):
         if gone:
             shutil.rmtree(kept[0].parent)
         shown = decide("review", answers=["q"])
-        assert "that content is not kept" in shown and "Ask last." in shown and "\n-Ask" not in shown
+        assert "the approved text was not kept" in shown and "Ask last." in shown and "\n-Ask" not in shown
 
 
 @pytest.mark.parametrize("words", [("review",), ("rule", "approve", "r-1")])
@@ -191,7 +191,7 @@ def test_a_file_that_changes_while_it_is_shown_stays_pending(ok, place, env, pro
         return "yes" if words[0] == "rule" else "a"
 
     _, shown = on_terminal(words, env, project, [swapped, "q"])
-    assert "changed while it was shown" in shown and states(ok) == {"r-1": ("pending", "new")}
+    assert "changed while it was being shown" in shown and states(ok) == {"r-1": ("pending", "new")}
     path.write_text(RULE)
     assert states(ok) == {"r-1": ("pending", "new")}
 
@@ -271,7 +271,7 @@ def test_an_edited_rule_waits_again(ok, run, decide, place, tmp_path):
     editor = tmp_path / "editor"
     editor.write_text("#!/bin/sh\necho Amended. >> \"$1\"\n")
     editor.chmod(0o755)
-    assert "pending again" in run("rule", "edit", "r-1", EDITOR=str(editor)).stdout
+    assert "waits for approval again" in run("rule", "edit", "r-1", EDITOR=str(editor)).stdout
     assert states(ok)["r-1"] == ("pending", "edited since approval")
 
 
@@ -287,7 +287,7 @@ def test_one_review_goes_through_rules_and_candidates(ok, decide, place):
     for name in ("kafka", "redis", "nginx"):
         vault.put(place, "p/learnings/%s.md" % name, name.title(), "On %s." % name, source="auto")
     shown = decide("review", answers=["q"])
-    assert "nothing was changed" in shown and "3 candidates wait: `dayleaf review`" in shown and "On kafka." not in shown
+    assert "nothing was decided on" in shown and "3 candidates wait: `dayleaf review`" in shown and "On kafka." not in shown
     shown = decide("review", answers=["a", "a", "r", "s"])
     assert shown.index("[a]pprove") < shown.index("[a]ccept") and "3 of 3" in shown
     assert "approved r-1" in shown and "accepted kafka  Kafka" in shown and "rejected redis  Redis" in shown

@@ -255,7 +255,7 @@ def test_a_weight_that_is_none_in_a_settings_file_is_told_by_doctor(run, place):
     """And recall goes on without it."""
     Path(place.home).mkdir(parents=True, exist_ok=True)
     Path(place.home, "config.json").write_text('{"context.tags": ["a=x"]}')
-    assert "context.tags pins nothing: the context tag 'a=x' needs a weight" in run("doctor").stdout
+    assert "context.tags has no effect: the context tag 'a=x' needs a weight" in run("doctor").stdout
     assert json.loads(run("recall", "zebra", "--json").stdout)["contextTags"] == []
 
 

@@ -96,12 +96,12 @@ def test_a_question_becomes_a_digest(expand):
 def test_what_only_shows_something_asks_no_model(expand, verb, place):
     """The text is the reason of a block, plain and without colours."""
     said = reason(expand(verb))
-    assert "\x1b" not in said and (place.key in said if verb == "status" else "nothing was put" in said)
+    assert "\x1b" not in said and (place.key in said if verb == "status" else "the model has been given nothing" in said)
 
 
 def test_pushes_are_switched_for_this_session(expand, place):
     """off and on write the session's receipts."""
-    assert "nothing more in session " + SESSION in reason(expand("off"))
+    assert "no more notes in session " + SESSION in reason(expand("off"))
     assert receipts.session(place.receipts(SESSION)).off
     assert "pushes: off" not in reason(expand("status")), "no receipt of a start: it is no session that ran"
     receipts.write(place.receipts(SESSION), {"v": 1, "event": "start"})
@@ -124,8 +124,8 @@ def test_other_commands_get_nothing(expand):
 def test_what_fails_is_said_in_one_line(expand, tmp_path):
     """A failing verb is named in the context or the reason, not silence."""
     said = context(expand("learn", "  "))
-    assert "The command failed and did nothing: dayleaf: an empty learning" in said
-    assert "It failed" in context(expand("recall", "x --workspace nowhere"))
+    assert "The command failed and did nothing: dayleaf: the learning is empty" in said
+    assert "The command failed" in context(expand("recall", "x --workspace nowhere"))
     (tmp_path / "file").write_text("x")
     assert "dayleaf: " in reason(expand("off", DAYLEAF_HOME=str(tmp_path / "file")))
 

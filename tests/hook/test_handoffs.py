@@ -45,7 +45,7 @@ def start(world):
 def counted(block):
     """Return the line above the handoff, and check that it stands first."""
     lines = block.split("\n")
-    assert lines[3].startswith("Handoff of ") and lines[4].startswith("## ["), block
+    assert lines[3].startswith("Handoff from ") and lines[4].startswith("## ["), block
     return re.sub(r"\d{4}-\d\d-\d\d", "DAY", lines[3])
 
 
@@ -72,7 +72,7 @@ def test_a_note_is_what_the_next_session_gets_first(ok, start):
     ok("checkpoint", "Built the importer.")
     ok("handoff", "Look at the retries first; the dead letter queue is empty.")
     block = start()
-    assert counted(block) == "Handoff of DAY (new)"
+    assert counted(block) == "Handoff from DAY (new)"
     assert "the dead letter queue is empty." in block and block.index("dead letter") < block.index("Built the importer.")
 
 
@@ -81,13 +81,13 @@ def test_each_start_that_shows_it_is_counted_until_it_is_replaced(ok, start):
     ok("handoff", "Look at the retries first.")
     said = [counted(start(session, source)) for session, source in (
         ("s1", "startup"), ("s1", "compact"), ("s2", "clear"), ("s3", "resume"))]
-    assert said == ["Handoff of DAY (new)", *("Handoff of DAY (shown at %s before; `dayleaf handoff` replaces it)" % times
+    assert said == ["Handoff from DAY (new)", *("Handoff from DAY (shown at %s before; `dayleaf handoff` replaces it)" % times
                                               for times in ("1 start", "2 starts", "3 starts"))]
     assert json.loads(ok("handoff", "--show", "--json"))["starts"] == 4
     assert re.search(r"shown +at 4 starts\n", ok("handoff", "--show"))
     ok("handoff", "The retries are done.")
     assert json.loads(ok("handoff", "--show", "--json"))["starts"] == 0
-    assert counted(start("s4")) == "Handoff of DAY (new)"
+    assert counted(start("s4")) == "Handoff from DAY (new)"
 
 
 def test_a_resume_with_nothing_new_is_silent_and_counts_nothing(ok, start):
@@ -114,7 +114,7 @@ def test_the_count_changes_neither_the_tag_nor_what_fits(place, now):
             Path(place.cache, "handoff.json").write_text(json.dumps({"v": 1, "id": note.id, "starts": starts}))
             block, _ = at_start.brief(found, vault.settings(load_sessionChars=units), note)
             assert tokeniser.utf16(block) <= units
-            seen.add((block[:60], re.sub(r"\n(Handoff of 2026[^\n]*)", "", block)))
+            seen.add((block[:60], re.sub(r"\n(Handoff from 2026[^\n]*)", "", block)))
         assert len(seen) == 1
 
 
@@ -126,7 +126,7 @@ def test_a_hand_edit_and_a_removal_take_effect_at_the_next_start(ok, start, plac
     block = start("s2")
     assert "Look at the timeouts first." in block and "shown at 1 start before" in block
     path.write_text("Written by hand: the timeouts are done.\n")
-    assert "Written by hand" in start("s3") and counted(start("s4")) != "Handoff of DAY (new)"
+    assert "Written by hand" in start("s3") and counted(start("s4")) != "Handoff from DAY (new)"
     path.write_text("")
     assert "Handoff" not in start("s5")
     path.unlink()
@@ -171,7 +171,7 @@ def test_a_lost_or_damaged_count_starts_anew(ok, start, place, damage):
     start("s1")
     path = Path(place.cache, "handoff.json")
     path.unlink() if damage is None else path.write_bytes(damage.replace(b"%s", id.encode()))
-    assert counted(start("s2")) == "Handoff of DAY (new)"
+    assert counted(start("s2")) == "Handoff from DAY (new)"
     assert handoffs.starts(place, id) == 1
 
 

@@ -35,7 +35,7 @@ def test_a_failure_is_said_with_its_place_and_the_remedy(place, env, now):
     boundary.note(env, "stop", OSError(28, "No space left on device"))
     (line,) = heard(place, env, now)
     assert line == ("dayleaf: 2 failures since the last session (stop: OSError No space left on device); "
-                    "`dayleaf doctor` tells more")
+                    "`dayleaf doctor` says more")
 
 
 def test_a_repository_that_brings_records_is_announced(place, env, now):
@@ -90,7 +90,7 @@ def test_the_user_hears_where_the_work_stands(place, project, world, now):
     assert [greeted(world, source) for source in ("clear", "resume", "compact")] == [
         "dayleaf: back on feature/x, 2 h ago: Retries half moved"] * 2 + [""]
     worked.checkout(project, "fix")
-    assert greeted(world) == "dayleaf: nothing of fix yet, newest: Retries half moved (feature/x, 2 h ago)"
+    assert greeted(world) == "dayleaf: no work on fix yet; newest: Retries half moved (feature/x, 2 h ago)"
 
 
 def test_a_resumed_session_is_greeted_with_its_own_work(place, project, world, now):

@@ -132,7 +132,7 @@ PLANTED = {
     no_text: "not UTF-8 text",
     large: "only the first 1 MiB",
     far_future: "",
-    far_created: "is no date",
+    far_created: "is not a date",
     deep: "nested more than 8 folders deep",
     long_name: "",
     odd_name: "",

@@ -188,7 +188,7 @@ def test_a_file_from_any_time_is_indexed(place, now, seconds):
 
 
 def test_verify_notices_bytes_that_changed_behind_a_delta(place, now):
-    """With a delta the segment's own checksum is what shows that its postings are not those that were written."""
+    """With a delta the segment's own checksum is what shows that its postings are changed since it was written."""
     for i in range(20):
         vault.put(place, "p/learnings/n%d.md" % i, "Zebra %d" % i, "zebra")
     builder.build(place, now)
@@ -202,7 +202,7 @@ def test_verify_notices_bytes_that_changed_behind_a_delta(place, now):
     with open(path, "r+b") as file:
         file.seek(offset)
         file.write(bytes(40))
-    assert ["not those that were written" in line for line in builder.verify(place, now)] == [True]
+    assert ["changed since it was written" in line for line in builder.verify(place, now)] == [True]
     builder.freshen(place, now)
     assert builder.verify(place, now) == []
 

@@ -146,7 +146,7 @@ def test_no_secret_reaches_the_provider(tmp_path, env):
 
 def test_a_provider_starts_no_provider(tmp_path, env):
     """The guard of a nested process ends the recursion."""
-    with pytest.raises(ProviderError, match="no provider is started"):
+    with pytest.raises(ProviderError, match="cannot start a provider"):
         embedder.embed(stubs.provider(tmp_path), TEXTS, {**env, "DAYLEAF_NESTED": "1"})
 
 

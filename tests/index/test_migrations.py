@@ -76,7 +76,7 @@ def test_an_earlier_schema_becomes_the_newest_one(empty, dsn, number, monkeypatc
     assert connected(admitted, lambda c: c.execute("SELECT known FROM dayleaf.record").fetchall()) == [("l-a",)]
 
 
-@pytest.mark.parametrize(("found", "said"), [(0, "holds no index"), (99, "newer dayleaf")])
+@pytest.mark.parametrize(("found", "said"), [(0, "holds no dayleaf index"), (99, "newer dayleaf")])
 def test_another_schema_is_named_with_its_remedy(found, said):
     """Whoever only reads changes none."""
     with pytest.raises(StoreError, match=said):

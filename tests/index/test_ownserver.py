@@ -23,7 +23,7 @@ def test_a_server_of_ones_own_is_chosen_asked_and_left(server, place, ok, run, t
     found = json.loads(ok("recall", "kafka", "--json"))
     assert found["hits"][0]["id"] == "l-a" and "postgres" in found["backend"]
     assert json.loads(ok("index", "status", "--json"))["database"]["here"] == 1
-    assert "recall asks the files alone" in ok("index", "--backend", "local")
+    assert "recall uses only the files" in ok("index", "--backend", "local")
     assert "postgres" not in json.loads(ok("recall", "kafka", "--json"))["backend"]
     assert "local, postgres" in run("index", "--backend", "mysql").stderr
 

@@ -187,10 +187,10 @@ def test_a_database_that_goes_away_in_the_middle_leaves_the_files(store, dsn, no
     monkeypatch.setattr(postgres, "SECONDS", 1.0)
     found = ask(store, now, "kafka broker", dsn)
     assert found.hits and found.backend == "lexical"
-    assert len([note for note in found.notes if "only what is on this machine was searched" in note]) == 1
+    assert len([note for note in found.notes if "only this machine was searched" in note]) == 1
     postgres._close_all()
     again = ask(store, now, "kafka broker", dsn)
-    assert again.hits and again.notes and "only what is on this machine was searched" in again.notes[0]
+    assert again.hits and again.notes and "only this machine was searched" in again.notes[0]
 
 
 @pytest.mark.parametrize(("change", "said"), [

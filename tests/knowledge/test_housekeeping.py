@@ -191,7 +191,7 @@ def test_two_at_once(store, place, now, run):
     with files.Lock(place.home + "/cache/upkeep.lock"):
         for words in (("upkeep", "--apply"), ("undo",)):
             done = run(*words)
-            assert (done.returncode, done.stdout) == (1, "") and "another upkeep is at work" in done.stderr
+            assert (done.returncode, done.stdout) == (1, "") and "another upkeep is running" in done.stderr
         assert run("upkeep").returncode == 0
     assert run("upkeep", "--apply").returncode == 0
 

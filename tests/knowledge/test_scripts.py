@@ -83,7 +83,7 @@ def test_a_script_stands_in_the_project_or_where_it_is_told(run, kept, project, 
     assert run("resource", "run", record.id, cwd=str(inner)).stdout == f"{project}\n"
     assert run("resource", "run", record.id, "--cwd", "inner").stdout == f"{inner}\n"
     done = run("resource", "run", record.id, "--cwd", "none")
-    assert done.returncode == 2 and "is no directory" in done.stderr
+    assert done.returncode == 2 and "is not a directory" in done.stderr
 
 
 def test_a_python_script_imports_nothing_from_beside_itself(run, kept, project):
@@ -109,7 +109,7 @@ def test_a_deadline_ends_the_whole_group(run, kept, tmp_path):
     record = kept(f"#!/bin/sh\ntrap '' TERM\n(trap '' TERM; sh -c 'echo $$ >> {mark}; exec sleep 60') &\necho $$ >> {mark}\nsleep 60\n")
     start = time.monotonic()
     done = run("resource", "run", record.id, "--timeout", "1")
-    assert done.returncode == 124 and "ended after 1 second" in done.stderr and time.monotonic() - start < 12
+    assert done.returncode == 124 and "stopped after 1 second" in done.stderr and time.monotonic() - start < 12
     pids = [int(line) for line in mark.read_text().split()]
     assert len(pids) == 2 and all(gone(pid) for pid in pids)
 
@@ -200,11 +200,11 @@ def test_a_script_that_changed_since_it_was_approved_says_so(run, kept, project,
     approvals.decide(place.home, approvals.script_workspace(record.name, place.key), record.id, digest, "reject", "joe", now)
     assert "was rejected" in run("resource", "run", record.id).stderr
     other = kept("#!/bin/sh\necho new\n", False, "other.sh")
-    assert "nobody approved this content" in run("resource", "run", other.id).stderr
+    assert "a person can give it" in run("resource", "run", other.id).stderr
 
 
 @pytest.mark.parametrize(("text", "mode", "said"), [
-    ("echo hi\n", 0o644, "begin it with one"), ("echo hi\n", 0o755, "begin it with one"), ("#!\n", 0o755, "no absolute path"),
+    ("echo hi\n", 0o644, "add one"), ("echo hi\n", 0o755, "add one"), ("#!\n", 0o755, "no absolute path"),
     ("#!sh\n", 0o755, "no absolute path"), ("#!./evil\n", 0o755, "no absolute path"), ("#!/nowhere/sh\n", 0o755, "cannot be executed here"),
     ("#!/bin/sh\r\necho\r\n", 0o755, "carriage return"), ("#!/etc\n", 0o755, "cannot be executed here")])
 def test_what_cannot_run_says_what_mends_it(run, kept, project, text, mode, said):

@@ -425,7 +425,7 @@ def test_a_reason_never_touches_what_a_person_approved(place, run, ok):
     vault.put(place, "p/rules/r.md", "Forward only", "Migrations go forward.", kind="rule", rationale="x", tags="[db]")
     before = Path(place.path("p/rules/r.md")).read_bytes()
     refused = run("feedback", "r", "down", "--why", "wrong")
-    assert refused.returncode == 2 and "take its approval back" in refused.stderr
+    assert refused.returncode == 2 and "undo its approval" in refused.stderr
     ok("feedback", "r", "down")
     assert Path(place.path("p/rules/r.md")).read_bytes() == before
 
@@ -433,7 +433,7 @@ def test_a_reason_never_touches_what_a_person_approved(place, run, ok):
 @pytest.mark.parametrize(("words", "said"), [
     (("feedback",), "feedback needs an ID and up or down"), (("feedback", "a"), "feedback needs an ID and up or down"),
     (("feedback", "a", "dwn"), "did you mean 'down'?"), (("feedback", "up", "a"), "the id comes first: `dayleaf feedback a up`"),
-    (("feedback", "nosuch", "up"), "no record 'nosuch'"), (("feedback", "a", "up", "--why", " "), "an empty reason"),
+    (("feedback", "nosuch", "up"), "no record 'nosuch'"), (("feedback", "a", "up", "--why", " "), "the reason is empty"),
     (("feedback", "a", "up", "--whi", "x"), "did you mean '--why'?")])
 def test_words_that_are_off_get_one_line(twins, run, words, said):
     """And nothing is noted."""

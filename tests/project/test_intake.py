@@ -319,4 +319,4 @@ def test_what_the_store_holds_already_is_not_kept_twice(tree, ok, took, place):
     tree("b.md", "---\ntitle: One\n---\n\nNew words.\n")
     tree("c.md", "---\ntitle: Two\n---\n\nNew words.\n")
     found = took("dir", tree.root)
-    assert counts(found) == (1, 0, 0, 2) and all("the same text stands in" in skip["reason"] for skip in found["skipped"])
+    assert counts(found) == (1, 0, 0, 2) and all("the same text is in" in skip["reason"] for skip in found["skipped"])

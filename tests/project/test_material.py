@@ -142,7 +142,7 @@ def test_sections_are_read_one_after_the_other(ok, run, guide):
         assert run("resource", "show", id, *words).stdout == run("show", id, *words).stdout
     assert ok("show", id, "--section", "tax", "--next")["number"] == 4 and ok("show", id, "--section", "4", "--previous")["number"] == 3
     assert f"next: 4 Billing guide > Refunds  `dayleaf show {id} --section 4`" in run("show", id, "--section", "2").stdout
-    for words, said in ((["--section", "9"], "has no section '9'"), (["--next"], "want --section"),
+    for words, said in ((["--section", "9"], "has no section '9'"), (["--next"], "need --section"),
                         (["--section", "4", "--next"], "no section after 4"), (["--section", "1", "--previous"], "no section before 1")):
         assert said in run("resource", "show", id, *words).stderr
 
@@ -266,7 +266,7 @@ def test_two_resources_are_not_of_one_file(ok, run, guide, script):
     """An update cannot make them so."""
     ok("add", str(guide))
     other = ok("add", str(script))["id"]
-    assert "is of this file already" in run("resource", "update", other, "--path", str(guide)).stderr
+    assert "already describes this file" in run("resource", "update", other, "--path", str(guide)).stderr
 
 
 def test_a_deleted_resource_comes_back(ok, run, guide):
@@ -344,7 +344,7 @@ def test_a_review_goes_through_rules_and_scripts(ok, decide, script, place):
     script.with_name("b.sh").chmod(0o755)
     ok("add", "tools/b.sh")
     shown = decide("review", answers=["r", "a", "s", "a", "e", "q"])
-    assert "1 of 3  r1" in shown and shown.count("cannot be approved") >= 1 and "begin it with one" in shown
+    assert "1 of 3  r1" in shown and shown.count("cannot be approved") >= 1 and "add one" in shown
     assert shown.count("[a]pprove [r]eject [e]dit [s]kip [q]uit") == 1 and "[a]pprove [r]eject [s]kip [q]uit" in shown
     assert sorted(row["approval"] for row in ok("list")) == ["approved", "pending"]
 
@@ -353,9 +353,9 @@ def test_what_keeps_a_script_from_approval_is_said_when_it_is_added(ok, run, scr
     """In its words for a person and in --json; a sound one names the approval."""
     script.with_name("b.sh").write_text("echo no first line\n")
     said = run("resource", "add", "--type", "script", "--path", "tools/b.sh").stdout
-    assert "nobody can approve it yet" in said and "begin it with one" in said and "lets it run" not in said
+    assert "nobody can approve it yet" in said and "add one" in said and "lets it run" not in said
     script.with_name("c.sh").write_text("echo neither\n")
-    assert "begin it with one" in ok("add", "--type", "script", "--path", "tools/c.sh")["hindrance"]
+    assert "add one" in ok("add", "--type", "script", "--path", "tools/c.sh")["hindrance"]
     said = run("resource", "add", "--path", str(script)).stdout
     assert "lets it run" in said and "nobody" not in said
 
@@ -369,7 +369,7 @@ def test_a_script_that_changes_while_it_is_shown_stays_pending(ok, env, project,
         return "yes"
 
     _, shown = on_terminal(["resource", "approve", id], env, project, [swapped])
-    assert "changed while it was shown" in shown and ok("list")[0]["approval"] == "pending"
+    assert "changed while it was being shown" in shown and ok("list")[0]["approval"] == "pending"
     script.write_text(SCRIPT)
     assert ok("list")[0]["approval"] == "pending"
 

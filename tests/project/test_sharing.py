@@ -118,7 +118,7 @@ def test_a_conflict_is_named(two):
     assert path == torn and "git could not merge it" in what
     kim.commit()
     [(path, what)] = kim.status().conflicts
-    assert path == torn and "lines of a merge" in what and sharing.marked(str(kim.path(name)))
+    assert path == torn and "markers of an unfinished merge" in what and sharing.marked(str(kim.path(name)))
     assert not sharing.marker_line(b"<<<<<<< only quoted\n") and sharing.marker_line(b"a\n<<<<<<< HEAD\nx\n=======\ny\n>>>>>>> b\n") == 2
 
 

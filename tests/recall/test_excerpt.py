@@ -66,7 +66,7 @@ def test_where_there_is_no_transcript_one_line_says_so(session, run):
     assert gone.returncode == 1 and "the transcript of session sess-1 is gone" in gone.stderr
     learned = json.loads(run("learn", "Prices are cents.", "--json").stdout)["id"]
     other = run("expand", learned)
-    assert other.returncode == 1 and "no checkpoint of a session, and no conversation" in other.stderr
+    assert other.returncode == 1 and "neither a session's checkpoint nor a conversation" in other.stderr
 
 
 def test_a_turn_leads_back_to_its_own_part(session, run, place):

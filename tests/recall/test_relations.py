@@ -72,8 +72,8 @@ def test_check_names_wrong_ends_twins_and_the_nearest_record(place, shop, now):
     assert said == [
         (True, "proves goes from a script to a learning, not from a learning to a learning",
          "use related_to, or link other records"),
-        (False, "it links to 'JWT issuer', which 2 records are called; the newest is meant, l-jwt", "name it by its id"),
-        (False, "it links to 'Key rotatoin', which is no record here", "did you mean l-keys 'Key rotation'? else remove the link")]
+        (False, "it links to 'JWT issuer', which 2 records are called; taking the newest, l-jwt", "name it by its id"),
+        (False, "it links to 'Key rotatoin', which is not a record here", "did you mean l-keys 'Key rotation'? else remove the link")]
 
 
 # ---- writing
@@ -114,7 +114,7 @@ def test_links_by_id_survive_a_rename_and_links_by_name_are_reported(ok, shop):
     assert "dangling" not in ok("link", "l-from")
     os.rename(folder / "key-rotation.md", folder / "rotating-keys.md")
     said = ok("link", "l-from")
-    assert said.count("dangling") == 1 and "'key-rotation', which is no record; did you mean l-keys 'Key rotation'?" in said
+    assert said.count("dangling") == 1 and "'key-rotation', which is not a record; did you mean l-keys 'Key rotation'?" in said
 
 
 # ---- recall

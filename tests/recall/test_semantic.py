@@ -271,4 +271,4 @@ def test_a_batch_says_how_it_fell_back(place, armed, env, now):
     row = json.loads(next(batch.batch([line], place, armed, now, 0.0, base, Semantic(armed, "", env))))
     single = ask(place, armed, env, now, "car")
     assert row["backend"] == single.backend == "lexical" and row["notes"] == list(single.notes)
-    assert any("ranked by words alone" in note for note in row["notes"])
+    assert any("ranked by words only" in note for note in row["notes"])

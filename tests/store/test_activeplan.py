@@ -61,7 +61,7 @@ def test_of_several_active_plans_the_newest_counts_and_it_is_said(place, now, ok
     """In the list, by `doctor`, and for `plan done`."""
     vault.put(place, "p/plans/a.md", "Old", "- [ ] a", created="2026-11-01")
     vault.put(place, "p/plans/b.md", "New", "- [ ] b", created="2026-11-20")
-    assert "2 plans are active, b counts" in ok("plan")
+    assert "2 plans are active and b is used" in ok("plan")
     said = reports.verdicts(examination.examine(place, vault.settings(), env, now), vault_style())
     assert any("2 plans are active, the newest (b) counts; `dayleaf plan done ID`" in line for line in said)
     assert ok("plan", "done").startswith("done b  New")
@@ -105,12 +105,12 @@ def test_a_plan_that_nobody_touched_is_asked_about(place, start):
     old = clock.now() - 16 * clock.DAY - 60
     vault.touch(path, old)
     block = start()
-    assert "The plan is untouched for 16 days; `dayleaf plan done`, `plan drop` or `plan update`\n## [a] Old" in block
+    assert "The plan has not changed for 16 days: `dayleaf plan done`, `plan drop` or `plan update`\n## [a] Old" in block
     vault.touch(path, old - clock.DAY)
     later = start("compact")
-    assert "untouched for 17 days" in later and tag(later) == tag(block)
+    assert "not changed for 17 days" in later and tag(later) == tag(block)
     os.utime(path)
-    assert "untouched" not in start("compact")
+    assert "has not changed" not in start("compact")
 
 
 def test_a_plan_costs_a_start_no_module_more(made, world, start):
@@ -118,7 +118,7 @@ def test_a_plan_costs_a_start_no_module_more(made, world, start):
     path = made("-", stdin="Big one\n\n" + "Prose. " * 300 + "\n- [ ] open now\n")["path"]
     Path(path).write_text(Path(path).read_text().replace("created: \"20", "created: \"19"))
     vault.touch(path, 1e9)
-    assert "open now" in start() and "untouched" in start("compact")
+    assert "open now" in start() and "has not changed" in start("compact")
     found = imported(sys.executable, world, str(ROOT / "hooks" / "session_start.py"), payload("SessionStart", "startup"))
     found -= imported(sys.executable, world, "-c", {}, "pass")
     reader = {"memory.core.headreader", "encodings.utf_16_le"}  # of any record that is read whole, and cut

@@ -35,7 +35,7 @@ def test_nothing_is_overwritten_on_the_way(store, place):
     second = store.archive(record.name, "2")
     assert first != second and store.raw(second) == b"# Another\n"
     write(place, record.name, "# Third\n")
-    with pytest.raises(StoreError, match="another file stands there"):
+    with pytest.raises(StoreError, match="another file is there"):
         store.restore(record.id)
     assert store.raw(record.name) == b"# Third\n" and store.raw(first).endswith(b"body\n")
 

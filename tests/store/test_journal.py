@@ -34,7 +34,7 @@ def test_foreign_lines_count_as_none_and_newer_ones_stop(place, now):
     assert [len(one.steps) for one in journal.runs(place)] == [1]
     with Path(journal.path(place)).open("a") as file:
         file.write('{"v":2,"run":"x","do":"merge"}\n')
-    with pytest.raises(StoreError, match="of a newer dayleaf"):
+    with pytest.raises(StoreError, match="a newer dayleaf"):
         journal.runs(place)
 
 

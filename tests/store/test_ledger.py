@@ -102,7 +102,7 @@ def test_lines_of_a_newer_version_are_kept_and_passed_over(book, now, run, env):
     found = ledger.read(book)
     assert (found.counts("l-1").up, found.passed, found.torn) == (1, 2, 1)
     said = run("doctor").stdout
-    assert "2 lines of a newer version, passed over" in said and "1 line that cannot be read" in said
+    assert "2 lines of a newer version, which are skipped" in said and "1 line that cannot be read" in said
     assert newer in Path(book.path).read_text()
 
 
@@ -230,7 +230,7 @@ def test_a_ledger_that_cannot_be_written_is_one_line(place, now):
     """It names the file and the remedy."""
     vault.put(place, "p/learnings/x.md", "x")
     os.mkdir(place.private + "/ledger.jsonl")
-    with pytest.raises(StoreError, match=r"ledger\.jsonl: not written, .*; check its permissions"):
+    with pytest.raises(StoreError, match=r"ledger\.jsonl could not be written: .*; check its permissions"):
         ledger.note(ledger.ledgers(place)[0], "l-1", "up", now)
 
 

@@ -168,7 +168,7 @@ def test_what_is_not_found_names_what_is_near(store, place):
     with pytest.raises(StoreError, match="did you mean") as caught:
         store.find("abcdxf1")
     assert "abcdef1" in str(caught.value) and str(caught.value).count("abcdef") == 1
-    with pytest.raises(StoreError, match="may mean abcdef1, abcdef2, abcdef3"):
+    with pytest.raises(StoreError, match="could be abcdef1, abcdef2, abcdef3"):
         store.find("abcd")
     with pytest.raises(StoreError, match="no record 'zzz'"):
         store.find("zzz")

@@ -189,9 +189,9 @@ def test_a_file_that_reads_back_otherwise_is_said(place, tiers, monkeypatch):
     stage = files.stage
     monkeypatch.setattr(files, "stage", lambda path, data, mode, number: stage(path, data[:-1] + b"?", mode, number))
     with made:
-        with pytest.raises(StoreError, match="reads back other than it was written"):
+        with pytest.raises(StoreError, match="cannot be read back as written"):
             made.rewrite(place.path("p/learnings/a.md"), lambda data: data + b"more")
-        with pytest.raises(StoreError, match="reads back other than it was written"):
+        with pytest.raises(StoreError, match="cannot be read back as written"):
             made.create(place.path("p/learnings/c.md"), b"# C\n", 0o600, 10**18)
 
 

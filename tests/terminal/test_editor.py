@@ -51,7 +51,7 @@ def test_a_text_is_kept_where_the_record_changed_meanwhile(ok, run, place, tmp_p
     editor.write_text("#!/bin/sh\necho typed >> \"$1\"\necho other >> '%s'\n" % path)
     editor.chmod(0o755)
     said = one_line_error(run("edit", id, EDITOR=str(editor)), 1)
-    copy = Path(said.split("(your text is kept in ")[1].rstrip(")\n"))
+    copy = Path(said.split("(your text is still in ")[1].rstrip(")\n"))
     assert copy.read_text().endswith("typed\n") and path.read_text().endswith("other\n") and "typed" not in path.read_text()
 
 

@@ -31,7 +31,7 @@ def test_a_record_is_drawn_as_a_tree_with_cycles_marked_once(ok, chain):
         "│  ├─ has_script → s-1  Script (script)",
         "│  └─ related_to → l-c  Gamma (learning)  ↺ above",
         "└─ related_to → l-c  Gamma (learning)",
-        "   └─ related_to → 'Alfa beta', which is no record; did you mean l-a 'Alpha'?", ""]).replace("l-a 'Alpha'", "l-b 'Beta'")
+        "   └─ related_to → 'Alfa beta', which is not a record; did you mean l-a 'Alpha'?", ""]).replace("l-a 'Alpha'", "l-b 'Beta'")
     assert ok("graph", "s-1", "--depth", "1") == (
         "s-1  Script (script)\n└─ script_of → l-b  Beta (learning)  … 2 more links\n")
     assert ok("graph", "Lone") == "l-lone  Lone (learning)\n└─ no links\n"
@@ -43,12 +43,12 @@ def test_without_a_record_there_is_an_overview(ok, chain):
         "5 records, 5 links; 1 without any", "",
         "Connected groups", "  4 records  around l-b  Beta", "",
         "Most linked", "  3 links  l-b  Beta", "  3 links  l-c  Gamma", "  2 links  l-a  Alpha", "   1 link  s-1  Script", "",
-        "Dangling", "  l-c related_to → 'Alfa beta', which is no record; did you mean l-b 'Beta'?", ""]
+        "Dangling", "  l-c related_to → 'Alfa beta', which is not a record; did you mean l-b 'Beta'?", ""]
 
 
 def test_dangling_links_are_listed_alone(ok, chain):
     """As text, as JSON, and of one record's surroundings."""
-    line = "l-c related_to → 'Alfa beta', which is no record; did you mean l-b 'Beta'?\n"
+    line = "l-c related_to → 'Alfa beta', which is not a record; did you mean l-b 'Beta'?\n"
     assert ok("graph", "--dangling") == ok("graph", "l-a", "--dangling") == line
     assert ok("graph", "s-1", "--depth", "1", "--dangling") == "no dangling links\n"
     assert json.loads(ok("graph", "--dangling", "--json")) == {

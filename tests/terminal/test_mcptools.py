@@ -97,7 +97,7 @@ def test_fix_tells_what_was_done(desk, place):
     talks.put(place)
     found = desk("fix", error="resume_test.go:41: no marker")
     assert found["lines"][0]["met"][0]["worked"] == "go test ./resume/..."
-    assert "nothing like it failed here" in desk("fix", error="zebra stripes missing")["notes"][-1]
+    assert "nothing has failed like this here" in desk("fix", error="zebra stripes missing")["notes"][-1]
 
 
 def test_how_tells_what_worked(desk, place):
@@ -158,7 +158,7 @@ def test_private_parts_and_secrets_are_not_kept(desk, place, now):
     desk("remember", text="Deploys want a token <private>mine</private> " + key)
     (record,) = learnings(place, now)
     assert "mine" not in record.body and key not in record.body
-    with pytest.raises(UsageError, match="all of it is private"):
+    with pytest.raises(UsageError, match="all of it is marked private"):
         desk("remember", text="<private>x</private>")
 
 

@@ -67,7 +67,7 @@ def test_a_session_is_told_whole(book):
     assert "c-two" in said and 'id="t1"' in said and "we chose a ring because it needs no lock" in said
     assert "<code>src/cache.c</code>" in said and "at a prompt" in said and "Docker cache" in said and "· 1.0" in said and "why" in said
     assert "1a2b3c4 Look at what fclose returns" in book.html("session", "one")
-    with pytest.raises(StoreError, match="no record tells of a session 'zebra'"):
+    with pytest.raises(StoreError, match="no record is about session 'zebra'"):
         book.pages.session("zebra")
 
 
@@ -141,7 +141,7 @@ def test_the_review_shows_what_a_person_decides_on_and_decides_nothing(book):
     assert files.sha256(data) in said and "dayleaf rule approve r-check" in said and "edited since approval" in said
     assert "dayleaf harvest accept l-maybe" in said and "method=" not in said
     assert said.count("<button") == said.count('class="copy"') + 1 and said.count("<form") == 1
-    assert "No two do." in book.html("review", duplicates=True)
+    assert "No two records say the same." in book.html("review", duplicates=True)
 
 
 def test_walls_are_told_with_what_worked(book):

@@ -57,7 +57,7 @@ def test_an_invocation_is_one_line_and_what_failed_before_it_another(past, now):
     lines = pastlines.invocations(practice.how(past, "acme", now), "acme", 10, STYLE, now)
     assert lines == ["acme issue list --state open  ×2 in 1 session, last 3d ago in k-three#1",
                      "    after `acme issue list --open` failed: unknown flag: --open"]
-    assert pastlines.invocations([], "zig", 10, STYLE, now) == ["no call of `zig` that worked is known here"]
+    assert pastlines.invocations([], "zig", 10, STYLE, now) == ["no session here has a call of `zig` that worked"]
 
 
 def test_long_quotes_in_a_command_are_cut():
@@ -179,4 +179,4 @@ def test_why_and_stats_tell_of_a_failed_call_that_was_answered(ok, env, project,
     assert "--state open" in answer["hookSpecificOutput"]["additionalContext"]
     told = ok("why")
     assert "failed Bash, known from another session" in told and "k-three" in told and "wall: met in 1" in told
-    assert "1 failed call told of" in ok("stats")
+    assert "1 failed call answered" in ok("stats")

@@ -140,7 +140,7 @@ def test_a_one_time_address_opens_once(made):
         assert first.opened.startswith(b"HTTP/1.1 303")
         assert b"; HttpOnly; Path=%s/; SameSite=strict" % first.base.encode() in first.opened
         again = page.told(int(first.port), first.head(first.address.partition(first.base)[2], Cookie=""))
-        assert again.startswith(b"HTTP/1.1 403") and b"was used already" in again and b"press Enter where `dayleaf view` runs" in again
+        assert again.startswith(b"HTTP/1.1 403") and b"has been used" in again and b"press Enter where `dayleaf view` runs" in again
         second = page.Browser(served)
         assert second.get("/")[0] == first.get("/")[0] == 200
         assert first.head("/open/" + "x" * 32).startswith(b"GET") and first.get("/open/" + "x" * 32)[0] == 303
@@ -218,17 +218,17 @@ def test_a_fault_is_said_and_the_page_goes_on(place, capsys):
     with page.served(broken) as served:
         browser = page.Browser(served)
         status, _, body = browser.get("/topics")
-        assert (status, body) == (500, "a fault of dayleaf's own (KeyError)")
+        assert (status, body) == (500, "a bug in dayleaf (KeyError)")
         assert browser.get("/keys")[0] == 200
     assert "please report it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("port", [65536, -1])
 def test_a_port_that_is_none_is_refused(port):
-    with pytest.raises(UsageError, match="cannot be had"):
+    with pytest.raises(UsageError, match="cannot be used"):
         web.listen(port)
 
 
 def test_a_port_that_is_taken_is_refused(site, browser):
-    with pytest.raises(UsageError, match=r"port %s cannot be had \(address already in use\); leave --port out" % browser.port):
+    with pytest.raises(UsageError, match=r"port %s cannot be used \(address already in use\); leave --port out" % browser.port):
         web.listen(int(browser.port))

