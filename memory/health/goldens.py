@@ -25,6 +25,7 @@ from memory.distill import cues
 from memory.hook import handoffs
 from memory.recall import question, scoring
 from memory.recall.question import Query
+from memory.store.secretshapes import MARKER
 
 LEAST, MOST = 20, 50  # queries of a draft, where the store has as many
 MOST_WORDS = 12  # of a drafted query
@@ -151,9 +152,11 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
     """Draft queries from records: titles reworded, rare technical words of bodies, requests of checkpoints.
 
     clean: takes secrets out of texts, before a query has their words in another form.  The same records give the same queries,
-    in whatever order they come; MOST at the most.
+    in whatever order they come; MOST at the most.  A session is drafted from by its checkpoints, as recall names it.
     """
-    usable = [r for r in records if r.accepted and r.body.strip() and not handoffs.is_handoff(r)]
+    told = {r.meta.get("conversation") for r in records if r.kind == "checkpoint"}
+    usable = [r for r in records if r.accepted and r.body.strip() and not handoffs.is_handoff(r)
+              and not (r.kind == "conversation" and r.id in told)]
     usable.sort(key=lambda record: (files.sha256(record.id.encode("utf-8", "replace")), record.name))
     held = {record.name: _words(record) for record in usable}
     df = Counter(word for mine in held.values() for word in mine)
@@ -167,7 +170,7 @@ def draft(records: Sequence[Record], clean: Callable[[Any], Any]) -> list[Draft]
         for at, record in enumerate(usable):
             if len(found) >= (MOST if turn == 0 else max(LEAST, min(MOST, len(usable)))):
                 break
-            title, body = clean([record.title, record.body])
+            title, body = (re.sub(MARKER, "", text) for text in clean([record.title, record.body]))
             bare = record.replaced(title=title, body=body)
             ranked = [ways[(at + turn + step) % len(ways)] for step in range(len(ways) if turn == 0 else 1)]
             made = next((one for one in (way(bare) for way in ranked) if one and one.words.lower() not in found), None)

@@ -10,7 +10,7 @@ Schema, version 1, of `<cache>/evals.jsonl`, derived, one line a run; ids and di
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from memory.core.records import Record
 from memory.health.goldens import MEASURES, Golden, Set
 from memory.index import embedder, vectorfile
 from memory.recall import fuzzy, scoring
+from memory.recall.hit import Hit
 from memory.recall.search import Searcher
 from memory.recall.semantic import SET_UP, Semantic
 
@@ -97,7 +98,8 @@ def _asked(place: layout.Place, settings: config.Config, env: Mapping[str, str],
     """Return (answers by ranker and query, lines about rankers that could not answer); see `measure`."""
     told(GREP)
     texts = [(r.id, "\n".join((r.title, " ".join(r.tags), r.body))) for r in sorted(records, key=lambda r: r.name)]
-    answers = {GREP: scoring.word_count(texts, [(one.id, one.query.text) for one in asked])}
+    counted = scoring.word_count(texts, [(one.id, one.query.text) for one in asked])
+    answers = {GREP: {one.id: _by_session(counted[one.id], one.expect, records) for one in asked}}
     told(LEXICAL)
     answers[LEXICAL] = _answers(place, _with(settings, True), asked, now, offset, None)
     notes = []
@@ -124,8 +126,23 @@ def _answers(place: layout.Place, settings: config.Config, golden: Sequence[Gold
         found = {}
         for one in golden:
             asked = replace(one.query, limit=scoring.DEPTH, semantic=semantic is not None)
-            found[one.id] = [id for hit in searcher.answer(asked, now, offset).hits for id in (hit.record.id, *hit.others)]
+            found[one.id] = [id for hit in searcher.answer(asked, now, offset).hits for id in _named(hit, one.expect)]
         return found
+
+
+def _named(hit: Hit, expected: Sequence[str]) -> Iterator[str]:
+    """Yield the ids that a hit names; that of its session's conversation where it is expected, which is no hit of its own."""
+    yield hit.record.id
+    if hit.conversation != hit.record.id and hit.conversation in expected:
+        yield hit.conversation
+    yield from hit.others
+
+
+def _by_session(found: Sequence[str], expected: Sequence[str], records: Sequence[Record]) -> list[str]:
+    """Let a conversation stand for its session's checkpoint where that is expected, so that the baseline is asked the same."""
+    session = {str(r.meta["conversation"]): r.id for r in records if r.kind == "checkpoint" and r.id in expected
+               and r.meta.get("conversation")}
+    return list(dict.fromkeys(id if id in expected else session.get(id, id) for id in found))
 
 
 def _semantic(place: layout.Place, settings: config.Config, env: Mapping[str, str], golden: Sequence[Golden], now: float,

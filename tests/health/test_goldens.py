@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from harness import talks
 from harness.vault import put, settings
 
 from memory.core import StoreError
@@ -64,13 +65,27 @@ def test_equal_titles_are_expected_together(place, now):
     assert drafts and all({r.id for r in one.expect} == {"a0", "a1"} for one in drafts)
 
 
+def test_a_session_is_expected_by_its_checkpoint(ok, place, now):
+    """Recall names it once, so a draft that expects its conversation too would be missed; a conversation alone is expected."""
+    talks.put(place, id="c-7a1c0001")
+    put(place, "p/checkpoints/2026-01-23/x.md", "Resume on fresh clones", "## Turns\n\nThe `marker.json` was never committed.",
+        id="c-1", conversation="c-7a1c0001", session=talks.SESSION)
+    talks.put(place, file="2026-01-25/y.md", id="c-7a1c0002", title="How the uploader waits", session="5e551011-2")
+    drafts = goldens.draft(list(Store(place, settings(), now).each()), list)
+    assert {r.id for one in drafts for r in one.expect} == {"c-1", "c-7a1c0002"}
+    ok("eval", "--template")
+    assert json.loads(ok("eval", "--json"))[0]["misses"] == []
+
+
 def test_no_secret_reaches_a_draft(place, ok):
     """A secret that a person wrote into a record by hand is taken out of the queries made of it."""
     secret = "ghp_" + "qT7vN2xLw9RbK4mZ" + "8sYd3HfJ6pGc5aUeV1oX"
     put(place, "p/learnings/a.md", "Token of the deploy user", f"Use `{secret}` with deploy_user.")
+    put(place, "p/learnings/b.md", f"The deploy user of staging logs in with {secret}", "Since May.")
     ok("eval", "--template")
     said = Path(place.private, "evals", goldens.NAME).read_text()
     assert "deploy" in said and secret not in said and secret.lower() not in said
+    assert not any("redact" in line for line in said.splitlines() if "query:" in line), "nobody types the mark of a secret"
 
 BAD = [
     ("queries: [a\n", "is not YAML (line "), ("", "no keys"), ("- a\n- b\n", "not YAML"), ("just words\n", "not YAML"),

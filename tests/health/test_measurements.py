@@ -6,6 +6,7 @@ import json
 import os
 from pathlib import Path
 
+from harness import talks
 from harness.stubs import provider
 from harness.vault import put, settings
 
@@ -32,6 +33,17 @@ def result(ok, *words, **more):
 
 
 # ---- the measures
+
+def test_a_conversation_is_found_with_its_session(place, ok, tmp_path):
+    """A hit of a session names it; whoever wrote its id as the one that answers is not told that it was missed."""
+    talks.put(place, id="c-7a1c0001")
+    put(place, "p/checkpoints/2026-01-23/x.md", "Resume on fresh clones", "The marker was never committed.", id="c-1",
+        conversation="c-7a1c0001", session=talks.SESSION)
+    one = result(ok, golden(tmp_path / "g.yaml", ("resume on fresh clones", "c-7a1c0001"), ("resume marker", "c-1")))
+    assert one["misses"] == [] and one["rankers"]["fuzzy"]["recall@5"] == 1.0
+    one = result(ok, golden(tmp_path / "h.yaml", ("marker before it reads it", "c-1")))
+    assert one["rankers"]["grep"]["recall@1"] == 1.0, "the conversation, which holds more of the words, is of the same session"
+
 
 def test_each_ranker_beside_the_baseline(store, ok, tmp_path):
     """Two spellings that no record holds are found by the fuzzy ranker alone; the best are marked."""

@@ -63,7 +63,7 @@ def test_of_several_active_plans_the_newest_counts_and_it_is_said(place, now, ok
     vault.put(place, "p/plans/b.md", "New", "- [ ] b", created="2026-11-20")
     assert "2 plans are active and b is used" in ok("plan")
     said = reports.verdicts(examination.examine(place, vault.settings(), env, now), vault_style())
-    assert any("2 plans are active, the newest (b) counts; `dayleaf plan done ID`" in line for line in said)
+    assert any("2 plans are active; the newest (b) is used; `dayleaf plan done ID`" in line for line in said)
     assert ok("plan", "done").startswith("done b  New")
 
 
