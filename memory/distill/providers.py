@@ -168,7 +168,7 @@ class Command:
         """Return "" where distill.command names a program, by absolute path or on PATH."""
         if not self.argv or not all(isinstance(word, str) and "\0" not in word for word in self.argv):
             return "distill.command is not a list of words; set it to the command's argv"
-        return "" if process.which(self.argv[0], env) else "'%s' is neither an absolute path nor on PATH" % self.argv[0]
+        return "" if process.which(self.argv[0], env) else "'%s' is not an absolute path and not on PATH" % self.argv[0]
 
     def complete(self, prompt: str, system: str, timeout: float, env: Mapping[str, str], model: str,
                  stop: threading.Event | None = None) -> Answer:

@@ -237,7 +237,7 @@ def _links(record: Record, text: str, lines: dict[str, int], linked: Known) -> l
         elif edge.dangling:
             near = linked.targets.nearest(link.target, source)
             rows.append((line, False, "it links to '%s', which is not a record here" % link.target[:80],
-                         "did you mean %s '%s'?  If not, remove the link" % (near.id, near.title[:80]) if near else
+                         "did you mean %s '%s'? if not, remove the link" % (near.id, near.title[:80]) if near else
                          "give an id, a file or a title, or remove the link"))
         elif edge.also:
             rows.append((line, False, "it links to '%s', the name of %d records; it means the newest, %s" % (

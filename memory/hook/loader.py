@@ -243,7 +243,7 @@ def refusal(relevance: float, parts: Sequence[Tuple[str, float]], floor: float, 
         return "below %.2f" % floor
     strengths = [part for _, part in parts]
     if sum(part > WEAK for part in strengths) < 2 and max(strengths, default=0.0) < STRONG:
-        return "one term alone"
+        return "only one term"
     if outside and relevance < floor * EXACT and not any(map(is_exact, (term for term, _ in parts))):
         return "outside %s, below %.2f" % (outside, floor * EXACT)
     return ""

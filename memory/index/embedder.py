@@ -223,16 +223,16 @@ def _vector(values: Sequence[Any]) -> Vector:
     import numpy as np
 
     if not all(type(value) in (int, float) for value in values):
-        raise ProviderError("a vector holds what is no number")
+        raise ProviderError("a vector holds something that is not a number")
     try:
         numbers = np.array(values, np.float64)
     except (OverflowError, ValueError):
-        raise ProviderError("a number beyond all bounds in a vector") from None
+        raise ProviderError("a number in a vector is too large") from None
     if not np.isfinite(numbers).all():
         raise ProviderError("NaN in a vector" if np.isnan(numbers).any() else "an infinite number in a vector")
     largest = np.abs(numbers).max()
     if not largest:
-        raise ProviderError("a vector of zeros alone")
+        raise ProviderError("a vector of only zeros")
     numbers /= largest  # before squaring: 1e300 is finite, its square is not
     return (numbers / np.sqrt(numbers @ numbers)).astype(np.float32)
 

@@ -183,7 +183,7 @@ def _add(source: Source, within: str, env: Dict[str, str], every: Dict[str, Sour
     if real in every:
         return
     if within and not files.inside(real, within):
-        skipped.append(Skip(source.name, "a link out of the project", "replace the link by the file itself"))
+        skipped.append(Skip(source.name, "a link out of the project", "replace the link with the file itself"))
         return
     every[real] = source
     data = otherfiles.read(source)

@@ -142,7 +142,7 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
             yield Skip(name, *LINKED)
         elif wanted(last):
             if linked and not files.inside(path, root):
-                yield Skip(name, "a link out of the directory", "replace the link by the file itself")
+                yield Skip(name, "a link out of the directory", "replace the link with the file itself")
             else:
                 yield Source(path, name)
 

@@ -81,7 +81,7 @@ def _draft(root: Root, source: Source, path: str, data: bytes, kind: str, author
     meta = page.meta
     said = str(meta.get("kind") or meta.get("type") or "").strip().lower()
     if said == "conversation":
-        return Skip(source.name, "a conversation, which only its session tells", "copy what is worth keeping into a note")
+        return Skip(source.name, "a conversation, which only its own session writes", "copy what is worth keeping into a note")
     kind = said if said in records.KINDS else kind or _kind(root, source)
     if not page.body.strip():
         return Skip(source.name, "no text below its frontmatter", "write something into it")

@@ -170,7 +170,7 @@ class _Task:
     def _hits(self) -> Tuple[List[Hit], Tuple[str, ...]]:
         if not any(raw.strip("-./_") for raw in tokeniser.split(self.query.text)):
             if self.query.text.strip():
-                self.notes.append("no word to look for in the query")
+                self.notes.append("the query has no word to search for")
                 return [], ()
             return self._newest(), ()
         if not any(tokeniser.expand(raw) for raw in tokeniser.split(self.query.text)):

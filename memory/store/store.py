@@ -232,7 +232,7 @@ class Store(Reader):
         root, parts = self._parts(name)
         path = root + "/" + "/".join(parts)
         if not files.inside(path.rpartition("/")[0], root) or not files.inside(path, root):
-            raise Unreadable(Skipped(name, 0, "a link out of the store", "replace the link by the file itself"))
+            raise Unreadable(Skipped(name, 0, "a link out of the store", "replace the link with the file itself"))
         if absent and os.path.lexists(path):
             raise StoreError("%s: another file is there; rename one of the two" % name)
         return files.real(path)

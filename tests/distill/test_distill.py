@@ -165,7 +165,7 @@ def test_a_command_shaped_like_ollama_answers(shell):
     (["--max-tokens", "-5"], {}, "--max-tokens"),
     ([], {"DAYLEAF_DISTILL_MAXTOKENS": "10"}, "at least 50 tokens, not 10; set distill.maxTokens"),
     ([], {"DAYLEAF_DISTILL_PROVIDER": "gpt"}, "unknown provider 'gpt'; use one of auto"),
-    (["--limit", "many"], {}, "no number"),
+    (["--limit", "many"], {}, "not a whole number"),
 ])
 def test_wrong_words_are_one_line_and_status_two(shell, words, env, said):
     """Before anything is searched or asked."""
@@ -182,7 +182,7 @@ def test_a_question_as_long_as_a_file_is_refused_at_once(shell):
     start = time.monotonic()
     for done in (shell.run("distill", long), shell.run("distill", "--args-from-stdin", stdin=long)):
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-        assert "and may have 20,000" in done.stderr
+        assert "but may have only 20,000" in done.stderr
     assert time.monotonic() - start < 5
 
 

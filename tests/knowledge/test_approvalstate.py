@@ -64,7 +64,7 @@ def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
     vault.approve(place, place.path("s/rules/r.md"), "r", now)
     started(session, place, env, now)
     shutil.rmtree(place.cache)
-    assert "3 records by others: notes to check" in started(session, place, env, now)
+    assert "3 records by others, to be checked" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
 
 

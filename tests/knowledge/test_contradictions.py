@@ -170,7 +170,7 @@ def test_a_review_says_which_accepted_learnings_may_no_longer_hold(place, env, p
     walls.write(place, vault.settings(), now)
     before = texts(place)
     shown = on_terminal(["review"], env, project, [])[1].replace("\r", "")
-    assert "2 learnings may no longer hold; `dayleaf edit ID` mends one, `dayleaf forget ID` archives it\n" in shown, shown
+    assert "2 learnings may no longer hold; correct it with `dayleaf edit ID`, or archive it with `dayleaf forget ID`\n" in shown, shown
     assert "decided otherwise on 2026-10-02 (b): Do not use Redis" in shown
     assert "c  `entire clean` deletes" in shown and "decided otherwise on 2026-01-24 (c-bbbb0002#1): Renamed" in shown
     assert "d  `entire" not in shown and texts(place) == before

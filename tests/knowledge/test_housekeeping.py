@@ -44,7 +44,7 @@ def test_a_merge_unites_and_leads_on(place, now, ok, run, store):
     assert (kept.tags, kept.versions, kept.pinned, clock.day(kept.updated)) == (("paths", "shell"), ("v2", "v1"), True, "2026-11-09")
     assert [tuple(link) for link in kept.links] == [("related_to", "c")] and kept.body.strip() == SAME.lower()
     shown = ok("show", "a")
-    assert shown.startswith("Quote paths  b") and "a was merged into this; `dayleaf restore a`" in shown
+    assert shown.startswith("Quote paths  b") and "a was merged into this record; `dayleaf restore a`" in shown
     assert json.loads(ok("show", "a", "--json"))["merged"] == "a"
     assert "'a' was merged into b; use that" in run("forget", "a").stderr
     assert recordfaults.everything(store)[1] == []
@@ -65,7 +65,7 @@ def test_undo_is_exact_and_goes_back_step_by_step(store, place, now, ok, run):
     assert len(texts(place)) == len(later) - 1
     assert "1 record brought back" in ok("undo")
     assert texts(place) == later
-    assert "3 records brought back, 3 set back" in ok("undo")
+    assert "3 records brought back, 3 reset" in ok("undo")
     assert {k: v for k, v in texts(place).items() if "old" not in k} == middle and before.items() <= middle.items()
     assert "nothing to undo" in ok("undo")
     assert len(planned(store)) == 4
@@ -79,7 +79,7 @@ def test_undo_leaves_what_was_edited_since_and_does_the_rest(store, place, now, 
     kept.write_text(kept.read_text() + "\nMore by hand.\n")
     done = run("undo")
     assert done.returncode == 1 and "b0: p/learnings/b0.md was edited since" in done.stderr and done.stderr.count("\n") == 1
-    assert "2 records brought back, 1 set back; 1 not" in done.stdout
+    assert "2 records brought back, 1 reset; 1 could not" in done.stdout
     assert "More by hand." in kept.read_text() and len(texts(place)) == 4
 
 
@@ -93,7 +93,7 @@ def test_an_archive_changed_by_hand_is_taken_as_it_is(store, place, now, run):
     with (root / "log.jsonl").open("ab") as log:
         log.write(b'\xff{"id":1}\n[]\n{"v":9,"id":"a2","from":"../x","to":"archive/../../y"}\n{"id":"b0","from":"x","to":"archive/b0"}\n')
     done = run("undo")
-    assert done.returncode == 1 and "a0: " in done.stderr and "a1.md: another file stands there" in done.stderr
+    assert done.returncode == 1 and "a0: " in done.stderr and "a1.md: another file is there" in done.stderr
     assert "In its place" in Path(place.path("p/learnings/a1.md")).read_text() and "p/learnings/a2.md" in {r.name for r in store.each()}
 
 
@@ -154,7 +154,7 @@ def test_what_changes_between_plan_and_apply_is_left(store, place, now, monkeypa
 
     monkeypatch.setattr(housekeeping.duplicates, "find", edited)
     did = housekeeping.apply(store, {})
-    assert [c.record.id for c in did.changes] == ["a0"] and "a1 stays: p/learnings/a1.md: changed meanwhile" in did.problems[0]
+    assert [c.record.id for c in did.changes] == ["a0"] and "a1 stays: p/learnings/a1.md has changed meanwhile" in did.problems[0]
 
 
 def test_a_repositorys_log_says_nothing_of_what_stands_or_is_the_users_own(store, place, now, ok):

@@ -95,9 +95,9 @@ def test_a_second_import_changes_nothing_and_says_so(past, took, ok, place):
     past.session("b", 2)
     took()
     before = {path: path.read_bytes() for path in Path(place.private).rglob("*.md")}
-    assert ok("import", "transcripts") == "2 sessions: told already: 2\n"
+    assert ok("import", "transcripts") == "2 sessions: 2 imported before\n"
     shutil.rmtree(place.cache)
-    assert ok("import", "transcripts") == "2 sessions: told already: 2\n"
+    assert ok("import", "transcripts") == "2 sessions: 2 imported before\n"
     assert {path: path.read_bytes() for path in Path(place.private).rglob("*.md")} == before
 
 
@@ -176,8 +176,8 @@ def test_a_dry_run_writes_nothing_and_says_what_would_come(past, ok, took, place
     os.utime(fork, (past.now - 3600,) * 2)
     before = tree(env["HOME"])
     said = ok("import", "transcripts", "--all-projects", "--dry-run")
-    assert said.startswith("3 sessions: 3 would be told; 4 checkpoints, 3 conversations would come; nothing was written (--dry-run)\n")
-    assert "it would take about 1 s for 0 MB" in said
+    assert said.startswith("3 sessions: 3 would be imported; 4 checkpoints, 3 conversations would be written; nothing was written (--dry-run)\n")
+    assert "the import would take about 1 s for 0 MB" in said
     assert tree(env["HOME"]) == before
     planned = took("--all-projects", "--dry-run")["records"]["checkpoints"]
     assert len(took("--all-projects")["checkpoints"]) == planned == 4
@@ -216,7 +216,7 @@ def test_the_hosts_directory_may_be_elsewhere(past, run, place, tmp_path):
     past.session("a", 2)
     (past.root.parent).rename(tmp_path / "host dir")
     done = run("import", "transcripts", CLAUDE_CONFIG_DIR=str(tmp_path / "host dir"))
-    assert "1 session: 1 told; 1 checkpoint" in done.stdout and len(checkpoints(place)) == 1
+    assert "1 session: 1 imported; 1 checkpoint" in done.stdout and len(checkpoints(place)) == 1
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\1\2", b"{}\n", b'{"cwd": 3}\n', b'{"cwd": "/x", "timestamp": "soon"}\n'])
@@ -225,7 +225,7 @@ def test_a_file_that_is_no_transcript_is_passed_over(past, run, data):
     past.session("a", 2)
     (past.root / "-w" / "odd.jsonl").write_bytes(data)
     done = run("import", "transcripts", "--all-projects")
-    assert (done.returncode, done.stderr) == (0, "") and ": 1 told" in done.stdout and "; 1 checkpoint" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "") and ": 1 imported" in done.stdout and "; 1 checkpoint" in done.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -278,7 +278,7 @@ def test_a_last_line_without_its_end_counts(past, took, ok, place):
     took()
     (page,) = checkpoints(place).values()
     assert "also rename the parser" in page.body and page.meta["until"] == json.loads(last)["timestamp"]
-    assert ok("import", "transcripts") == "1 session: told already: 1\n"
+    assert ok("import", "transcripts") == "1 session: 1 imported before\n"
 
 
 def test_a_last_line_that_was_cut_is_left_out(past, took, ok, place):
@@ -287,7 +287,7 @@ def test_a_last_line_that_was_cut_is_left_out(past, took, ok, place):
     path.write_bytes(path.read_bytes() + b'{"type": "user", "message": {"content": "half a thou')
     os.utime(path, (past.now - clock.DAY,) * 2)
     assert took()["new"] == 1 and "half a thou" not in next(iter(checkpoints(place).values())).body
-    assert ok("import", "transcripts") == "1 session: told already: 1\n"
+    assert ok("import", "transcripts") == "1 session: 1 imported before\n"
 
 
 @pytest.mark.parametrize("what", ["host", "projects", "folder", "file"])
@@ -312,7 +312,7 @@ def test_a_link_to_ones_own_folder_is_followed(past, run, place, tmp_path, what)
         path.with_suffix("").rename(there.with_suffix(""))
     more = {"CLAUDE_CONFIG_DIR": str(past.root.parent)} if what == "host" else {}
     done = run("import", "transcripts", **more)
-    assert done.stdout.startswith("1 session: 1 told; 1 checkpoint"), done.stdout + done.stderr
+    assert done.stdout.startswith("1 session: 1 imported; 1 checkpoint"), done.stdout + done.stderr
     (page,) = checkpoints(place).values()
     assert page.meta["session"] == "a" and "by_agent.py" in page.body
     assert "fix the parse module" in run("expand", page.meta["id"], **more).stdout
@@ -343,7 +343,7 @@ def test_sessions_whose_directory_is_gone_are_said_once(past, ok, took, tmp_path
     for number in range(40):
         past.session(f"s{number}", 2 + number, cwd=str(tmp_path / ("one", "two", "one", "three")[number % 4]), folder="-gone")
     lines = ok("import", "transcripts", "--all-projects").splitlines()
-    assert lines == ["40 sessions: 40 skipped", "  skipped 40 sessions whose directory is gone (%s, %s, %s); make a directory again, "
+    assert lines == ["40 sessions: 40 skipped", "  skipped 40 sessions whose directory is gone (%s, %s, %s); create it again, "
                      "even empty, and import again" % (tmp_path / "one", tmp_path / "three", tmp_path / "two")]
     assert len(took("--all-projects")["skipped"]) == 40
 
@@ -413,7 +413,7 @@ def test_what_an_earlier_version_told_is_told_anew_in_place(past, took, ok, plac
     first = checkpoints(place)
     worse(place)
     aged(place)
-    assert "2 would be brought up to date; 4 checkpoints, 2 conversations would come" in ok("import", "transcripts", "--dry-run")
+    assert "2 would be updated; 4 checkpoints, 2 conversations would be written" in ok("import", "transcripts", "--dry-run")
     found = took()
     assert (found["updated"], found["new"], found["before"], len(found["checkpoints"])) == (2, 0, 0, 4)
     second = checkpoints(place)
@@ -421,7 +421,7 @@ def test_what_an_earlier_version_told_is_told_anew_in_place(past, took, ok, plac
     for page in (*first.values(), *second.values()):
         del page.meta["imported"]
     assert [page.meta for page in second.values()] == [page.meta for page in first.values()] and list(first) == list(second)
-    assert ok("import", "transcripts") == "2 sessions: told already: 2\n"
+    assert ok("import", "transcripts") == "2 sessions: 2 imported before\n"
 
 
 def test_a_last_line_that_an_earlier_version_did_not_read_goes_with_the_rest(past, took, place):
@@ -522,7 +522,7 @@ def test_without_a_state_what_was_told_is_left_as_it_is(past, took, ok, place):
     paths = worse(place)
     before = [path.read_bytes() for path in paths]
     shutil.rmtree(place.cache)
-    assert ok("import", "transcripts") == "1 session: told already: 1\n"
+    assert ok("import", "transcripts") == "1 session: 1 imported before\n"
     assert [path.read_bytes() for path in paths] == before and len(checkpoints(place)) == 2
 
 

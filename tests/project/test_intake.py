@@ -241,7 +241,7 @@ def test_a_resource_that_a_person_wrote_stays_theirs(tree, took, place):
     path.write_text("---\nid: mine\ntype: doc\npath: my ref/docs/v1/a.md\n---\n\nMy own words on it.\n")
     before = everything(place)
     found = took("tree", tree.root)
-    assert counts(found) == (0, 0, 0, 1) and "mine stands for it" in found["skipped"][0]["reason"]
+    assert counts(found) == (0, 0, 0, 1) and "mine already describes it" in found["skipped"][0]["reason"]
     assert everything(place) == before
 
 

@@ -282,7 +282,7 @@ def test_reindex_says_what_it_did(ok, run, guide, script):
     kept = [ok("add", str(path))["id"] for path in (guide, script)]
     run("index", "build")
     assert sorted(ok("reindex")["indexed"]) == sorted(kept) and ok("reindex", kept[0])["indexed"] == [kept[0]]
-    assert "1 resource put into the index anew" in run("resource", "reindex", kept[0]).stdout and run("index", "verify").returncode == 0
+    assert "1 resource indexed again" in run("resource", "reindex", kept[0]).stdout and run("index", "verify").returncode == 0
 
 
 # ---- what a script says of itself

@@ -46,7 +46,7 @@ def test_what_only_looks_private_does_not_block(place, text):
 def test_a_path_of_the_project_is_said_as_the_team_has_it(place):
     record, data = kept(place, "see %s/src/a.py" % place.root)
     [found] = sharing.hindrances(record, data, place, [])
-    assert found.remedy == "write it from the repository on: src/a.py"
+    assert found.remedy == "write it relative to the repository: src/a.py"
 
 
 @pytest.mark.parametrize(("name", "head", "what"), [

@@ -70,7 +70,7 @@ def test_a_blank_in_a_batch_or_a_file_is_named(run, place):
     assert "contains a space" in row["error"]
     vault.put(place, "p/learnings/a.md", "Importer", "rows", versions="[2.1, 2 .2]")
     done = run("check")
-    assert done.returncode == 1 and "a.md:4: the version '2 .2' holds a blank; write it without one" in done.stdout
+    assert done.returncode == 1 and "a.md:4: the version '2 .2' contains a space; separate several versions" in done.stdout
 
 
 def test_a_batch_holds_each_session_once(place, now):

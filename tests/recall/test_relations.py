@@ -72,8 +72,8 @@ def test_check_names_wrong_ends_twins_and_the_nearest_record(place, shop, now):
     assert said == [
         (True, "proves goes from a script to a learning, not from a learning to a learning",
          "use related_to, or link other records"),
-        (False, "it links to 'JWT issuer', which 2 records are called; taking the newest, l-jwt", "name it by its id"),
-        (False, "it links to 'Key rotatoin', which is not a record here", "did you mean l-keys 'Key rotation'? else remove the link")]
+        (False, "it links to 'JWT issuer', the name of 2 records; it means the newest, l-jwt", "name it by its id"),
+        (False, "it links to 'Key rotatoin', which is not a record here", "did you mean l-keys 'Key rotation'? if not, remove the link")]
 
 
 # ---- writing

@@ -247,7 +247,7 @@ def test_a_query_without_a_word_finds_nothing_and_says_so(place, now, said):
     vault.put(place, "p/learnings/one.md", "One", "kafka")
     builder.build(place, now)
     found = ask(place, now, said)
-    assert not found.hits and "no word to look for in the query" in found.notes
+    assert not found.hits and "the query has no word to search for" in found.notes
     assert ask(place, now, "").hits
 
 
