@@ -364,12 +364,12 @@ def _served(call: Call, made: Pages) -> int:
     with call.spinner("opening the index"):
         made.renew()
     address = site.gate.address()
-    told = "dayleaf view: open this address once; it ends with Ctrl-C, or after %s without a look" % count(idle, "minute")
+    told = "dayleaf view: open this address once; it stops with Ctrl-C, or after %s without a visit" % count(idle, "minute")
     call.answer({"address": address, "idle": idle}, [told, "  " + address])
     threading.Thread(target=_more, args=(site,), daemon=True).start()
     try:
         if site.run():
-            warn("ended: nobody looked for %s" % count(idle, "minute"))
+            warn("stopped: no visit for %s" % count(idle, "minute"))
     except KeyboardInterrupt:
         pass
     return 0

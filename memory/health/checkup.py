@@ -344,7 +344,8 @@ def _client_of(place: layout.Place, env: dict[str, str]) -> str:
 
 
 def models(env: dict[str, str]) -> Iterator[Finding]:
-    for name, otherwise in (("claude", "distill asks gemini, or quotes the records"), ("gemini", "distill does without")):
+    for name, otherwise in (("claude", "distill asks gemini, or quotes the records"),
+                            ("gemini", "distill works without it")):
         path = process.which(name, env)
         verdict = OK if path or name == "gemini" else WARN
         yield Finding(verdict, "models", "%s: %s" % (name, path) if path else "%s is not on PATH: %s" % (name, otherwise))

@@ -246,10 +246,10 @@ def _told(session: Session, places: dict[str, Workspace], env: dict[str, str], n
         return _skipped(session, place, "capture is off there", "`dayleaf config set capture.enabled true`")
     try:
         if session.id == env.get("CLAUDE_CODE_SESSION_ID") or now - os.stat(session.path).st_mtime < recovery.QUIET:
-            return _skipped(session, place, "the session is running", "its own end writes it down")
+            return _skipped(session, place, "the session is running", "it is captured when it ends")
         return (rehearse if dry else write)(space, env, now, session, old)
     except (OSError, DayleafError) as error:
-        return _skipped(session, place, str(error).partition("; ")[0], "import again once that is mended")
+        return _skipped(session, place, str(error).partition("; ")[0], "mend that, then import again")
 
 
 def _skipped(session: Session, place: layout.Place | None, reason: str, remedy: str) -> Told:
