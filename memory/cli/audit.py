@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from memory.core import StoreError, UsageError, clock, files, plaintext
+from memory.core import StoreError, UsageError, clock, files, layout, plaintext
 from memory.terminal import screen
 from memory.terminal.call import Call, confirmed, read_stdin, shown, unknown_word, warn
 
@@ -34,7 +34,7 @@ def _command(env: dict[str, str]) -> str:
     """Return where a terminal finds `dayleaf`, or "": the plugin's own folder is on the path of its sessions alone."""
     import shutil
 
-    own = os.path.realpath(__file__ + "/../../../bin")
+    own = os.path.realpath(layout.plugin() + "/bin")
     path = [part for part in env.get("PATH", "").split(os.pathsep) if os.path.realpath(part) != own]
     return shutil.which("dayleaf", path=os.pathsep.join(path)) or ""
 

@@ -297,22 +297,18 @@ def _lacking(what: str, extra: str, error: ImportError) -> DayleafError:
     """Return the error for packages of an extra that are not here."""
     remedy = "install `dayleaf[%s]` in place of `dayleaf`" % extra
     if not _is_wheel():
-        remedy = "`%s/install.sh --%s` adds them" % (_root(), extra)
+        remedy = "`%s/install.sh --%s` adds them" % (layout.plugin(), extra)
     return DayleafError("%s needs packages that are not installed (%s); %s" % (what, error.name, remedy))
 
 
 def _is_wheel() -> bool:
     """Tell whether this was installed into the environment that runs it."""
-    return files.inside(_root(), sys.prefix)
-
-
-def _root() -> str:
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return files.inside(layout.plugin(), sys.prefix)
 
 
 def command(env: dict[str, str]) -> str:
     """Return the command line's path as others should keep it: the link that set-up made, else the program it leads to."""
-    program = sys.prefix + "/bin/dayleaf" if _is_wheel() else _root() + "/bin/dayleaf"
+    program = sys.prefix + "/bin/dayleaf" if _is_wheel() else layout.plugin() + "/bin/dayleaf"
     link = env.get("HOME", "") + "/.local/bin/dayleaf"
     return link if files.is_link(link) and files.real(link) == files.real(program) else program
 

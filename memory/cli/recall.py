@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import sys
 from collections import Counter
@@ -104,7 +103,7 @@ def freshen(call: Call, stale: bool) -> None:
         return
     import subprocess
 
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = layout.plugin() + "/memory"
     try:
         sys.stdout.flush()
         subprocess.Popen([sys.executable, "-I", root, "index", "refresh"], cwd=call.place.project, env=call.env,
@@ -288,7 +287,7 @@ def completion(call: Call) -> int:
     if shell not in SHELLS:
         raise UsageError("completion takes a shell, one of %s: `eval \"$(dayleaf completion bash)\"`" % ", ".join(SHELLS))
     if len(call.words) == 1:
-        path = "%s/terminal/shells/dayleaf.%s" % (os.path.dirname(os.path.dirname(os.path.abspath(__file__))), shell)
+        path = "%s/memory/terminal/shells/dayleaf.%s" % (layout.plugin(), shell)
         said = files.read(path).decode("utf-8")
         return call.answer({"shell": shell, "script": said}, [said.rstrip("\n")])
     from memory.cli.main import VERBS

@@ -164,8 +164,7 @@ def _spawn(name: str, after: str, event: Event) -> None:
     import subprocess
 
     code = "import sys; sys.path.insert(0, sys.argv[1]); from memory.core.boundary import run; run(sys.argv[2], '', sys.argv[3])"
-    root = __file__.replace("\\", "/").rpartition("/memory/")[0]
-    child = subprocess.Popen([sys.executable, "-I", "-c", code, root, name, after], stdin=subprocess.PIPE,
+    child = subprocess.Popen([sys.executable, "-I", "-c", code, layout.plugin(), name, after], stdin=subprocess.PIPE,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                              creationflags=0x00000008 | 0x00000200)
     assert child.stdin is not None

@@ -34,6 +34,11 @@ def is_allowed(kind: str, tier: str) -> bool:
     return kind != "conversation" or tier == PRIVATE
 
 
+def plugin() -> str:
+    """Return the folder of this copy of dayleaf, which holds `memory`, `hooks`, `bin` and install.sh."""
+    return __file__.replace("\\", "/").rpartition("/memory/")[0]
+
+
 class Place:
     """One workspace as seen from one directory.
 

@@ -21,7 +21,7 @@ from memory.session import transcript
 from memory.store import conversations, process
 from memory.store.store import Store
 
-SETUP = "run " + shlex.quote(os.path.abspath(__file__ + "/../../../install.sh"))
+SETUP = "run " + shlex.quote(layout.plugin() + "/install.sh")
 MOST_FILES = 20  # files named one by one
 PROBE = 20.0  # seconds for a provider of vectors to answer
 LITTLE, NONE_LEFT = 500 << 20, 50 << 20  # bytes free on the disk of the home
@@ -320,7 +320,7 @@ def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     version = _client_of(place, env)
     if not version:
         return
-    number, own = tuple(map(int, version.split("."))), _own()
+    number, own = tuple(map(int, version.split("."))), layout.plugin()
     if number < NO_SHELL and shlex.quote(own) != own:
         said = "Claude Code %s starts hooks through a shell, which cannot read the path %s, so hooks do not run"
         yield Finding(WARN, "client", said % (version, own), "`claude update`, or move the folder and run install.sh there")
@@ -352,7 +352,7 @@ def models(env: dict[str, str]) -> Iterator[Finding]:
 
 
 def command(env: dict[str, str]) -> Iterator[Finding]:
-    own = _own() + "/bin/dayleaf"
+    own = layout.plugin() + "/bin/dayleaf"
     path = process.which("dayleaf", env)
     if not path:
         yield Finding(WARN, "command", "dayleaf is not on PATH", "%s, or link '%s' into a directory on PATH" % (SETUP, own))
@@ -364,13 +364,8 @@ def command(env: dict[str, str]) -> Iterator[Finding]:
 
 def _of_wheel() -> Iterator[str]:
     """Yield the command of the environment that this was installed into as a wheel, if it was."""
-    if files.inside(_own(), sys.prefix):
+    if files.inside(layout.plugin(), sys.prefix):
         yield os.path.realpath(sys.prefix) + "/bin/dayleaf"
-
-
-def _own() -> str:
-    """Return the folder of the plugin that this module belongs to."""
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:

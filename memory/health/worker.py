@@ -284,7 +284,7 @@ def _set_up(todo: Job) -> None:
 
     from memory.hook import signs
 
-    root = __file__.replace("\\", "/").rpartition("/memory/")[0]
+    root = layout.plugin()
     files.replace(stamp, b"")
     started = time.monotonic()
     with open(stamp, "ab") as log:

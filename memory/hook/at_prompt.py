@@ -340,7 +340,7 @@ def _run(verb: str, raw: str, event: Event, env: dict[str, str]) -> tuple[str, s
     import subprocess
 
     _extend()
-    argv = ["-I", __file__.replace("\\", "/").rsplit("/", 2)[0], verb, "--args-from-stdin", *_options(verb, event)]
+    argv = ["-I", layout.plugin() + "/memory", verb, "--args-from-stdin", *_options(verb, event)]
     folder = boundary.project_dir(event, env)
     running = layout.safe_id(event.get("session_id"))
     session = {"CLAUDE_CODE_SESSION_ID": running} if running else {}

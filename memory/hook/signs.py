@@ -98,7 +98,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
 
 def set_up(place: Place, settings: Config, event: Event) -> List[str]:
     """Return the line about the runtime: it is being set up, could not be, or is ready since; "ready" is said once."""
-    root = __file__.replace("\\", "/").rpartition("/memory/")[0]
+    root = layout.plugin()
     if files.exists(place.home + "/runtime/bin/python"):
         try:
             seconds = files.read(place.home + SET_UP, 32).decode("ascii", "replace").strip()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from memory.core import config, fastjson
+from memory.core import config, fastjson, layout
 from memory.core.plaintext import count, one_line
 from memory.distill.digests import Digest
 from memory.health.figures import EMBED
@@ -15,7 +14,6 @@ from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.knowledge import housekeeping
 from memory.terminal import pastlines, screen
 
-ROOT = Path(__file__).resolve().parents[2]
 MOST_MOVED = 10  # changes of rank that are listed
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
 MOST_FINDINGS = 10  # of a section that audit lists beside others
@@ -30,8 +28,9 @@ def state(value: dict[str, Any], style: screen.Style) -> list[str]:
             *([["claimed", claimed + ", not proved; if yours: `dayleaf workspace claim` in a terminal"]] if claimed else []),
             *([name, folder] for name, folder in value["tiers"].items()),
             *(["added", added(tier)] for tier in value["added"]),
-            ["runtime", runtime["python"] if runtime["present"] else "missing; '%s/install.sh' sets it up" % ROOT],
-            ["command", value["command"] or "no `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % ROOT]]
+            ["runtime", runtime["python"] if runtime["present"] else "missing; '%s/install.sh' sets it up" % layout.plugin()],
+            ["command", value["command"] or "no `dayleaf` in your terminal: ln -sf '%s/bin/dayleaf' ~/.local/bin/dayleaf" % (
+                layout.plugin())]]
     changed = [[key, one_line(fastjson.dump(row["value"])), row["source"]] for key, row in value["settings"].items()
                if row["value"] != config.DEFAULTS[key]]
     out = [*screen.table(rows), *pastlines.off(value["off"]), *pastlines.off(value["unkept"], "capture"),

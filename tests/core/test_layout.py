@@ -20,6 +20,10 @@ def test_two_spellings_of_a_remote_are_one_repository(one, other):
     assert layout.normalise_remote(one) == layout.normalise_remote(other) != ""
 
 
+def test_the_plugins_folder_is_that_of_this_copy():
+    assert layout.plugin() == ROOT and os.path.exists(layout.plugin() + "/install.sh")
+
+
 def git(cwd, env, *args):
     subprocess.run(["git", *args], cwd=cwd, env={**env, "GIT_CONFIG_GLOBAL": "/dev/null"}, check=True, capture_output=True)
 

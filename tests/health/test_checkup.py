@@ -13,7 +13,7 @@ import pytest
 from harness import talks
 from harness.verdicts import worst
 
-from memory.core import clock, config
+from memory.core import clock, config, layout
 from memory.health import checkup
 from memory.health.recordfaults import FAIL, OK, WARN
 from memory.hook import receipts
@@ -167,7 +167,7 @@ def test_a_client_of_no_known_version_is_passed_over(examine, project, tmp_path,
 @pytest.mark.parametrize(("version", "stops"), [("2.1.138", True), ("2.1.139", False)])
 def test_a_path_with_a_blank_stops_the_hooks_of_an_older_client(examine, project, tmp_path, monkeypatch, version, stops):
     """It starts them through a shell, with the path unquoted."""
-    monkeypatch.setattr(checkup, "__file__", "/opt/my plugin/memory/health/checkup.py")
+    monkeypatch.setattr(layout, "plugin", lambda: "/opt/my plugin")
     found = examine("client", CLAUDE_CONFIG_DIR=written(project, tmp_path, [version]))
     assert [verdict for verdict, text, _ in found if "/opt/my plugin" in text] == [WARN] * stops
     assert found[-1][:2] == (OK, "Claude Code " + version)
@@ -182,7 +182,7 @@ def test_programs_on_the_path(examine, tmp_path):
     assert examine("models", PATH=str(tmp_path))[0] == (OK, "claude: %s/claude" % tmp_path, "")
     assert "not on PATH" in examine("command", PATH="/nonexistent")[0][1]
     assert "belongs to another copy" in examine("command", PATH=str(tmp_path))[0][1]
-    own = str(Path(checkup.__file__).parents[2] / "bin")
+    own = layout.plugin() + "/bin"
     assert examine("command", PATH=own) == [(OK, own + "/dayleaf", "")]
 
 
