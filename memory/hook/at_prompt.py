@@ -261,11 +261,7 @@ def _otherwise(place: Place, passage: Any) -> str:
     """Return what a passage's line ends with where something later took the place of what it names, else nothing."""
     from memory.hook import fence
 
-    try:
-        head = fence.Head(files.read(place.path(passage.doc.name), 4096).decode("utf-8", "replace"))
-    except OSError:
-        return ""
-    since = clock.parse(head.get("until")) or passage.doc.created
+    since = clock.parse(fence.field(passage.record, "until")) or passage.doc.created
     one = fence.superseding(place, (passage.doc.id,), since, passage.text)
     return " (decided otherwise on %s: %s)" % (
         one["day"], fence.line(one["id"], 64) + ("#%d" % one["turn"] if one["turn"] else "")) if one else ""

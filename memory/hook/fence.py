@@ -187,9 +187,9 @@ def marked(mark: str) -> str:
 
 def told(found: Any) -> str:
     """Write a `passages.Passage` for the model, as an item of a list with id, kind, day, branch and origin."""
-    branch = ", branch " + line(found.branch, 60) if found.branch else ""
-    return "- [%s] (%s, %s%s%s%s) %s" % (line(found.doc.id, 64), found.doc.kind, clock.day(found.doc.created), branch,
-                                        origin(found.doc), marked(found.mark), found.text)
+    branch = line(field(found.record, "branch"), 60)
+    about = found.doc.kind, clock.day(found.doc.created), ", branch " * bool(branch) + branch, origin(found.doc)
+    return "- [%s] (%s, %s%s%s%s) %s" % (line(found.doc.id, 64), *about, marked(found.mark), found.text)
 
 
 def passage(body: str, prompt: str, units: int) -> str:

@@ -49,12 +49,12 @@ _TALK = tuple("let me|let's|i'll |i will |i need to|i want to|i'm going|now |now
 
 
 class Passage:
-    """What is told of a record: a text of one to three statements, its score and the reason for it; rare handles of the text."""
+    """What is told of a record, as its file has it: one to three statements, their score, why, and rare handles of the text."""
 
-    __slots__ = ("branch", "doc", "mark", "names", "reason", "score", "text")
+    __slots__ = ("doc", "mark", "names", "reason", "record", "score", "text")
 
-    def __init__(self, doc: Any, branch: str, mark: str, score: float, reason: str, text: str):
-        self.doc, self.branch, self.mark = doc, branch, mark
+    def __init__(self, doc: Any, record: Any, mark: str, score: float, reason: str, text: str):
+        self.doc, self.record, self.mark = doc, record, mark
         self.score, self.reason, self.text = score, "passage: " + reason, text
         self.names: List[str] = []
 
@@ -345,7 +345,7 @@ def _best(doc: Any, window: Window, record: Any, text: str, mark: str) -> Option
 
     offers = (offer for one in told(doc.kind, text) for offer in _offers(one, window)) if text else ()
     score, reason, text = max(offers, key=lambda offer: offer[0], default=(0.0, "", ""))
-    return Passage(doc, fence.field(record, "branch"), mark, score, reason, fence.line(text, UNITS + REQUEST)) if text else None
+    return Passage(doc, record, mark, score, reason, fence.line(text, UNITS + REQUEST)) if text else None
 
 
 def _offers(one: Told, window: Window) -> Iterator[Tuple[float, str, str]]:
