@@ -47,18 +47,18 @@ def paths_of(facts: Facts) -> tuple[list[str], list[str]]:
     return [p for p in every if p in made], [p for p in every if p not in made]
 
 
-def title(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> str:
-    """Name the work in at most 70 characters, by a name that no other checkpoint of the day bears.
+def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tuple[str, list[str]]:
+    """Return (a title for the work in at most 70 characters that no other checkpoint of the day bears, what else it is called).
 
     taken: tells whether another bears a name.
     """
-    found = upshot.titles(facts.turns, facts.title, [subject for _, subject, _ in facts.commits])
+    found, asked = upshot.names(facts.turns, facts.title, [subject for _, subject, _ in facts.commits])
     found = [*found, *filter(None, [gist.topic(facts.earlier)] if facts.earlier else [])] or [_made_of(facts)]
-    free = [name for name in found if not taken(name)]
-    if free:
-        return free[0]
-    when = " (%s)" % (facts.until[11:16] or "again")
-    return gist.clause(found[0], TITLE - len(when)) + when
+    title = next((name for name in found if not taken(name)), "")
+    if not title:
+        when = " (%s)" % (facts.until[11:16] or "again")
+        title = gist.clause(found[0], TITLE - len(when)) + when
+    return title, [one for one in asked if one != title]
 
 
 def _made_of(facts: Facts) -> str:

@@ -6,7 +6,7 @@ edited (its text is another than `written` says) is left alone from then on, and
 
 from __future__ import annotations
 
-from memory.capture import checkpointpage, conversationpage, progress, upshot
+from memory.capture import checkpointpage, conversationpage, progress
 from memory.capture.progress import State
 from memory.core import clock, config, files, frontmatter
 from memory.core.layout import FOLDERS, Place
@@ -94,8 +94,8 @@ def _begun(keeper: Store, state: State, session: str, told: str) -> str:
     facts = state.facts
     began = next((turn.at for turn in facts.turns if turn.at), facts.until)
     extra = {"created": began, **_meta(state, told)}
-    title = checkpointpage.title(facts)  # of what came out so far; a conversation goes on, so what was asked for names it better
-    title = next(iter(upshot.aliases(facts.turns, title)), title)
+    title, asked = checkpointpage.names(facts)
+    title = next(iter(asked), title)  # what came out so far names a checkpoint, but a conversation goes on
     record = keeper.add(KIND, title, told + "\n", tags=checkpointpage.tags(facts), source="auto",
                         session=session, extra={key: value for key, value in extra.items() if value})
     state.talk, state.base, state.grown = record.name, 0, len(state.facts.turns)

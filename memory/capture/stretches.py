@@ -13,7 +13,7 @@ import re
 from copy import deepcopy
 from typing import NamedTuple
 
-from memory.capture import checkpointpage, conversationfile, gist, progress, upshot
+from memory.capture import checkpointpage, conversationfile, gist, progress
 from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, names
@@ -290,8 +290,8 @@ class Capture:
         if trigger == "recovery":
             instant = min(clock.parse(facts.until) or instant, instant)
         keeper = store.Store(self.place, self.settings, instant, on_change=self.on_change)
-        title = checkpointpage.title(facts, self._taken(instant))
-        meta = {"aliases": upshot.aliases(facts.turns, title) or None, **self._meta(trigger, talk)}
+        title, aliases = checkpointpage.names(facts, self._taken(instant))
+        meta = {"aliases": aliases or None, **self._meta(trigger, talk)}
         record = keeper.add("checkpoint", title, checkpointpage.body(facts), tags=checkpointpage.tags(facts), source="auto",
                             session=self.session, extra={key: value for key, value in meta.items() if value is not None})
         state.name = record.name
@@ -308,9 +308,9 @@ class Capture:
             return ""
         when = page.meta.get("updated") if self.imported else clock.iso(self.now)  # told better, of no later work
         taken = self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
-        title = checkpointpage.title(state.facts, taken)
+        title, aliases = checkpointpage.names(state.facts, taken)
         changes = {"title": title, "updated": when, "tags": checkpointpage.tags(state.facts) or None,
-                   "aliases": upshot.aliases(state.facts.turns, title) or None}
+                   "aliases": aliases or None}
         meta["conversation"] = talk or page.meta.get("conversation")  # one that was deleted stays named
         meta["plan"] = meta["plan"] or page.meta.get("plan")  # the session served it, whatever became of it
         if trigger == "recovery" and page.meta.get("trigger") != trigger:  # told when it happened, which knew better

@@ -336,8 +336,15 @@ def _sentences(statement: str) -> Iterator[tuple[str, str]]:
 # --- names
 
 
-def titles(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = ()) -> list[str]:
-    """Return names for what was done, the best first: of the plan, the client, an order, a commit, what came out, a request.
+class Names(NamedTuple):
+    """What work may be called.  titles: the best first.  asked: one or none that finds it under any title, what was asked for."""
+
+    titles: list[str]
+    asked: list[str]
+
+
+def names(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = ()) -> Names:
+    """Return names for what was done: of the plan, the client, an order, a commit, what came out, a request.
 
     by_client: the title that the client gave the session.  commits: their subjects, oldest first.
     """
@@ -350,12 +357,7 @@ def titles(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = (
              *(one for one in made if not (_CHORE.match(one) or _MERGE.match(one))), *_came(held),
              *(one for one in asked if gist.telling(one) > 1.5), *made,
              *(one for one in ended if gist.telling(one) > 2), *asked, *ended[:2]]
-    return [one for one in dict.fromkeys(found) if len(one) >= 4]
-
-
-def aliases(held: Sequence[Turn], title: str) -> list[str]:
-    """Return what else the work may be called where its title tells what came out: what was asked for."""
-    return [one for one in _asked(_named(held))[:1] if gist.telling(one) > 1.5 and one != title]
+    return Names([one for one in dict.fromkeys(found) if len(one) >= 4], [one for one in asked[:1] if gist.telling(one) > 1.5])
 
 
 def _named(held: Sequence[Turn]) -> list[Turn]:

@@ -119,11 +119,11 @@ def test_the_last_words_alone_tell_what_is_in_them():
 def test_the_plan_then_the_client_then_an_order_names_the_work():
     """Not the first request where that only points at something; of commits the newest."""
     held = [turn("look at this", ""), turn("is it done?", ""), turn("move the export queue to Redis streams", "")]
-    assert upshot.titles(held)[0] == "move the export queue to Redis streams"
-    assert upshot.titles(held, "Redis streams for exports")[0] == "Redis streams for exports"
+    assert upshot.names(held).titles[0] == "move the export queue to Redis streams"
+    assert upshot.names(held, "Redis streams for exports").titles[0] == "Redis streams for exports"
     planned = turn("x", "", plan="# Implementation Plan: Streams\n\n1. a")
-    assert upshot.titles([*held, planned], "Redis streams for exports", ["a commit"])[0] == "Streams"
-    assert upshot.titles([turn("go on", "")], "", ["Fix the export", "Add streams"]) == ["Add streams", "Fix the export"]
+    assert upshot.names([*held, planned], "Redis streams for exports", ["a commit"]).titles[0] == "Streams"
+    assert upshot.names([turn("go on", "")], "", ["Fix the export", "Add streams"]).titles == ["Add streams", "Fix the export"]
 
 
 @pytest.mark.parametrize("request_", [
@@ -132,7 +132,7 @@ def test_the_plan_then_the_client_then_an_order_names_the_work():
 def test_what_came_out_names_work_that_was_asked_for_in_passing(request_):
     """In words that a list can be chosen from."""
     said = "Done! I've added a [dead letter queue](queue.py) to the worker, so that nothing is lost.\n\nShall I commit it?"
-    assert upshot.titles([turn(request_, said, "queue.py")])[0].startswith("added a dead letter queue to the worker")
+    assert upshot.names([turn(request_, said, "queue.py")]).titles[0].startswith("added a dead letter queue to the worker")
 
 
 @pytest.mark.parametrize("said", [
@@ -140,15 +140,16 @@ def test_what_came_out_names_work_that_was_asked_for_in_passing(request_):
     "Created when the worker stops by itself, which is rare."])
 def test_a_detail_of_a_change_names_nothing(said):
     """Then the request does."""
-    assert upshot.titles([turn("we lose letters of the export queue", said, "queue.py")])[0] == "we lose letters of the export queue"
+    assert upshot.names([turn("we lose letters of the export queue", said, "queue.py")]).titles[0] == "we lose letters of the export queue"
 
 
 def test_what_was_asked_for_is_the_other_name_of_what_came_out():
     """So that the words of the request find the work as well; thanks and the like are no name."""
     asked = turn("why do the retries stop after five attempts?", "Added a limit for retries to the settings.", "queue.py")
     held = [asked, turn("thanks", "")]
-    assert upshot.aliases(held, "added a limit for retries to the settings") == ["why do the retries stop after five attempts"]
-    assert upshot.aliases(held, "why do the retries stop after five attempts") == [] == upshot.aliases(held[1:], "x")
+    found = upshot.names(held)
+    assert found.titles[0] == "added a limit for retries to the settings"
+    assert found.asked == ["why do the retries stop after five attempts"] and upshot.names(held[1:]).asked == []
 
 
 @pytest.mark.parametrize(("statement", "told"), [
