@@ -97,7 +97,7 @@ def transcripts(folder: Path, show: bool) -> None:
             text = "\n".join(dict.fromkeys(texts_of([(record.get("message") or {}).get("content"), record.get("toolUseResult")])))
             size += len(text)
             done = redact(text)
-            hits += sum(one.count for one in done.found)
+            hits += sum(one.times for one in done.found)
             for value, mark in secrets(text).items() if show and done.found else ():
                 at = text.find(value)
                 print(mark, repr(text[max(0, at - 60):at]), repr(value[:60]))

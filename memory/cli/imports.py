@@ -13,7 +13,7 @@ from memory.project import adoption, backfill, clientmemory, otherfiles, otherno
 from memory.project.intake import Piece, Result, bring
 from memory.project.otherfiles import Skip
 from memory.recall import timewords
-from memory.session import codex, geminicli, otheragents
+from memory.session import codex, geminicli, otheragents, transcript
 from memory.session.otheragents import Agent
 from memory.store import activeplan
 from memory.store.store import Store
@@ -289,7 +289,7 @@ def _answer_told(call: Call, told: list[backfill.Told], unread: list[Skip], took
     lines += _gone([one.session.directory for one in told if one.gone])
     lines += _first([one.skip for one in told if one.skip and not one.gone] + unread, lambda skip: "skipped %s: %s; %s" % skip)
     if not told:
-        where = "what %s keeps" % call.options.agent if call.options.agent else backfill.host(call.env) + "/projects"
+        where = "what %s keeps" % call.options.agent if call.options.agent else transcript.host(call.env) + "/projects"
         lines.append("%s holds no session of this workspace; --all-projects takes those of every workspace" % (
             plaintext.one_line(where)))
     value = {"dry_run": dry, "sessions": len(told) + len(unread), **counts, "checkpoints": made,

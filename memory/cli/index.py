@@ -201,7 +201,7 @@ def redact(call: Call) -> int:
 
 
 def _redacted(done: Redacted) -> dict[str, Any]:
-    return {"text": done.text, "found": [{"kind": one.kind, "tag": one.tag, "count": one.count} for one in done.found]}
+    return {"text": done.text, "found": [{"kind": one.kind, "tag": one.tag, "count": one.times} for one in done.found]}
 
 
 def batch_row(line: bytes, number: int, key: str) -> dict[str, Any]:

@@ -36,6 +36,19 @@ REMEDIES = {OUTSIDE: "replace the link with the file itself", IRREGULAR: "move i
             "Not a directory": "make it a directory"}
 
 
+class Listing:
+    """One walk over a place, for all who ask about its files at the same moment.
+
+    found, folders: what `walk` returns.  left: what was left out, with reason and remedy.
+    """
+
+    __slots__ = ("folders", "found", "left")
+
+    def __init__(self, place: Place, kinds: Iterable[str] = FOLDERS):
+        self.left: List[Skip] = []
+        self.found, self.folders = walk(place, kinds, self.left, sys.maxsize)
+
+
 def is_record(name: str) -> bool:
     """Tell whether a file's name is a record's: markdown, not hidden, no editor's or synchroniser's copy."""
     return (name.endswith(".md") and name[0] not in ".#"

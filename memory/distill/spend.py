@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
-from typing import Any, Iterator, Protocol, Sequence
+from typing import Any, Iterator, NamedTuple, Protocol, Sequence
 
 from memory.core import clock, fastjson, files
 
@@ -36,8 +35,7 @@ class Caps(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Totals:
+class Totals(NamedTuple):
     """Model calls of a span of time: their number, failures, calls with unknown tokens, tokens, US dollars.
 
     planned: tokens that the calls of unknown tokens were given at the most.

@@ -12,7 +12,11 @@ from itertools import islice
 from typing import Any
 
 from memory.core import IndexFault, UsageError, config, files, layout, plaintext, records, tokeniser
-from memory.hook import Membership, at_prompt, at_start, categories, handoffs, indexview, loader, receipts, suited
+from memory.hook import indexview, receipts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.hook import loader
 
 FLOOR = 0.01  # relevance below which a candidate is not worth a line
 MOST_CANDIDATES = 12
@@ -169,6 +173,8 @@ def _chosen(row: dict[str, Any]) -> list[list[Any]]:
 
 def _known(place: layout.Place, ids: set[str]) -> dict[str, str]:
     """Return the titles of records by id, of those too that a hook does not watch, such as new conversations."""
+    from memory.hook import at_prompt
+
     titles: dict[str, str] = {}
     for watch in (True, False):
         with contextlib.suppress(IndexFault, OSError):
@@ -201,6 +207,8 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
     """
     if not prompt:
         raise UsageError("load needs a prompt")
+    from memory.hook import at_prompt, at_start, handoffs, loader, suited
+
     prompt = loader.heard(at_prompt.ends(prompt))
     found = at_prompt.opened(place, prompt)
     try:
@@ -239,6 +247,8 @@ def load(place: layout.Place, settings: config.Config, prompt: str, mode: str) -
 
 def _candidates(found: indexview.Index, prompt: str, choice: loader.Choice, settings: config.Config) -> list[dict[str, Any]]:
     """Return the most relevant candidates with what each term adds, and why those were left out that were."""
+    from memory.hook import Membership, categories, loader
+
     picked = {found.doc(pick.number).id for pick in choice.picks}
     floor = settings["load.relevance"]
     rows: dict[str, tuple[float, list[tuple[str, float]]]] = {}

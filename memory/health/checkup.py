@@ -11,12 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from memory.core import ProviderError, UsageError, clock, config, fastjson, files, layout, walk
 from memory.core.plaintext import count
-from memory.health import accounts, figures, inspection
-from memory.health.recordfaults import FAIL, OK, WARN, Finding
+from memory.health import FAIL, OK, WARN, Finding, accounts, figures, inspection
 from memory.hook import context, handoffs
 from memory.index.kept import Head
 from memory.knowledge import housekeeping
-from memory.project import backfill
 from memory.session import transcript
 from memory.store import conversations, process
 from memory.store.store import Store
@@ -31,6 +29,7 @@ PACKAGES = (("yaml", "PyYAML", GUESSED), ("frontmatter", "python-frontmatter", G
             ("rapidfuzz", "RapidFuzz", "recall does not find misspelt words"),
             ("numpy", "NumPy", "large indexes take longer to build"))
 TIMEOUT = 10.0  # seconds for a child
+ALONE = {"OPENBLAS_NUM_THREADS": "1"}  # to see NumPy load takes none of its threads: a third of the child's time
 TAIL = 256 << 10  # bytes of a transcript's end
 NO_SHELL = (2, 1, 139)  # the first client that starts a hook as a program with its words
 SINCE = (((2, 1, 3), "older than the oldest version tested (2.1.3)"),  # what a client older than each does not give
@@ -137,11 +136,10 @@ def _path(place: layout.Place, name: str) -> str:
         return name
 
 
-def index(place: layout.Place) -> Iterator[Finding]:
-    """Check that the index is there, whole and fresh."""
-    found = figures.index_state(place)
-    held = found["records"] if found["state"] == "fresh" else len(walk.walk(place)[0])
-    if held >= walk.MOST:
+def index(place: layout.Place, walked: walk.Listing) -> Iterator[Finding]:
+    """Check that the index is there, whole and fresh.  walked: the place's files."""
+    found = figures.index_state(place, walked)
+    if len(walked.found) >= walk.MOST:
         yield Finding(WARN, "index", "more than %s files; the rest are not indexed" % "{:,}".format(walk.MOST),
                       "move old checkpoints to the archive: `dayleaf forget ID`")
     if found["state"] == "missing":
@@ -223,16 +221,16 @@ def workspace(place: layout.Place) -> Iterator[Finding]:
         yield Finding(OK, "workspace", place.key)
 
 
-def python(place: layout.Place) -> Iterator[Finding]:
+def python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     runtime = place.home + "/runtime/bin/python"
     if not files.exists(runtime):
         yield Finding(WARN, "python", "there is no runtime at %s; Python %s is used instead" % (runtime, sys.version.split()[0]),
                       SETUP)
         yield Finding(WARN, "python", "hooks and their children use the system's Python; if it has no PyYAML, " + GUESSED,
                       SETUP)
-        versions = _versions(sys.executable)
+        versions = _versions(sys.executable, env)
     else:
-        versions = _versions(runtime)
+        versions = _versions(runtime, env)
         yield Finding(OK, "python", "%s, Python %s" % (runtime, versions.get("", "?")))
     for module, name, effect in PACKAGES:
         if versions.get(module):
@@ -241,7 +239,7 @@ def python(place: layout.Place) -> Iterator[Finding]:
             yield Finding(WARN, "python", "%s is missing: %s" % (name, effect), SETUP)
 
 
-def _versions(python: str) -> dict[str, str]:
+def _versions(python: str, env: dict[str, str]) -> dict[str, str]:
     """Ask an interpreter for its version (under "") and those of the packages; {} where it does not start."""
     code = """
 import json, os, sys
@@ -266,7 +264,7 @@ print(json.dumps(found))"""
     try:
         wanted = ["%s=%s" % (module, name) for module, name, _ in PACKAGES]
         done = subprocess.run([python, "-I", "-c", code, *wanted], stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT,
-                              check=True)
+                              check=True, env={**env, **ALONE})
         value = fastjson.parse(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return {}
@@ -331,7 +329,7 @@ def client(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
 
 def _client_of(place: layout.Place, env: dict[str, str]) -> str:
     """Return the version that stands last in the newest transcript of a directory or its checkout, "" where none does."""
-    root = backfill.host(env) + "/projects/"
+    root = transcript.host(env) + "/projects/"
     folders = [root + re.sub("[^A-Za-z0-9]", "-", path) + "/" for path in (place.project, place.root)]
     found = [transcript.own(folder + name) for folder in folders for name in accounts.listed(folder) if name.endswith(".jsonl")]
     newest = max(filter(None, found), key=os.path.getmtime, default="")

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Callable
 
 from memory.core import DayleafError, StoreError, attempts, clock, config, fastjson, files, layout, plaintext, walk
-from memory.health import accounts, checkup, figures
-from memory.health.recordfaults import FAIL, OK, WARN, Finding
+from memory.health import FAIL, OK, WARN, Finding, accounts, checkup, figures
 from memory.index import builder
 from memory.index.kept import heads
 from memory.knowledge import housekeeping
@@ -29,21 +28,22 @@ BITS = 0o077  # what others may do
 def examine(place: layout.Place, settings: config.Config, env: dict[str, str], now: float) -> list[Finding]:
     """Run every check and return its findings in a fixed order; a check that fails is a WARN itself."""
     store = Store(place, settings, now)
-    every = functools.cache(lambda: list(heads(store, now)))  # three of the checks look at all records
+    walked = functools.cache(lambda: walk.Listing(place))  # three of the checks look at all files, three at what they say
+    every = functools.cache(lambda: list(heads(store, now, walked())))
     steps: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("home", lambda: checkup.home(place)), ("workspace", lambda: checkup.workspace(place)),
-        ("disk", lambda: checkup.disk(place)), ("python", lambda: checkup.python(place)),
+        ("disk", lambda: checkup.disk(place)), ("python", lambda: checkup.python(place, env)),
         ("config", lambda: checkup.settings_of(place, settings)), ("records", lambda: checkup.records(store, every())),
         ("records", lambda: checkup.talks(store, every())),
         ("clock", lambda: checkup.clock_of(every(), now)), ("handoff", lambda: checkup.handed(place, now)),
-        ("index", lambda: checkup.index(place)), ("vectors", lambda: checkup.vectors(place, settings, env)),
+        ("index", lambda: checkup.index(place, walked())), ("vectors", lambda: checkup.vectors(place, settings, env)),
         ("log", lambda: log(place, now)), ("captures", lambda: captures(place, env, now)),
         ("receipts", lambda: logs(place)), ("hooks", lambda: checkup.hooks(env)),
         ("client", lambda: checkup.client(place, env)), ("models", lambda: checkup.models(env)),
         ("command", lambda: checkup.command(env)), ("ledgers", lambda: ledgers(place)),
         ("ledgers", lambda: torn(place)), ("journal", lambda: undoing(place)),
         ("tiers", lambda: added(place, settings)),
-        ("temps", lambda: temps(place, now)), ("upkeep", lambda: _upkeep(store)),
+        ("temps", lambda: temps(place, now)), ("upkeep", lambda: _upkeep(store, walked())),
         ("shared", lambda: checkup.shared(place, env)))
     found: list[Finding] = []
     for what, step in steps:
@@ -219,8 +219,9 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
     """Yield temporary files of writers that are gone, and damaged indexes that were moved aside an hour ago or longer."""
     roots = [*(root for _, root in place.tiers()), place.cache, place.home + "/log", place.home + "/cache/global"]
     for root in roots:
-        yield from (path for name, path, stat in walk.below(root)
-                    if name and not walk.is_folder(stat) and _is_left(path, now, root == place.cache))
+        for folder, folders, names in os.walk(root):
+            folders.sort()
+            yield from (folder + "/" + name for name in sorted(names) if _is_left(folder + "/" + name, now, root == place.cache))
     for name in accounts.listed(place.home):
         if _is_left(place.home + "/" + name, now):
             yield place.home + "/" + name
@@ -228,17 +229,19 @@ def leftovers(place: layout.Place, now: float) -> Iterator[str]:
 
 def _is_left(path: str, now: float, derived: bool = False) -> bool:
     """Tell whether a file is a leftover.  derived: it stands among what is derived, where a damaged one was moved aside."""
+    name, damaged = path.rpartition("/")[2], derived and path.endswith(".damaged")
+    if not (damaged or name.startswith(files.TEMP)):
+        return False
     try:
         changed = os.lstat(path).st_mtime
     except OSError:
         return False
-    damaged = derived and path.endswith(".damaged") and now - changed > files.TEMP_AGE
-    return damaged or files.is_left(path.rpartition("/")[2], changed, now)
+    return damaged and now - changed > files.TEMP_AGE or files.is_left(name, changed, now)
 
 
-def _upkeep(store: Store) -> Iterator[Finding]:
-    """Say whether a run of upkeep is worth it."""
-    seen = figures.outlook(store, lambda: list(store.each()))
+def _upkeep(store: Store, walked: walk.Listing) -> Iterator[Finding]:
+    """Say whether a run of upkeep is worth it.  walked: the files of the store's place."""
+    seen = figures.outlook(store, lambda: list(store.each()), walked)
     said = "not counted yet" if seen.changes < 0 else seen.due or "not due (%s)" % plaintext.count(seen.changes, "change")
     yield Finding(WARN if seen.due else OK, "upkeep", said + (" on %s" % seen.counted if seen.counted else ""),
                   housekeeping.LOOK if seen.due or seen.changes < 0 else "")

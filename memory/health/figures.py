@@ -48,12 +48,13 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
     store = Store(place, settings, now)
     counts: dict[str, dict[str, int]] = {kind: {} for kind in layout.FOLDERS}
     tokens = 0
-    index, rows = _index(place)
-    for row in heads(store, now) if rows is None else _indexed(store, rows):
+    walked = walk.Listing(place)
+    index, rows = _index(place, walked)
+    for row in heads(store, now, walked) if rows is None else _indexed(store, rows, walked):
         tier = layout.TIER_NAMES[row.tier]
         counts[row.kind][tier] = counts[row.kind].get(tier, 0) + 1
         tokens += row.tokens
-    upkeep = outlook(store, lambda: list(store.each()))
+    upkeep = outlook(store, lambda: list(store.each()), walked)
     runtime = place.home + "/runtime/bin/python"
     return {
         "workspace": place.key, "claimed": place.claimed, "root": place.root, "home": place.home,
@@ -72,21 +73,22 @@ def state(place: layout.Place, settings: config.Config, now: float) -> dict[str,
         "problems": list(settings.problems)}
 
 
-def _indexed(store: Store, rows: Sequence[Doc]) -> Iterator[Doc | Record]:
+def _indexed(store: Store, rows: Sequence[Doc], walked: walk.Listing) -> Iterator[Doc | Record]:
     """Yield a document for each record, as a fresh index has it, and read what is in none, so that `skipped` names it."""
     by_name = {row.name: row for row in rows}
-    return store.each_by(lambda name: by_name.get(name) or store.read(name))
+    return store.each_by(lambda name: by_name.get(name) or store.read(name), store.names(walked=walked))
 
 
-def index_state(place: layout.Place) -> dict[str, Any]:
+def index_state(place: layout.Place, walked: walk.Listing | None = None) -> dict[str, Any]:
     """Return the figures of a place's index: path, sizes, generation, counts, and whether it is behind the files.
 
-    Files are compared as recall compares them; `dayleaf index verify` compares contents.
+    Files are compared as recall compares them; `dayleaf index verify` compares contents.  walked: the place's files, where they
+    were just listed.
     """
-    return _index(place)[0]
+    return _index(place, walked or walk.Listing(place))[0]
 
 
-def _index(place: layout.Place) -> tuple[dict[str, Any], list[Doc] | None]:
+def _index(place: layout.Place, walked: walk.Listing) -> tuple[dict[str, Any], list[Doc] | None]:
     """Return the figures of a place's index and, where it is fresh, the first document of each record."""
     path = indexview.segment_path(place)
     value: dict[str, Any] = {"path": path, "tokeniser": tokeniser.VERSION}
@@ -96,7 +98,7 @@ def _index(place: layout.Place) -> tuple[dict[str, Any], list[Doc] | None]:
         there = files.exists(path)
         return {**value, "state": "damaged" if there else "missing", "why": str(fault).partition(";")[0], "remedy": BUILD}, None
     try:
-        value.update(_opened(place, found, path))
+        value.update(_opened(found, path, walked))
         return value, _records_of(found) if value["state"] == "fresh" else None
     except IndexFault as fault:
         return {**value, "state": "damaged", "why": str(fault).partition(";")[0], "remedy": BUILD}, None
@@ -106,15 +108,15 @@ def _index(place: layout.Place) -> tuple[dict[str, Any], list[Doc] | None]:
 
 def _records_of(found: indexview.Index) -> list[Doc]:
     """Return the first document of each record that an index holds now."""
-    base = found.segment.docs if found.segment else 0
-    docs = [*(found.doc(n) for n in range(base) if n not in found.delta.gone), *found.delta.docs]
+    old = enumerate(found.segment.each() if found.segment else ())
+    docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
     return [doc for doc in docs if not doc.ordinal]
 
 
-def _opened(place: layout.Place, found: indexview.Index, path: str) -> dict[str, Any]:
+def _opened(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str, Any]:
     base = found.segment
     assert base is not None
-    seen = builder.compare(found)
+    seen = builder.compare(found, walked)
     behind = {"added": len(seen.added), "changed": len(seen.changed), "removed": len(seen.removed)}
     stale = any(behind.values())
     return {"state": "stale" if stale else "fresh", "behind": behind, "remedy": REFRESH if stale else "",
@@ -138,13 +140,13 @@ class Outlook(NamedTuple):
     counted: str = ""
 
 
-def outlook(store: Store, read: Callable[[], Sequence[Record]]) -> Outlook:
+def outlook(store: Store, read: Callable[[], Sequence[Record]], walked: walk.Listing | None = None) -> Outlook:
     """Say what a plan would do: as it was counted for these very files, else counted anew where they are few.
 
-    read: gives the store's records.  Format of `<scope>.due`, sealed, derived: {"v": 1, "files": SHA-256 of names, sizes and
-    times, "day", "due", "changes"}.
+    read: gives the store's records.  walked: the place's files, where they were just listed.  Format of `<scope>.due`, sealed,
+    derived: {"v": 1, "files": SHA-256 of names, sizes and times, "day", "due", "changes"}.
     """
-    files_now, number = _stamp(store)
+    files_now, number = _stamp(walked or walk.Listing(store.place))
     try:
         kept = fastjson.read_sealed(_due_path(store))
         kept = kept if kept.get("v") == 1 else {}
@@ -160,7 +162,7 @@ def outlook(store: Store, read: Callable[[], Sequence[Record]]) -> Outlook:
 
 def keep_outlook(store: Store, found: housekeeping.Plan) -> None:
     """Write down what a whole plan would do, for `outlook`, where it cost some work; a failure costs only the next count."""
-    stamp, number = _stamp(store)
+    stamp, number = _stamp(walk.Listing(store.place))
     if number > FEW_FILES:
         with suppress(OSError):
             fastjson.write_sealed(_due_path(store), {"v": 1, "files": stamp, "day": clock.day(store.now),
@@ -171,9 +173,9 @@ def _due_path(store: Store) -> str:
     return "%s/%s.due" % (store.place.cache, store.place.scope)
 
 
-def _stamp(store: Store) -> tuple[str, int]:
+def _stamp(walked: walk.Listing) -> tuple[str, int]:
     """Return (what stands for the files of a place as they are, how many there are)."""
-    found = sorted((name, size, mtime) for name, _, mtime, size in walk.walk(store.place)[0])
+    found = sorted((name, size, mtime) for name, _, mtime, size in walked.found)
     return files.sha256(repr(found).encode()), len(found)
 
 

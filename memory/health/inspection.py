@@ -19,12 +19,11 @@ from memory.core import DayleafError, StoreError, clock, fastjson, files, plaint
 from memory.core.config import Config
 from memory.core.layout import DATED, GLOBAL, Place
 from memory.core.records import Record
-from memory.health import accounts
-from memory.health.recordfaults import FAIL, WARN, Finding
+from memory.health import FAIL, WARN, Finding, accounts
 from memory.hook import receipts
 from memory.index.kept import Kept
 from memory.knowledge import housekeeping
-from memory.store import ledger, process
+from memory.store import ledger
 from memory.store.store import Store
 
 TYPE_CHECKING = False
@@ -313,6 +312,8 @@ def last(place: Place) -> dict[str, Any]:
 
 def git(place: Place, env: dict[str, str], *words: str, given: bytes = b"") -> bytes | None:
     """Ask git of what is committed next, and return what it prints; None where it fails.  given: its stdin."""
+    from memory.store import process
+
     index = env.get("GIT_INDEX_FILE", "")  # of `git commit -a` or `git commit FILE`: what is committed stands there
     done = process.git(place.root, env, *words, given=given, index=os.path.abspath(index) if index else "", limit=sys.maxsize)
     return None if done.rc or not done.in_time else done.out

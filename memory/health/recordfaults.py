@@ -1,7 +1,6 @@
 """What is wrong in record files, line by line: what cannot be read, means nothing, leads nowhere or must not stand there.
 
-An error is what dayleaf cannot take as it was meant; a warning is what works, but hardly as it was meant.  What doctor, check and
-audit find is one kind of record, `Finding`.
+An error is what dayleaf cannot take as it was meant; a warning is what works, but hardly as it was meant.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from memory.core.config import Config
 from memory.core.layout import FOLDERS, Place
 from memory.core.records import READ_LIMIT, Record
 from memory.core.tokeniser import utf16
+from memory.health import FAIL, WARN, Finding
 from memory.hook import fence
 from memory.project import sharing
 from memory.recall import relations
@@ -26,42 +26,11 @@ from memory.store.reader import WHOLE_LIMIT
 from memory.store.secretshapes import spots
 from memory.store.store import Store
 
-OK, WARN, FAIL = "OK", "WARN", "FAIL"
 TYPES = ("doc", "script")  # of a resource
 ABOUT = "record"  # what every finding here is about
 BODY_MOST = 16_000  # characters of a body that is not a document
 _KEY = re.compile(r"(?:the )?(kind|id|source|confidence|status|created|updated)\b|a rule needs a (rationale)|the key '([^']+)'")
 _PROBLEM = re.compile(r"line (\d+): (.*)", re.S)
-
-
-class Finding(NamedTuple):
-    """One thing that was looked at.
-
-    severity: OK, WARN (it works, but less well or hardly as meant) or FAIL.  about: what was looked at, such as `index` for
-    doctor, a section for audit, `record` for check.  what: is wrong or was found.  remedy: "" where nothing is to be done.
-    place: the path of the file, "" where it is not about one.  line: in that file, from 1, 0 for none.  id, title: of the
-    record, "" where it is none.
-    """
-
-    severity: str
-    about: str
-    what: str
-    remedy: str = ""
-    place: str = ""
-    line: int = 0
-    id: str = ""
-    title: str = ""
-
-    @property
-    def is_error(self) -> bool:
-        """Whether it must not stay as it is."""
-        return self.severity == FAIL
-
-    @property
-    def said(self) -> str:
-        """The finding in one line: file, line, what is wrong."""
-        where = "%s:%d: " % (self.place, self.line) if self.line else self.place + ": " if self.place else ""
-        return where + self.what
 
 
 class Known(NamedTuple):

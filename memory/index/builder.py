@@ -13,12 +13,12 @@ from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.core import IndexFault, files
 from memory.core.layout import Place
-from memory.core.walk import walk
+from memory.core.walk import MOST, walk
 from memory.hook import delta, documents, indexview, segment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.core.walk import Found
+    from memory.core.walk import Found, Listing
     from memory.index.assembly import Progress
 
 MERGE_BYTES = 1 << 20  # of the delta: a search passes over all of it for each word
@@ -149,9 +149,12 @@ class Comparison(NamedTuple):
         return self.added + self.changed + self.removed
 
 
-def compare(found: indexview.Index) -> Comparison:
-    """Compare every file of a place with its index: 5 us a file, and a checksum where the time of change proves nothing."""
-    listed, folders = walk(found.place)
+def compare(found: indexview.Index, walked: Optional[Listing] = None) -> Comparison:
+    """Compare every file of a place with its index: 5 us a file, and a checksum where the time of change proves nothing.
+
+    walked: the place's files, where they were just listed.
+    """
+    listed, folders = (walked.found[:MOST], walked.folders) if walked else walk(found.place)
     known = manifest(found)
     racy = max(int(found.segment.built * 1e9), found.delta.settled) - RACY if found.segment else 0
     added: List[str] = []

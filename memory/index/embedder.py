@@ -16,8 +16,7 @@ import json
 import os
 import shlex
 import sys
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Protocol, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NamedTuple, Protocol, Sequence, Tuple
 from zlib import crc32
 
 from memory.core import ProviderError, UsageError, boundary, files, layout
@@ -60,8 +59,7 @@ class Settings(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Provider:
+class Provider(NamedTuple):
     """A command that turns texts into vectors.
 
     command: a program, absolute or on PATH.  args: its arguments.  label: the name of its model; vectors of two labels never

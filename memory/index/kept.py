@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 from memory.core import clock, fastjson, files, frontmatter, headreader, headyaml, records, tokeniser
 from memory.core.layout import Place
-from memory.core.records import Record
+from memory.core.records import READ_LIMIT, Record
+from memory.core.walk import Listing
 from memory.store import conversations
 from memory.store.reader import Reader
 
@@ -104,38 +105,78 @@ class Head(NamedTuple):
         return self.name[:1]
 
 
-def heads(store: Reader, now: float) -> Iterator[Head]:
+class Heads:
+    """The heads of a place's records that earlier runs kept, and those of this one."""
+
+    def __init__(self, place: Place, now: float):
+        """now: seconds since the epoch; what changed just before is not kept, since it may change again and look the same."""
+        self._kept = Kept(place, "heads", (clock, frontmatter, headreader, headyaml, records, tokeniser, conversations))
+        self._settled, self._yaml = int(now * 1e9) - RACY, ""
+
+    def known(self, name: str, stat: os.stat_result | None) -> Head | None:
+        """Return the head of a file as it is now, None where it is not known."""
+        identity = self._identity(stat)
+        for one in (identity, self._guessed(identity)) if identity else ():
+            found = self._kept.get(name, one, "head")
+            if found is not None:
+                return Head(name, *found)
+        return None
+
+    def take(self, record: Record, stat: os.stat_result | None, rewritten: bool) -> Head:
+        """Return the head of a record, and keep it.  stat: of its file, asked before it was read.  rewritten: see Head."""
+        labels = list(dict.fromkeys((*record.topics, *record.tags)))
+        head = Head(record.name, record.id, record.kind, record.title, record.created, record.updated, record.tokens, labels,
+                    record.accepted, record.active, rewritten, list(record.problems))
+        identity = self._identity(stat)
+        if identity:
+            self._kept.put(record.name, self._guessed(identity) if record.unsure else identity, "head", list(head[1:]))
+        return head
+
+    def note(self, record: Record, stat: os.stat_result) -> None:
+        """Keep the head of a record that was read by its lines alone (`records.skim`), where no other reading could differ."""
+        if not record.unsure and stat.st_size == record.size < READ_LIMIT and stat.st_nlink == 1:
+            self.take(record, stat, conversations.is_rewritten(record))
+
+    def save(self) -> None:
+        """Write down what this run asked for and found out."""
+        self._kept.save()
+
+    def _identity(self, stat: os.stat_result | None) -> str:
+        """Return what a file's head belongs to, "" where its times prove nothing yet."""
+        if stat is None or max(stat.st_mtime_ns, stat.st_ctime_ns) > self._settled:
+            return ""
+        return "%d %d %d" % (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+
+    def _guessed(self, identity: str) -> str:
+        """Return what the head belongs to where the line reader is unsure: the reader of YAML too."""
+        self._yaml = self._yaml or _yaml()
+        return identity + " " + self._yaml
+
+
+def heads(store: Reader, now: float, walked: Listing | None = None) -> Iterator[Head]:
     """Yield the head of every readable record in the order of names, and note the rest and double ids in the store, as its `each`
-    does; a file is read where it is not known, or changed just now (now: seconds since the epoch)."""
-    kept = Kept(store.place, "heads", (clock, frontmatter, headreader, headyaml, records, tokeniser, conversations), _yaml())
-    settled = int(now * 1e9) - RACY
-    yield from store.each_by(lambda name: _head(store, kept, name, settled))
-    kept.save()
+    does; a file is read where it is not known, or changed just now.
+
+    now: seconds since the epoch.  walked: the place's files, where they were just listed.
+    """
+    known = Heads(store.place, now)
+    yield from store.each_by(lambda name: _head(store, known, name), store.names(walked=walked))
+    known.save()
 
 
-def _head(store: Reader, kept: Kept, name: str, settled: int) -> Head:
+def _head(store: Reader, known: Heads, name: str) -> Head:
     """Return the head of a file; raises Unreadable."""
-    identity = ""
+    stat = None
     with suppress(OSError):
         stat = os.stat(store.roots[name[:1]] + name[1:])
-        if max(stat.st_mtime_ns, stat.st_ctime_ns) <= settled:
-            identity = "%d %d %d" % (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
-            known = kept.get(name, identity, "head")
-            if known is not None:
-                return Head(name, *known)
-    head = _of(store, store.read(name))
-    if identity:
-        kept.put(name, identity, "head", list(head[1:]))
+    head = known.known(name, stat)
+    if head is None:
+        record = store.read(name)
+        head = known.take(record, stat, bool(conversations.edited(store, [record])))
     return head
 
 
-def _of(store: Reader, record: Record) -> Head:
-    return Head(record.name, record.id, record.kind, record.title, record.created, record.updated,
-                record.tokens, list(dict.fromkeys((*record.topics, *record.tags))), record.accepted, record.active,
-                bool(conversations.edited(store, [record])), list(record.problems))
-
-
 def _yaml() -> str:
-    """Return which reader of YAML there is, "" for none: without it the frontmatter of some files is only guessed."""
+    """Return which reader of YAML there is: without one the frontmatter of some files is only guessed."""
     found = find_spec("yaml")
-    return "%s %s" % (found.origin, os.stat(found.origin).st_mtime_ns) if found and found.origin else ""
+    return "%s %s" % (found.origin, os.stat(found.origin).st_mtime_ns) if found and found.origin else "no YAML"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 from memory.core import IndexFault, files, records
 from memory.core.walk import walk
 from memory.hook import documents
-from memory.index import embedder, vectorfile
+from memory.index import vectorfile
 from memory.index.vectorfile import Sidecar, Stored
 
 if TYPE_CHECKING:
@@ -185,6 +185,8 @@ class _Work:
 
     def _flush(self) -> None:
         """Embed the texts that have no vector yet, and write the records that wait for them."""
+        from memory.index import embedder
+
         texts = [(digest.hex(), text) for digest, text in self.missing.items()]
         for start in range(0, len(texts), BATCH):
             vectors = embedder.embed(self.provider, texts[start:start + BATCH], self.env)

@@ -17,7 +17,6 @@ from memory.core import DayleafError, StoreError, clock, files, frontmatter, lay
 from memory.core.layout import SHARED
 from memory.core.records import Link, Record
 from memory.hook import handoffs
-from memory.knowledge import duplicates
 from memory.store import activeplan, archive, conversations, journal, redactor
 from memory.store.journal import Step
 from memory.store.store import Store
@@ -92,6 +91,8 @@ def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_ri
     if only != "duplicates" and not doubt:
         changes += [Change(record, _age(record, store.now)) for record in _expired(store, found, successors, stay)]
     if only != "expiry":
+        from memory.knowledge import duplicates  # status and doctor ask what is due, and mostly it was counted before
+
         gone = {change.record.name for change in changes}
         free = [record for record in found if record.name not in gone and record.id not in stay]
         changes += [Change(other, "says the same", twin)

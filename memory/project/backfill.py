@@ -136,19 +136,12 @@ def _page(path: str, name: str) -> Page | None:
     return Page(name, until, changed, meta.get("source") == "auto", bool(meta.get(ALSO))) if isinstance(until, str) else None
 
 
-def host(env: dict[str, str]) -> str:
-    """Return the host's directory: CLAUDE_CONFIG_DIR, else `.claude` in HOME; "" where neither is known."""
-    user = env.get("HOME") or env.get("USERPROFILE") or ""
-    said = env.get("CLAUDE_CONFIG_DIR", "") or (user + "/.claude" if user else "")
-    return files.real(said.replace("\\", "/").rstrip("/")) if said else ""
-
-
 def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
     """Yield the sessions whose transcripts the host has, and those that cannot be read; subagents belong to theirs.
 
     The folder is listed here, so its links are its owner's: they are followed to what is this user's own, once each.
     """
-    root, seen = host(env) + "/projects", set()
+    root, seen = transcript.host(env) + "/projects", set()
     for folder in names(root):
         at = root + "/" + folder
         if files.is_link(at) and not transcript.is_own_folder(at):

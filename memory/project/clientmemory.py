@@ -20,9 +20,10 @@ from typing import Dict, Iterator, List, NamedTuple, Set, Tuple, Union
 from memory.core import files, frontmatter, layout, records
 from memory.core.layout import Place
 from memory.core.tokeniser import coded, heading
-from memory.project import backfill, otherfiles
+from memory.project import otherfiles
 from memory.project.intake import Draft, Piece
 from memory.project.otherfiles import Skip, Source
+from memory.session import transcript
 
 MEMORY, RULES = "claude-memory", "claude-md"
 INDEX = "MEMORY.md"
@@ -46,7 +47,7 @@ def memory_folder(place: Place, env: Dict[str, str]) -> str:
     """Return the directory of the client's auto memory of a workspace, whether or not it is there."""
     common = layout.common_git(place.git) if place.git else ""
     main = common[:-5] if common.endswith("/.git") else place.root
-    host = backfill.host(env)
+    host = transcript.host(env)
     try:
         said = json.loads(files.read(host + "/settings.json")).get("autoMemoryDirectory")
     except (OSError, ValueError, AttributeError):
@@ -153,7 +154,7 @@ def rule_files(place: Place, env: Dict[str, str]) -> Tuple[List[Source], List[Sk
 
 def user_files(env: Dict[str, str]) -> Tuple[List[Source], List[Skip]]:
     """Return the user's own CLAUDE.md, with what it imports."""
-    path = backfill.host(env) + "/CLAUDE.md"
+    path = transcript.host(env) + "/CLAUDE.md"
     skipped: List[Skip] = []
     return _with_imports([Source(path, path)] if files.exists(path) else [], "", env, skipped), skipped
 

@@ -16,7 +16,6 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple, Union
 from memory.core import UsageError, files, frontmatter, layout, walk
 from memory.core.config import Config
 from memory.core.layout import ADDED, Place
-from memory.session import git
 
 ORIGIN = "origin"  # the key of a record that names what it was imported from (imports.py)
 MOST_BYTES = 5 << 20  # of a source
@@ -188,6 +187,8 @@ def known_as(path: str, place: Place, tier: str) -> str:
 
 def commit_of(path: str) -> str:
     """Return the first digits of the commit that is checked out around a file or directory, "" outside git."""
+    from memory.session import git
+
     _, found = layout.find_git(path)
     return git.head(found).commit if found else ""
 

@@ -305,6 +305,13 @@ def own(path: str) -> str:
     return path if path.endswith(".jsonl") else ""
 
 
+def host(env: dict[str, str]) -> str:
+    """Return the host's directory: CLAUDE_CONFIG_DIR, else `.claude` in HOME; "" where neither is known."""
+    user = env.get("HOME") or env.get("USERPROFILE") or ""
+    said = env.get("CLAUDE_CONFIG_DIR", "") or (user + "/.claude" if user else "")
+    return files.real(said.replace("\\", "/").rstrip("/")) if said else ""
+
+
 def roots(env: dict[str, str]) -> list[str]:
     """Return the folders below which the host keeps its transcripts, one folder a project."""
     user = env.get("HOME") or env.get("USERPROFILE") or ""

@@ -23,11 +23,15 @@ def is_by_hand(data: bytes) -> bool:
     return page.meta.get(WRITTEN) != writer.body_mark(page.body)
 
 
+def is_rewritten(record: Record) -> bool:
+    """Tell whether a record is a conversation that a person wrote or changed, going by what was read of its text."""
+    return record.kind == KIND and record.meta.get(WRITTEN) != writer.body_mark(record.body)
+
+
 def edited(store: Reader, found: Iterable[Record]) -> List[Record]:
     """Return those of some records that are conversations which a person wrote or changed; raises StoreError."""
-    return [record for record in found if record.kind == KIND and (
-        is_by_hand(store.raw(record.name)) if record.size > READ_LIMIT
-        else record.meta.get(WRITTEN) != writer.body_mark(record.body))]
+    return [record for record in found if (
+        record.kind == KIND and is_by_hand(store.raw(record.name)) if record.size > READ_LIMIT else is_rewritten(record))]
 
 
 def marked(before: bytes, after: bytes) -> bytes:

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Dict, List, NamedTuple, Optional, Protocol, Tuple, TypeVar
 
 from memory.core import StoreError, files, frontmatter, records
 from memory.core.layout import ADDED, DATED, FOLDERS, SHARED, Place, is_allowed
 from memory.core.records import KINDS, READ_LIMIT, Record
-from memory.core.walk import PRIVATE_ONLY, walk
+from memory.core.walk import PRIVATE_ONLY, Listing
 from memory.store import writer
 
 if TYPE_CHECKING:
-    from memory.core.walk import Skip
     from memory.store.archive import Move
 
 WHOLE_LIMIT = 64 << 20  # bytes of a file that may be rewritten
@@ -86,15 +84,15 @@ class Reader:
         if SHARED in self.roots and not files.inside(place.shared, place.root):
             del self.roots[SHARED]
 
-    def names(self, kinds: Optional[Sequence[str]] = None) -> Iterator[str]:
+    def names(self, kinds: Optional[Sequence[str]] = None, walked: Optional[Listing] = None) -> Iterator[str]:
         """Yield the names of all record files, sorted; `kinds` limits them to the folders of some kinds.
 
-        Directory links are not followed, links out of the tier are skipped and noted in `skipped`.
+        Directory links are not followed, links out of the tier are skipped and noted in `skipped`.  walked: all files of the
+        place, where they were just listed.
         """
-        left: List[Skip] = []
-        found, _ = walk(self.place, KINDS if kinds is None else kinds, left, sys.maxsize)
-        self.skipped = [Skipped(name, 0, reason, remedy) for name, reason, remedy in left]
-        yield from sorted(name for name, _, _, _ in found)
+        walked = walked or Listing(self.place, KINDS if kinds is None else kinds)
+        self.skipped = [Skipped(name, 0, reason, remedy) for name, reason, remedy in walked.left]
+        yield from sorted(name for name, _, _, _ in walked.found)
 
     def each(self, kinds: Optional[Sequence[str]] = None) -> Iterator[Record]:
         """Yield every readable record in the order of names; the rest is noted in `skipped`.
@@ -102,14 +100,14 @@ class Reader:
         kinds: the kinds wanted, whatever folder they stand in (a folder of DATED is only read for its own kind).
         """
         folders = None if kinds is None else [kind for kind in KINDS if kind not in DATED or kind in kinds]
-        return self.each_by(self.read, folders, lambda record: kinds is None or record.kind in kinds)
+        return self.each_by(self.read, self.names(folders), lambda record: kinds is None or record.kind in kinds)
 
-    def each_by(self, read: Callable[[str], Named], folders: Optional[Sequence[str]] = None,
+    def each_by(self, read: Callable[[str], Named], names: Iterable[str],
                 wanted: Callable[[Named], bool] = lambda one: True) -> Iterator[Named]:
         """Yield what `read` gives for each name that is wanted; note what raises Unreadable, and the ids that stand twice."""
         self.duplicates = {}
         first: Dict[str, str] = {}
-        for name in self.names(folders):
+        for name in names:
             try:
                 one = read(name)
             except Unreadable as error:

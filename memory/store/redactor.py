@@ -25,9 +25,8 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect_right
-from dataclasses import dataclass
 from itertools import count
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import files
 from memory.core.records import Record
@@ -50,17 +49,15 @@ from memory.store.secretshapes import (
 )
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """One secret: its kind, the tag in its marker (4 hex digits), and how often it was replaced."""
 
     kind: str
     tag: str
-    count: int
+    times: int
 
 
-@dataclass(frozen=True)
-class Redacted:
+class Redacted(NamedTuple):
     """Text without its secrets, and what was taken out, in order of first appearance."""
 
     text: str

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from memory.core import DayleafError, StoreError, UsageError, files, frontmatter
@@ -383,6 +382,8 @@ class Bulk:
         staged, self._staged = self._staged, []
         if not staged:
             return
+        from concurrent.futures import ThreadPoolExecutor  # of a bulk alone: it loads a log's machinery
+
         with ThreadPoolExecutor(min(WAITING, len(staged))) as pool:
             list(pool.map(files.sync, [temp for _, _, temp in staged]))
         folders: Set[str] = set()

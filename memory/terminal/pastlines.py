@@ -10,7 +10,6 @@ from memory.core import clock
 from memory.core.plaintext import age, clip, count, one_line, plain
 from memory.hook import named
 from memory.terminal import screen
-from memory.terminal.results import snippet
 from memory.terminal.screen import Style
 
 TYPE_CHECKING = False
@@ -163,6 +162,8 @@ def spread(met: Sequence[Met], sizes: Sequence[int], limit: int) -> set[int]:
 
 def nearest(hits: Sequence[Hit], words: str, style: Style) -> list[str]:
     """Write the records that are nearest to an error, one a line with what they say of it."""
+    from memory.terminal.results import snippet
+
     rows = ["  %s  %s: %s" % (hit.id, one_line(hit.title, 50), snippet(hit, words, 100)) for hit in hits]
     return ["", style.bold("nearest, from recall"), *rows] if rows else []
 

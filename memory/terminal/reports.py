@@ -7,12 +7,15 @@ from typing import Any
 
 from memory.core import config, fastjson, layout
 from memory.core.plaintext import count, one_line
-from memory.distill.digests import Digest
+from memory.health import FAIL, OK, WARN, Finding
 from memory.health.figures import EMBED
 from memory.health.inspection import SECTIONS, Audited
-from memory.health.recordfaults import FAIL, OK, WARN, Finding
 from memory.knowledge import housekeeping
 from memory.terminal import pastlines, screen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.distill.digests import Digest
 
 MOST_MOVED = 10  # changes of rank that are listed
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")

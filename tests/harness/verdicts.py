@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.health.recordfaults import FAIL, OK, WARN
+from memory.health import FAIL, OK, WARN
 
 
 def worst(checks):

@@ -14,8 +14,7 @@ from harness import talks
 from harness.verdicts import worst
 
 from memory.core import clock, config, layout
-from memory.health import checkup
-from memory.health.recordfaults import FAIL, OK, WARN
+from memory.health import FAIL, OK, WARN, checkup
 from memory.hook import receipts
 from memory.store.store import Store
 

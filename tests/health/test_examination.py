@@ -10,8 +10,7 @@ import pytest
 from harness.verdicts import worst
 
 from memory.core import attempts, clock, files
-from memory.health import checkup
-from memory.health.recordfaults import FAIL, OK, WARN
+from memory.health import FAIL, OK, WARN, checkup
 from memory.hook import receipts
 from memory.store import journal
 
@@ -70,7 +69,7 @@ def test_a_temporary_file_of_a_process_that_was_killed_here_is_a_leftover_at_onc
 
 def test_a_check_that_fails_is_a_verdict(examine, monkeypatch):
     """One broken check does not hide the others."""
-    monkeypatch.setattr(checkup, "index", lambda place: 1 / 0)
+    monkeypatch.setattr(checkup, "index", lambda place, walked: 1 / 0)
     assert examine("index")[0][:2] == (WARN, "this check failed (ZeroDivisionError: division by zero)")
     assert examine("records")
 

@@ -9,9 +9,10 @@ from harness.command import dayleaf
 from harness.pushes import push
 from harness.vault import put, settings
 
-from memory.core import attempts, clock, layout
-from memory.health import figures
+from memory.core import attempts, clock, config, layout, walk
+from memory.health import examination, figures
 from memory.hook import receipts
+from memory.index import builder
 from memory.knowledge import housekeeping
 from memory.store import ledger
 from memory.store.store import Store
@@ -170,6 +171,19 @@ def test_a_real_push_leaves_its_tokens(handled, place, now):
     row = receipts.read(place.receipts("s1"))[0]
     assert row["tokens"] > 0
     assert figures.figures([place], settings(), now)["perSession"][0]["tokens"] == row["tokens"]
+
+
+def test_status_and_doctor_list_the_files_once(place, env, now, monkeypatch):
+    """For the records, the index and what is due, where that was counted before."""
+    put(place, "p/learnings/a.md", "One", "x")
+    builder.build(place, now)
+    listed, set_ = [], config.load(place.home, place.root, {})
+    monkeypatch.setattr(figures, "FEW_FILES", -1)
+    monkeypatch.setattr(walk, "walk", lambda *given: listed.append(given) or ([], []))
+    for ask in (lambda: figures.state(place, set_, now), lambda: examination.examine(place, set_, env, now)):
+        listed.clear()
+        ask()
+        assert len(listed) == 1
 
 
 def test_what_is_due_is_counted_by_upkeep_where_it_costs_work(ok, place, now, monkeypatch):

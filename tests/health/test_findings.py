@@ -8,8 +8,7 @@ import pytest
 from harness import vault
 
 from memory.core import config
-from memory.health import examination, inspection, recordfaults
-from memory.health.recordfaults import FAIL, OK, WARN, Finding
+from memory.health import FAIL, OK, WARN, Finding, examination, inspection, recordfaults
 from memory.store.store import Store
 
 

@@ -250,7 +250,7 @@ def test_a_marker_names_the_kind_and_a_salted_tag():
     token = dict(TOKENS)["github classic"]
     result = redact("a %s b %s" % (token, token), salt="s1")
     assert re.fullmatch(r"a \[redacted:github-token#[0-9a-f]{4}\] b \[redacted:github-token#[0-9a-f]{4}\]", result.text)
-    assert [(f.kind, f.count) for f in result.found] == [("github-token", 2)]
+    assert [(f.kind, f.times) for f in result.found] == [("github-token", 2)]
     assert result.found[0].tag in result.text
     assert redact(token, salt="s2").text != redact(token, salt="s1").text
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.health.recordfaults import FAIL, OK, Finding
+from memory.health import FAIL, OK, Finding
 from memory.terminal import reports, screen
 
 
