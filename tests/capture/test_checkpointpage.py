@@ -58,6 +58,16 @@ def test_the_title_comes_from_the_work(session, build, title):
     assert frontmatter.parse(session.where()[0].read_bytes()).meta["title"] == title
 
 
+def test_what_was_asked_for_is_the_other_name(session):
+    """Words of the request find the work under any title; a title is no other name of itself."""
+    session.ask("please make the login form validate the e-mail").edit("a.py").fire("SessionEnd")
+    (page,) = (frontmatter.parse(path.read_bytes()) for path in session.where())
+    assert page.meta["title"] == "make the login form validate the e-mail" and "aliases" not in page.meta
+    session.ask("now let the sign-up form check the e-mail too").edit("b.py").line("ai-title", "", aiTitle="E-mail checks").fire("SessionEnd")
+    meta = frontmatter.parse(session.where()[-1].read_bytes()).meta
+    assert meta["title"] == "E-mail checks" and meta["aliases"] == ["let the sign-up form check the e-mail too"]
+
+
 def test_titles_and_bodies_are_bounded(session):
     """However long a session is, its checkpoint has at most 6,000 characters and its title 70."""
     for number in range(80):
