@@ -29,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.records import Record
     from memory.core.walk import Found
+    from memory.index.kept import Heads
 
 VECTORISED_FROM = 2000  # files, or VECTORISED_BYTES of them; below, importing NumPy costs more than it saves (5-8 bare starts)
 VECTORISED_BYTES = 4 << 20
@@ -55,8 +56,8 @@ class Row(NamedTuple):
 class _Reading:
     """The documents read so far: their packed rows and strings, what the lists need, and the names that gave nothing."""
 
-    def __init__(self, inverter: Inverter):
-        self.inverter = inverter
+    def __init__(self, inverter: Inverter, heads: Optional[Heads]):
+        self.inverter, self.heads = inverter, heads
         self.rows: List[Row] = []
         self.table, self.strings = bytearray(), bytearray()
         self.ids: List[List[bytes]] = []
@@ -65,18 +66,21 @@ class _Reading:
 
     def record(self, found: Found) -> Optional[Record]:
         """Read a file; None, and its name among the skipped, where it cannot be read."""
-        name, path, mtime_ns, size = found
+        name, path, _, size = found
         try:
+            stat = files.posix.stat(path)
             data = slurp(path, size)
             if frontmatter.undecodable(data):
                 raise OSError(22, "not UTF-8 text", path)
         except OSError:
             self.skipped.append(name)
             return None
-        record = records.skim(name, data, mtime_ns / 1e9)
+        record = records.skim(name, data, stat.st_mtime)
         if not is_allowed(record.kind, record.tier):
             self.skipped.append(name)
             return None
+        if self.heads:
+            self.heads.note(record, stat)
         return record
 
     def add(self, record: Record, found: Found) -> None:
@@ -96,13 +100,13 @@ class _Reading:
             self.documents += 1
 
 
-def assemble(place: Place, now: float, progress: Progress = None,
-             vectorised: Optional[bool] = None,
-             folders: Optional[List[Tuple[str, int]]] = None) -> Tuple[bytes, int, Tuple[str, ...]]:
+def assemble(place: Place, now: float, progress: Progress = None, vectorised: Optional[bool] = None,
+             folders: Optional[List[Tuple[str, int]]] = None,
+             heads: Optional[Heads] = None) -> Tuple[bytes, int, Tuple[str, ...]]:
     """Return (a segment's bytes, number of records, names of files that could not be read) for the files as they are.
 
     now: the time stamp to write.  progress(done, of): called now and then.  vectorised: force one of the two inverters; both
-    give the same bytes.  folders: takes the name and mtime in ns of every folder.
+    give the same bytes.  folders: takes the name and mtime in ns of every folder.  heads: takes what is asked of every record.
     """
     import gc
 
@@ -113,7 +117,7 @@ def assemble(place: Place, now: float, progress: Progress = None,
     gc.disable()  # a million small objects, none in a cycle: collecting costs a fifth of the build
     try:
         watch = _watch(found, seen)
-        reading = _read_all(found, vectorised, progress)
+        reading = _read_all(found, vectorised, progress, heads)
         del found  # 40 MB of names at 100,000, before the arrays come that are larger still
         return _written(place, now, reading, watch), len(reading.rows), tuple(reading.skipped)
     finally:
@@ -136,7 +140,7 @@ def _key(found: Found) -> bytes:
     return found[0].encode("utf-8", "surrogateescape")
 
 
-def _read_all(found: Sequence[Found], vectorised: Optional[bool], progress: Progress) -> _Reading:
+def _read_all(found: Sequence[Found], vectorised: Optional[bool], progress: Progress, heads: Optional[Heads]) -> _Reading:
     """Read all files, those that a prompt may get first.
 
     Only a file in `learnings` is taken for one of these; where another turns out to be one (its frontmatter says so, or it
@@ -144,7 +148,7 @@ def _read_all(found: Sequence[Found], vectorised: Optional[bool], progress: Prog
     """
     misfiled: set[str] = set()
     while True:
-        reading = _Reading(_inverter(found, vectorised))
+        reading = _Reading(_inverter(found, vectorised), heads)
         more = _read_once(reading, found, misfiled, progress)
         if not more:
             return reading

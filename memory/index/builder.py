@@ -55,11 +55,13 @@ def build(place: Place, now: float, progress: Progress = None) -> Summary:
 
 def _build(place: Place, now: float, progress: Progress = None) -> Summary:
     files.collect_temps(place.cache, now)
-    from memory.index import assembly
+    from memory.index import assembly, kept
 
     _note_scan(place)
     folders: List[Tuple[str, int]] = []
-    data, count, skipped = assembly.assemble(place, now, progress, folders=folders)
+    heads = kept.Heads(place, now)  # every file is read here, so that whoever asks for the figures needs not
+    data, count, skipped = assembly.assemble(place, now, progress, folders=folders, heads=heads)
+    heads.save()
     path = indexview.segment_path(place)
     before = _generation(path)
     files.replace(path, data)

@@ -185,7 +185,7 @@ def test_removing_for_good_wants_a_yes_and_says_what_went(run, ok, home):
     assert left == []
 
 
-def test_what_was_derived_of_walls_goes_with_a_record_in_every_checkout(ok, home, place, now):
+def test_what_was_derived_goes_with_a_record_in_every_checkout(ok, home, place, now):
     """The call that worked is text of the record; the walls of other records are written anew."""
     week(place)
     walls.write(place, vault.settings(), now)
@@ -193,7 +193,8 @@ def test_what_was_derived_of_walls_goes_with_a_record_in_every_checkout(ok, home
         held = Path(place.cache, place.scope + end)
         assert b"--state open" in held.read_bytes()
         Path(place.cache, "other" + end).write_bytes(held.read_bytes())
-    Path(place.cache, "other.turned").write_text("--state open")
+    for end in (".turned", ".facts", ".heads"):  # of the records' titles and sentences
+        Path(place.cache, "other" + end).write_text("--state open")
     ok("forget", "k-three", "--hard", "--yes")
     assert [path for path in Path(home).rglob("*") if path.is_file() and b"--state open" in path.read_bytes()] == []
     assert walls.write(place, vault.settings(), now)

@@ -10,6 +10,7 @@ import pytest
 from harness.vault import put, settings
 
 from memory.core import plaintext, tokeniser
+from memory.index import builder, kept
 from memory.index.kept import Kept, heads
 from memory.store.store import Store
 
@@ -79,6 +80,30 @@ def test_a_head_is_the_record_and_is_read_once(store, monkeypatch):
             assert all(getattr(head, key) == getattr(record, key) for key in (
                 "name", "id", "kind", "title", "created", "updated", "tokens", "accepted", "active", "tier"))
             assert (set(head.labels), tuple(head.problems)) == ({*record.topics, *record.tags}, record.problems)
+
+
+@pytest.fixture(name="asked")
+def _asked(store, monkeypatch):
+    """Ask for the heads a minute later; gives the names of the files that were read for it."""
+    def asked():
+        read = []
+        monkeypatch.setattr(store, "read", lambda name: read.append(name) or Store.read(store, name))
+        list(heads(store, time.time() + 60))
+        return read
+    return asked
+
+
+def test_a_build_of_the_index_keeps_the_heads(store, place, asked, monkeypatch):
+    """It reads every file anyway.  Of one whose lines YAML may read otherwise it keeps none: that belongs to the reader of YAML."""
+    put(place, "p/learnings/e.md", "Five", "x", created="2026-10-01")
+    path = Path(place.path("p/learnings/e.md"))
+    path.write_text(path.read_text().replace("title: Five", "title: &a Five"))
+    records = list(store.each())
+    builder.build(place, time.time() + 60)
+    assert asked() == ["p/learnings/d.md", "p/learnings/e.md"] and asked() == ["p/learnings/d.md"]
+    assert [head.title for head in heads(store, time.time() + 60)] == [record.title for record in records]
+    monkeypatch.setattr(kept, "_yaml", lambda: "another")
+    assert asked() == ["p/learnings/d.md", "p/learnings/e.md"]
 
 
 def test_an_edit_that_keeps_size_and_time_is_seen(store):
