@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -62,14 +63,25 @@ def now() -> float:
     return NOW
 
 
+@pytest.fixture(scope="session")
+def new_repository(tmp_path_factory) -> Path:
+    """The git directory of a new repository, made once by git: thousands of tests begin with a copy of it."""
+    base = tmp_path_factory.mktemp("repository")
+    subprocess.run(["git", "init", "-q", "--template=", "project"], cwd=base, check=True,
+                   env={"HOME": str(base), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"})
+    made = base / "project" / ".git"
+    with (made / "config").open("a") as config:
+        config.write("[user]\n\tname = Test\n\temail = test@example.invalid\n")
+    for folder in ("hooks", "info"):
+        (made / folder).mkdir()
+    return made
+
+
 @pytest.fixture
-def project(tmp_path, env) -> str:
+def project(tmp_path, new_repository) -> str:
     """A git repository without a remote."""
     root = tmp_path / "project"
-    root.mkdir()
-    subprocess.run(["git", "init", "-q", str(root)], env=env, check=True)
-    with (root / ".git" / "config").open("a") as config:
-        config.write("[user]\n\tname = Test\n\temail = test@example.invalid\n")
+    shutil.copytree(new_repository, root / ".git")
     return str(root)
 
 
