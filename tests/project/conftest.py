@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -33,19 +35,30 @@ def git(project, env):
     return call
 
 
-@pytest.fixture
-def history(project, git):
-    """Forty commits on files that grow and change; returns the project."""
+@pytest.fixture(scope="session")
+def written(tmp_path_factory, new_repository) -> Path:
+    """Forty commits on files that grow and change, made once: those who ask for a history change a copy."""
+    root = tmp_path_factory.mktemp("history") / "project"
+    shutil.copytree(new_repository, root / ".git")
+    env = {"HOME": str(root.parent), "PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1"}
     rng = random.Random(5)
     for turn in range(40):
         for name in ("src/a b/x.py", f"src/m{turn % 7}.py", "한글/파일.txt"):
-            path = Path(project, name)
+            path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
             lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else [f"line {n}" for n in range(300)]
             lines[rng.randrange(len(lines)):0] = [f"turn {turn} {rng.random()}"]
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        git("add", "-A")
-        git("commit", "-q", "-m", f"turn {turn}")
+        for words in (["add", "-A"], ["commit", "-q", "-m", f"turn {turn}"]):
+            subprocess.run(["git", *words], cwd=root, env=env, check=True)
+    return root
+
+
+@pytest.fixture
+def history(project, written, git) -> str:
+    """The project, with forty commits."""
+    shutil.copytree(written, project, dirs_exist_ok=True)
+    git("update-index", "-q", "--refresh")  # git looks at inodes too
     return project
 
 
