@@ -154,7 +154,6 @@ def test_processes_at_the_same_instant_do_not_pass_the_cap_together(base, now):
     assert said.count("in") == 3
 
 
-@pytest.mark.alone
 def test_a_long_ledger_is_read_from_its_end(base, now):
     """Years of lines cost no more than the last ones."""
     os.makedirs(base)

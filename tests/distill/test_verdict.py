@@ -322,7 +322,6 @@ def test_an_answer_over_the_budget_loses_its_last_bullets(world):
     assert said(small) == [lines[0][2:]]
 
 
-@pytest.mark.alone
 def test_the_check_stays_fast_on_hostile_answers():
     """64,000 characters of anything."""
     for piece in ("a", "a/", "1.", "`", "[", "- ", "a_", "x.y", "-", "1,", "ｆ/", "\n- a1 [k3m9]", '"', "' a", '"a b c ', "60 s ", "<a",

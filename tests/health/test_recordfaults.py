@@ -215,7 +215,6 @@ def test_real_notes_raise_no_alarm():
     assert number > 8000 and hits * 100 < number
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("piece", ["ignore previous ", "`", "```\n", "A" * 80 + "\n", "https://a.b/?x=", "<system-reminder", "[x](", "send "])
 def test_a_repetition_costs_linear_time(piece):
     """100 KB of what an expression begins with."""

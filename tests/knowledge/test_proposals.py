@@ -228,7 +228,6 @@ def test_where_no_model_answers_the_harvest_does_without(ok, notes, model):
     assert len(value["proposals"]) == 3
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("piece", ["now ", "so, now ", "✅ ", "fail ", "because ", "use use ", "- ", "`", "key ", "(", "decision ", "I "])
 def test_repetition_does_not_hang_it(piece):
     """No pattern takes more than linear time over a body that someone made to hang it."""

@@ -81,7 +81,6 @@ SIGNS = ["(", "[", "{", "+", ".", "@", "-", "_", "/", "([", "(+", "[(.", "a(", "
          "_/", "!", "?", "# a\n", "## a\n\n", "`a", "a.b ", "'", '"']
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("sign", SIGNS)
 def test_a_run_of_any_sign_is_read_in_time_that_grows_with_its_length(sign):
     """60,000 characters of brackets, joints and marks, in every reading of a record: a part of a second each, where quadratic takes minutes."""

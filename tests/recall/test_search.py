@@ -215,7 +215,6 @@ def test_a_long_record_does_not_hide_a_short_one(place, now):
     assert {hit.record.name for hit in ask(place, now, "postgres pooling timeout").hits} == {"p/learnings/big.md", "p/learnings/short.md"}
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("options", [{}, {"kind": "learning"}])
 def test_the_places_are_counted_in_records_however_long_they_are(place, now, options):
     """A thousand sections are one record, a dozen long records are twelve; few of their sections are read."""

@@ -391,7 +391,6 @@ ATTACKS = {
 }
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize("name", ATTACKS)
 def test_repetition_costs_no_more_than_linear_time(name):
     """100 KB of one fragment, the worst input for an expression that backtracks, stays far from a second."""
@@ -399,7 +398,6 @@ def test_repetition_costs_no_more_than_linear_time(name):
     assert spent(text, 1.0, tries=4) < 1.0
 
 
-@pytest.mark.alone
 def test_many_distinct_secrets_cost_no_more_than_linear_time():
     """Propagation looks every value up at once."""
     text = "\n".join("password=%s" % made(i, ALNUM, 16) for i in range(3500))

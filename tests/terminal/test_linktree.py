@@ -99,7 +99,6 @@ def test_a_hub_and_a_long_chain_stay_readable(place, now):
     assert len(linktree.overview(web)) < 60
 
 
-@pytest.mark.alone
 def test_thousands_of_links_take_a_moment(place):
     """Resolving, grouping and drawing 20,000 links among 10,000 records, and 500 that lead nowhere, without reading files."""
     from memory.core.records import Link, Record
