@@ -478,9 +478,10 @@ test_folder() {
   scratch=$(mktemp -d "${TMPDIR:-/tmp}/dayleaf-tests.XXXXXX")
 }
 
-# tests WORDS: pytest, from the tests' environment.
+# tests WORDS: pytest, from the tests' environment.  What is compiled is kept, whatever the caller's setting: each worker would
+# compile all tests anew, which is more than half of what it does before its first one.
 tests() {
-  DAYLEAF_TEST_CACHE="$cache" "$cache/venv/bin/python" -m pytest -q -p no:cacheprovider --basetemp="$scratch/files" \
+  PYTHONDONTWRITEBYTECODE='' DAYLEAF_TEST_CACHE="$cache" "$cache/venv/bin/python" -m pytest -q -p no:cacheprovider --basetemp="$scratch/files" \
     -o tmp_path_retention_policy=failed "$@"
 }
 
@@ -498,12 +499,16 @@ run_tests() {
   failed=
   step 'ruff check'
   "$cache/venv/bin/python" -m ruff check --no-cache . || failed="$failed ruff"
-  step 'mypy --strict memory/'
-  "$cache/venv/bin/python" -m mypy --strict --cache-dir "$cache/mypy" memory/ || failed="$failed mypy"
   umask 022  # some tests run as another user, who must be able to read the copies they make
   test_folder
-  step 'pytest: the tests that measure time, one after the other'
-  tests -m alone || failed="$failed pytest-alone"
+  step 'mypy --strict memory/'
+  tests --collect-only -qq >/dev/null 2>&1 &  # compiles the tests once, beside mypy: else each worker does
+  compiling=$!
+  "$cache/venv/bin/python" -m mypy --strict --cache-dir "$cache/mypy" memory/ || failed="$failed mypy"
+  wait "$compiling" || :
+  step 'pytest: the tests that a clock decides, one after the other'
+  # shellcheck disable=SC2046  # one file a word
+  tests -m alone $(find tests -name 'test_*.py' -exec grep -l 'mark\.alone' {} +) || failed="$failed pytest-alone"
   step 'pytest: all others, on every core'
   workers=$(($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1))  # one more than cores: tests wait for processes
   tests -m 'not alone' -n "$workers" --maxprocesses 8 --dist worksteal || failed="$failed pytest"

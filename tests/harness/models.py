@@ -81,7 +81,8 @@ class World:
 def records(count: int, size: int = 3000) -> list[Source]:
     """Checkpoints of a size in characters, each with a path of its own, best first and newest first."""
     return [Source("c%03d" % i, "checkpoint", "Day %d" % i, 1795271452.0 - 3600 * i, (
-        "The worker stopped in queue/worker_c%03d.py since the broker closed the channel.\n" % i + "It went on. " * 300)[:size],
+        "The worker stopped in queue/worker_c%03d.py since the broker closed the channel.\n" % i
+        + "It went on for a while with what was left of the letters, and nobody looked. " * 40)[:size],
         "p", "%064d" % i) for i in range(count)]
 
 
