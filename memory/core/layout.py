@@ -25,6 +25,8 @@ FOLDERS = {"rule": "rules", "learning": "learnings", "plan": "plans", "resource"
 DATED = ("checkpoint", "conversation")  # kinds with a folder a day, of which there are many
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
+# What editors and synchronisers leave beside a file: a second copy of a memory, not a second memory.
+_COPIES = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 UNPROVED = "/unproved"  # below a cache: a proof of what its directory claims to be was looked for, and there is none
 
@@ -37,6 +39,12 @@ def is_allowed(kind: str, tier: str) -> bool:
 def plugin() -> str:
     """Return the folder of this copy of dayleaf, which holds `memory`, `hooks`, `bin` and install.sh."""
     return __file__.replace("\\", "/").rpartition("/memory/")[0]
+
+
+def is_record(name: str) -> bool:
+    """Tell whether a file's name is a record's: markdown, not hidden, no editor's or synchroniser's copy."""
+    return (name.endswith(".md") and name[0] not in ".#"
+            and not ("onflict" in name and any(mark in name for mark in _COPIES)))
 
 
 class Place:
@@ -89,8 +97,11 @@ class Place:
         return name[:1] != SHARED or files.inside(root, self.root)
 
     def open(self, name: str) -> int:
-        """Open a record's file for reading and return its descriptor; raises OSError, also where it lies elsewhere."""
+        """Open a record's file for reading and return its descriptor; raises OSError, also where it lies elsewhere, and where
+        its name is no record's, however that came into an index."""
         path = self.path(name)
+        if not is_record(name[name.rfind("/") + 1:]):
+            raise OSError(1, "not a record's name", path)
         if name[:1] != SHARED:
             try:
                 return files.open_read(path, follow=False)  # resolving every part costs 30 us, and these tiers are the user's own

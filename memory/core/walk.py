@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from memory.core import files
-from memory.core.layout import ADDED, FOLDERS, SHARED, is_allowed
+from memory.core.layout import ADDED, FOLDERS, SHARED, is_allowed, is_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     Found = Tuple[str, str, int, int]  # name, path, mtime in ns, size
     Skip = Tuple[str, str, str]  # name, reason, remedy
 
-# What editors and synchronisers leave beside a file: a second copy of a memory, not a second memory.
-_COPIES = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 TYPE, REGULAR, _LINK, _FOLDER = 0o170000, 0o100000, 0o120000, 0o040000  # of st_mode
 _ABSENT, _LOOP = 2, 62 if sys.platform == "darwin" else 40  # of errno
 MOST = 200_000  # files of a place; beyond it the rest is left out, and said
@@ -47,12 +45,6 @@ class Listing:
     def __init__(self, place: Place, kinds: Iterable[str] = FOLDERS):
         self.left: List[Skip] = []
         self.found, self.folders = walk(place, kinds, self.left, sys.maxsize)
-
-
-def is_record(name: str) -> bool:
-    """Tell whether a file's name is a record's: markdown, not hidden, no editor's or synchroniser's copy."""
-    return (name.endswith(".md") and name[0] not in ".#"
-            and not ("onflict" in name and any(mark in name for mark in _COPIES)))
 
 
 def walk(place: Place, kinds: Iterable[str] = FOLDERS, skipped: Optional[List[Skip]] = None,

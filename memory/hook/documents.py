@@ -6,7 +6,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import files, frontmatter, records, tokeniser, walk
-from memory.core.layout import DATED, FOLDERS, is_allowed
+from memory.core.layout import DATED, FOLDERS, is_allowed, is_record
 from memory.hook import delta, segment
 from memory.hook.indexview import UNWATCHED
 
@@ -320,7 +320,7 @@ def folder_changes(found: Index, folder: str, path: str, known: Dict[str, segmen
         listed = [e for e in files.posix.scandir(path) if e.name[0] != "."]
     except OSError:
         listed = []
-    entries = [e for e in listed if e.name.endswith(".md")]
+    entries = [e for e in listed if is_record(e.name)]
     many = len(entries) > most
     indexed = found.segment.under(folder)
     names = []
@@ -358,6 +358,6 @@ def _new_folder(found: Index, folder: str, path: str, depth: int) -> List[str]:
     for name, below, is_dir in listed:
         if is_dir and depth < 8:
             names += _new_folder(found, folder + "/" + name, below, depth + 1)
-        elif name.endswith(".md") and found.delta.names.get(folder + "/" + name, -1) < 0:
+        elif is_record(name) and found.delta.names.get(folder + "/" + name, -1) < 0:
             names.append(folder + "/" + name)
     return names

@@ -179,8 +179,7 @@ def _counted(place: Place) -> Tuple[int, int, int]:
     """Count (records, rules, scripts without a decision) of a shared tier that no worker has read yet, file by file, without what
     git does not track: that is the user's own."""
     from memory.core import approvals
-    from memory.core.layout import FOLDERS
-    from memory.core.walk import is_record
+    from memory.core.layout import FOLDERS, is_record
 
     decisions = approvals.decisions(place.home)
     decided = {key[2] for key in decisions if key[0] == place.key}

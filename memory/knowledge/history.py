@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from memory.capture import choices, conversationpage, gist
 from memory.capture.turns import COMMIT, CREATED, FILE, SAID, SUMMARY, USER, Piece, Turn
-from memory.core import IndexFault, StoreError, clock, files, tokeniser, walk
+from memory.core import IndexFault, StoreError, clock, files, tokeniser
 from memory.core.config import Config
-from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place
+from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place, is_record
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, loader
@@ -182,7 +182,7 @@ def newest(place: Place, most: int) -> list[str]:
         for letter, root in place.tiers():
             folder = "/" + FOLDERS[kind]
             for entry in _entries(root + folder) if letter in tiers and not files.is_link(root + folder) else ():
-                if walk.is_record(entry):
+                if is_record(entry):
                     found.append(letter + folder + "/" + entry)
                 elif entry[0] != ".":
                     days.setdefault(entry, []).append((letter + folder, root + folder))
@@ -190,7 +190,7 @@ def newest(place: Place, most: int) -> list[str]:
         if len(found) >= most:
             break
         for name, path in days[day]:
-            found += ["%s/%s/%s" % (name, day, entry) for entry in _entries(path + "/" + day) if walk.is_record(entry)]
+            found += ["%s/%s/%s" % (name, day, entry) for entry in _entries(path + "/" + day) if is_record(entry)]
     return found
 
 

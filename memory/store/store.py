@@ -14,9 +14,8 @@ import os
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from memory.core import DayleafError, StoreError, UsageError, files, frontmatter
-from memory.core.layout import ADDED, FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place, is_allowed
+from memory.core.layout import ADDED, FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place, is_allowed, is_record
 from memory.core.records import READ_LIMIT, Record
-from memory.core.walk import is_record
 from memory.store import redactor, writer
 from memory.store.reader import Reader, Skipped, Unreadable
 from memory.store.writer import New, mode, prove

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 import pytest
+from harness import command, mcpcalls
 from harness.command import one_line_error
+from harness.hook import fire, harmless, payload
 from harness.machines import Machine, Work, agree, quiet
 
 from memory.core import StoreError, UsageError, files
 from memory.health import agefile, bundle, machines, syncing
 from memory.store import ledger
+from memory.terminal import mcptools
 
 pytest.importorskip("pyrage")
 BOX = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -88,6 +92,50 @@ def test_two_texts_of_one_record_both_stay(two, now):
     assert lap.text(name) == desk.text(name) == kept and lap.sync().conflicts == [] and not agree([*two])
     with pytest.raises(UsageError, match="no copies match"):
         machines.decide(syncing.load(desk.place.home), machines.Tiers(desk.place), "00000000", False, now)
+
+
+def test_a_copy_that_waits_for_a_person_reaches_no_session(tmp_path, box, project, env, now, monkeypatch):
+    """Not by recall, MCP, the brief or a hook, in either home; the index stays fresh, and what was taken is found."""
+    homes = [{**env, "HOME": str(tmp_path / name), "DAYLEAF_RUNTIME_AUTO": "0"} for name in ("desk", "lap")]
+    runs = [command.dayleaf(one, project) for one in homes]
+
+    def ok(run, *words, **more):
+        done = run(*words, **more)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def told(run, mine, session):
+        """What a person and a session are told of it, by each way."""
+        start = payload("SessionStart", "startup", cwd=project, session_id=session)
+        desk = mcpcalls.desk(mine, project, now, monkeypatch)
+        found = [json.loads(ok(run, "recall", "retries jitter", "--json", **more))["hits"] for more in ({}, {"CLAUDECODE": "1"})]
+        return [*("".join(Path(hit["path"]).read_text() for hit in hits) for hits in found),
+                desk.text("recall", query="retries jitter"), mcptools.brief(mcpcalls.call_of(mine, now)),
+                harmless(fire("session_start", start, {**mine, "CLAUDE_PROJECT_DIR": project})).context]
+
+    ok(runs[0], "learn", "Retries need a jitter.")
+    ok(runs[0], "sync", "setup", str(box))
+    ok(runs[0], "sync")
+    ok(runs[1], "sync", "setup", str(box), "--identity", homes[0]["HOME"] + "/.dayleaf/sync/key.txt")
+    ok(runs[1], "sync")
+    for run, mine, text in zip(runs, homes, ("Of the desk.", "Of the lap."), strict=True):
+        [path] = Path(mine["HOME"], ".dayleaf/workspaces").rglob("learnings/*.md")
+        path.write_text(path.read_text() + text + "\n")
+        ok(run, "index", "build")
+    said = [ok(run, "sync") for run in (*runs, *runs)]
+    assert "shown to no session" in said[2] and "shown to no session" in said[3]
+    for run, mine in zip(runs, homes, strict=True):
+        for number in (1, 2):  # as the sync left the index, and after a refresh
+            for way, text in enumerate(told(run, mine, "s%d" % number)):
+                assert ("Of the desk." in text) + ("Of the lap." in text) == 1, (way, text)
+            assert "1 removed" not in ok(run, "index", "refresh")
+        assert ok(run, "index", "verify") and "fresh" in ok(run, "index", "status")
+    [copy] = Path(homes[0]["HOME"], ".dayleaf/workspaces").rglob("*.sync-conflict-*.md")
+    other = "Of the lap." if "Of the lap." in copy.read_text() else "Of the desk."
+    ok(runs[0], "sync", "take", copy.name[-11:-3])
+    assert [ok(run, "sync") for run in runs]
+    for run, mine in zip(runs, homes, strict=True):
+        assert all(other in text for text in told(run, mine, "s3"))
 
 
 def test_what_was_forgotten_does_not_come_back(two):
