@@ -14,7 +14,7 @@ from memory.health import FAIL, OK, WARN, Finding, accounts, checkup, figures
 from memory.index import builder
 from memory.index.kept import heads
 from memory.knowledge import housekeeping
-from memory.project import otherfiles
+from memory.project import otherfiles, sharing
 from memory.store import archive, journal, ledger
 from memory.store.store import Store
 
@@ -44,7 +44,7 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
         ("ledgers", lambda: torn(place)), ("journal", lambda: undoing(place)),
         ("tiers", lambda: added(place, settings)),
         ("temps", lambda: temps(place, now)), ("upkeep", lambda: _upkeep(store, walked())),
-        ("shared", lambda: checkup.shared(place, env)))
+        ("shared", lambda: checkup.shared(place, env)), ("shared", lambda: merging(place, env)))
     found: list[Finding] = []
     for what, step in steps:
         try:
@@ -68,6 +68,14 @@ def added(place: layout.Place, settings: config.Config) -> Iterator[Finding]:
                 tier.top, plaintext.count(len(left), "file"), left[0]["path"], left[0]["reason"]), left[0]["remedy"])
         else:
             yield Finding(OK, "tiers", "%s: %s" % (tier.top, plaintext.count(int(state["files"]), "file")))
+
+
+def merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
+    """Say where the next merge of two who forgot records would be a conflict."""
+    log = "%s/%s/%s" % (place.shared, archive.FOLDER, archive.LOG)
+    if place.git and place.shared and files.exists(log) and not sharing.Repository(place, env).joins_logs():
+        yield Finding(WARN, "shared", "git does not join the lines of %s: two who forget records get a conflict" % log,
+                      "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES))
 
 
 # ---- what happened

@@ -1,8 +1,7 @@
 """A team's records: what may go from the private tier into the repository, and what git says of those that are there.
 
-One record is one file, so git merges them; of the archive's log, to whose end all add lines, `.dayleaf/.gitattributes` says that
-the lines of both sides stay.  Whose a record is, git's authorship tells: who first committed its file, renames followed; one that
-git does not track is one's own.
+One record is one file, so git merges them, and the archive's log by a rule (store/archive.py).  Whose a record is, git's
+authorship tells: who first committed its file, renames followed; one that git does not track is one's own.
 """
 
 from __future__ import annotations
@@ -15,11 +14,9 @@ from memory.core import StoreError, files, frontmatter
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
 from memory.core.records import Record
 from memory.project import gitindex, material
-from memory.store import process, redactor, writer
-from memory.store.archive import FOLDER, LOG
+from memory.store import archive, process, redactor, writer
 from memory.store.store import Store
 
-ATTRIBUTES = "%s/%s merge=union\n" % (FOLDER, LOG)
 _HOMES = (r"(?<![\w./-])(?:/home|/Users|[A-Za-z]:[\\/]Users|/mnt/[a-z]/Users)[\\/]"
           r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+[^\s\"'`)]*")
 _PRIVATE = re.compile(_HOMES + r"|(?<![\w./-])(?:/root/|~/)[\w.-]+[^\s\"'`)]*|file:///\S+", re.I)
@@ -110,8 +107,6 @@ def move(store: Store, record: Record, tier: str) -> str:
     if not record.meta.get("id") and not record.guessed:  # it followed from the place, and what names the record should find it
         given = frontmatter.edit(data, {"id": record.id})
     with writer.Tiers(place, store.on_change) as tiers:
-        if tier == SHARED and not files.exists(place.shared + "/.gitattributes"):
-            tiers.create(place.shared + "/.gitattributes", ATTRIBUTES.encode("ascii"), writer.mode(SHARED), mtime)
         try:
             tiers.create(target, given, writer.mode(tier), mtime)
         except FileExistsError:
@@ -121,6 +116,8 @@ def move(store: Store, record: Record, tier: str) -> str:
             tiers.remove(target)
             raise StoreError("%s has changed meanwhile; look at it again" % record.name)
         tiers.remove(source)
+        if tier == SHARED:
+            archive.set_rule(place.shared)
     return name
 
 
@@ -198,6 +195,11 @@ class Repository:
             if path:
                 found[path] = "new" if code in ("??", "A ", "AM") else "changed"
         return found, torn
+
+    def joins_logs(self) -> bool:
+        """Tell whether git keeps the lines of both sides where two added to the archive's log."""
+        said = self.git("check-attr", "-z", "merge", "--", "%s%s/%s" % (self.prefix, archive.FOLDER, archive.LOG)) or []
+        return "union" in said
 
     def count(self, span: str) -> int:
         """Count the commits of a span about the shared tier, -1 where there is none."""

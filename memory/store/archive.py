@@ -6,11 +6,15 @@ Schema, version 1, of `<tier>/archive/log.jsonl`, one line a move, the latest li
 
 With `"into":"l-5e6f7a8b"` the line is a tombstone: the record was merged into that one, and links to it lead there.  With
 `"session":"…"` no file moved: a person forgot that session, whose conversation is `id` ("" for none), see conversations.py.
+
+In a repository all add their lines to the end of that log, which git calls a conflict: `.gitattributes` beside the shared records
+has git keep the lines of both sides.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import Dict, Iterable, Iterator, NamedTuple, Set, Tuple
 
 from memory.core import StoreError, clock, fastjson, files
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
     from memory.core.layout import Place
 
 FOLDER, LOG = "archive", "log.jsonl"
+ATTRIBUTES, RULE = ".gitattributes", "%s/%s merge=union\n" % (FOLDER, LOG)
 RESTORED = "restored"  # the reason of a move back that a person asked for
 LIMIT = 64 << 20  # bytes of the log that are read, and of a file that is copied
 
@@ -126,6 +131,22 @@ def log(root: str, move: Move, reason: str, now: float, mode: int, session: str 
     files.sync(path)  # before the file moves: a power cut that kept the move alone would leave a record that no command finds
     if mode != files.FILE_MODE:
         os.chmod(path, mode)
+        set_rule(root)
+
+
+def set_rule(root: str) -> None:
+    """Have git join the lines of a shared tier's log, unless its attributes say something of that log already.
+
+    root: the tier's directory, which is there.  Where that cannot be written the record still can, and doctor names the log.
+    """
+    path = root + "/" + ATTRIBUTES
+    with suppress(OSError):
+        held = files.read(path) if files.exists(path) else b""
+        if RULE.split()[0].encode() in held or not files.inside(path, root):
+            return
+        files.append(path, b"\n" * bool(held and not held.endswith(b"\n")) + RULE.encode())
+        if not held:
+            os.chmod(path, 0o644)
 
 
 def move_file(source: str, target: str, mode: int) -> None:

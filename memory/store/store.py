@@ -307,6 +307,10 @@ class Store(Reader):
                 os.mkdir(path)
                 os.chmod(path, 0o755)
         files.make_folder(missing[0] if missing else folder)
+        if tier == SHARED:
+            from memory.store import archive
+
+            archive.set_rule(root)
 
     def _move(self, tier: str, source: str, target: str) -> None:
         from memory.store import archive

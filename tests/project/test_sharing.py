@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from harness import team
+from harness import command, team
 
 from memory.core import StoreError, layout, records
 from memory.project import sharing
@@ -132,6 +133,39 @@ def test_both_forget_and_the_logs_lines_stay(two):
     team.meet([alex])
     assert kim.pull() == []
     assert kim.path("s/archive/log.jsonl").read_text().count("\n") == 2 and len(kim.store.away()) == 2
+
+
+def test_whatever_verb_wrote_into_the_repository_the_logs_lines_merge(two):
+    """`learn --shared` writes git's rule as `share` does, and a team that has none yet gets it with the first line of the log;
+    what a person wrote beside it stays, and doctor names a log that no rule is for."""
+    runs = [command.dayleaf(one.env, one.clone) for one in two]
+
+    def ok(run, *words):
+        done = run(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def doctor(run):
+        return [row for row in json.loads(run("doctor", "--json").stdout) if "merge=union" in row["remedy"]]
+
+    alex, kim = two
+    rule = alex.path("s/.gitattributes")
+    for title in ("Alpha", "Beta", "Gamma"):
+        ok(runs[0], "learn", "--shared", title + " holds.")
+    assert rule.read_text() == "archive/log.jsonl merge=union\n"
+    rule.write_text("*.md text")  # as an older dayleaf left it, with a line of somebody's own
+    team.meet(two)
+    for run, title in zip(runs, ("Alpha", "Beta"), strict=True):
+        ok(run, "forget", title + " holds")
+    team.meet([alex])
+    assert kim.pull() == [] and kim.path("s/.gitattributes").read_text() == "*.md text\narchive/log.jsonl merge=union\n"
+    assert kim.path("s/archive/log.jsonl").read_text().count("\n") == 2 and doctor(runs[1]) == []
+    assert "Alpha" in ok(runs[1], "restore", "Alpha holds") and "Beta" in ok(runs[1], "restore", "Beta holds")
+    kim.git("rm", "-qf", ".dayleaf/.gitattributes")
+    [told] = doctor(runs[1])
+    assert told["verdict"] == "WARN" and "archive/log.jsonl" in told["found"]
+    Path(kim.clone, ".gitattributes").write_text(".dayleaf/archive/*.jsonl merge=union\n")
+    assert doctor(runs[1]) == []
 
 
 def test_without_a_repository_nothing_is_shared(env, tmp_path):
