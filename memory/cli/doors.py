@@ -8,26 +8,23 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 
 from memory.core import DayleafError, StoreError, UsageError, clock, files, layout, plaintext
 from memory.core.plaintext import count
-from memory.store.reader import Skipped, Unreadable
-from memory.terminal import screen
+from memory.store.reader import Unreadable
+from memory.terminal import reports
 from memory.terminal.call import Call, unknown_word, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.core.records import Record
-    from memory.project.sharing import Held, Status
     from memory.store.store import Store
     from memory.terminal.pages import Pages
     from memory.terminal.web import Site
 
 SERVER = "dayleaf"  # its name in the client
 SECONDS, ANSWER = 60.0, 1 << 16  # that the client may take to write it down, bytes of what it says
-MOST_LISTED = 30  # records of a team that are listed
 SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
 IDLE = 30  # minutes without a request after which the page ends
 
@@ -121,32 +118,9 @@ def shared(call: Call) -> int:
             found.conflicts.append((name, "%s has the same id (%s): keep one, or give one another id" % (ids[id], id)))
     value = {"records": [{**held._asdict(), "id": titles.get(held.name, ("", ""))[0]} for held in found.records],
              "conflicts": [list(row) for row in found.conflicts], "ahead": found.ahead, "behind": found.behind,
-             "since": found.since, "unreadable": [list(one) for one in skipped]}
-    return call.answer(value, _team_lines(found, titles, skipped))
-
-
-def _team_lines(found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]) -> list[str]:
-    lines = ["%s: %s" % (plaintext.one_line(path), what) for path, what in found.conflicts]
-    lines += ["%s: %s; %s" % (one.name, one.reason, one.remedy) for one in skipped]
-    readable = [held for held in found.records if held.name in titles]
-    new = [held for held in readable if held.fresh]
-    loose = [held for held in readable if held.state != "committed" and held not in new]
-    rest = [held for held in readable if held not in new and held not in loose]
-    for heading, rows in (("New since the last pull", new), ("Not committed", loose), ("All others", rest)):
-        if rows:
-            table = [["", titles[held.name][0], plaintext.clip(plaintext.one_line(titles[held.name][1]), 60), _by(held)]
-                     for held in rows[:MOST_LISTED]]
-            more = ["  … and %d more; --json lists all" % (len(rows) - MOST_LISTED)] if len(rows) > MOST_LISTED else []
-            lines += ["%s (%d)" % (heading, len(rows)), *screen.table(table), *more]
-    lines += ["%s about shared records not pushed yet" % plaintext.count(found.ahead, "commit")] if found.ahead > 0 else []
-    lines += ["%s about shared records not merged yet" % plaintext.count(found.behind, "commit")] if found.behind > 0 else []
-    return lines or ["nothing is shared here; `dayleaf share ID` shares a record"]
-
-
-def _by(held: Held) -> str:
-    by = "you" if held.mine else plaintext.one_line(held.by, 40)
-    last = plaintext.one_line(held.last, 40)
-    return by + (", %s" % held.state if held.state != "committed" else ", last %s" % last if last != held.by else "")
+             "since": found.since, "removed": [gone._asdict() for gone in found.removed],
+             "unreadable": [list(one) for one in skipped]}
+    return call.answer(value, reports.team(found, titles, skipped))
 
 
 def sync(call: Call) -> int:

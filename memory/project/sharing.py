@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+from contextlib import suppress
 from typing import Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory.core import StoreError, files, frontmatter
+from memory.core import StoreError, files, frontmatter, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
 from memory.core.records import Record
 from memory.project import gitindex, material
@@ -45,14 +47,27 @@ class Held(NamedTuple):
     fresh: bool
 
 
+class Gone(NamedTuple):
+    """A record that somebody else took out of the shared tier.  by: as git names them, "" where it does not.  back: the command
+    that brings it back."""
+
+    name: str
+    id: str
+    title: str
+    by: str
+    back: str
+
+
 class Status(NamedTuple):
     """How a team's records stand.
 
-    conflicts: (path below the repository, what to do).  ahead, behind: commits about them that were not pushed, or fetched and
-    not merged; -1 where no branch is followed.  since: the commit before the latest pull, or "".
+    removed: what others took out with the latest pull.  conflicts: (path below the repository, what to do).  ahead, behind:
+    commits about them that were not pushed, or fetched and not merged; -1 where no branch is followed.  since: the commit before
+    the latest pull, or "".
     """
 
     records: List[Held]
+    removed: List[Gone]
     conflicts: List[Tuple[str, str]]
     ahead: int
     behind: int
@@ -184,6 +199,37 @@ class Repository:
                 found.add(word)
         return found
 
+    def deletions(self, since: str) -> Dict[str, Tuple[str, str, str]]:
+        """Return (who, that one's address, the commit) of the latest deletion of each path since a commit."""
+        said = self.git("log", "--no-renames", "--diff-filter=D", "--name-only", "-z", "--format=%x01%aN%x02%aE%x02%h",
+                        since + "..HEAD", "--", self.prefix) or []
+        found: Dict[str, Tuple[str, str, str]] = {}
+        who = ("", "", "")
+        for word in (part for row in said for part in row.split("\n")):
+            if word[:1] == "\1":
+                name, address, commit = word[1:].split("\2")
+                who = name, address.strip().lower(), commit
+            elif word:
+                found.setdefault(word, who)
+        return found
+
+    def missing(self, since: str) -> List[str]:
+        """Return the paths of records that were there at a commit and are not at HEAD, those apart that have another name."""
+        words = iter(self.git("diff", "--name-status", "-z", "-M100%", since, "HEAD", "--", self.prefix) or [])
+        kept, found = self.prefix + archive.FOLDER + "/", list[str]()
+        for word in words:
+            path = next(words, "")
+            moved = next(words, "") if word[:1] in ("R", "C") else ""
+            went = word == "D" or (word[:1] == "R" and moved.startswith(kept))
+            if went and path.endswith(".md") and not path.startswith(kept):
+                found.append(path)
+        return found
+
+    def text(self, commit: str, path: str) -> bytes:
+        """Return a file as it was at a commit, b"" where it was not there."""
+        done = process.git(self.place.root, self.env, "show", "%s:%s" % (commit, path))
+        return b"" if done.rc else done.out
+
     def states(self) -> Tuple[Dict[str, str], List[str]]:
         """Return (`new` or `changed` by path, the paths that git could not merge)."""
         rows = iter(self.git("status", "--porcelain=v1", "-z", "-uall", "--no-renames", "--", self.prefix) or [])
@@ -216,14 +262,46 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
     me, authors, since = asked.me(), asked.authors(), asked.since()
     states, torn = asked.states()
     fresh = asked.fresh(since, me) if since else set()
-    records, conflicts = [], [(path, "git could not merge it: keep the right lines, then `git add` it") for path in torn]
+    held, conflicts = [], [(path, "git could not merge it: keep the right lines, then `git add` it") for path in torn]
     for name in [name for name in store.names() if name[:1] == SHARED]:
         path = asked.prefix + name[2:]
         by, address, last = authors.get(path, ("", "", ""))
-        records.append(Held(name, by, last, not address or address == me, states.get(path, "committed"), path in fresh))
+        held.append(Held(name, by, last, not address or address == me, states.get(path, "committed"), path in fresh))
         if path not in torn and marked(place.path(name)):
             conflicts.append((path, "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, remove these"))
-    return Status(records, conflicts, asked.count("@{u}..HEAD"), asked.count("HEAD..@{u}"), since)
+    removed = _removed(asked, store, since, me, [one.name for one in held]) if since else []
+    return Status(held, removed, conflicts, asked.count("@{u}..HEAD"), asked.count("HEAD..@{u}"), since)
+
+
+def _removed(asked: Repository, store: Store, since: str, me: str, names: Sequence[str]) -> List[Gone]:
+    """Return the records that others took out since a commit.  names: of those that the shared tier holds now."""
+    missing = [path for path in asked.missing(since) if not _stands(store.place, path[len(asked.prefix):])]
+    if not missing:
+        return []
+    deletions, found = asked.deletions(since), list[Gone]()
+    here, archived = _ids(store, names), archive.standing(store.place.shared)
+    for path in missing:
+        by, address, commit = deletions.get(path, ("", "", ""))
+        name, before = SHARED + "/" + path[len(asked.prefix):], commit + "~" if commit else since
+        record = records.from_bytes(name, asked.text(before, path), 0.0)
+        if record.id not in here and (address != me or not me):
+            back = "dayleaf restore " + shlex.quote(record.id) if record.id in archived else \
+                "git checkout %s -- %s" % (before, shlex.quote(":/" + path))
+            found.append(Gone(name, record.id, record.title, by, back))
+    return found
+
+
+def _stands(place: Place, inner: str) -> bool:
+    """Tell whether a path below a tier is there in this project's shared or private one."""
+    return files.exists("%s/%s" % (place.shared, inner)) or files.exists("%s/%s" % (place.private, inner))
+
+
+def _ids(store: Store, names: Sequence[str]) -> Set[str]:
+    found = set[str]()
+    for name in names:
+        with suppress(StoreError):
+            found.add(store.read(name).id)
+    return found
 
 
 def marked(path: str) -> int:

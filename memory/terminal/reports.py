@@ -1,4 +1,4 @@
-"""What status, doctor, check, audit and eval found, and how a digest came about, in lines."""
+"""What status, doctor, check, audit, eval and shared found, and how a digest came about, in lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memory.core import config, fastjson, layout
-from memory.core.plaintext import count, one_line
+from memory.core.plaintext import clip, count, one_line
 from memory.health import FAIL, OK, WARN, Finding
 from memory.health.figures import EMBED
 from memory.health.inspection import SECTIONS, Audited
@@ -16,11 +16,14 @@ from memory.terminal import pastlines, screen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.distill.digests import Digest
+    from memory.project.sharing import Held, Status
+    from memory.store.reader import Skipped
 
 MOST_MOVED = 10  # changes of rank that are listed
 HEADS = ("recall@1", "recall@5", "recall@10", "MRR")
 MOST_FINDINGS = 10  # of a section that audit lists beside others
 MOST_LISTED = 10  # skipped records that are listed for a person
+MOST_OF_TEAM = 30  # records of a team that are listed under one heading
 
 
 def state(value: dict[str, Any], style: screen.Style) -> list[str]:
@@ -221,3 +224,41 @@ def _misses(one: dict[str, Any]) -> list[str]:
     rows = [[one_line(miss["query"]), ", ".join(map(one_line, miss["missed"])), one_line(miss["text"])]
             for miss in one["misses"]]
     return ["", "Missing from the first ten hits", *screen.table(rows, "  ")]
+
+
+# ---- a team
+
+def team(found: Status, titles: dict[str, tuple[str, str]], skipped: Sequence[Skipped]) -> list[str]:
+    """Write how the records of a team stand.  titles: (id, title) of those that can be read, by name.  skipped: the others."""
+    lines = ["%s: %s" % (one_line(path), what) for path, what in found.conflicts]
+    lines += ["%s: %s; %s" % (one.name, one.reason, one.remedy) for one in skipped]
+    readable = [held for held in found.records if held.name in titles]
+    new = [held for held in readable if held.fresh]
+    loose = [held for held in readable if held.state != "committed" and held not in new]
+    rest = [held for held in readable if held not in new and held not in loose]
+    lines += _sheet("Removed by others since the last pull", [
+        "  %s  %s  %s; `%s` brings it back" % (
+            one_line(gone.id), _clipped(gone.title), one_line(gone.by, 40) or "git does not say who", one_line(gone.back))
+        for gone in found.removed])
+    for heading, rows in (("New since the last pull", new), ("Not committed", loose), ("All others", rest)):
+        lines += _sheet(heading, screen.table([["", titles[held.name][0], _clipped(titles[held.name][1]), _by(held)]
+                                               for held in rows]))
+    lines += ["%s about shared records not pushed yet" % count(found.ahead, "commit")] if found.ahead > 0 else []
+    lines += ["%s about shared records not merged yet" % count(found.behind, "commit")] if found.behind > 0 else []
+    return lines or ["nothing is shared here; `dayleaf share ID` shares a record"]
+
+
+def _sheet(heading: str, rows: list[str]) -> list[str]:
+    """Write a heading with its number of rows, and the first of these; nothing where there are none."""
+    more = ["  … and %d more; --json lists all" % (len(rows) - MOST_OF_TEAM)] if len(rows) > MOST_OF_TEAM else []
+    return ["%s (%d)" % (heading, len(rows)), *rows[:MOST_OF_TEAM], *more] if rows else []
+
+
+def _clipped(title: str) -> str:
+    return clip(one_line(title), 60)
+
+
+def _by(held: Held) -> str:
+    by = "you" if held.mine else one_line(held.by, 40)
+    last = one_line(held.last, 40)
+    return by + (", %s" % held.state if held.state != "committed" else ", last %s" % last if last != held.by else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,42 @@ def test_both_forget_and_the_logs_lines_stay(two):
     team.meet([alex])
     assert kim.pull() == []
     assert kim.path("s/archive/log.jsonl").read_text().count("\n") == 2 and len(kim.store.away()) == 2
+
+
+def test_what_others_took_out_is_told_with_who_and_what_brings_it_back(two):
+    """Made private, forgotten, deleted; not what they renamed, what oneself took out, what stands here again."""
+    runs = [command.dayleaf(one.env, one.clone) for one in two]
+    alex, kim = two
+
+    def ok(run, *words):
+        done = run(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    for title in ("Alpha", "Beta", "Gamma", "Delta", "Own"):
+        ok(runs[0], "learn", "--shared", title + " holds.")
+    team.meet(two)
+    ok(runs[1], "unshare", "Alpha holds")
+    ok(runs[1], "forget", "Beta holds")
+    [gamma], [delta] = (list(kim.path("s/learnings").glob(name + "*.md")) for name in ("gamma", "delta"))
+    gamma.unlink()
+    delta.write_text(delta.read_text() + "Another line, and one more that it did not have.\n" * 5)
+    delta.rename(delta.with_name("renamed.md"))
+    kim.shared("Epsilon holds")
+    team.meet([kim])
+    ok(runs[0], "unshare", "Own holds")
+    assert alex.pull() == []
+    said = ok(runs[0], "shared")
+    told = {row["title"]: row for row in json.loads(ok(runs[0], "shared", "--json"))["removed"]}
+    assert "Taken out by others since the last pull (3)" in said and sorted(told) == ["Alpha holds", "Beta holds", "Gamma holds"]
+    assert {row["by"] for row in told.values()} == {"kim"} and all(row["back"] in said for row in told.values())
+    assert told["Beta holds"]["back"] == "dayleaf restore " + told["Beta holds"]["id"]
+    ok(runs[0], "restore", told["Beta holds"]["id"])
+    Path(alex.clone, "src").mkdir()
+    for title in ("Alpha holds", "Gamma holds"):
+        subprocess.run(told[title]["back"], shell=True, cwd=alex.clone + "/src", env=alex.env, check=True)
+        assert told[title]["id"] in ok(runs[0], "recall", title)
+    assert "Taken out" not in ok(runs[0], "shared") and "Taken out" not in ok(runs[1], "shared")
 
 
 def test_whatever_verb_wrote_into_the_repository_the_logs_lines_merge(two):
