@@ -161,7 +161,7 @@ def test_what_others_took_out_is_told_with_who_and_what_brings_it_back(two):
     assert alex.pull() == []
     said = ok(runs[0], "shared")
     told = {row["title"]: row for row in json.loads(ok(runs[0], "shared", "--json"))["removed"]}
-    assert "Taken out by others since the last pull (3)" in said and sorted(told) == ["Alpha holds", "Beta holds", "Gamma holds"]
+    assert "Removed by others since the last pull (3)" in said and sorted(told) == ["Alpha holds", "Beta holds", "Gamma holds"]
     assert {row["by"] for row in told.values()} == {"kim"} and all(row["back"] in said for row in told.values())
     assert told["Beta holds"]["back"] == "dayleaf restore " + told["Beta holds"]["id"]
     ok(runs[0], "restore", told["Beta holds"]["id"])
