@@ -360,11 +360,11 @@ def _exported(call: Call, made: Pages) -> int:
     if tree:
         raise UsageError("%s lies in the git work tree %s, where a commit would give your memories away; name a FILE "
                          "elsewhere" % (options.export, tree))
+    sheets.free(options.export)
     with call.spinner("reading the records"):
         values = made.export(options.private, options.secrets)
-    text = sheets.whole(values)
-    files.replace(options.export, text.encode("utf-8", "replace"))
+    size = sheets.save(options.export, values)
     held, left = len(values["records"]), values["left_out"]
     tell = "; %s left out: --private takes them too" % count(left, "record") if left else ""
-    return call.answer({"path": options.export, "records": held, "leftOut": left, "bytes": len(text)},
+    return call.answer({"path": options.export, "records": held, "leftOut": left, "bytes": size},
                        ["wrote %s with %s%s" % (options.export, count(held, "record"), tell)])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from math import cos, pi, sin, sqrt
@@ -22,7 +23,7 @@ from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
-from memory.core import clock, plaintext
+from memory.core import StoreError, clock, files, plaintext
 from memory.recall.relations import Edge, Node
 
 FOLDER = Path(__file__).parent / "page"
@@ -215,3 +216,27 @@ def whole(values: dict[str, Any]) -> str:
     return environment().get_template("export.html").render(
         {**values, "style": Markup(style), "script": Markup(script), "policy": policy,
          "to_record": lambda id: "#" + quote(id, safe=""), "to_session": lambda told: "#" + quote(told["record"], safe="")})
+
+
+def free(path: str) -> None:
+    """Check that a new file may stand at a path; raises StoreError where something is there, or no folder to hold it."""
+    said, folder = plaintext.one_line(path), os.path.dirname(os.path.abspath(path))
+    if os.path.lexists(path):
+        raise StoreError("%s is there already; --export never overwrites, name another FILE" % said)
+    if not files.is_folder(folder):
+        raise StoreError("%s: not written, %s is no folder; make it first, or name another FILE" % (
+            said, plaintext.one_line(folder)))
+
+
+def save(path: str, values: dict[str, Any]) -> int:
+    """Write the one file, where nothing is yet, and return its bytes; raises StoreError."""
+    text = whole(values).encode("utf-8", "replace")
+    try:
+        files.create(path, text)
+    except FileExistsError:
+        free(path)
+        raise
+    except OSError as error:
+        raise StoreError("%s: not written, %s; name a FILE elsewhere" % (
+            plaintext.one_line(path), (error.strerror or str(error)).lower())) from None
+    return len(text)

@@ -160,6 +160,20 @@ def test_one_file_is_written_for_its_owner_alone(ok, run, place, project, tmp_pa
         assert "lies in the git work tree" in one_line_error(run("view", "--export", "x.html", word), 2)
 
 
+def test_an_export_takes_nobody_elses_place(run, place, project):
+    """What stands under FILE stays, and no folder is made for it; one line says so before anything is read."""
+    vault.mixed(place)
+    Path(project, "README.md").write_text("Ours.\n", encoding="utf-8")
+    Path(project, "out").mkdir()
+    Path(project, "loose").symlink_to("nowhere")
+    for name in ("README.md", "out", "loose"):
+        said = one_line_error(run("view", "--export", name), 1)
+        assert "%s is there already; --export never overwrites" % name in said
+    assert "deep is no folder; make it first" in one_line_error(run("view", "--export", "deep/x.html"), 1)
+    assert "README.md is no folder" in one_line_error(run("view", "--export", "README.md/x.html"), 1)
+    assert Path(project, "README.md").read_text(encoding="utf-8") == "Ours.\n" and not Path(project, "deep").exists()
+
+
 def test_the_page_is_there_until_it_is_stopped(env, place, project):
     """One process, one address; a browser is let in once, and afterwards nobody listens."""
     vault.mixed(place)

@@ -23,7 +23,7 @@ WRITING = {"replace", "update", "create", "stage", "land", "append", "append_lin
 OTHERS = {
     "capture.progress": "a session's state, derived", "capture.recovery": "states of sessions that are gone",
     "cli.audit": "a template of golden queries, where its user says", "cli.index": "an export, and settings",
-    "cli.doors": "what is derived, and all of it as one page, where its user says", "cli.learn": "the copy in which a new record is written", "terminal.editor": "the copy that an editor opens", "cli.main": "the trace of a fault",
+    "cli.doors": "what is derived", "terminal.sheets": "all of it as one page, where its user says", "cli.learn": "the copy in which a new record is written", "terminal.editor": "the copy that an editor opens", "cli.main": "the trace of a fault",
     "core.approvals": "approvals and approved contents", "core.boundary": "the log of errors", "core.fastjson": "derived answers",
     "distill.cache": "digests and answers, derived", "distill.providers": "a model's own settings, in a folder of its own",
     "distill.spend": "what models cost", "health.agefile": "a backup, encrypted or opened", "health.bundle": "a backup", "health.erasure": "what is derived",
