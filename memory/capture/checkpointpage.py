@@ -172,18 +172,18 @@ def _request(turn: Turn) -> str:
 
 def _done(facts: Facts) -> list[str]:
     made, changed = paths_of(facts)
-    gone = list(dict.fromkeys(e.path for e in facts.edits if e.undone and e.path not in made + changed))
+    removed = [p.text for t in facts.turns for p in t.pieces if p.name == turns.REMOVED and p.text not in made + changed]
+    gone = list(dict.fromkeys(e.path for e in facts.edits if e.undone and e.path not in made + changed + removed))
     lines = [("commit " + h).rstrip() + ": " + one_line(s, 120) for h, s, _ in facts.commits[-_COMMITS:]]
     lines += list(dict.fromkeys("pull request " + p.text for turn in facts.turns for p in turn.pieces if p.kind == turns.LINK))
-    for word, names in (("created", made), ("edited", changed), ("taken back:", gone)):
+    for word, names in (("created", made), ("edited", changed), ("removed", removed), ("taken back:", gone)):
         if names:
             extra = " and %d more" % (len(names) - _FILES) if len(names) > _FILES else ""
             lines.append(word + " " + ", ".join(code(n) for n in names[:_FILES]) + extra)
     reports = [(p.name, p.text) for turn in facts.turns for p in turn.pieces if p.kind == turns.REPORT]
     known = [gist.plain(text)[:80] for _, text in reports]
     reports += [(facts.tasks.get(a, ""), text) for a, text in facts.reports.items() if gist.plain(text)[:80] not in known]
-    found = [(name, gist.plain(gist.findings(text), 200)) for name, text in reports]
-    found = [(name, told) for name, told in found if told]
+    found = [(name, told) for name, text in reports for told in (gist.plain(gist.findings(text), 200),) if told]
     return lines + ["subagent%s: %s" % (" (%s)" % one_line(name, 80) if name else "", told)
                     for name, told in found[-_REPORTS:]]
 

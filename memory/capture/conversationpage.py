@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import re
 
-from memory.capture import gist
+from memory.capture import gist, turns
 from memory.capture.turns import COMMIT, CREATED, EDITED, FILE, GOES_ON, LINK, REPORT, RUN, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
@@ -41,7 +41,8 @@ CODE = 14  # lines of a block of code
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON = "(goes on) "
 _RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`+) ?(.*?) ?\3(?: → (.*?))?(?: \(×(\d+)\))?$")
-_FILES = re.compile(r"(created|edited) (`+) ?(.*?) ?\2(?:, |$)")
+_TOUCHED = tuple("- %s `" % word for word in (CREATED, EDITED, turns.REMOVED))
+_FILES = re.compile(r"(created|edited|removed) (`+) ?(.*?) ?\2(?:, |$)")
 _COMMIT = re.compile(r"- commit ?([0-9a-f]{7,64})?: (.*)$")
 _LINK = re.compile(r"- pull request (\S+)$")
 _REPORT = re.compile(r"- subagent(?: \((.*?)\))?: (.*)$")
@@ -82,7 +83,7 @@ def _section(turn: Turn, dated: bool) -> str:
                 blocks.append("\n".join(listed))
                 listed = []
             blocks.append(_block(piece))
-        elif piece.kind == FILE and listed and listed[-1].startswith(("- " + CREATED, "- " + EDITED)):
+        elif piece.kind == FILE and listed and listed[-1].startswith(_TOUCHED):
             listed[-1] += ", " + line[2:]
         else:
             listed.append(line)
@@ -252,7 +253,7 @@ def _pieces(line: str) -> list[Piece]:
     if run:
         mark, tool, _, command, result, count = run.groups()
         return [Piece(RUN, command, tool or "", result or (shell.OK if mark == "✓" else ""), int(count or 1))]
-    if line.startswith(("- created `", "- edited `")):
+    if line.startswith(_TOUCHED):
         return [Piece(FILE, path, how) for how, _, path in _FILES.findall(line[2:])]
     for pattern, kind in ((_COMMIT, COMMIT), (_REPORT, REPORT)):
         match = pattern.match(line)

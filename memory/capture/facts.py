@@ -9,7 +9,7 @@ from typing import NamedTuple
 from memory.capture import gist, turns
 from memory.capture.turns import Piece, Turn, relative
 from memory.core.plaintext import one_line
-from memory.session import git, shell, transcript
+from memory.session import git, hunks, shell, transcript
 from memory.session.shell import Run
 from memory.session.transcript import Entry, clip
 from memory.store import writer
@@ -237,15 +237,14 @@ def _called(facts: Facts, entry: Entry) -> None:
 
 
 def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) -> int:
-    call = facts.pending.get(entry.id, ["", ""])
-    name, given = call[0], call[1]
+    name, given = facts.pending.get(entry.id, ["", ""])[:2]
     if not entry.refused:  # what the user said to it comes with the next entry
         facts.pending.pop(entry.id, None)
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):  # that one never ran
         judged = shell.run(given, entry.at, entry.text, entry.data, entry.failed)
         done = _ran(facts, judged, entry.text, Where(entry.at, entry.cwd or facts.cwd, roots, agent))
         if not entry.failed:
-            _removed(facts, given, (*roots, facts.cwd))
+            _removed(facts, [word for words in _DELETED.findall(given) for word in words.split()], (*roots, facts.cwd))
             for path in _WRITTEN.findall(given):
                 done += _edited(facts, Edit(entry.at, path, False), roots, agent)
         return done
@@ -256,6 +255,8 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
         return 0
     if name and entry.failed:
         _missed(facts, entry, name, given, roots, agent)
+    elif name in _EDITS and isinstance(entry.data, dict) and entry.data.get("type") == "delete":  # another agent's
+        return _deleted(facts, Edit(entry.at, relative(given, (*roots, facts.cwd)), False), agent)
     elif name in _EDITS:
         made = (entry.data.get("type") == "create" if isinstance(entry.data, dict) and "type" in entry.data
                 else entry.text.startswith("File created"))
@@ -281,15 +282,6 @@ def _hunk(data: object) -> str:
              for line in part["lines"] if isinstance(line, str)] if isinstance(patch, list) else []
     whole = transcript.clean(clip("\n".join(lines), _LONG)) if lines else ""
     return clip("\n".join(line for line in whole.split("\n") if line[:1] in ("-", "+") and line[1:].strip()), _HUNK)
-
-
-def joined(hunk: str, later: str) -> str:
-    """Join the lines of two edits of a file; what one of them brought and the other took away cancels."""
-    held = hunk.split("\n") if hunk else []
-    for line in filter(None, later.split("\n")):
-        back = ("-" if line[0] == "+" else "+") + line[1:]
-        held = [*held, line] if back not in held else [*held[:held.index(back)], *held[held.index(back) + 1:]]
-    return "\n".join(held)
 
 
 class Where(NamedTuple):
@@ -350,11 +342,19 @@ def _taken_back(facts: Facts, command: str) -> None:
                 edit.undone = True
 
 
-def _removed(facts: Facts, command: str, roots: Iterable[str]) -> None:
-    """Mark the edits of files that a command deleted."""
-    gone = {relative(word.strip("'\""), roots) for words in _DELETED.findall(command) for word in words.split()}
+def _removed(facts: Facts, paths: Iterable[str], roots: Iterable[str]) -> None:
+    """Mark the edits of files that were deleted."""
+    gone = {relative(path.strip("'\""), roots) for path in paths}
     for edit in facts.edits if gone else ():
         edit.undone |= edit.path in gone or any(path.endswith("/") and edit.path.startswith(path) for path in gone)
+
+
+def _deleted(facts: Facts, edit: Edit, agent: str) -> int:
+    """Tell that a file was removed, and mark the edits of it."""
+    _removed(facts, [edit.path], ())
+    if not agent:
+        _add(facts, edit.at, Piece(turns.FILE, clip(edit.path.replace("\n", " ")), turns.REMOVED))
+    return 1
 
 
 def _tell(facts: Facts, run: Run, at: str) -> None:
@@ -387,7 +387,7 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
         _add(facts, edit.at, piece)
     last = facts.edits[-1] if facts.edits else None
     if last is not None and last.path == edit.path and not any(run.last > last.at for run in facts.runs[-_NEAR:]):
-        last.at, last.made, last.hunk = edit.at, last.made or edit.made, clip(joined(last.hunk, edit.hunk), _HUNK)
+        last.at, last.made, last.hunk = edit.at, last.made or edit.made, clip(hunks.joined(last.hunk, edit.hunk), _HUNK)
     else:
         facts.edits.append(edit)
     del facts.edits[:-_MOST["edits"]]

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from memory.capture import causes, checkpointpage, fixes, gist, turns
 from memory.capture.causes import Named
-from memory.capture.facts import Edit, Facts, joined
+from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
@@ -314,7 +314,7 @@ def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[E
             continue
         best, last = by_path.get(edit.path, (0.0, Edit("", edit.path, False, "", True)))
         by_path[edit.path] = max(best, causes.bearing(cause, edit.path, edit.hunk)), Edit(
-            edit.at, edit.path, last.made or edit.made, joined(last.hunk, edit.hunk), last.undone and edit.undone)
+            edit.at, edit.path, last.made or edit.made, hunks.joined(last.hunk, edit.hunk), last.undone and edit.undone)
     ranked = sorted(by_path.values(), key=lambda pair: -pair[0])
     chosen = [pair for pair in ranked if pair[0]] or [pair for pair in ranked if lone and len(ranked) <= _MOST_FILES]
     code = [pair for pair in chosen if 2 * pair[0] >= chosen[0][0] and not commandline.TEST_FILE.search(pair[1].path)]

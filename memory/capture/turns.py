@@ -10,7 +10,7 @@ from memory.session import shell
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK = "said", "user", "run", "file", "commit", "report", "link"
 SLASH, BANG, SUMMARY, GOES_ON = "slash", "bang", "summary", "goes on"
-CREATED, EDITED = "created", "edited"
+CREATED, EDITED, REMOVED = "created", "edited", "removed"
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
 
 
@@ -21,7 +21,7 @@ class Piece(NamedTuple):
         SAID    what the model said
         USER    what the user said in between   WORKING, ANSWER, `refused Edit …`, APPROVED (then it is the plan)
         RUN     a command, or what a tool got   the tool, "" for Bash       shell's outcome, and `: ` with the telling line
-        FILE    a path                          CREATED or EDITED
+        FILE    a path                          CREATED, EDITED or REMOVED
         COMMIT  its subject                     its hash, or ""
         REPORT  a subagent's last words         what it was for
         LINK    a pull request's address

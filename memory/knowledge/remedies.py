@@ -16,7 +16,7 @@ from math import log
 from typing import Any, NamedTuple
 
 from memory.capture import fixes, gist
-from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Piece
+from memory.capture.turns import FILE, REMOVED, RUN, SAID, SUMMARY, USER, Piece
 from memory.core import clock
 from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
@@ -225,8 +225,8 @@ def _remedy(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str
 def _path_instead(failed: Piece, reach: Sequence[tuple[int, Piece]]) -> tuple[int, str, bool]:
     """Return the file that was worked on in place of one that was not found."""
     stem = stem_of(failed.text)
-    found = [(at, p.text) for at, (_, p) in enumerate(reach[:REACH // 2]) if stem and p.kind == FILE and p.text != failed.text
-             and stem_of(p.text) == stem]
+    found = [(at, p.text) for at, (_, p) in enumerate(reach[:REACH // 2]) if stem and p.kind == FILE and p.name != REMOVED
+             and p.text != failed.text and stem_of(p.text) == stem]
     return (found[0][0], one_line(found[0][1]), False) if found else (0, "", False)
 
 

@@ -27,7 +27,7 @@ _OWN = re.compile(r"\s*(?:<(?:environment_context|user_instructions|permissions 
                   r"collaboration_mode|user_shell_command)\b|# AGENTS\.md instructions)")
 _STATUS = re.compile(r"(?:Process exited with code|[Ee]xit code:?|exit_code\"?:) *(-?\d{1,5})")
 _OUTPUT = re.compile(r"\A.{0,2000}?^(?:Final )?[Oo]utput:\n", re.S | re.M)
-_PATCHED = re.compile(r"^\*\*\* (Add|Update) File: (.+)$", re.M)
+_PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+)(?:\n\*\*\* Move to: (.+))?$", re.M)
 
 
 class Codex:
@@ -99,7 +99,8 @@ def _item(made: Maker, payload: dict[str, Any]) -> None:
             elif use["name"] == "TodoWrite":
                 made.returned(use["id"], "", False, {"newTodos": use["input"]["todos"]})
             else:
-                made.returned(use["id"], output, bool(status), {"type": "create"} if use["name"] == "Write" else None)
+                what = "delete" if use["input"].get("removed") else "create" if use["name"] == "Write" else ""
+                made.returned(use["id"], output, bool(status), {"type": what} if what else None)
 
 
 def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
@@ -122,10 +123,14 @@ def _called(made: Maker, call: str, name: str, given: dict[str, Any]) -> None:
 
 
 def _patched(made: Maker, call: str, patch: str) -> None:
-    """Tell a patch as one edit a file."""
-    for number, (what, path) in enumerate(_PATCHED.findall(patch)):
-        whole = os.path.normpath(os.path.join(made.cwd, path.strip()))
-        made.used("%s#%d" % (call, number), "Write" if what == "Add" else "Edit", {"file_path": whole})
+    """Tell a patch as one edit a file: that of a moved one where it then lies, and where it lay as removed."""
+    told: list[tuple[str, str]] = []
+    for what, path, moved in _PATCHED.findall(patch):
+        told += [("Delete", path), (what, moved)] if moved else [(what, path)]
+    for number, (what, path) in enumerate(told):
+        given: dict[str, Any] = {"file_path": os.path.normpath(os.path.join(made.cwd, path.strip()))}
+        made.used("%s#%d" % (call, number), "Write" if what == "Add" else "Edit",
+                  {**given, "removed": True} if what == "Delete" else given)
 
 
 def _open(made: Maker, call: str) -> list[dict[str, Any]]:

@@ -19,6 +19,15 @@ def lines(hunk: str) -> tuple[frozenset[str], frozenset[str]]:
     return gone - come, come - gone
 
 
+def joined(hunk: str, later: str) -> str:
+    """Join the lines of two edits of a file; what one of them brought and the other took away cancels."""
+    held = hunk.split("\n") if hunk else []
+    for line in filter(None, later.split("\n")):
+        back = ("-" if line[0] == "+" else "+") + line[1:]
+        held = [*held, line] if back not in held else [*held[:held.index(back)], *held[held.index(back) + 1:]]
+    return "\n".join(held)
+
+
 def lasting(hunk: str, later: list[str]) -> frozenset[str]:
     """Return the lines of an edit that no later one took back: those that came, and where none came those that went."""
     gone, come = lines(hunk)

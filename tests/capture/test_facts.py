@@ -9,9 +9,8 @@ import pytest
 from harness.session import Session, section
 
 from memory.capture import stretches
-from memory.capture.facts import joined
 from memory.capture.fixes import fixes
-from memory.session import shell
+from memory.session import hunks, shell
 
 
 def test_subagents_are_joined(session):
@@ -186,4 +185,4 @@ def test_gather_reads_a_transcript_without_writing(session):
     ("-move()", "+move()\n+b = 2", "+b = 2")])
 def test_what_came_and_went_again_cancels(one, other, whole):
     """The last state wins, and a move is none."""
-    assert joined(one, other) == whole
+    assert hunks.joined(one, other) == whole

@@ -60,6 +60,26 @@ def test_an_import_makes_a_checkpoint_and_a_conversation_once(ok, env, project, 
     assert json.loads(ok("import", "transcripts", "--agent", "codex", "--json"))["before"] == 1
 
 
+def test_a_patch_that_deletes_and_moves_leaves_no_path_that_is_gone(ok, env, project, place):
+    """Removed files are told as that, a moved one by where it lies now; a patch that failed removed nothing."""
+    def patched(call, text, output):
+        return [agents.item(type="custom_tool_call", name="apply_patch", call_id=call, input="*** Begin Patch\n%s*** End Patch\n" % text),
+                agents.returned(call, output, "custom_tool_call_output")]
+
+    rows = [("session_meta", {"id": agents.ID, "cwd": project}), agents.said("user", "split the importer from the exporter, and drop what nobody calls"),
+            *patched("p1", "*** Update File: a/from.py\n@@\n-a\n+b\n*** Add File: b/half.py\n+x\n", "Exit code: 0\nOutput:\nDone"),
+            *patched("p2", "*** Delete File: old/gone.py\n*** Update File: a/from.py\n*** Move to: a/to.py\n@@\n-a\n+b\n*** Delete File: b/half.py\n", "Exit code: 0\nOutput:\nDone"),
+            *patched("p3", "*** Delete File: a/kept.py\n", "Exit code: 1\nOutput:\nno such file a/kept.py"),
+            agents.said("assistant", "The importer has a module of its own now, a/to.py; the exporter calls it where it wrote before.")]
+    agents.codex(env["HOME"], rows)
+    told = json.loads(ok("import", "transcripts", "--agent", "codex", "--json"))
+    page = frontmatter.parse(open(place.path(told["checkpoints"][0]), "rb").read())
+    assert page.meta["files"] == ["a/to.py"]
+    assert "removed `old/gone.py`, `a/from.py`, `b/half.py`" in page.body and "taken back" not in page.body
+    talk = open(place.path(told["conversations"][0]), encoding="utf-8").read()
+    assert "removed `old/gone.py`, removed `a/from.py`, edited `a/to.py`" in talk and "removed `a/kept.py`" not in talk
+
+
 def test_what_is_said_later_is_told_later(ok, env, project, place):
     """A rollout that went on after its import brings what is new."""
     rows = agents.codex_rows(project)
