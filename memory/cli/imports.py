@@ -247,16 +247,26 @@ def _transcripts(call: Call) -> int:
         finally:
             took, spinner.step = pace.took, "indexing"
             _index_told(call, told)
-    return _answer_told(call, told, unread if call.options.all_projects else [], took)
+    if not call.options.all_projects:  # those of no known directory may be of this one
+        unread = [one for one in unread if one.reason == otheragents.NO_DIRECTORY]
+    return _answer_told(call, told, unread, took)
 
 
 def _of_agent(call: Call) -> Iterator[backfill.Session | Skip]:
     """Yield the sessions of another agent, each read whole and turned into the host's shape."""
-    readers: dict[str, Agent] = {one.name: one for one in (codex.Codex(), geminicli.GeminiCli())}
+    readers: dict[str, Agent] = {one.name: one for one in (codex.Codex(), geminicli.GeminiCli(_known(call)))}
     for one in otheragents.found(readers[call.options.agent], call.env):
         spoken = one.spoken
-        yield Skip(one.path, one.why, "nothing to do") if spoken is None else backfill.Session(
+        homeless = one.why == otheragents.NO_DIRECTORY
+        remedy = "import it in the directory where it was started" if homeless else "nothing to do"
+        yield Skip(one.path, one.why, remedy) if spoken is None else backfill.Session(
             spoken.id, one.path, len(spoken.rows), spoken.directory, one.began, one.ended, otheragents.Rows(spoken.rows))
+
+
+def _known(call: Call) -> list[str]:
+    """Return the directories that a session may have been started in: this one and its project, and those seen before."""
+    here = (call.place.project, call.place.root, call.place.anchor, call.env.get("PWD", ""))
+    return [*adoption.seen(call.place.home), *filter(None, here)]
 
 
 def _index_told(call: Call, told: Iterable[backfill.Told]) -> None:

@@ -124,6 +124,11 @@ def _rows(home: str) -> list[dict[str, object]]:
         return []
 
 
+def seen(home: str) -> list[str]:
+    """Return the paths that were seen with a workspace."""
+    return [path for row in _rows(home) for path in (row.get("path"),) if isinstance(path, str)]
+
+
 def _told(private: str) -> set[str]:
     """Return the commits of a workspace's newest checkpoints, those in the archive too."""
     found: set[str] = set()

@@ -5,7 +5,8 @@
 in its place) and {"$set": {…}}, which patches the session, its messages too, and {"$rewindTo": id}, which takes that message and
 all after it back.  A message: id, timestamp, type (user; gemini or model; others are notices), content (text or parts), toolCalls
 [{id, name, args, result, status}].  The directory stands in `.project_root` beside `chats`, else in `projects.json`, which maps
-directories to projects, else only as a hash.  Chats of subagents lie in folders below, and are left out.
+directories to projects, else only as a hash (SHA-256), in the session or as the project's folder: it is believed of a directory
+that hashes to it.  Chats of subagents lie in folders below, and are left out.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from memory.core import files
@@ -30,9 +31,12 @@ _TOOLS = {"run_shell_command": ("Bash", "command", "command"), "write_file": ("W
 
 
 class GeminiCli:
-    """Reads Gemini CLI's chats."""
+    """Reads Gemini CLI's chats.  known: directories in which chats may have been started, for those that hold only a hash."""
 
     name = "gemini"
+
+    def __init__(self, known: Iterable[str] = ()):
+        self._known = {_hash(directory): directory for directory in known}
 
     def paths(self, env: dict[str, str]) -> Iterator[str]:
         """Yield the chats; of one session's two files the replayable one comes last, and so counts."""
@@ -48,7 +52,7 @@ class GeminiCli:
         id, messages = session.get("sessionId"), session.get("messages")
         if not isinstance(id, str) or not isinstance(messages, list) or session.get("kind") == "subagent":
             return None
-        directory = _directory(path, str(session.get("projectHash") or ""), env)
+        directory = _directory(path, str(session.get("projectHash") or ""), env, self._known)
         made = Maker(id, directory)
         made.at = instant(session.get("startTime"))
         for message in messages:
@@ -102,14 +106,19 @@ def _id(message: Any) -> Any:
     return message.get("id") if isinstance(message, dict) else None
 
 
-def _directory(path: str, hashed: str, env: dict[str, str]) -> str:
-    """Return the directory that a chat was started in, "" where nothing tells."""
+def _hash(directory: str) -> str:
+    return hashlib.sha256(directory.encode("utf-8", "replace")).hexdigest()
+
+
+def _directory(path: str, hashed: str, env: dict[str, str], hashes: dict[str, str]) -> str:
+    """Return the directory that a chat was started in, "" where nothing tells.  hashes: directories that may be it."""
     project = path.rpartition("/chats/")[0]
     said = _text(project + "/.project_root").strip()
     known = _object(_text(_home(env) + "/projects.json").encode()).get("projects")
     names = known if isinstance(known, dict) else {}
-    return said or next((directory for directory, name in names.items() if name == project.rpartition("/")[2] or
-                         hashed == hashlib.sha256(directory.encode("utf-8", "replace")).hexdigest()), "")
+    folder = project.rpartition("/")[2]
+    named = next((directory for directory, name in names.items() if name == folder or hashed == _hash(directory)), "")
+    return said or named or hashes.get(hashed) or hashes.get(folder, "")
 
 
 def _text(path: str) -> str:

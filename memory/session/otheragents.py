@@ -15,6 +15,7 @@ from memory.session.entries import COMPACT, Entry, entries
 from memory.session.transcript import MOST, Stop
 
 LIMIT = 256 << 20  # bytes of a session's file that are read
+NO_DIRECTORY = "no directory is known of it"
 REFUSED = "The user doesn't want to proceed with this tool use."  # as the host says it
 
 
@@ -152,7 +153,7 @@ def _read(agent: Agent, path: str, env: dict[str, str]) -> Found:
     if spoken is None or not layout.safe_id(spoken.id) or not spoken.rows:
         return Found(path, None, why="no session in it")
     if not spoken.directory.startswith("/") and spoken.directory[1:2] != ":":
-        return Found(path, None, why="no directory is known of it")
+        return Found(path, None, why=NO_DIRECTORY)
     stamps = [clock.parse(str(row["timestamp"])) or 0.0 for row in spoken.rows]
     return Found(real, spoken, min(stamps), max(stamps))
 

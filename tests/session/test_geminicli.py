@@ -73,3 +73,23 @@ def test_an_import_makes_a_checkpoint_and_a_conversation_once(ok, env, project, 
     assert "unexpected U+FEFF" in talk and "✓ `pytest tests/test_parse.py`" in talk
     assert "still fails" not in page.body and "refused" in talk  # `git push`, which the user would not have
     assert json.loads(ok("import", "transcripts", "--agent", "gemini", "--json"))["before"] == 1
+
+
+def test_a_chat_that_holds_only_a_hash_is_found_in_its_own_project(ok, env, project, tmp_path):
+    """The project's hash is tried, in the chat and as its folder's name; elsewhere the chat is named as skipped, with what finds it."""
+    with open(project + "/.git/config", "a") as config:
+        config.write('[remote "origin"]\n\turl = https://example.invalid/shop.git\n')
+    path = agents.gemini(env["HOME"], project, agents.gemini_messages())
+    (path.parent.parent / ".project_root").unlink()
+    hashed = path.parent.parent.rename(Path(env["HOME"], ".gemini/tmp", hashlib.sha256(project.encode()).hexdigest()))
+    (tmp_path / "elsewhere").mkdir()
+    said = ok("import", "transcripts", "--agent", "gemini", cwd=str(tmp_path / "elsewhere"))
+    assert "%s/chats/%s: no directory is known of it; import in the directory that it was started in" % (hashed, path.name) in said
+    told = json.loads(ok("import", "transcripts", "--agent", "gemini", "--json"))
+    assert told["records"] == {"checkpoints": 1, "conversations": 1} and told["skipped"] == []
+    hashed.rename(hashed.parent / "renamed")  # as by hand: the chat's own field tells
+    chat = hashed.parent / "renamed/chats" / path.name
+    head, *rest = chat.read_text(encoding="utf-8").splitlines(True)
+    chat.write_text(json.dumps({**json.loads(head), "projectHash": hashed.name}) + "\n" + "".join(rest), encoding="utf-8")
+    there = json.loads(ok("import", "transcripts", "--agent", "gemini", "--all-projects", "--json", cwd=str(tmp_path / "elsewhere")))
+    assert (there["before"], there["skipped"]) == (1, [])  # seen at the import before
