@@ -135,13 +135,17 @@ class Pages:
                            older=clock.iso(last) if last else "", before=before)
 
     def session(self, id: str) -> Sheet:
-        """Show a session: its checkpoints, its conversation turn by turn, and what was pushed into it."""
+        """Show a session: its checkpoints, its conversation turn by turn, and what was pushed into it.
+
+        One that still runs may have only the last of these.
+        """
         with closing(at_prompt.opened(self.place)) as found:
             names = dict.fromkeys(found.doc(n).name for n in found.holding(segment.session_term(id)))
         read = [record for record in _read(self._store(), names) if record.meta.get("session") == id]
         checkpoints = sorted((r for r in read if r.kind == "checkpoint"), key=lambda r: -r.created)
         talk = next((r for r in read if r.kind == "conversation"), None)
-        if not checkpoints and talk is None:
+        events = self._pushed(id)
+        if not read and not events:
             raise StoreError("no record is about session '%s'" % one_line(id, 80))
         pieces = [piece for turn in conversationpage.parse(talk.body, clock.day(talk.created)) for piece in turn.pieces] \
             if talk else []
@@ -150,11 +154,13 @@ class Pages:
             line for one in outlines[::-1] for line in one.commits]
         touched = dict.fromkeys([p.text for p in pieces if p.kind == FILE] + [f for one in outlines for f in one.files])
         newest = checkpoints[0] if checkpoints else talk
-        assert newest is not None
+        began = clock.parse(str(events[0].get("t"))) if events else None
         return self._sheet(
-            "session", one_line(newest.title), id=id, what=_told(read), checkpoints=checkpoints, talk=talk,
+            "session", one_line(newest.title) if newest else "A session without a checkpoint", id=id, talk=talk,
+            what=_told(read) if read else {"branch": "", "began": began or self.now}, checkpoints=checkpoints,
+            others=[record for record in read if record.kind not in DATED],
             turns=hit.turns(talk) if talk else [], commits=list(dict.fromkeys(commits)), files=list(touched),
-            addresses=list(dict.fromkeys(p.text for p in pieces if p.kind == LINK)), events=self._pushed(id))
+            addresses=list(dict.fromkeys(p.text for p in pieces if p.kind == LINK)), events=events)
 
     def _pushed(self, session: str) -> list[dict[str, Any]]:
         with suppress(UsageError):
@@ -214,7 +220,7 @@ class Pages:
             inward = [(relations.inverse(link.relation), source) for link, source in alongside.inward(shelf, found)] \
                 if here else []
         return self._sheet("record", one_line(found.title), record=found, one=one, group=GROUPS.get(one.group, one.group),
-                           merged=merged, counts=counts, outward=outward, inward=inward,
+                           merged=merged, counts=counts, outward=outward, inward=inward, here=here,
                            feedback=reasons if isinstance(reasons, list) else [reasons] if reasons else [],
                            pushes=accounts.pushes_of(place, found.id, PUSHES), waits=self._waiting(found) if here else None,
                            session=_session_of(found) if found.meta.get("session") else "",

@@ -84,7 +84,7 @@ def test_a_chat_that_holds_only_a_hash_is_found_in_its_own_project(ok, env, proj
     hashed = path.parent.parent.rename(Path(env["HOME"], ".gemini/tmp", hashlib.sha256(project.encode()).hexdigest()))
     (tmp_path / "elsewhere").mkdir()
     said = ok("import", "transcripts", "--agent", "gemini", cwd=str(tmp_path / "elsewhere"))
-    assert "%s/chats/%s: no directory is known of it; import in the directory that it was started in" % (hashed, path.name) in said
+    assert "%s/chats/%s: no directory is known of it; import it in the directory where it was started" % (hashed, path.name) in said
     told = json.loads(ok("import", "transcripts", "--agent", "gemini", "--json"))
     assert told["records"] == {"checkpoints": 1, "conversations": 1} and told["skipped"] == []
     hashed.rename(hashed.parent / "renamed")  # as by hand: the chat's own field tells

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from harness import conversations, page, vault
+from harness import conversations, page, pushes, vault
 
 from memory.core import StoreError, UsageError, files, layout
 from memory.recall import search
@@ -111,6 +112,19 @@ def test_a_record_is_told_with_its_links_its_claims_and_who_got_it(book):
     told = book.html("record", "l-zebra")
     assert page.SECRET in told and '<span class="gone">gone</span>' in told and "<script>alert" not in told
     assert 'id="t1"' in book.html("record", "k-two")
+
+
+def test_what_a_running_session_got_is_told_before_it_has_a_record(own):
+    """Each row of `Put before the model` leads to a page; one of a session that nothing tells of stays an error."""
+    pushes.push(own.place, "still-running", NOW + 5, "l-cache")
+    with page.served(own.pages) as site:
+        browser = page.Browser(site)
+        rows = re.findall(r'href="/[^/"]+(/session/[^"#]+)#pushed"', browser.get("/record/l-cache")[2])
+        assert set(rows) == {"/session/two", "/session/still-running"}
+        assert [browser.get(row)[0] for row in rows] == [200, 200]
+        said = browser.get("/session/still-running")[2]
+        assert "No checkpoint or conversation tells of it" in said and "Docker cache" in said and "at a prompt" in said
+        assert browser.get("/session/zebra")[0] == 404
 
 
 def test_what_is_shown_is_read_at_that_moment(own):
