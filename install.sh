@@ -201,7 +201,7 @@ mcp() {
   mkdir -p "$home/log"
   add "$home/runtime" "$(modules mcp)" mcp "$home/log/mcp.log" ||
     die "the MCP server's packages could not be installed ($(last "$home/log/mcp.log")); check the connection or pip's settings, then run ./install.sh --mcp again"
-  "$root/bin/dayleaf" config set mcp on | sed 's/^/  /'
+  "$root/bin/dayleaf" config set mcp on 2>&1 | sed 's/^/  /'
   say
   say "Other agents: docs/mcp.md has a snippet for each; the command is $root/bin/dayleaf mcp"
 }

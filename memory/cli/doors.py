@@ -4,7 +4,6 @@ mcp, for the models of any agent; view, for a browser."""
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 import threading
 import time
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from memory.terminal.pages import Pages
     from memory.terminal.web import Site
 
-SERVER = "dayleaf"  # its name in the client
-SECONDS, ANSWER = 60.0, 1 << 16  # that the client may take to write it down, bytes of what it says
 SYNC_WORDS = {"setup": 2, "status": 1, "take": 2, "drop": 2}  # with how many words each is said
 IDLE = 30  # minutes without a request after which the page ends
 
@@ -270,41 +267,9 @@ def mcp(call: Call) -> int:
 def _lacking(what: str, extra: str, error: ImportError) -> DayleafError:
     """Return the error for packages of an extra that are not here."""
     remedy = "install `dayleaf[%s]` in place of `dayleaf`" % extra
-    if not _is_wheel():
+    if not files.inside(layout.plugin(), sys.prefix):  # no wheel
         remedy = "`%s/install.sh --%s` adds them" % (layout.plugin(), extra)
     return DayleafError("%s needs packages that are not installed (%s); %s" % (what, error.name, remedy))
-
-
-def _is_wheel() -> bool:
-    """Tell whether this was installed into the environment that runs it."""
-    return files.inside(layout.plugin(), sys.prefix)
-
-
-def command(env: dict[str, str]) -> str:
-    """Return the command line's path as others should keep it: the link that set-up made, else the program it leads to."""
-    program = sys.prefix + "/bin/dayleaf" if _is_wheel() else layout.plugin() + "/bin/dayleaf"
-    link = env.get("HOME", "") + "/.local/bin/dayleaf"
-    return link if files.is_link(link) and files.real(link) == files.real(program) else program
-
-
-def registered(env: dict[str, str], on: bool) -> str:
-    """Have Claude Code start the server in each session, or no longer; returns what came of it, for a person."""
-    from memory.store import process
-
-    remove = ["claude", "mcp", "remove", "--scope", "user", SERVER]
-    add = ["claude", "mcp", "add", "--scope", "user", SERVER, "--", command(env), "mcp"]
-    words = add if on else remove
-    client = process.which("claude", env)
-    if not client:
-        return "Claude Code is not on PATH; run this where it is: " + shlex.join(words)
-    done = process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
-    if done.rc and on:  # it is there already, perhaps with another path
-        process.run([client, *remove[1:]], b"", SECONDS, env, "", ANSWER)
-        done = process.run([client, *words[1:]], b"", SECONDS, env, "", ANSWER)
-    if done.rc:
-        said = (done.err.strip() or done.out.strip()).decode("utf-8", "replace")
-        return "`%s` failed (%s); run it yourself" % (shlex.join(words), plaintext.one_line(said)[:200])
-    return "Claude Code %s `dayleaf mcp` from its next session on" % ("starts" if on else "no longer starts")
 
 
 def view(call: Call) -> int:

@@ -239,6 +239,11 @@ def config(call: Call) -> int:
         return call.answer({"key": key, "value": call.settings[key], "source": call.settings.sources[key]},
                            [call.settings[key] if isinstance(call.settings[key], str) else to_json(call.settings[key])])
     path, value = call.place.home + "/config.json", checked(key, words[2]) if words[0] == "set" else None
+    told = []
+    if key == "mcp" and call.settings.sources[key] in ("user", "default"):
+        from memory.terminal import mcpserver
+
+        told = [mcpserver.register(call.env, bool(value))]  # first: where that fails, the setting stays as it was
     if value is not None or files.exists(path):
         change_config(path, key, value, files.FILE_MODE)
     call._settings = None
@@ -247,15 +252,10 @@ def config(call: Call) -> int:
     if source not in ("user", "default"):
         said += " (%s)" % source if value is None else "; but the %s overrides it with %s" % (source, to_json(now))
     value = now if value is None else value
-    told = []
     if key == "index.backend" and value == "postgres":
         from memory.cli import recall
 
         recall.dsn_of(call)  # which says where there is no database
-    if key == "mcp" and call.settings.sources[key] in ("user", "default"):
-        from memory.cli import doors
-
-        told = [doors.registered(call.env, bool(now))]
     return call.answer({"key": key, "value": value, **({"told": told[0]} if told else {})}, [said, *told])
 
 

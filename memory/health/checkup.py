@@ -354,16 +354,15 @@ def command(env: dict[str, str]) -> Iterator[Finding]:
     path = process.which("dayleaf", env)
     if not path:
         yield Finding(WARN, "command", "dayleaf is not on PATH", "%s, or link '%s' into a directory on PATH" % (SETUP, own))
-    elif os.path.realpath(path) not in (os.path.realpath(own), *_of_wheel()):
+    elif os.path.realpath(path) not in map(os.path.realpath, (own, program())):
         yield Finding(WARN, "command", "%s belongs to another copy, not to %s" % (path, own), SETUP)
     else:
         yield Finding(OK, "command", path)
 
 
-def _of_wheel() -> Iterator[str]:
-    """Yield the command of the environment that this was installed into as a wheel, if it was."""
-    if files.inside(layout.plugin(), sys.prefix):
-        yield os.path.realpath(sys.prefix) + "/bin/dayleaf"
+def program() -> str:
+    """Return the path of the command line: in the environment that this was installed into as a wheel, else in the plugin."""
+    return (sys.prefix if files.inside(layout.plugin(), sys.prefix) else layout.plugin()) + "/bin/dayleaf"
 
 
 def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:

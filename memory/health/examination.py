@@ -15,12 +15,14 @@ from memory.index import builder
 from memory.index.kept import heads
 from memory.knowledge import housekeeping
 from memory.project import otherfiles, sharing
-from memory.store import archive, journal, ledger
+from memory.store import archive, journal, ledger, process
 from memory.store.store import Store
 
 RECENT = 7 * clock.DAY
 UNUSED = 30 * clock.DAY  # since the last change, for a cache of no workspace
 MUCH = 200 << 20  # bytes of receipts
+SERVER = "dayleaf"  # the MCP server's name in the client
+MOST_CLIENT = 64 << 20  # bytes of the client's own file, which grows with its projects
 FIX = "`dayleaf doctor --fix`"
 BITS = 0o077  # what others may do
 
@@ -39,7 +41,8 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
         ("index", lambda: checkup.index(place, walked())), ("vectors", lambda: checkup.vectors(place, settings, env)),
         ("log", lambda: log(place, now)), ("captures", lambda: captures(place, env, now)),
         ("receipts", lambda: logs(place)), ("hooks", lambda: checkup.hooks(env)),
-        ("client", lambda: checkup.client(place, env)), ("models", lambda: checkup.models(env)),
+        ("client", lambda: checkup.client(place, env)), ("mcp", lambda: server(settings, env)),
+        ("models", lambda: checkup.models(env)),
         ("command", lambda: checkup.command(env)), ("ledgers", lambda: ledgers(place)),
         ("ledgers", lambda: torn(place)), ("journal", lambda: undoing(place)),
         ("tiers", lambda: added(place, settings)),
@@ -76,6 +79,30 @@ def merging(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
     if place.git and place.shared and files.exists(log) and not sharing.Repository(place, env).joins_logs():
         yield Finding(WARN, "shared", "git does not join the lines of %s: two who forget records get a conflict" % log,
                       "add the line `%s` to %s/%s" % (archive.RULE.strip(), place.shared, archive.ATTRIBUTES))
+
+
+def server(settings: config.Config, env: dict[str, str]) -> Iterator[Finding]:
+    """Check that Claude Code starts the MCP server if the setting says so; say nothing if neither does."""
+    command = registration(env)
+    if settings["mcp"] and not command:
+        yield Finding(WARN, "mcp", "mcp is on (%s), but Claude Code knows no server `%s`" % (settings.sources["mcp"], SERVER),
+                      "`dayleaf config set mcp on` registers it, `dayleaf config set mcp off` drops the setting")
+    elif command and not process.which(command, env):
+        yield Finding(WARN, "mcp", "Claude Code starts %s, which is not there" % command, "`dayleaf config set mcp on`")
+    elif command:
+        yield Finding(OK, "mcp", "Claude Code starts %s%s" % (command, "" if settings["mcp"] else ", registered by hand"))
+
+
+def registration(env: dict[str, str]) -> str:
+    """Return the program of the server that Claude Code starts for its user in every project, "" for none."""
+    path = (env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or env.get("USERPROFILE") or "") + "/.claude.json"
+    try:
+        value: Any = fastjson.parse(files.read(path, MOST_CLIENT))
+    except (FileNotFoundError, ValueError):
+        return ""
+    for key in ("mcpServers", SERVER, "command"):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
 
 
 # ---- what happened
