@@ -15,7 +15,7 @@ from memory.capture import gist
 from memory.capture.turns import SUMMARY, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
-from memory.session import tellingline
+from memory.session import mending, tellingline
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ = 800  # characters of a sentence that is judged
@@ -23,6 +23,7 @@ _ALONE = 300  # characters of a request whose one report is of what its turn fin
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
 REPORT = 240  # characters of what a person reports
+NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 SAME = 0.6  # of the words of the shorter of two causes that the other has
 ROOT, FOUND, LABELLED, TOLD = 3.0, 2.5, 2.0, 1.5  # how surely a cause: `root cause`, `the bug was`, `is`, none of them
 _NAMED = (
@@ -81,14 +82,6 @@ _MODULE = re.compile(
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _CODE = re.compile(r"[^\W\d]\w{2,}")
 _QUOTED = re.compile(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
-_FIX = re.compile(
-    r"\A(?:the |core |root cause |simple )?(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
-    r"(?: (?:was|is)(?: to)?)?\s*(?:\([^()]*\))?\s*[:：–—]\s*|\A(?:the )?fix (?:was|is) to\s+", re.I)
-_CHANGED = re.compile(  # what somebody says was changed
-    r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just )?(?:added|changed|updated|replaced|removed|moved|switched|wrapped|"
-    r"renamed|extended|reset|cleared|converted|passed|skipped|split|rewrote|made|set|ensured|reworked|refactored)\b"
-    r"(?! (?:(?:\w+ )?tests?\b|all\b|the (?:tests?|issue|bug|problem|build|lint\w*)\b))|"
-    r"(?:the )?fix (?:now )?\w+s\b|now (?:it )?(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|takes)\b", re.I)
 _FINDING = re.compile(r"\W*(?:the )?" + _NAMED + r"\W*\Z", re.I)
 _SEES = re.compile(  # somebody has come to see what is wrong
     r"\b(?:see|saw|found|find|understand|know|got|identified|spotted|located|pinpointed)\b(?: [\w-]+){0,4}? (?:it|why|"
@@ -97,39 +90,7 @@ _SEES = re.compile(  # somebody has come to see what is wrong
 _OWN_ACT = re.compile(r"(?:when|after|because|since|once) i (?!'|am\b|was\b)\w+", re.I)  # what a sentence begins with
 _SUBJECT = re.compile(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
 _ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")
-_REPORTS = re.compile(  # what a person says of something that is wrong
-    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|"
-    r"hang(?:s|ing)?|panics?|stuck|slow|flaky|missing|lost|empty|"
-    r"(?:does|did|do|is|are|was|were|has|have|can|should)(?:n't| not)\b(?! (?:we|it|there|you|that)\b)|no longer|"
-    r"not (?:work|show|set|sav|be|found|there|populat|gett|see|captur|stor)\w*|still (?:see|get|show|not|the|being|there)\w*|"
-    r"instead of|(?:why|how come) (?:is|are|do|does|did|was|were|am|has|have|would) (?!we\b|you\b)\w+|somehow|ends? up|"
-    r"(?:shows?|see|gets?|lists?) (?:no|nothing|only|0)|but (?:it|they|there|only|now)|expected|weird|strange|odd|inflated|"
-    r"problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|overrid\w+|duplicat\w*|twice|misleading|delay|"
-    r"timed? ?out|vulnerab\w+)\b|"
-    r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
-_ASKED = re.compile(r"(?i)\W*(?:how(?! come)|what|which|where|when|who|is|are|do|does|did|should|would|could|can)\b")
-_PLAINLY = re.compile(
-    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"
-    r"isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
-_ORDERS = re.compile(
-    r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|"
-    r"fix|check|look|review|update|we (?:can|could|should))\b(?! (?:why|if|at) .{12})")
-_PASTED = re.compile(
-    r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
-    r"\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
-DENIES = re.compile(  # what the user says next of a cause that was none
-    r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
-    r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
-    r"hm+,? (?:no|but|still)|still (?:not|the same|fail|broken|see|gett)|(?:it|this|that)(?:'s| is)? still|"
-    r"same (?:issue|problem|error)|then i (?:would|'d)|revert|undo|roll ?back|(?:please|can you) (?:revert|undo)|"
-    r"아니|違|不是|不对|nein\b)|\b(?:revert (?:that|this|it|the)|undo (?:that|this|it|the)|"
-    r"not the (?:issue|problem|cause|reason)|then i(?: would|'d) (?:want|rather|like|prefer))\b")
-RETRACTS = re.compile(  # what the model says later of one
-    r"(?i)\bmisdiagnos\w+|\b(?:was|were) (?:wrong|incorrect|unnecessary|a mistake)\b|"
-    r"\bnot (?:actually )?the (?:actual |real |root )?(?:cause|issue|problem|bug)\b|"
-    r"\bthe (?:actual|real) (?:root cause|cause|issue|problem|bug)\b|\bunrelated to\b|"
-    r"\bmy (?:earlier|previous|first|last|initial) (?:fix|analysis|assumption|explanation|change)\b|"
-    r"\bmy fix\b.{0,70}\b(?:caus|br[eo]k|fail)\w*|\b(?:reverted|rolled back|took back|undid) (?:the|that|this|my)\b")
+OF_TEST = re.compile(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
 _ORDERED = re.compile(r"implement the following plan|base directory for this skill|\A/", re.I)
 _COMMON = frozenset(
     "test tests error errors fail failed fails file files line code with that this from when does have been were into session "
@@ -166,12 +127,90 @@ def named(text: str) -> list[Named]:
         if weight and standing(sentence):
             found.append(Named(weight, sentence, symptom))
             near = _NEAR
-        elif not weight and found and not found[-1].fix and (
-                _FIX.match(sentence) or (near := near - 1) >= 0 and _CHANGED.match(sentence)):
-            fix = _capital(_first(_FIX.sub("", sentence, count=1)))
-            whole = 15 < len(fix) <= LONGEST and not _CUT.search(fix) and not _SUPPOSED.search(fix)
-            found[-1] = found[-1]._replace(fix=fix if whole else "")
+        elif not weight and found and not found[-1].fix:
+            surety, fix = mending.told(sentence)
+            if surety == mending.CALLED or (near := near - 1) >= 0 and surety:
+                found[-1] = found[-1]._replace(fix=_whole(_first(fix)))
     return found
+
+
+def mended(text: str) -> list[tuple[float, str]]:
+    """Return (how surely, the sentence) of what a text says was changed, in its order.
+
+    What stands first below a heading `The fix` is one; an item or sentence that ends in a colon takes its list along.
+    """
+    found: list[tuple[float, str]] = []
+    lines = [line for line in gist.prose(text) if line[:1] not in "|>"]
+    below = ""
+    for number, line in enumerate(lines):
+        level, head = tokeniser.heading(line)
+        bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
+        bare = (head if level else _ITEM.sub("", line, count=1)).replace("**", "").strip()
+        if level or bold:
+            below = bare if mending.is_over(bare.rstrip(":：")) else ""
+            continue
+        for sentence in gist.sentences(bare):
+            surety, rest = mending.told(sentence)
+            if surety and rest.endswith((":", "：")):
+                rest = _joined_all(rest, _nested(lines, number))
+            surety = mending.CALLED if surety and below else surety
+            if surety and _whole(rest):
+                found.append((surety, _whole(rest)))
+    return found
+
+
+def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str], alone: bool) -> list[str]:
+    """Return the sentences that say best what mended a cause, at most two, in their order.
+
+    failure: its telling line.  texts: what was said from the cause on, the outcome last.  edits: path and lines of each.
+    alone: nothing else tells of the remedy, so that what is called the fix counts without a name of code too.
+    """
+    own, near = words(cause.text) - _COMMON, words(failure).union(*map(code, edits))
+    found: dict[str, tuple[float, int, bool]] = {}
+    said_of = [(number == len(texts) - 1, *one) for number, text in enumerate(texts) for one in mended(text)]
+    for at, (final, surety, said) in enumerate(said_of):
+        names, beside = words(mending.without_place(said)), bool(cause.fix) and said.startswith(cause.fix)
+        if OF_TEST.search(said) and not OF_TEST.search(cause.text):
+            continue
+        if names & (own | near if alone or beside else own) or beside and not names:
+            worth = surety + min(3, len(names & own)) + 0.5 * min(2, len(names & near)) + bool(final and names & own)
+        elif alone and surety == mending.CALLED and not names:
+            worth = surety + 0.5 * len(plain_words(cause.text) & plain_words(said)) - 0.5
+        else:
+            continue
+        found[said] = worth, at, beside
+    ranked = sorted(found, key=lambda said: (not found[said][2], -found[said][0], found[said][1]))
+    best = ranked[:1] + [said for said in ranked[1:] if found[said][0] > NEARLY * found[ranked[0]][0] and words(said) & own
+                         and not same(said, ranked[0])][:1]
+    return sorted(best, key=lambda said: found[said][1])
+
+
+def _nested(lines: Sequence[str], number: int) -> list[str]:
+    """Return the items that stand below a line, of another kind of list than the line itself."""
+    def mark(line: str) -> str:
+        item = _ITEM.match(line)
+        return "1" if item and item[0].strip()[:1].isalnum() else item[0].strip() if item else ""
+    kind = mark(lines[number + 1]) if number + 1 < len(lines) else ""
+    end = next((at for at in range(number + 1, len(lines)) if mark(lines[at]) != kind), len(lines))
+    return [_ITEM.sub("", line, count=1).replace("**", "").rstrip(".;") for line in lines[number + 1:end]
+            ] if kind and kind != mark(lines[number]) else []
+
+
+def _joined_all(head: str, items: Sequence[str]) -> str:
+    """Join a sentence that ends in a colon with as many items of its list as there is room for."""
+    said = head.rstrip(":： ")
+    for at, item in enumerate(items):
+        more = (": " if not at else "; ") + item
+        if len(said) + len(more) > REPORT or item.endswith((":", "：")):
+            break
+        said += more
+    return said
+
+
+def _whole(sentence: str) -> str:
+    """Return a sentence that says what was changed, "" where it is cut or too long."""
+    said = _capital(sentence.strip(" :："))
+    return said if 15 < len(said) <= LONGEST and not _CUT.search(said.replace("→", "to")) else ""
 
 
 def _labelled(text: str) -> Iterator[tuple[float, str]]:
@@ -342,12 +381,13 @@ def reported(turn: Turn, cause: str) -> tuple[str, bool]:
     request = turn.request
     if turn.asked == SUMMARY or is_ordered(request):
         return "", False
-    if "\n" in request.strip() and _PASTED.search(request):
+    if "\n" in request.strip() and mending.PASTED.search(request):
         told = tellingline.tell(request[-8000:], most=1)
-        if told.lines and not tellingline.is_trailer(told.lines[0]) and _PASTED.search(told.lines[0]):
+        if told.lines and not tellingline.is_trailer(told.lines[0]) and mending.PASTED.search(told.lines[0]):
             return one_line(told.lines[0], REPORT), True
-    said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(_PLAINLY.search(one)), one) for line in gist.prose(request)
-            for one in gist.sentences(one_line(line)) if len(one) > 12 and _REPORTS.search(one) and not _ORDERS.match(one)]
+    said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
+            for line in gist.prose(request) for one in gist.sentences(one_line(line))
+            if len(one) > 12 and mending.REPORTS.search(one) and not mending.ORDERS.match(one)]
     near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
-    alone = len(said) == 1 and len(request) < _ALONE and not _ASKED.match(sentence)
+    alone = len(said) == 1 and len(request) < _ALONE and not mending.ASKED.match(sentence)
     return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 or alone else ""), False

@@ -20,12 +20,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.capture.facts import Edit, Facts
+from memory.capture.causes import Named, bearing
+from memory.capture.facts import Edit, Facts, joined
 from memory.core import files
-from memory.session import commandline, shell, tellingline
+from memory.session import commandline, hunks, shell, tellingline
 from memory.session.shell import Run
 
-MOST_COMMANDS = 3  # of a fix
+MOST_COMMANDS, MOST_FILES = 3, 2  # of a fix
 _STEM = 3  # characters of a file's name from which on it is looked for without its ending
 _VAGUE = frozenset("index main mod lib init app apps test tests util utils types type config setup src conf core base error "
                    "errors common server client data model models views run".split())
@@ -366,3 +367,34 @@ def key_of(kind: str, *parts: str) -> str:
 def lines(detail: str) -> Iterable[str]:
     """Yield the lines of an error without the mark that pytest puts before them."""
     return (re.sub(r"^E\s+", "", line) for line in detail.split("\n") if line.strip())
+
+
+def fails(facts: Facts, since: str, until: str) -> bool:
+    """Tell whether the last test or build of a span of time failed."""
+    kinds = (tellingline.TEST, tellingline.BUILD)
+    runs = [run for run in facts.runs if since <= run.at < until and commandline.kind(run) in kinds]
+    return bool(runs) and max(runs, key=lambda run: run.last).bad
+
+
+def only_tests(edits: Sequence[Edit]) -> bool:
+    """Tell whether all edits are of tests."""
+    return all(commandline.TEST_FILE.search(edit.path) for edit in edits)
+
+
+def related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
+    """Return the edits that have to do with a cause, the nearest first; those of tests where no other is near.
+
+    Of each file one: all that was changed in it, what came and went again left out.
+    lone: where none names the same things, but few files were edited, these.
+    """
+    by_path: dict[str, tuple[float, Edit]] = {}
+    for edit in edits:
+        if edit.path.startswith(("/", "~")) or ":" in edit.path[:3]:  # outside the project: a plan, a scratch file
+            continue
+        best, last = by_path.get(edit.path, (0.0, Edit("", edit.path, False, "", True)))
+        by_path[edit.path] = max(best, bearing(cause, edit.path, edit.hunk)), Edit(
+            edit.at, edit.path, last.made or edit.made, joined(last.hunk, edit.hunk), last.undone and edit.undone)
+    ranked = sorted((pair for pair in by_path.values() if not hunks.is_comment(pair[1].hunk)), key=lambda pair: -pair[0])
+    chosen = [pair for pair in ranked if pair[0]] or [pair for pair in ranked if lone and len(ranked) <= MOST_FILES]
+    code = [pair for pair in chosen if 2 * pair[0] >= chosen[0][0] and not commandline.TEST_FILE.search(pair[1].path)]
+    return tuple(edit for _, edit in (code or chosen)[:MOST_FILES])

@@ -26,7 +26,7 @@ from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
-from memory.session import commandline, hunks, shell, tellingline
+from memory.session import commandline, hunks, mending, shell, tellingline
 from memory.session.shell import Run
 
 TYPE_CHECKING = False
@@ -37,14 +37,13 @@ MOST = 6  # lessons of a session
 TITLE = 120  # characters
 MODEL, PERSON = "model", "user"
 _LINE_CHARS, _CHANGE = 200, 90
-_MOST_LINES, _SHORT = 6, 12  # lines of a change that are told; characters of a line that stands in many places
-_MOST_FILES, _REACH, _BACK = 2, 3, 3  # files of a fix; turns after a cause that may mend it; turns before it that may report
+_MOST_LINES, _FEW_LINES, _SHORT = 6, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
+_REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
 _TYPED = 1500  # characters of what a person types
 _TURNS = 300  # newest turns of a stretch that are looked at
 _GO = re.compile(r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|고쳐|直して|修一下|behebe")
 _ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _REDACTED = re.compile(r"(?<=\[redacted:)[\w-]+")
-_OF_TEST = re.compile(r"(?i)\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b|테스트|テスト|测试")
 _MERGED = re.compile(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 _RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
 _REVERT = re.compile(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
@@ -84,27 +83,35 @@ class _Fix(NamedTuple):
 
     edits: tuple[Edit, ...]
     commands: tuple[str, ...]
-    stated: str
+    stated: tuple[str, ...]
     at: str
 
 
-class _Draft(NamedTuple):
+class _Said(NamedTuple):
+    """A cause where it was named: the turn, after which of its pieces, by whom, and whether the turn's outcome names it."""
+
     cause: Named
-    speaker: str
     turn: int
+    place: int
+    speaker: str
+    final: bool
+
+
+class _Draft(NamedTuple):
+    said: _Said
     failure: _Failure
     fix: _Fix
 
 
 def lessons(facts: Facts) -> list[Lesson]:
     """Return the lessons of a stretch, the surest cause first, at most MOST."""
-    told = [(number, one) for number, turn in list(enumerate(facts.turns))[-_TURNS:] if turn.asked != SUMMARY
-            for one in [_told(turn)] if one]
+    told = [said for number, turn in list(enumerate(facts.turns))[-_TURNS:] if turn.asked != SUMMARY
+            for said in [list(_told(turn, number))] if said]
     known = fixes.fixes(facts) if told else []
-    drafts = [draft for number, one in told for draft in _of_turn(facts, number, one, known)]
+    drafts = [draft for said in told for draft in _of_turn(facts, said, known)]
     kept: list[_Draft] = []
-    for draft in sorted(drafts, key=lambda draft: (-draft.cause.weight, -draft.turn)):
-        if not _taken_back(draft, facts) and not any(causes.same(draft.cause.text, other.cause.text) for other in kept):
+    for draft in sorted(drafts, key=lambda draft: (-draft.said.cause.weight, -draft.said.turn)):
+        if not _taken_back(draft, facts) and not any(causes.same(draft.said.cause.text, one.said.cause.text) for one in kept):
             kept.append(draft)
     return [_lesson(draft, facts) for draft in kept[:MOST]]
 
@@ -126,24 +133,27 @@ def reverts(facts: Facts) -> list[str]:
     return [match[1] for match in (_REVERT.match(subject) for _, subject, _ in facts.commits) if match]
 
 
-def _told(turn: Turn) -> list[tuple[int, str, Named, bool]]:
-    """Return the causes that a turn names: (after which of its pieces, who named it, the cause, whether its outcome does)."""
+def _told(turn: Turn, number: int) -> Iterator[_Said]:
+    """Yield the causes that a turn names."""
     outcome = gist.outcome(turn)
-    told = [(place, MODEL, cause, piece.text == outcome) for place, piece in enumerate(turn.pieces)
-            if piece.kind == SAID and gist.may_name_cause(piece.text) for cause in causes.named(piece.text)]
-    return told + [(0, PERSON, cause, False) for text in _typed(turn) if gist.may_name_cause(text)
-                   for cause in causes.named(text) if cause.weight in (causes.ROOT, causes.TOLD)]
+    for place, piece in enumerate(turn.pieces):
+        for cause in causes.named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
+            yield _Said(cause, number, place, MODEL, piece.text == outcome)
+    for text in _typed(turn):
+        for cause in causes.named(text) if gist.may_name_cause(text) else ():
+            if cause.weight in (causes.ROOT, causes.TOLD):
+                yield _Said(cause, number, 0, PERSON, False)
 
 
-def _of_turn(facts: Facts, number: int, told: Sequence[tuple[int, str, Named, bool]], known: Sequence[Fix]) -> Iterator[_Draft]:
+def _of_turn(facts: Facts, told: Sequence[_Said], known: Sequence[Fix]) -> Iterator[_Draft]:
     """Yield what a turn teaches: the causes of its outcome, or else the last one that was named on the way."""
-    drafts: list[tuple[bool, _Draft]] = []
-    for place, speaker, cause, final in told:
-        failure = _failure(facts, number, place, cause, final, known)
-        fix = _fix(facts, number, cause, failure, known, final) if failure else None
-        if failure and fix and (final or failure.shown or cause.weight >= causes.FOUND):
-            drafts.append((final, _Draft(cause, speaker, number, failure, fix)))
-    yield from [draft for final, draft in drafts if final] or [draft for _, draft in drafts[-1:]]
+    drafts: list[_Draft] = []
+    for said in told:
+        failure = _failure(facts, said, known)
+        fix = _fix(facts, said, failure, known) if failure else None
+        if failure and fix and (said.final or failure.shown or said.cause.weight >= causes.FOUND):
+            drafts.append(_Draft(said, failure, fix))
+    yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
 
 
 def _typed(turn: Turn) -> Iterator[str]:
@@ -156,14 +166,12 @@ def _typed(turn: Turn) -> Iterator[str]:
 
 # --- the failure
 
-def _failure(facts: Facts, number: int, place: int, cause: Named, final: bool, known: Sequence[Fix]) -> _Failure | None:
-    """Return what a cause is the cause of; None where nothing tells.
-
-    place: of the sentence among the turn's pieces.  final: it stands in the turn's outcome.  known: the fixes of the stretch.
-    """
-    run = _ran(facts, number, place, cause, final) or (_mended(facts, number, cause, known) if final else None)
+def _failure(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None:
+    """Return what a cause is the cause of; None where nothing tells.  known: the fixes of the stretch."""
+    run = _ran(facts, said) or (_mended(facts, said, known) if said.final else None)
     if run:
         return run
+    number, cause = said.turn, said.cause
     reported, pasted = causes.reported(facts.turns[number], cause.text)
     reported = reported or cause.symptom
     for back in range(number - 1, max(-1, number - 1 - _BACK), -1):
@@ -173,17 +181,17 @@ def _failure(facts: Facts, number: int, place: int, cause: Named, final: bool, k
         reported, pasted = causes.reported(facts.turns[back], cause.text)
     if reported and not _MERGED.search(reported):
         return _Failure(reported, shown=pasted)
-    working = any(piece.kind == FILE for piece in facts.turns[number].pieces[place:])
-    return _Failure("") if final and not working and cause.weight >= causes.LABELLED else None
+    working = any(piece.kind == FILE for piece in facts.turns[number].pieces[said.place:])
+    return _Failure("") if said.final and not working and cause.weight >= causes.LABELLED else None
 
 
-def _ran(facts: Facts, number: int, place: int, cause: Named, final: bool) -> _Failure | None:
+def _ran(facts: Facts, said: _Said) -> _Failure | None:
     """Return the failed run that a cause explains: the one right before it, or one that speaks of the same."""
-    turn = facts.turns[number]
+    turn, cause = facts.turns[said.turn], said.cause
     right_before, passed = True, {run.command for run in facts.runs if not run.bad and commandline.kind(run)}
-    for piece in reversed(turn.pieces[:place]):
+    for piece in reversed(turn.pieces[:said.place]):
         right_before = right_before and piece.kind != SAID and not (piece.kind == RUN and not piece.failed)
-        if not final and (piece.kind == FILE or piece.kind == RUN and not piece.failed and piece.text in passed):
+        if not said.final and (piece.kind == FILE or piece.kind == RUN and not piece.failed and piece.text in passed):
             break
         if piece.kind != RUN or not piece.failed or not piece.telling or piece.name:
             continue
@@ -191,15 +199,15 @@ def _ran(facts: Facts, number: int, place: int, cause: Named, final: bool) -> _F
                     and _known(r.detail.partition("\n")[0]) == _known(piece.telling)), None)
         if run is None or run.kind == tellingline.LINT and not _of_finding(cause.text, piece.telling, right_before):
             continue
-        if right_before or causes.meet(cause.text, piece.telling) and not _follows(facts, number, run, cause):
+        if right_before or causes.meet(cause.text, piece.telling) and not _follows(facts, said, run):
             return _Failure(piece.telling, piece.text, run, True)
     return None
 
 
-def _follows(facts: Facts, number: int, run: Run, cause: Named) -> bool:
+def _follows(facts: Facts, said: _Said, run: Run) -> bool:
     """Tell whether a run failed only after the mending of a cause had begun, by an edit that lasted: then it has another one."""
-    named = causes.words(cause.text)
-    begun = [edit for edit in facts.edits if facts.turns[max(0, number - _REACH)].at <= edit.at < run.at and not edit.undone
+    named = causes.words(said.cause.text)
+    begun = [edit for edit in facts.edits if facts.turns[max(0, said.turn - _REACH)].at <= edit.at < run.at and not edit.undone
              and not commandline.TEST_FILE.search(edit.path)]
     return any(named & causes.code("\n".join(hunks.lasting(edit.hunk, _later(edit, facts)))) for edit in begun)
 
@@ -213,17 +221,21 @@ def _known(line: str) -> str:
     return _REDACTED.sub("", one_line(line))
 
 
-def _mended(facts: Facts, number: int, cause: Named, known: Sequence[Fix]) -> _Failure | None:
+def _mended(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None:
     """Return the one failure that a turn mended, where edits that have to do with the cause did."""
-    turn = facts.turns[number]
-    until = facts.turns[number + 1].at if number + 1 < len(facts.turns) else facts.until + "~"
+    turn, until = facts.turns[said.turn], _until(facts, said.turn)
     ended = [fix for fix in known if turn.at <= fix.success.at < until and fix.failure.detail
              and fix.failure.kind != tellingline.LINT]
     if len({shell.normal(fix.failure.detail.partition("\n")[0]) for fix in ended}) != 1 or not (
-            _related(ended[-1].edits, cause) or ended[-1].ran) or _follows(facts, number, ended[-1].failure, cause):
+            fixes.related(ended[-1].edits, said.cause) or ended[-1].ran) or _follows(facts, said, ended[-1].failure):
         return None
     failure = ended[-1].failure
     return _Failure(one_line(failure.detail.partition("\n")[0]), failure.command, failure, True)
+
+
+def _until(facts: Facts, number: int) -> str:
+    """Return the instant at which a turn ends."""
+    return facts.turns[number + 1].at if number + 1 < len(facts.turns) else facts.until + "~"
 
 
 def _of_finding(cause: str, finding: str, right_before: bool) -> bool:
@@ -241,40 +253,59 @@ def _goes_on(turn: Turn) -> bool:
 
 # --- the fix
 
-def _fix(facts: Facts, number: int, cause: Named, failure: _Failure, every: Sequence[Fix], final: bool) -> _Fix | None:
+def _fix(facts: Facts, said: _Said, failure: _Failure, every: Sequence[Fix]) -> _Fix | None:
     """Return what mended a failure whose cause is known; None where nothing did, or something still fails."""
     known = next((fix for fix in every if fix.failure.command == failure.command
                   and fix.failure.detail == failure.run.detail), None) if failure.run else None
-    if known:
-        edits = _related(known.edits, cause, lone=known.likely)
-        own = any(facts.turns[number].at <= edit.at < known.failure.at for edit in facts.edits)  # it had passed before these
-        bent = edits and (known.failure.is_test and _only_tests(edits) and (own or not _OF_TEST.search(cause.text))
-                          or known.failure.kind == tellingline.LINT and all(hunks.is_comment(edit.hunk) for edit in edits))
-        commands = () if edits else tuple(run.command for run in known.ran
-                                          if known.likely or causes.meet(cause.text, run.command, 1))
-        if not bent and (edits or commands):
-            stated = cause.fix if causes.is_of(cause.fix, cause, [edit.path + edit.hunk for edit in edits]) else ""
-            return _Fix(edits, commands[-1:], stated, known.success.at)
-        if not final:
-            return None
-    turn, reach = facts.turns[number], _REACH if failure.line else _agreed(facts, number)
-    last = next((later for later in range(number, min(number + 1 + reach, len(facts.turns)))
-                 if any(piece.kind == FILE for piece in facts.turns[later].pieces)), number)
-    until = facts.turns[last + 1].at if last + 1 < len(facts.turns) else facts.until + "~"
-    if _fails(facts, turn.at, until):
+    passed = _passed(facts, said, failure, known) if known else None
+    if passed or known and not said.final:
+        return passed
+    turn, reach = facts.turns[said.turn], _REACH if failure.line else _agreed(facts, said.turn)
+    last = next((later for later in range(said.turn, min(said.turn + 1 + reach, len(facts.turns)))
+                 if any(piece.kind == FILE for piece in facts.turns[later].pieces)), said.turn)
+    until = _until(facts, last)
+    if fixes.fails(facts, turn.at, until):
         return None
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
-    edits = _related(done, cause, lone=bool(failure.line or final) and cause.weight >= causes.FOUND)
-    if final and not failure.line and (edits or not done):  # when it failed is not known
-        begun = _with_begun(facts, facts.turns[max(0, number - _REACH)].at, until)
-        edits = _related([edit for edit in begun if not edits or edit.path in {one.path for one in edits}], cause)
-    told_later = not edits and failure.line and _ASKS.search(turn.request)  # mended before, told here
-    if told_later or edits and _only_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
-        since = facts.turns[max(0, number - _REACH)].at
-        edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
-    edits = () if failure.run is None and _only_tests(edits) and not _OF_TEST.search(cause.text) else edits
-    stated = cause.fix if done and causes.is_of(cause.fix, cause, [edit.path + edit.hunk for edit in edits]) else ""
+    edits = _edited(facts, said, failure, done, until)
+    stated = _stated(facts, said, failure, edits) if edits or done and said.cause.fix else ()
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if edits or stated else None
+
+
+def _passed(facts: Facts, said: _Said, failure: _Failure, known: Fix) -> _Fix | None:
+    """Return what made a failed run pass; None where it has nothing to do with the cause."""
+    cause = said.cause
+    edits = fixes.related(known.edits, cause, lone=known.likely)
+    own = any(facts.turns[said.turn].at <= edit.at < known.failure.at for edit in facts.edits)  # it had passed before these
+    bent = edits and (known.failure.is_test and fixes.only_tests(edits) and (own or not causes.OF_TEST.search(cause.text))
+                      or known.failure.kind == tellingline.LINT and all(hunks.is_comment(edit.hunk) for edit in edits))
+    commands = () if edits else tuple(run.command for run in known.ran
+                                      if known.likely or causes.meet(cause.text, run.command, 1))
+    stated = _stated(facts, said, failure, edits)
+    return _Fix(edits, commands[-1:], stated, known.success.at) if not bent and (edits or commands) else None
+
+
+def _edited(facts: Facts, said: _Said, failure: _Failure, done: Sequence[Edit], until: str) -> tuple[Edit, ...]:
+    """Return the edits that mended what no run shows to be mended.  done: those from the cause's turn on."""
+    cause, since = said.cause, facts.turns[max(0, said.turn - _REACH)].at
+    edits = fixes.related(done, cause, lone=bool(failure.line or said.final) and cause.weight >= causes.FOUND)
+    if said.final and not failure.line and (edits or not done):  # when it failed is not known
+        begun = _with_begun(facts, since, until)
+        edits = fixes.related([edit for edit in begun if not edits or edit.path in {one.path for one in edits}], cause)
+    turn = facts.turns[said.turn]
+    told_later = not edits and failure.line and _ASKS.search(turn.request)  # mended before, told here
+    if told_later or edits and fixes.only_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
+        edits = fixes.related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
+    return () if failure.run is None and fixes.only_tests(edits) and not causes.OF_TEST.search(cause.text) else edits
+
+
+def _stated(facts: Facts, said: _Said, failure: _Failure, edits: Sequence[Edit]) -> tuple[str, ...]:
+    """Return what was said of a remedy: after the cause in its turn, and in the outcomes of the turns that edited for it."""
+    last = max((edit.at for edit in edits), default="")
+    texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
+    texts += [gist.outcome(later) for later in facts.turns[said.turn + 1:said.turn + 1 + _REACH] if later.at <= last]
+    shown = bool(edits) and all(_lines(edit, said.cause, _MOST_LINES) for edit in edits)
+    return tuple(causes.remedy(said.cause, failure.line, texts, [edit.path + edit.hunk for edit in edits], not shown))
 
 
 def _with_begun(facts: Facts, since: str, until: str) -> list[Edit]:
@@ -291,80 +322,43 @@ def _agreed(facts: Facts, number: int) -> int:
     return int(any(_GO.search(turn.request[:100]) for turn in after))
 
 
-def _fails(facts: Facts, since: str, until: str) -> bool:
-    """Tell whether the last test or build of a span of time failed."""
-    kinds = (tellingline.TEST, tellingline.BUILD)
-    runs = [run for run in facts.runs if since <= run.at < until and commandline.kind(run) in kinds]
-    return bool(runs) and max(runs, key=lambda run: run.last).bad
-
-
-def _only_tests(edits: Sequence[Edit]) -> bool:
-    return all(commandline.TEST_FILE.search(edit.path) for edit in edits)
-
-
-def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
-    """Return the edits that have to do with a cause, the nearest first; those of tests where no other is near.
-
-    Of each file one: all that was changed in it, what came and went again left out.
-    lone: where none names the same things, but few files were edited, these.
-    """
-    by_path: dict[str, tuple[float, Edit]] = {}
-    for edit in edits:
-        if edit.path.startswith(("/", "~")) or ":" in edit.path[:3]:  # outside the project: a plan, a scratch file
-            continue
-        best, last = by_path.get(edit.path, (0.0, Edit("", edit.path, False, "", True)))
-        by_path[edit.path] = max(best, causes.bearing(cause, edit.path, edit.hunk)), Edit(
-            edit.at, edit.path, last.made or edit.made, hunks.joined(last.hunk, edit.hunk), last.undone and edit.undone)
-    ranked = sorted(by_path.values(), key=lambda pair: -pair[0])
-    chosen = [pair for pair in ranked if pair[0]] or [pair for pair in ranked if lone and len(ranked) <= _MOST_FILES]
-    code = [pair for pair in chosen if 2 * pair[0] >= chosen[0][0] and not commandline.TEST_FILE.search(pair[1].path)]
-    return tuple(edit for _, edit in (code or chosen)[:_MOST_FILES])
-
-
 # --- what takes it back
 
 def _taken_back(draft: _Draft, facts: Facts) -> bool:
     """Tell whether what happened later takes a lesson back."""
     edits = draft.fix.edits
-    if edits and all(edit.undone or _turned_round(edit, facts) for edit in edits):
+    if edits and all(edit.undone or hunks.is_turned_round(edit.hunk, _later(edit, facts)) for edit in edits):
         return True
     subject = next((subject for _, subject, at in facts.commits if at > draft.fix.at), "")
     if subject and subject in reverts(facts):
         return True
-    later = facts.turns[draft.turn + 1:]
-    named = causes.words(draft.cause.text)
-    if any(turn.at > draft.fix.at and causes.DENIES.search(one_line(turn.request)[:300])
+    later = facts.turns[draft.said.turn + 1:]
+    named = causes.words(draft.said.cause.text)
+    if any(turn.at > draft.fix.at and mending.DENIES.search(one_line(turn.request)[:300])
            and (turn in later[:1] or len(named & causes.words(turn.request)) > 1) for turn in later):
         return True
-    return any(causes.RETRACTS.search(one) and (named & causes.words(one) or not causes.words(one) and turn in later[:1])
+    return any(mending.RETRACTS.search(one) and (named & causes.words(one) or not causes.words(one) and turn in later[:1])
                for turn in later if turn.asked != SUMMARY for one in gist.statements(gist.outcome(turn)))
-
-
-def _turned_round(edit: Edit, facts: Facts) -> bool:
-    """Tell whether a later edit of the same file put back what an edit replaced."""
-    gone, come = hunks.lines(edit.hunk)
-    return bool(gone and come) and any(
-        gone <= lines[1] and come <= lines[0] for lines in map(hunks.lines, _later(edit, facts)))
 
 
 # --- what is told
 
 def _lesson(draft: _Draft, facts: Facts) -> Lesson:
-    cause, failure, fix = draft.cause, draft.failure, draft.fix
+    (cause, turn, _, speaker, _), failure, fix = draft
     landed = next(((h, s) for h, s, at in facts.commits if at > fix.at and not _REVERT.match(s)), ("", ""))
     told = [cause.text.rstrip(" .") + ".", ""]
     if failure.command:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
     elif failure.line:
         told += ["Reported: " + at_word(one_line(failure.line), causes.REPORT), ""]
-    told += ["What mended it:", ""] + (["- " + at_word(fix.stated, causes.REPORT)] if fix.stated else [])
+    told += ["What mended it:", "", *("- " + at_word(said, causes.REPORT) for said in fix.stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
-    told += [_change(edit, cause) for edit in fix.edits]
-    told += ["", "Named by the %s on %s." % (draft.speaker, facts.turns[draft.turn].at[:10])]
+    told += [_change(edit, cause, _FEW_LINES if fix.stated else _MOST_LINES) for edit in fix.edits]
+    told += ["", "Named by the %s on %s." % (speaker, facts.turns[turn].at[:10])]
     told += ["Commit %s: %s" % (landed[0], one_line(landed[1], 120)) if landed[0] else "Commit: " + one_line(landed[1], 120)
              ] if any(landed) else []
     return Lesson(at_word(cause.text.rstrip(" ."), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
-                  tuple(dict.fromkeys(edit.path for edit in fix.edits)), landed[0], key_of(cause.text), draft.turn, draft.speaker)
+                  tuple(dict.fromkeys(edit.path for edit in fix.edits)), landed[0], key_of(cause.text), turn, speaker)
 
 
 def key_of(cause: str) -> str:
@@ -372,11 +366,11 @@ def key_of(cause: str) -> str:
     return fixes.key_of("statement", *sorted(frozenset(tokeniser.tokens(cause))))
 
 
-def _change(edit: Edit, cause: Named) -> str:
+def _change(edit: Edit, cause: Named, most: int) -> str:
     """Tell an edit: the file, and the lines that went and came, where they are few enough to tell all of them."""
     told = "- %s %s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path))
-    lines = hunks.told(edit.hunk, _MOST_LINES)
-    if not lines or len(lines) > 2 and not causes.words(cause.text + " " + cause.fix) & causes.code(edit.hunk):
+    lines = _lines(edit, cause, most)
+    if not lines:
         return told
     if [sign for sign, _ in lines] == ["-", "+"]:
         pair = hunks.apart(lines[0][1], lines[1][1], _CHANGE)
@@ -384,3 +378,9 @@ def _change(edit: Edit, cause: Named) -> str:
     if len(lines) == 1:
         return "%s: %s %s" % (told, lines[0][0].replace("-", "−"), checkpointpage.quoted(lines[0][1], _CHANGE))
     return "\n".join([told, "", *("      %s %s" % (sign, one_line(line, _LINE_CHARS)) for sign, line in lines)])
+
+
+def _lines(edit: Edit, cause: Named, most: int) -> list[tuple[str, str]]:
+    """Return the lines of an edit where they are at most so many, and not more than two without a name of the cause."""
+    lines = hunks.told(edit.hunk, most)
+    return lines if len(lines) <= 2 or causes.words(cause.text + " " + cause.fix) & causes.code(edit.hunk) else []

@@ -50,6 +50,12 @@ def is_comment(hunk: str) -> bool:
     return bool(hunk) and _CUT not in hunk and not told(hunk, len(hunk))
 
 
+def is_turned_round(hunk: str, later: list[str]) -> bool:
+    """Tell whether a later edit put back what an edit replaced."""
+    gone, come = lines(hunk)
+    return bool(gone and come) and any(gone <= other[1] and come <= other[0] for other in map(lines, later))
+
+
 def apart(old: str, new: str, width: int) -> tuple[str, str]:
     """Cut off the beginning that two lines share, where the first difference would not be seen in `width` characters."""
     same = next((at for at, (one, other) in enumerate(zip(old, new)) if one != other), min(len(old), len(new)))

@@ -170,6 +170,29 @@ def test_what_the_model_says_it_changed_stands_first(session):
     assert "What mended it:\n\n- Changed `load()` to keep going where a row of `rate_table` has no header" in lesson.body
 
 
+def test_the_remedy_is_told_in_the_words_of_the_turn_s_outcome(session):
+    """The sentence that shares a name with the cause; none of a test, of another matter, or of what was only weighed."""
+    session.ask("the nightly export ends up empty, can you look at rate_table?").say(LENIENT).edit(
+        "src/rates.py", *("%srow.append(%d)" % (sign, n) for n in range(4) for sign in "-+" for n in [2 * n + (sign == "+")]))
+    session.say("Done.\n\n## What I changed\n\n1. **`src/rates.py`** - Changed the loader to:\n   - keep the header of `rate_table`\n"
+                "   - skip empty rows\n2. Added a test for `rate_table`\n3. Updated `export_all()` to print less\n\n"
+                "Alternatively we could have changed `rate_table` itself.")
+    (lesson,) = _taught(session)
+    assert lesson.body.partition("What mended it:\n\n")[2].partition("\n\nNamed")[0] == (
+        "- `src/rates.py` - Changed the loader to: keep the header of `rate_table`; skip empty rows\n- edited `src/rates.py`")
+
+
+def test_what_is_called_the_fix_is_told_without_a_name_where_nothing_else_tells(session):
+    """Between cause and success; beside lines that tell the change it is left out."""
+    session.ask("the nightly export ends up empty, can you look at rate_table?").say(LENIENT)
+    session.say("The fix is to keep going where a row has no header.").change("src/rates.py", "a = 1", "rate_table = load(strict=False)")
+    (lesson,) = _taught(session.say("All good."))
+    assert "keep going" not in lesson.body and "rate_table = load(strict=False)" in lesson.body
+    session.edit("src/rates.py", *("+b = %d" % n for n in range(9)))
+    (lesson,) = _taught(session.say("Works."))
+    assert "- Keep going where a row has no header.\n- edited `src/rates.py`\n" in lesson.body
+
+
 @pytest.mark.parametrize(("between", "count"), [
     (lambda it: it.say("Let me look at the loader of the rates."), 1),
     (lambda it: it.bash("pytest -q tests/test_rates.py", "3 passed in 0.2s").say("It passed."), 0)])

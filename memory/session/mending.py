@@ -1,0 +1,89 @@
+"""How faults and remedies are spoken of: what a person reports, what was changed, and the words that take a remedy back."""
+
+from __future__ import annotations
+
+import re
+
+NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
+_NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
+_LABEL = re.compile(
+    r"\A(?:the |my |core |root cause |simple |proper |actual )*" + _NOUN +
+    r"(?: (?:was|is)(?: to| simple| easy| straightforward| small)?)?\s*(?:\([^()]*\))?\s*[:：–—]\s*|"
+    r"\A(?:the )?(?:proper |actual |simple(?:st)? )?fix (?:was|is) (?:to\s+|(?=\w+ing\b))", re.I)
+_FIXED = re.compile(r"\A(?:i |we )?(?:fixed|solved|resolved|mended)(?: (?:this|it|that))? by\s+(?=\w+ing\b)", re.I)
+_PLACE = re.compile(  # what a line of a list begins with before it says what was changed there
+    r"\A(?:`[^`]+`|[\w./-]+\.\w+(?::[\d-]+)?|lines? [\d-]+)(?: \([^()]*\))?\s*(?:[-–—]|:)\s+", re.I)
+_VERB = (
+    r"(?:added|changed|updated|replaced|removed|moved|switched|wrapped|renamed|extended|reset|cleared|converted|passed|skipped|"
+    r"split|rewrote|made|set|ensured|reworked|refactored|created|extracted|introduced|increased|reduced|modified|excluded|stripped|"
+    r"captured|declared|restored|registered|pinned|installed|upgraded|disabled|enabled|fixed|corrected|adjusted)")
+_CHANGED = re.compile(
+    r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just |then )?" + _VERB +
+    r"\b(?! (?:(?:\w+ ){0,2}tests?\b|all\b|(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
+    r"(?:the )?(?:fix|change)(?: (?:at|in|to) \S+)? (?:now )?(?!is\b|was\b|works\b)\w+s\b|"
+    r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
+    r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b", re.I)
+_VAGUE = re.compile(
+    r"[?？]\W*\Z|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|could|alternativ\w+|options?|would|suggest\w*|recommend\w*|"
+    r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|you can)\b|\bsee (?:above|below)\b|…\W*\Z|"
+    r"\b(?:new|same|updated) (?:logic|approach|fix|behaviou?r|pattern)\b", re.I)
+_OVER = re.compile(
+    r"\W*(?:the |my |proposed |final )*(?:" + _NOUN + r"(?:es|s)?|what (?:i|was) (?:fixed|changed)|"
+    r"how (?:it|i|this) (?:was )?fixed(?: it)?)(?:\s*\([^()]*\)|\s+applied|\s+made|\s+implemented)?\W*\Z", re.I)
+
+DENIES = re.compile(  # what the user says next of a cause that was none
+    r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
+    r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
+    r"hm+,? (?:no|but|still)|still (?:not|the same|fail|broken|see|gett)|(?:it|this|that)(?:'s| is)? still|"
+    r"same (?:issue|problem|error)|then i (?:would|'d)|revert|undo|roll ?back|(?:please|can you) (?:revert|undo)|"
+    r"아니|違|不是|不对|nein\b)|\b(?:revert (?:that|this|it|the)|undo (?:that|this|it|the)|"
+    r"not the (?:issue|problem|cause|reason)|then i(?: would|'d) (?:want|rather|like|prefer))\b")
+RETRACTS = re.compile(  # what the model says later of one
+    r"(?i)\bmisdiagnos\w+|\b(?:was|were) (?:wrong|incorrect|unnecessary|a mistake)\b|"
+    r"\bnot (?:actually )?the (?:actual |real |root )?(?:cause|issue|problem|bug)\b|"
+    r"\bthe (?:actual|real) (?:root cause|cause|issue|problem|bug)\b|\bunrelated to\b|"
+    r"\bmy (?:earlier|previous|first|last|initial) (?:fix|analysis|assumption|explanation|change)\b|"
+    r"\bmy fix\b.{0,70}\b(?:caus|br[eo]k|fail)\w*|\b(?:reverted|rolled back|took back|undid) (?:the|that|this|my)\b")
+
+REPORTS = re.compile(  # what a person says of something that is wrong
+    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|"
+    r"hang(?:s|ing)?|panics?|stuck|slow|flaky|missing|lost|empty|"
+    r"(?:does|did|do|is|are|was|were|has|have|can|should)(?:n't| not)\b(?! (?:we|it|there|you|that)\b)|no longer|"
+    r"not (?:work|show|set|sav|be|found|there|populat|gett|see|captur|stor)\w*|still (?:see|get|show|not|the|being|there)\w*|"
+    r"instead of|(?:why|how come) (?:is|are|do|does|did|was|were|am|has|have|would) (?!we\b|you\b)\w+|somehow|ends? up|"
+    r"(?:shows?|see|gets?|lists?) (?:no|nothing|only|0)|but (?:it|they|there|only|now)|expected|weird|strange|odd|inflated|"
+    r"problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|overrid\w+|duplicat\w*|twice|misleading|delay|"
+    r"timed? ?out|vulnerab\w+)\b|"
+    r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
+ASKED = re.compile(r"(?i)\W*(?:how(?! come)|what|which|where|when|who|is|are|do|does|did|should|would|could|can)\b")
+PLAINLY = re.compile(
+    r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"
+    r"isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
+ORDERS = re.compile(
+    r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|"
+    r"fix|check|look|review|update|we (?:can|could|should))\b(?! (?:why|if|at) .{12})")
+PASTED = re.compile(
+    r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
+    r"\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
+
+
+def told(sentence: str) -> tuple[float, str]:
+    """Return (how surely a sentence says what mended something, it without its label).  sentence: one line, without marks."""
+    if _VAGUE.search(sentence):
+        return NONE, ""
+    for pattern in (_LABEL, _FIXED):
+        rest = pattern.sub("", sentence, count=1)
+        if rest != sentence:
+            return CALLED, rest
+    place = _PLACE.match(sentence)
+    return (CHANGED, sentence) if _CHANGED.match(sentence, place.end() if place else 0) else (NONE, "")
+
+
+def without_place(sentence: str) -> str:
+    """Return a sentence without the file or function that it begins with."""
+    return _PLACE.sub("", sentence, count=1)
+
+
+def is_over(heading: str) -> bool:
+    """Tell whether what stands below a heading is a remedy."""
+    return bool(_OVER.match(heading))

@@ -1,0 +1,39 @@
+"""How remedies are spoken of."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.session import mending
+
+
+@pytest.mark.parametrize(("sentence", "surety", "said"), [
+    ("Fix: Read `pools.json` only where the cache is older.", mending.CALLED, "Read `pools.json` only where the cache is older."),
+    ("The fix was adding `--offline` to the call.", mending.CALLED, "adding `--offline` to the call."),
+    ("Fixed by using `today()` in the fixture.", mending.CALLED, "using `today()` in the fixture."),
+    ("`pool.go:12` - Added the `owner` field", mending.CHANGED, "`pool.go:12` - Added the `owner` field"),
+    ("I added `owner` to both conversions.", mending.CHANGED, "I added `owner` to both conversions."),
+    ("Now uses the root of the repository", mending.CHANGED, "Now uses the root of the repository")])
+def test_a_sentence_says_what_was_changed(sentence, surety, said):
+    """By its label, or by its verb behind the place that it names."""
+    assert mending.told(sentence) == (surety, said)
+
+
+@pytest.mark.parametrize("sentence", [
+    "The fix might be to read `pools.json` first.", "Fix: shall we read `pools.json` first?", "Added a test for `open_pool()`.",
+    "Let me see what the fix is.", "You can change `pools.json` by hand.", "The pool now belongs to nobody.",
+    "Modified `open_pool()` to use the new logic"])
+def test_what_is_weighed_or_tells_nothing_is_no_remedy(sentence):
+    """Nor is what leans on words of before."""
+    assert mending.told(sentence) == (mending.NONE, "")
+
+
+def test_a_heading_stands_over_a_remedy():
+    """Of the kind that models write."""
+    assert all(map(mending.is_over, ("The Fix", "Solution:", "What I changed", "Fixes applied")))
+    assert not any(map(mending.is_over, ("Changes", "Summary of the fix release", "Root cause")))
+
+
+def test_the_place_is_no_part_of_what_was_changed():
+    """Its words are names of code as well."""
+    assert mending.without_place("`src/pool.go:4-9` - Added a lock") == "Added a lock"
