@@ -87,10 +87,13 @@ _SEES = re.compile(  # somebody has come to see what is wrong
     r"\b(?:see|saw|found|find|understand|know|got|identified|spotted|located|pinpointed)\b(?: [\w-]+){0,4}? (?:it|why|"
     r"what(?:'s| is| was)? (?:going )?(?:wrong|on|happen\w+)|" + _NAMED + r")\b|"
     + _NAMED.replace("?P<word>", "?:") + r" (?:is|was) (?:\w+ )?(?:clear|obvious|apparent|visible|evident)\b", re.I)
+_AGREES = re.compile(  # with what somebody reports; what it is follows
+    r"\W*(?:you(?:'re| are) (?:absolutely |completely |totally )?(?:right|correct)|(?:valid|good|great|fair) "
+    r"(?:feedback|point|concern|catch|finding))(?: [-–—][^.!]{3,40})?[.!]\Z", re.I)
 _OWN_ACT = re.compile(r"(?:when|after|because|since|once) i (?!'|am\b|was\b)\w+", re.I)  # what a sentence begins with
 _SUBJECT = re.compile(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
-_ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")
 OF_TEST = re.compile(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
+_RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
 _ORDERED = re.compile(r"implement the following plan|base directory for this skill|\A/", re.I)
 _COMMON = frozenset(
     "test tests error errors fail failed fails file files line code with that this from when does have been were into session "
@@ -145,14 +148,14 @@ def mended(text: str) -> list[tuple[float, str]]:
     for number, line in enumerate(lines):
         level, head = tokeniser.heading(line)
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
-        bare = (head if level else _ITEM.sub("", line, count=1)).replace("**", "").strip()
+        bare = (head if level else mending.ITEM.sub("", line, count=1)).replace("**", "").strip()
         if level or bold:
             below = bare if mending.is_over(bare.rstrip(":：")) else ""
             continue
         for sentence in gist.sentences(bare):
             surety, rest = mending.told(sentence)
             if surety and rest.endswith((":", "：")):
-                rest = _joined_all(rest, _nested(lines, number))
+                rest = mending.joined(rest, mending.nested(lines, number), REPORT)
             surety = mending.CALLED if surety and below else surety
             if surety and _whole(rest):
                 found.append((surety, _whole(rest)))
@@ -173,7 +176,7 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
         if OF_TEST.search(said) and not OF_TEST.search(cause.text):
             continue
         if names & (own | near if alone or beside else own) or beside and not names:
-            worth = surety + min(3, len(names & own)) + 0.5 * min(2, len(names & near)) + bool(final and names & own)
+            worth = surety + (min(3, len(names & own)) + final if names & own else 0.5 * min(2, len(names & near)))
         elif alone and surety == mending.CALLED and not names:
             worth = surety + 0.5 * len(plain_words(cause.text) & plain_words(said)) - 0.5
         else:
@@ -183,28 +186,6 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     best = ranked[:1] + [said for said in ranked[1:] if found[said][0] > NEARLY * found[ranked[0]][0] and words(said) & own
                          and not same(said, ranked[0])][:1]
     return sorted(best, key=lambda said: found[said][1])
-
-
-def _nested(lines: Sequence[str], number: int) -> list[str]:
-    """Return the items that stand below a line, of another kind of list than the line itself."""
-    def mark(line: str) -> str:
-        item = _ITEM.match(line)
-        return "1" if item and item[0].strip()[:1].isalnum() else item[0].strip() if item else ""
-    kind = mark(lines[number + 1]) if number + 1 < len(lines) else ""
-    end = next((at for at in range(number + 1, len(lines)) if mark(lines[at]) != kind), len(lines))
-    return [_ITEM.sub("", line, count=1).replace("**", "").rstrip(".;") for line in lines[number + 1:end]
-            ] if kind and kind != mark(lines[number]) else []
-
-
-def _joined_all(head: str, items: Sequence[str]) -> str:
-    """Join a sentence that ends in a colon with as many items of its list as there is room for."""
-    said = head.rstrip(":： ")
-    for at, item in enumerate(items):
-        more = (": " if not at else "; ") + item
-        if len(said) + len(more) > REPORT or item.endswith((":", "：")):
-            break
-        said += more
-    return said
 
 
 def _whole(sentence: str) -> str:
@@ -223,14 +204,19 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
     for number, line in enumerate(lines):
         level, head = tokeniser.heading(line)
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
-        bare = (head if level else line).strip("*: ") if level or bold else _ITEM.sub("", line, count=1).replace("**", "").strip()
+        bare = head if level else line if bold else mending.ITEM.sub("", line, count=1).replace("**", "")
+        bare = bare.strip("*: ") if level or bold else bare.strip()
         word = _FINDING.match(bare.rstrip(":："))
         *before, last = gist.sentences(bare) or [""]
-        if word or (not (level or bold) and bare.endswith((":", "：")) and _LABEL.match(_LEAD.sub("", last, count=1))):
-            listed = _listed(lines[number + 1:])
+        word = word or (not (level or bold) and bare.endswith((":", "：")) and _LABEL.match(_LEAD.sub("", last, count=1)) or None)
+        if word:
+            listed = mending.listed(lines[number + 1:])
             yield from map(_judged, before)
-            weight, rest = (_surety(word["word"]), "") if word else _judged(last)
-            yield (weight, _joined(rest.rstrip(":： "), listed)) if listed else (weight, rest.rstrip(":： "))
+            weight, rest = _judged(last) if word.re is _LABEL else (_surety(word["word"]), "")
+            if len(listed) > 1 and word["word"].endswith("s"):
+                yield from ((weight, one) for one in listed)  # each is one
+            else:
+                yield (weight, _joined(rest.rstrip(":： "), listed)) if listed else (weight, rest.rstrip(":： "))
             heading = weight if not listed else 0.0
         elif _announces(last):
             yield from map(_judged, before)
@@ -243,27 +229,21 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
                     heading = FOUND
                     continue
                 weight, rest = _judged(sentence)
+                if heading and rest.endswith((":", "：")):
+                    whole = _capital(rest + " " + "; ".join(mending.listed(lines[number + 1:])))
+                    rest = whole if len(whole) <= LONGEST else rest
                 if gist.is_announced(sentence):
                     heading = 0.0
-                item = bool(_ITEM.match(line))
+                item = bool(mending.ITEM.match(line))
                 yield (0.0 if item and weight == TOLD else weight) or (0.0 if item else heading), rest
                 heading = 0.0
 
 
 def _announces(sentence: str) -> bool:
     """Tell whether a sentence only says that the cause is found, so that the next one says which it is."""
-    return (len(sentence) <= _ANNOUNCED and sentence.endswith((".", "!", ":")) and bool(_SEES.search(sentence))
-            and not _MODULE.search(sentence) and not _SUPPOSED.search(sentence) and not gist.is_announced(sentence))
-
-
-def _listed(lines: Sequence[str]) -> list[str]:
-    """Return the items of a list that begins with the first line, at most three."""
-    found: list[str] = []
-    for line in lines[:3]:
-        if not _ITEM.match(line):
-            break
-        found.append(one_line(_ITEM.sub("", line, count=1).replace("**", "")).strip().rstrip(".;"))
-    return found
+    short = len(sentence) <= _ANNOUNCED and sentence.endswith((".", "!", ":"))
+    return short and bool(_SEES.search(sentence) or _AGREES.match(sentence)) and not (
+        _MODULE.search(sentence) or _SUPPOSED.search(sentence) or gist.is_announced(sentence))
 
 
 def _joined(head: str, items: Sequence[str]) -> str:
@@ -361,6 +341,14 @@ def is_of(stated: str, cause: Named, edits: Sequence[str]) -> bool:
     """
     names = words(stated)
     return bool(names & words(cause.text).union(*map(code, edits))) or not (names or edits)
+
+
+def is_of_finding(cause: str, finding: str, right_before: bool) -> bool:
+    """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
+    rule = _RULE.search(finding)
+    if rule is not None and rule[1].lower() in cause.lower():
+        return True
+    return right_before and bool(words(cause) & words(finding))
 
 
 def same(one: str, other: str) -> bool:

@@ -41,11 +41,12 @@ _MOST_LINES, _FEW_LINES, _SHORT = 6, 2, 12  # lines of a change that are told, b
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
 _TYPED = 1500  # characters of what a person types
 _TURNS = 300  # newest turns of a stretch that are looked at
-_GO = re.compile(r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|고쳐|直して|修一下|behebe")
+_GO = re.compile(
+    r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
+    r"고쳐|直して|修一下|behebe")
 _ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _REDACTED = re.compile(r"(?<=\[redacted:)[\w-]+")
 _MERGED = re.compile(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
-_RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
 _REVERT = re.compile(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
 
 
@@ -151,7 +152,7 @@ def _of_turn(facts: Facts, told: Sequence[_Said], known: Sequence[Fix]) -> Itera
     for said in told:
         failure = _failure(facts, said, known)
         fix = _fix(facts, said, failure, known) if failure else None
-        if failure and fix and (said.final or failure.shown or said.cause.weight >= causes.FOUND):
+        if failure and fix and (said.final or failure.shown or said.cause.weight >= causes.FOUND or failure.line and fix.stated):
             drafts.append(_Draft(said, failure, fix))
     yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
 
@@ -197,7 +198,7 @@ def _ran(facts: Facts, said: _Said) -> _Failure | None:
             continue
         run = next((r for r in facts.runs if r.bad and r.at >= turn.at and r.command == piece.text
                     and _known(r.detail.partition("\n")[0]) == _known(piece.telling)), None)
-        if run is None or run.kind == tellingline.LINT and not _of_finding(cause.text, piece.telling, right_before):
+        if run is None or run.kind == tellingline.LINT and not causes.is_of_finding(cause.text, piece.telling, right_before):
             continue
         if right_before or causes.meet(cause.text, piece.telling) and not _follows(facts, said, run):
             return _Failure(piece.telling, piece.text, run, True)
@@ -238,14 +239,6 @@ def _until(facts: Facts, number: int) -> str:
     return facts.turns[number + 1].at if number + 1 < len(facts.turns) else facts.until + "~"
 
 
-def _of_finding(cause: str, finding: str, right_before: bool) -> bool:
-    """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
-    rule = _RULE.search(finding)
-    if rule is not None and rule[1].lower() in cause.lower():
-        return True
-    return right_before and bool(causes.words(cause) & causes.words(finding))
-
-
 def _goes_on(turn: Turn) -> bool:
     """Tell whether a request goes on with what was asked before: it says too little to begin anything."""
     return len(turn.request) < 160 and turn.asked != SUMMARY
@@ -269,13 +262,18 @@ def _fix(facts: Facts, said: _Said, failure: _Failure, every: Sequence[Fix]) -> 
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
     edits = _edited(facts, said, failure, done, until)
     stated = _stated(facts, said, failure, edits) if edits or done and said.cause.fix else ()
-    return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if edits or stated else None
+    own = failure.line or edits and edits[0].at < _until(facts, said.turn) or _agreed(facts, said.turn, outright=True)
+    told = stated or edits and own  # what "go on" brought may be of anything
+    return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
 
 
 def _passed(facts: Facts, said: _Said, failure: _Failure, known: Fix) -> _Fix | None:
     """Return what made a failed run pass; None where it has nothing to do with the cause."""
     cause = said.cause
     edits = fixes.related(known.edits, cause, lone=known.likely)
+    if edits and known.failure.is_test and fixes.only_tests(edits):  # another edit that names the same may have mended it
+        since = [edit for edit in facts.edits if known.failure.at < edit.at < known.success.at]
+        edits = fixes.related([edit for edit in since if not commandline.TEST_FILE.search(edit.path)], cause) or edits
     own = any(facts.turns[said.turn].at <= edit.at < known.failure.at for edit in facts.edits)  # it had passed before these
     bent = edits and (known.failure.is_test and fixes.only_tests(edits) and (own or not causes.OF_TEST.search(cause.text))
                       or known.failure.kind == tellingline.LINT and all(hunks.is_comment(edit.hunk) for edit in edits))
@@ -296,7 +294,8 @@ def _edited(facts: Facts, said: _Said, failure: _Failure, done: Sequence[Edit], 
     told_later = not edits and failure.line and _ASKS.search(turn.request)  # mended before, told here
     if told_later or edits and fixes.only_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
         edits = fixes.related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
-    return () if failure.run is None and fixes.only_tests(edits) and not causes.OF_TEST.search(cause.text) else edits
+    of_test = causes.OF_TEST.search(cause.text) or failure.shown and commandline.TEST_FILE.search(failure.line.partition(":")[0])
+    return () if failure.run is None and fixes.only_tests(edits) and not of_test else edits
 
 
 def _stated(facts: Facts, said: _Said, failure: _Failure, edits: Sequence[Edit]) -> tuple[str, ...]:
@@ -316,10 +315,10 @@ def _with_begun(facts: Facts, since: str, until: str) -> list[Edit]:
         edit.at >= since or any((edit.path, line) in gone for line in hunks.lines(edit.hunk)[1]))]
 
 
-def _agreed(facts: Facts, number: int) -> int:
-    """Return 1 where the request after a turn tells the model to fix what it found, else 0."""
+def _agreed(facts: Facts, number: int, outright: bool = False) -> int:
+    """Return 1 where the request after a turn tells the model to fix what it found, or (not outright) to go on, else 0."""
     after = facts.turns[number + 1:number + 2]
-    return int(any(_GO.search(turn.request[:100]) for turn in after))
+    return int(any(_GO.search(turn.request[:100]) or not outright and gist.TRIVIAL.match(turn.request) for turn in after))
 
 
 # --- what takes it back
@@ -328,6 +327,8 @@ def _taken_back(draft: _Draft, facts: Facts) -> bool:
     """Tell whether what happened later takes a lesson back."""
     edits = draft.fix.edits
     if edits and all(edit.undone or hunks.is_turned_round(edit.hunk, _later(edit, facts)) for edit in edits):
+        return True
+    if edits and _replaced(edits, draft, facts):
         return True
     subject = next((subject for _, subject, at in facts.commits if at > draft.fix.at), "")
     if subject and subject in reverts(facts):
@@ -339,6 +340,16 @@ def _taken_back(draft: _Draft, facts: Facts) -> bool:
         return True
     return any(mending.RETRACTS.search(one) and (named & causes.words(one) or not causes.words(one) and turn in later[:1])
                for turn in later if turn.asked != SUMMARY for one in gist.statements(gist.outcome(turn)))
+
+
+def _replaced(edits: Sequence[Edit], draft: _Draft, facts: Facts) -> bool:
+    """Tell whether nothing of a remedy lasted, and the model named another cause before it was replaced."""
+    later = [edit.at for edit in facts.edits if edit.at > draft.fix.at and edit.path in {one.path for one in edits}]
+    if not later or any(not edit.hunk or hunks.lasting(edit.hunk, _later(edit, facts)) for edit in edits):
+        return False
+    between = [(number, turn) for number, turn in enumerate(facts.turns) if draft.fix.at < turn.at <= later[-1]]
+    return any(other.cause.weight >= causes.FOUND for number, turn in between if turn.asked != SUMMARY
+               for other in _told(turn, number))
 
 
 # --- what is told

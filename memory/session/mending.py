@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from memory.core.plaintext import one_line
 
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
 _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
@@ -20,7 +23,7 @@ _VERB = (
 _CHANGED = re.compile(
     r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just |then )?" + _VERB +
     r"\b(?! (?:(?:\w+ ){0,2}tests?\b|all\b|(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
-    r"(?:the )?(?:fix|change)(?: (?:at|in|to) \S+)? (?:now )?(?!is\b|was\b|works\b)\w+s\b|"
+    r"(?:the )?(?:fix|change)(?: (?:at|in|to) \S+)? (?:now )?(?!(?:is|was|works|applies|handles|needs|looks|seems)\b)\w+s\b|"
     r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
     r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b", re.I)
 _VAGUE = re.compile(
@@ -31,6 +34,7 @@ _OVER = re.compile(
     r"\W*(?:the |my |proposed |final )*(?:" + _NOUN + r"(?:es|s)?|what (?:i|was) (?:fixed|changed)|"
     r"how (?:it|i|this) (?:was )?fixed(?: it)?)(?:\s*\([^()]*\)|\s+applied|\s+made|\s+implemented)?\W*\Z", re.I)
 
+ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")  # what an item of a list begins with
 DENIES = re.compile(  # what the user says next of a cause that was none
     r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
     r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
@@ -87,3 +91,43 @@ def without_place(sentence: str) -> str:
 def is_over(heading: str) -> bool:
     """Tell whether what stands below a heading is a remedy."""
     return bool(_OVER.match(heading))
+
+
+# --- lists
+
+def listed(lines: Sequence[str]) -> list[str]:
+    """Return the items of a list that begins with the first line, at most three."""
+    found: list[str] = []
+    for line in lines[:3]:
+        if not ITEM.match(line):
+            break
+        found.append(_bare(line))
+    return found
+
+
+def nested(lines: Sequence[str], number: int) -> list[str]:
+    """Return the items that stand below a line, of another kind of list than the line itself."""
+    kind = _mark(lines[number + 1]) if number + 1 < len(lines) else ""
+    end = next((at for at in range(number + 1, len(lines)) if _mark(lines[at]) != kind), len(lines))
+    return list(map(_bare, lines[number + 1:end])) if kind and kind != _mark(lines[number]) else []
+
+
+def _mark(line: str) -> str:
+    """Return the kind of list that a line is an item of: its mark, 1 for any number; "" for none."""
+    item = ITEM.match(line)
+    return ("1" if item[0].strip()[:1].isdigit() else item[0].strip()) if item else ""
+
+
+def _bare(line: str) -> str:
+    return one_line(ITEM.sub("", line, count=1).replace("**", "")).strip().rstrip(".;")
+
+
+def joined(head: str, items: Sequence[str], most: int) -> str:
+    """Join a sentence that ends in a colon with as many items of its list as `most` characters have room for."""
+    said = head.rstrip(":： ")
+    for at, item in enumerate(items):
+        more = (": " if not at else "; ") + item
+        if len(said) + len(more) > most or item.endswith((":", "：")):
+            break
+        said += more
+    return said

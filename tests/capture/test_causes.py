@@ -29,12 +29,22 @@ def _said(text):
     ("I see the issue. `scan()` compares the paths with the folder, but `git status` gives them from the root.",
      "`scan()` compares the paths with the folder, but `git status` gives them from the root."),
     ("The problem is now clear:\n\nThe conversion of `Pool` leaves out the `owner` field.", "The conversion of `Pool` leaves out the `owner` field."),
+    ("You're right. `list_pools` returns the pools in any order, since `Detect()` walks a map.",
+     "`list_pools` returns the pools in any order, since `Detect()` walks a map."),
     ("**Found it!** `list_pools` reads the cache before `open_pool()` has filled it.",
      "`list_pools` reads the cache before `open_pool()` has filled it."),
     ("근본 원인은 `export.py`가 파일을 열 때 인코딩을 지정하지 않는 것이다.", "`export.py`가 파일을 열 때 인코딩을 지정하지 않는 것이다.")])
 def test_a_cause_stands_without_its_label(text, cause):
     """The label and the words around it go."""
     assert _said(text) == [cause]
+
+
+def test_each_of_several_causes_is_one_and_the_steps_of_one_are_not():
+    """The label says which."""
+    steps = "1. `open_pool()` never received the `timeout` parameter\n2. `list_pools` counted closed pools twice on a full scan"
+    assert _said("**Root causes:**\n" + steps) == [
+        "`open_pool()` never received the `timeout` parameter", "`list_pools` counted closed pools twice on a full scan"]
+    assert len(_said("**Root cause:**\n" + steps)) == 1
 
 
 @pytest.mark.parametrize("text", [
@@ -64,6 +74,15 @@ def test_a_statement_tells_the_problem_and_the_fix_beside_the_cause():
         "**Fix:** Read `pools.json` only where the cache is older than the file.")
     assert one.weight == causes.ROOT and one.symptom.startswith("Pools of `list_pools` were shown twice")
     assert one.fix == "Read `pools.json` only where the cache is older than the file."
+
+
+def test_what_was_changed_stands_in_sentences_of_their_own():
+    """Below a heading, behind a label or by its verb; a list goes with its sentence."""
+    assert causes.mended(
+        "All done.\n\n## The fix\n\nChanged `open_pool()` to:\n- wait for the lock\n- give up after the `timeout`\n\n## Files\n\n"
+        "- `pool.go` - Added the `owner` field\n- `list.go`\n\nThe fix was to read `pools.json` first.\n\nMaybe we could change more."
+    ) == [(2.0, "Changed `open_pool()` to: wait for the lock; give up after the `timeout`"),
+          (1.0, "`pool.go` - Added the `owner` field"), (2.0, "Read `pools.json` first.")]
 
 
 @pytest.mark.parametrize(("request_", "line", "pasted"), [

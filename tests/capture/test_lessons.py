@@ -204,6 +204,15 @@ def test_narration_between_a_failure_and_its_cause_does_not_part_them(session, b
     assert len(_taught(session)) == count
 
 
+def test_another_edit_than_that_of_the_test_may_have_mended_it(session):
+    """By the names of the cause."""
+    session.ask("run them").bash("pytest -q tests/test_rates.py", "E   ValueError: rate_table is empty\ntests/test_rates.py:3: ValueError", 1)
+    session.say(LENIENT).change("tests/test_rates.py", "a = 1", "print(rate_table)")
+    session.change("src/loader.py", "skip(1)", "rate_table = skip(0)").change("tests/test_rates.py", "print(rate_table)", "a = 1")
+    (lesson,) = _taught(session.bash("pytest -q tests/test_rates.py", "3 passed in 0.2s").say("Done."))
+    assert lesson.files == ("src/loader.py",)
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_a_cause_may_be_stated_of_the_test_itself(session, own):
     """Then an edit of tests alone mends it; not where the same turn had written it."""
@@ -223,6 +232,26 @@ def test_what_was_changed_back_is_not_kept(session):
     _failing(session).say(LENIENT).ask("load strictly and change the fixture")
     session.change("src/rates.py", "rate_table = load(strict=False)", "rate_table = load()").say("Done.")
     assert _taught(session) == []
+
+
+def test_a_remedy_that_was_replaced_after_another_cause_was_named_is_not_kept(session):
+    """The last word counts; a line that was only written better keeps its lesson."""
+    _failing(session).say(LENIENT).ask("use one helper for both loaders")
+    session.change("src/rates.py", "rate_table = load(strict=False)", "rate_table = lenient()").say("Done.")
+    assert len(_taught(session)) == 1
+    session.ask("hm, none of the files has a header at all").say("I see the issue now. The rows of `read_all()` come without their first line.")
+    session.change("src/rates.py", "rate_table = lenient()", "rate_table = read_all()").say("Done.")
+    assert LENIENT.partition(": ")[2].rstrip(".") not in [lesson.title for lesson in _taught(session)]
+
+
+def test_after_yes_only_a_remedy_that_was_put_into_words_counts(session):
+    """What "yes" agreed to may be of anything; "fix it" says enough."""
+    session.ask("explain how rates are read").say("We read `rate_table` first.\n\nThe bug: `load()` dropped the header of `rate_table` here.")
+    session.ask("yes").change("src/rates.py", "rate_table = load()", "rate_table = load(strict=False)").say("Now it is all done.")
+    assert _taught(session) == []
+    session.say("Changed `load()` to keep the header of `rate_table`.")
+    (lesson,) = _taught(session)
+    assert "- Changed `load()` to keep the header of `rate_table`" in lesson.body
 
 
 def test_a_commit_that_is_reverted_takes_its_candidate_along(session, env, project, now):
