@@ -25,7 +25,8 @@ _ANNOUNCED = 70  # characters of a sentence that only announces one
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 SAME = 0.6  # of the words of the shorter of two causes that the other has
-ROOT, FOUND, LABELLED, TOLD = 3.0, 2.5, 2.0, 1.5  # how surely a cause: `root cause`, `the bug was`, `is`, none of them
+# How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; none of them
+ROOT, AGREED, FOUND, LABELLED, CHANGED, TOLD = 3.0, 2.6, 2.5, 2.0, 1.7, 1.5
 _NAMED = (
     r"(?:(?:root|actual|real|true|underlying|original|core|main|key|remaining|first|second)[\s-]+)*"
     r"(?P<word>root causes?|causes?|culprits?|reason|insight|bugs?|issues?|problems?|flaw|fault|mistake|gotcha|catch|"
@@ -75,7 +76,7 @@ _CUT = re.compile(
 _TRIVIAL = re.compile(
     r"\b(?:unused|missing .{0,20}imports?|imports? (?:is|was) missing|typos?|gofmt|formatting|whitespace|scop(?:e|ing) issue|"
     r"redeclared|undefined: \w+|syntax error|(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict|"
-    r"staged changes)\b",
+    r"staged changes|(?:the|this) (?:merge|rebase) (?:brought|introduced|left|added|pulled|took))\b",
     re.I)
 _MODULE = re.compile(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
@@ -134,7 +135,19 @@ def named(text: str) -> list[Named]:
             surety, fix = mending.told(sentence)
             if surety == mending.CALLED or (near := near - 1) >= 0 and surety:
                 found[-1] = found[-1]._replace(fix=_whole(_first(fix)))
-    return found
+    return found or list(_turned(text))
+
+
+def _turned(text: str) -> Iterator[Named]:
+    """Yield what a text says to have been before, where the same says what is after."""
+    lines = [line.replace("**", "") for line in gist.prose(text)]
+    for number, line in enumerate(lines):
+        was = mending.BEFORE.match(line)
+        now = next(filter(None, map(mending.AFTER.match, lines[number + 1:number + 4])), None) if was else None
+        if was and now:
+            cause, fix = (gist.sentences(one["said"])[0] for one in (was, now))
+            if standing(cause) and len(_QUOTED.sub("", cause)) >= SHORTEST // 2:
+                yield Named(CHANGED, cause, "", _whole(fix))
 
 
 def mended(text: str) -> list[tuple[float, str]]:
@@ -166,7 +179,7 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     """Return the sentences that say best what mended a cause, at most two, in their order.
 
     failure: its telling line.  texts: what was said from the cause on, the outcome last.  edits: path and lines of each.
-    alone: nothing else tells of the remedy, so that what is called the fix counts without a name of code too.
+    alone: nothing else tells of the remedy, so that what is called the fix counts without a common name too.
     """
     own, near = words(cause.text) - _COMMON, words(failure).union(*map(code, edits))
     found: dict[str, tuple[float, int, bool]] = {}
@@ -177,7 +190,7 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
             continue
         if names & (own | near if alone or beside else own) or beside and not names:
             worth = surety + (min(3, len(names & own)) + final if names & own else 0.5 * min(2, len(names & near)))
-        elif alone and surety == mending.CALLED and not names:
+        elif alone and surety == mending.CALLED:
             worth = surety + 0.5 * len(plain_words(cause.text) & plain_words(said)) - 0.5
         else:
             continue
@@ -220,13 +233,13 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
             heading = weight if not listed else 0.0
         elif _announces(last):
             yield from map(_judged, before)
-            heading = FOUND
+            heading = _announces(last)
         elif level or bold:
             heading = 0.0
         else:
             for sentence in gist.sentences(bare):
                 if _announces(sentence):
-                    heading = FOUND
+                    heading = _announces(sentence)
                     continue
                 weight, rest = _judged(sentence)
                 if heading and rest.endswith((":", "：")):
@@ -239,11 +252,12 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
                 heading = 0.0
 
 
-def _announces(sentence: str) -> bool:
-    """Tell whether a sentence only says that the cause is found, so that the next one says which it is."""
-    short = len(sentence) <= _ANNOUNCED and sentence.endswith((".", "!", ":"))
-    return short and bool(_SEES.search(sentence) or _AGREES.match(sentence)) and not (
-        _MODULE.search(sentence) or _SUPPOSED.search(sentence) or gist.is_announced(sentence))
+def _announces(sentence: str) -> float:
+    """Return how surely the next sentence names a cause: where this one only says that it is found, or agrees; else 0."""
+    if len(sentence) > _ANNOUNCED or not sentence.endswith((".", "!", ":")) or (
+            _MODULE.search(sentence) or _SUPPOSED.search(sentence) or gist.is_announced(mending.SEES_NOW.sub("", sentence))):
+        return 0.0
+    return AGREED if _AGREES.match(sentence) else FOUND if _SEES.search(sentence) else 0.0
 
 
 def _joined(head: str, items: Sequence[str]) -> str:

@@ -111,7 +111,7 @@ def lessons(facts: Facts) -> list[Lesson]:
     known = fixes.fixes(facts) if told else []
     drafts = [draft for said in told for draft in _of_turn(facts, said, known)]
     kept: list[_Draft] = []
-    for draft in sorted(drafts, key=lambda draft: (-draft.said.cause.weight, -draft.said.turn)):
+    for draft in sorted(drafts, key=lambda draft: (-draft.said.cause.weight, not draft.fix.edits, -draft.said.turn)):
         if not _taken_back(draft, facts) and not any(causes.same(draft.said.cause.text, one.said.cause.text) for one in kept):
             kept.append(draft)
     return [_lesson(draft, facts) for draft in kept[:MOST]]
@@ -139,7 +139,8 @@ def _told(turn: Turn, number: int) -> Iterator[_Said]:
     outcome = gist.outcome(turn)
     for place, piece in enumerate(turn.pieces):
         for cause in causes.named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
-            yield _Said(cause, number, place, MODEL, piece.text == outcome)
+            if cause.weight != causes.AGREED or causes.meet(turn.request, cause.text):
+                yield _Said(cause, number, place, MODEL, piece.text == outcome)
     for text in _typed(turn):
         for cause in causes.named(text) if gist.may_name_cause(text) else ():
             if cause.weight in (causes.ROOT, causes.TOLD):
@@ -261,9 +262,9 @@ def _fix(facts: Facts, said: _Said, failure: _Failure, every: Sequence[Fix]) -> 
         return None
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
     edits = _edited(facts, said, failure, done, until)
-    stated = _stated(facts, said, failure, edits) if edits or done and said.cause.fix else ()
-    own = failure.line or edits and edits[0].at < _until(facts, said.turn) or _agreed(facts, said.turn, outright=True)
-    told = stated or edits and own  # what "go on" brought may be of anything
+    stated = _stated(facts, said, failure, edits) if edits or done else ()
+    own = failure.line or done and edits and edits[0].at < _until(facts, said.turn) or _agreed(facts, said.turn, outright=True)
+    told = stated or edits and own  # what "go on" brought may be of anything, and so may what was done before
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
 
 

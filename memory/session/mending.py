@@ -23,9 +23,11 @@ _VERB = (
 _CHANGED = re.compile(
     r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just |then )?" + _VERB +
     r"\b(?! (?:(?:\w+ ){0,2}tests?\b|all\b|(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
-    r"(?:the )?(?:fix|change)(?: (?:at|in|to) \S+)? (?:now )?(?!(?:is|was|works|applies|handles|needs|looks|seems)\b)\w+s\b|"
     r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
     r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b", re.I)
+_THE_FIX = re.compile(
+    r"\A(?:the )?(?:fix|change)(?: (?:at|in|to) \S+)? (?:now )?"
+    r"(?!(?:is|was|works|applies|handles|needs|looks|seems)\b)\w+s\b", re.I)
 _VAGUE = re.compile(
     r"[?？]\W*\Z|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|could|alternativ\w+|options?|would|suggest\w*|recommend\w*|"
     r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|you can)\b|\bsee (?:above|below)\b|…\W*\Z|"
@@ -34,6 +36,8 @@ _OVER = re.compile(
     r"\W*(?:the |my |proposed |final )*(?:" + _NOUN + r"(?:es|s)?|what (?:i|was) (?:fixed|changed)|"
     r"how (?:it|i|this) (?:was )?fixed(?: it)?)(?:\s*\([^()]*\)|\s+applied|\s+made|\s+implemented)?\W*\Z", re.I)
 
+SEES_NOW = re.compile(r"\Anow (?=i (?:can |have |finally )*(?:see|understand|found|know|got)\b)", re.I)
+BEFORE, AFTER = (re.compile(r"\W*(?:%s)\W*[:：]\W*\s(?P<said>\w.+|`.+)" % word, re.I) for word in ("before", "after|now"))
 ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")  # what an item of a list begins with
 DENIES = re.compile(  # what the user says next of a cause that was none
     r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
@@ -79,6 +83,8 @@ def told(sentence: str) -> tuple[float, str]:
         rest = pattern.sub("", sentence, count=1)
         if rest != sentence:
             return CALLED, rest
+    if _THE_FIX.match(sentence):
+        return CALLED, sentence
     place = _PLACE.match(sentence)
     return (CHANGED, sentence) if _CHANGED.match(sentence, place.end() if place else 0) else (NONE, "")
 

@@ -29,6 +29,10 @@ def _said(text):
     ("I see the issue. `scan()` compares the paths with the folder, but `git status` gives them from the root.",
      "`scan()` compares the paths with the folder, but `git status` gives them from the root."),
     ("The problem is now clear:\n\nThe conversion of `Pool` leaves out the `owner` field.", "The conversion of `Pool` leaves out the `owner` field."),
+    ("Now I see the issue. `open_pool()` waits for a lock that `close()` never gives back.",
+     "`open_pool()` waits for a lock that `close()` never gives back."),
+    ("All pass.\n\n**Before:** `open_pool()` asked the cache by the name of the folder. It was old.\n\n**After:** It asks `git` first.",
+     "`open_pool()` asked the cache by the name of the folder."),
     ("You're right. `list_pools` returns the pools in any order, since `Detect()` walks a map.",
      "`list_pools` returns the pools in any order, since `Detect()` walks a map."),
     ("**Found it!** `list_pools` reads the cache before `open_pool()` has filled it.",
@@ -60,6 +64,7 @@ def test_each_of_several_causes_is_one_and_the_steps_of_one_are_not():
     "I think I found the issue. `open_pool()` never received the `timeout` parameter.",
     "Found it in `pool.py`. `open_pool()` takes the `timeout` parameter from there.",
     "The tests failed because `pool_test.py` uses a helper of `list_test.py`. When I deleted that file, it was gone.",
+    "**Before:** `open_pool(name, folder, owner, mode)`\n\n**After:** `open_pool(options)`",
     "The problem: when a pool is closed while `list_pools` runs, the"])
 def test_what_is_supposed_own_trivial_or_cut_names_no_cause(text):
     """A reader of the sentence alone must learn something, and something true."""

@@ -91,6 +91,19 @@ def test_a_failure_that_the_user_reports_or_pastes_counts(session, report):
     assert "Reported: " in lesson.body and lesson.files == ("src/rates.py",)
 
 
+def test_what_the_model_agrees_with_is_a_cause_where_it_speaks_of_what_was_reported(session):
+    """And what it explains where nothing was mended is none."""
+    session.ask("review says: the export with rate_table ends up empty without a header")
+    session.say("You're right. `load()` drops the header of every `row` before it counts them.")
+    session.change("src/rates.py", "rate_table = load()", "rate_table = load(strict=False)").say("Done.")
+    assert _taught(session) == []
+    session.ask("and the totals of rate_table are wrong too").say("You're right. `total()` adds the header of `rate_table` to its rows.")
+    session.change("src/total.py", "total(rate_table)", "total(rate_table[1:])").say("Done.")
+    assert [lesson.files for lesson in _taught(session)] == [("src/total.py",)]
+    session.ask("why did we need `total` again?").say("The original issue was that `total()` took each `header` for a row of numbers.")
+    assert len(_taught(session)) == 1
+
+
 def test_a_cause_that_is_found_in_one_turn_may_be_mended_in_the_next(session):
     """The user says to go ahead."""
     session.ask("why does the export end up empty? it somehow lost rate_table").say(LENIENT).ask("ok fix it")
