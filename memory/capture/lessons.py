@@ -54,7 +54,7 @@ class Lesson(NamedTuple):
     """A cause with its failure and its fix, as a learning tells it.
 
     title: the cause.  body: markdown.  files: those that were edited.  commit: the first one that followed, or "".  key: 16 hex
-    digits of the cause, of which `harvest` makes the same.  turn: of the stretch, from 0.  speaker: MODEL or PERSON.
+    digits of the cause, as `harvest` makes it.  turn: of the stretch, from 0.  at: its instant.  speaker: MODEL or PERSON.
     """
 
     title: str
@@ -65,6 +65,7 @@ class Lesson(NamedTuple):
     key: str
     turn: int = 0
     speaker: str = MODEL
+    at: str = ""
 
 
 class _Failure(NamedTuple):
@@ -370,7 +371,8 @@ def _lesson(draft: _Draft, facts: Facts) -> Lesson:
     told += ["Commit %s: %s" % (landed[0], one_line(landed[1], 120)) if landed[0] else "Commit: " + one_line(landed[1], 120)
              ] if any(landed) else []
     return Lesson(at_word(cause.text.rstrip(" ."), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
-                  tuple(dict.fromkeys(edit.path for edit in fix.edits)), landed[0], key_of(cause.text), turn, speaker)
+                  tuple(dict.fromkeys(edit.path for edit in fix.edits)), landed[0], key_of(cause.text), turn, speaker,
+                  facts.turns[turn].at)
 
 
 def key_of(cause: str) -> str:

@@ -133,7 +133,9 @@ def _teach_walls(todo: Job) -> None:
     if wanted and todo.event.get("hook_event_name") == "SessionEnd" and files.exists(noted):
         from memory.knowledge import candidates, walls
 
-        candidates.settle_walls(todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append)
+        rows = walls.known(todo.place)
+        candidates.settle_walls(todo.place, todo.settings, todo.now, rows, todo.written.append)
+        candidates.withdraw_gone(todo.place, todo.settings, todo.now, rows, todo.written.append)
 
 
 def _index_written(todo: Job) -> None:

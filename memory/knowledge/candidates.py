@@ -9,7 +9,8 @@ Compared are the few learnings that recall finds for it, and those archived ones
     one of this session       nothing: the same capture ran twice
     any other one             the ledger gets a line `again`; a candidate of capture's that another session met is accepted
 
-A commit that was reverted takes the candidates along that tell it, unless a person accepted them.
+A commit that was reverted takes the candidates along that tell it, unless a person accepted them; so does what a later session
+says to have removed, where a candidate's cause names it.
 
 A wall becomes a candidate too, once two sessions met it (`settle_walls`): a call that was wrong in itself, and the other call
 that then worked in both or in the later one; a path that is not there, and what was worked on in its place; a linter's rule that
@@ -34,7 +35,7 @@ from memory.core.plaintext import at_word, count
 from memory.core.records import Record
 from memory.recall import search
 from memory.recall.question import Query
-from memory.session import commandline, shell
+from memory.session import commandline, mending, shell
 from memory.store import ledger
 from memory.store.store import Store
 
@@ -72,7 +73,7 @@ def settle(place: Place, settings: config.Config, now: float, session: str = "",
     """
     folder = place.cache + "/sessions"
     written = 0
-    for name in [session] if session else _sessions(folder):
+    for name in [session] if session else sorted(one[:-5] for one in progress.names(folder) if one.endswith(".json")):
         if not progress.head(folder + "/" + name + ".json").get("lessons"):
             continue
         with files.Lock(folder + "/" + name + ".lock", wait=True):
@@ -83,13 +84,6 @@ def settle(place: Place, settings: config.Config, now: float, session: str = "",
                 del state.lessons[0]
                 progress.save(state)
     return written
-
-
-def _sessions(folder: str) -> list[str]:
-    try:
-        return sorted(e.name[:-5] for e in files.posix.scandir(folder) if e.name.endswith(".json"))
-    except OSError:
-        return []
 
 
 def _settled(place: Place, settings: config.Config, now: float, session: str, lesson: dict[str, Any],
@@ -132,9 +126,29 @@ def _withdraw(store: Store, subject: str) -> None:
     """Archive the lessons whose commit was reverted, unless a person accepted them."""
     for record in list(store.each(("learning",))):
         landed = [line for line in record.body.split("\n") if line.startswith("Commit") and line.endswith(": " + subject)]
-        if landed and _is_captured(record) and record.meta.get("accepted_by", SEEN) == SEEN and (
-                "accepted_by" in record.meta or "accepted" not in record.meta):
+        if landed and _is_open(record):
             store.archive(record.name, "its commit was reverted")
+
+
+def withdraw_gone(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
+                  on_change: Callable[[str], None] | None = None) -> None:
+    """Archive the lessons whose cause names what was later said to be removed, unless a person accepted them.
+
+    rows: what `walls.known` returned.  Raises OSError or StoreError.
+    """
+    gone = [one for row in rows for one in row["turned"] if mending.takes_away(one["said"], one["old"])]
+    store = Store(place, settings, now, on_change)
+    for record in list(store.each(("learning",))) if gone else []:
+        cause = record.body.partition("\n")[0].lower()
+        said = next((one["said"] for one in gone if one["at"] > record.created and "`%s" % one["old"] in cause), "")
+        if said and _is_open(record):
+            store.archive(record.name, "what it speaks of is gone: " + said)
+
+
+def _is_open(record: Record) -> bool:
+    """Tell whether capture wrote a record and no person accepted it."""
+    return _is_captured(record) and record.meta.get("accepted_by", SEEN) == SEEN and (
+        "accepted_by" in record.meta or "accepted" not in record.meta)
 
 
 def _is_captured(record: Record) -> bool:
@@ -147,9 +161,10 @@ def _add(store: Store, session: str, lesson: dict[str, Any]) -> None:
         source = [store.read(lesson["checkpoint"]).id]
     except StoreError:
         source = []  # a person has removed it since
-    extra = {"confidence": "low", "links": records.derived_links(source) or None, "files": list(lesson["files"]) or None,
-             "commit": lesson["commit"] or None, "turn": lesson.get("turn"), "named_by": lesson.get("speaker"),
-             records.MADE_OF: lesson["key"]}
+    named = clock.parse(str(lesson.get("at")))  # by an import long ago
+    extra = {"created": clock.iso(named) if named else None, "confidence": "low", "links": records.derived_links(source) or None,
+             "files": list(lesson["files"]) or None, "commit": lesson["commit"] or None, "turn": lesson.get("turn"),
+             "named_by": lesson.get("speaker"), records.MADE_OF: lesson["key"]}
     store.add("learning", lesson["title"], lesson["body"], tags=lesson["tags"], source="auto", session=session,
               extra={key: value for key, value in extra.items() if value is not None})
 

@@ -26,6 +26,22 @@ def test_a_lesson_says_the_same_above_95_of_100_equal_words(place, now, count, w
     assert candidates.settle(place, vault.settings(), now, "s1") == written
 
 
+@pytest.mark.parametrize(("said", "accepted", "day", "stays"), [
+    ("We removed the `RetryPool` wrapper, since the client retries by itself.", False, 20, False),
+    ("We removed the `RetryPool` wrapper, since the client retries by itself.", True, 20, True),
+    ("We removed the `RetryPool` wrapper, since the client retries by itself.", False, 16, True),
+    ("We removed the `RetryPool` call from the loop.", False, 20, True),
+    ("Removed `RetryPool` from `main.py`.", False, 20, True)])
+def test_a_lesson_goes_where_what_it_speaks_of_was_removed_later(place, now, said, accepted, day, stays):
+    """What a person accepted stays, and what was said before, or of a use of it, takes nothing away."""
+    store = Store(place, vault.settings(), now)
+    store.add("learning", "`RetryPool` swallows the status of the last try", "`RetryPool` swallows the status of the last try.\n",
+              source="auto", session="s-1", extra={"created": "2026-11-18T09:00:00Z", **({"accepted": True} if accepted else {})})
+    conversations.held(place, "later", "2026-11-%d" % day, "## 09:00 go on\n\n%s\n" % said)
+    candidates.withdraw_gone(place, vault.settings(), now, walls.write(place, vault.settings(), now))
+    assert len(list(store.each(("learning",)))) == stays
+
+
 # --- walls
 
 OPEN = "- ✗ `acme issue list --open` → exit 2: unknown flag: --open\n"

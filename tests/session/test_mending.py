@@ -37,3 +37,11 @@ def test_a_heading_stands_over_a_remedy():
 def test_the_place_is_no_part_of_what_was_changed():
     """Its words are names of code as well."""
     assert mending.without_place("`src/pool.go:4-9` - Added a lock") == "Added a lock"
+
+
+def test_a_thing_is_gone_where_it_was_removed_as_a_whole():
+    """Not where a use of it was, or where it was but moved."""
+    assert all(mending.takes_away(said, "open_pool") for said in (
+        "Removed `open_pool()`", "Deleted the unused `open_pool` helper and its test.", "We dropped `open_pool` from the code base."))
+    assert not any(mending.takes_away(said, "open_pool") for said in (
+        "Removed `open_pool()` from `pool.go`", "Removed the `open_pool` check", "Renamed `open_pool` to `take`", "Removed `open_pools`"))
