@@ -22,6 +22,7 @@ _READ = 800  # characters of a sentence that is judged
 _ALONE = 300  # characters of a request whose one report is of what its turn finds
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
+_PASTED = 4  # lines of an error that was pasted, of which one is told
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 SAME = 0.6  # of the words of the shorter of two causes that the other has
@@ -76,7 +77,8 @@ _CUT = re.compile(
 _TRIVIAL = re.compile(
     r"\b(?:unused|missing .{0,20}imports?|imports? (?:is|was) missing|typos?|gofmt|formatting|whitespace|scop(?:e|ing) issue|"
     r"redeclared|undefined: \w+|syntax error|(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict|"
-    r"staged changes|(?:the|this) (?:merge|rebase) (?:brought|introduced|left|added|pulled|took))\b",
+    r"staged changes|\A(?:moving|renaming|deleting|removing|refactoring) .{3,80} (?:broke|created|caused|introduced)|"
+    r"(?:the|this) (?:merge|rebase) (?:brought|introduced|left|added|pulled|took))\b",
     re.I)
 _MODULE = re.compile(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
@@ -120,7 +122,7 @@ def named(text: str) -> list[Named]:
     said = list(_labelled(text))
     root = any(weight == ROOT and standing(rest) for weight, rest in said)
     found: list[Named] = []
-    symptom, last, near = "", "", 0
+    symptom, last, near, ended = "", "", 0, False
     for weight, sentence in said:
         if root and weight in (LABELLED, FOUND):
             symptom = sentence  # the problem stands beside its cause
@@ -130,11 +132,14 @@ def named(text: str) -> list[Named]:
         last = sentence
         if weight and standing(sentence):
             found.append(Named(weight, sentence, symptom))
-            near = _NEAR
-        elif not weight and found and not found[-1].fix:
+            near, ended = _NEAR, False
+        elif weight:
+            ended = True  # what follows mends another one
+        elif found and not (found[-1].fix or ended):
             surety, fix = mending.told(sentence)
             if surety == mending.CALLED or (near := near - 1) >= 0 and surety:
                 found[-1] = found[-1]._replace(fix=_whole(_first(fix)))
+                ended = surety == mending.CALLED and len(fix) > 1
     return found or list(_turned(text))
 
 
@@ -384,9 +389,9 @@ def reported(turn: Turn, cause: str) -> tuple[str, bool]:
     if turn.asked == SUMMARY or is_ordered(request):
         return "", False
     if "\n" in request.strip() and mending.PASTED.search(request):
-        told = tellingline.tell(request[-8000:], most=1)
-        if told.lines and not tellingline.is_trailer(told.lines[0]) and mending.PASTED.search(told.lines[0]):
-            return one_line(told.lines[0], REPORT), True
+        told = [line for line in tellingline.tell(request[-8000:], most=_PASTED).lines if not tellingline.is_trailer(line)]
+        if told and mending.PASTED.search(told[0]):  # of several the one that the cause speaks of
+            return one_line(max(told, key=lambda line: len(words(line) & words(cause))), REPORT), True
     said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
             for line in gist.prose(request) for one in gist.sentences(one_line(line))
             if len(one) > 12 and mending.REPORTS.search(one) and not mending.ORDERS.match(one)]

@@ -371,8 +371,7 @@ def lines(detail: str) -> Iterable[str]:
 
 def fails(facts: Facts, since: str, until: str) -> bool:
     """Tell whether the last test or build of a span of time failed."""
-    kinds = (tellingline.TEST, tellingline.BUILD)
-    runs = [run for run in facts.runs if since <= run.at < until and commandline.kind(run) in kinds]
+    runs = [r for r in facts.runs if since <= r.at < until and commandline.kind(r) in (tellingline.TEST, tellingline.BUILD)]
     return bool(runs) and max(runs, key=lambda run: run.last).bad
 
 
@@ -384,8 +383,7 @@ def only_tests(edits: Sequence[Edit]) -> bool:
 def related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
     """Return the edits that have to do with a cause, the nearest first; those of tests where no other is near.
 
-    Of each file one: all that was changed in it, what came and went again left out.
-    lone: where none names the same things, but few files were edited, these.
+    Of each file one: all that was changed in it, what came and went again left out.  lone: else those of few files.
     """
     by_path: dict[str, tuple[float, Edit]] = {}
     for edit in edits:
@@ -394,7 +392,9 @@ def related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Ed
         best, last = by_path.get(edit.path, (0.0, Edit("", edit.path, False, "", True)))
         by_path[edit.path] = max(best, bearing(cause, edit.path, edit.hunk)), Edit(
             edit.at, edit.path, last.made or edit.made, joined(last.hunk, edit.hunk), last.undone and edit.undone)
-    ranked = sorted((pair for pair in by_path.values() if not hunks.is_comment(pair[1].hunk)), key=lambda pair: -pair[0])
+    known = {edit.path for edit in edits if edit.hunk}  # what came and went again
+    ranked = sorted((pair for pair in by_path.values() if not hunks.is_comment(pair[1].hunk) and (
+        pair[1].hunk or pair[1].made or pair[1].path not in known)), key=lambda pair: -pair[0])
     chosen = [pair for pair in ranked if pair[0]] or [pair for pair in ranked if lone and len(ranked) <= MOST_FILES]
     code = [pair for pair in chosen if 2 * pair[0] >= chosen[0][0] and not commandline.TEST_FILE.search(pair[1].path)]
     return tuple(edit for _, edit in (code or chosen)[:MOST_FILES])

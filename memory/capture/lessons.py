@@ -37,7 +37,7 @@ MOST = 6  # lessons of a session
 TITLE = 120  # characters
 MODEL, PERSON = "model", "user"
 _LINE_CHARS, _CHANGE = 200, 90
-_MOST_LINES, _FEW_LINES, _SHORT = 6, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
+_MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
 _TYPED = 1500  # characters of what a person types
 _TURNS = 300  # newest turns of a stretch that are looked at
@@ -45,7 +45,6 @@ _GO = re.compile(
     r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
     r"고쳐|直して|修一下|behebe")
 _ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
-_REDACTED = re.compile(r"(?<=\[redacted:)[\w-]+")
 _MERGED = re.compile(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 _REVERT = re.compile(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
 
@@ -154,6 +153,8 @@ def _of_turn(facts: Facts, told: Sequence[_Said], known: Sequence[Fix]) -> Itera
     for said in told:
         failure = _failure(facts, said, known)
         fix = _fix(facts, said, failure, known) if failure else None
+        if failure and tellingline.is_passing(failure.line):
+            continue  # the compiler tells it again, and who compiles mends it
         if failure and fix and (said.final or failure.shown or said.cause.weight >= causes.FOUND or failure.line and fix.stated):
             drafts.append(_Draft(said, failure, fix))
     yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
@@ -199,7 +200,7 @@ def _ran(facts: Facts, said: _Said) -> _Failure | None:
         if piece.kind != RUN or not piece.failed or not piece.telling or piece.name:
             continue
         run = next((r for r in facts.runs if r.bad and r.at >= turn.at and r.command == piece.text
-                    and _known(r.detail.partition("\n")[0]) == _known(piece.telling)), None)
+                    and tellingline.is_same(r.detail.partition("\n")[0], piece.telling)), None)
         if run is None or run.kind == tellingline.LINT and not causes.is_of_finding(cause.text, piece.telling, right_before):
             continue
         if right_before or causes.meet(cause.text, piece.telling) and not _follows(facts, said, run):
@@ -217,11 +218,6 @@ def _follows(facts: Facts, said: _Said, run: Run) -> bool:
 
 def _later(edit: Edit, facts: Facts) -> list[str]:
     return [other.hunk for other in facts.edits if other.at > edit.at and other.path == edit.path]
-
-
-def _known(line: str) -> str:
-    """Return what a telling line is known by; the redactor may name the kind of a secret otherwise in another text."""
-    return _REDACTED.sub("", one_line(line))
 
 
 def _mended(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None:
@@ -276,13 +272,15 @@ def _passed(facts: Facts, said: _Said, failure: _Failure, known: Fix) -> _Fix | 
     if edits and known.failure.is_test and fixes.only_tests(edits):  # another edit that names the same may have mended it
         since = [edit for edit in facts.edits if known.failure.at < edit.at < known.success.at]
         edits = fixes.related([edit for edit in since if not commandline.TEST_FILE.search(edit.path)], cause) or edits
-    own = any(facts.turns[said.turn].at <= edit.at < known.failure.at for edit in facts.edits)  # it had passed before these
+    own = [edit for edit in facts.edits if facts.turns[said.turn].at <= edit.at < known.failure.at]  # it had passed before these
     bent = edits and (known.failure.is_test and fixes.only_tests(edits) and (own or not causes.OF_TEST.search(cause.text))
                       or known.failure.kind == tellingline.LINT and all(hunks.is_comment(edit.hunk) for edit in edits))
     commands = () if edits else tuple(run.command for run in known.ran
                                       if known.likely or causes.meet(cause.text, run.command, 1))
+    slip = not mending.OUTLIVES.search(cause.text) and hunks.replaces_only(
+        [edit.hunk for edit in known.edits], [edit.hunk for edit in own], _SHORT)  # of what the turn itself had written
     stated = _stated(facts, said, failure, edits)
-    return _Fix(edits, commands[-1:], stated, known.success.at) if not bent and (edits or commands) else None
+    return _Fix(edits, commands[-1:], stated, known.success.at) if not (bent or slip) and (edits or commands) else None
 
 
 def _edited(facts: Facts, said: _Said, failure: _Failure, done: Sequence[Edit], until: str) -> tuple[Edit, ...]:

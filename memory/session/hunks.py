@@ -56,6 +56,12 @@ def is_turned_round(hunk: str, later: list[str]) -> bool:
     return bool(gone and come) and any(gone <= other[1] and come <= other[0] for other in map(lines, later))
 
 
+def replaces_only(hunks: list[str], brought: list[str], least: int) -> bool:
+    """Tell whether all lines that some edits took away had come by others.  least: characters of a line that counts."""
+    gone = {line for hunk in hunks for line in lines(hunk)[0] if len(line) > least}
+    return bool(gone) and gone <= {line for hunk in brought for line in lines(hunk)[1]}
+
+
 def apart(old: str, new: str, width: int) -> tuple[str, str]:
     """Cut off the beginning that two lines share, where the first difference would not be seen in `width` characters."""
     same = next((at for at, (one, other) in enumerate(zip(old, new)) if one != other), min(len(old), len(new)))

@@ -36,6 +36,9 @@ _OVER = re.compile(
     r"\W*(?:the |my |proposed |final )*(?:" + _NOUN + r"(?:es|s)?|what (?:i|was) (?:fixed|changed)|"
     r"how (?:it|i|this) (?:was )?fixed(?: it)?)(?:\s*\([^()]*\)|\s+applied|\s+made|\s+implemented)?\W*\Z", re.I)
 
+OUTLIVES = re.compile(  # in a cause: a flag, a variable of the environment, a path, a library's call, a tool or file that stays
+    r"(?<!\w)--\w|\b[A-Z_]{3,}=|(?<!\w)[/~.]\w+[/.]|\b[a-z]\w*\.[A-Z]\w+|\b[a-z_]+\.[a-z_]+\(|"
+    r"\b(?:windows|macos|linux|docker|git|ci|locale|time ?zone|encoding|utf-8|cache|version|default)\b", re.I)
 SEES_NOW = re.compile(r"\Anow (?=i (?:can |have |finally )*(?:see|understand|found|know|got)\b)", re.I)
 BEFORE, AFTER = (re.compile(r"\W*(?:%s)\W*[:：]\W*\s(?P<said>\w.+|`.+)" % word, re.I) for word in ("before", "after|now"))
 ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")  # what an item of a list begins with

@@ -240,6 +240,24 @@ def test_a_cause_may_be_stated_of_the_test_itself(session, own):
     assert ["`day = '2026-01-12'` → `day = today()`" in lesson.body for lesson in _taught(session)] == [True] * (not own)
 
 
+@pytest.mark.parametrize(("why", "kept"), [
+    ("The test failed because `first_row` skips the header and then one row more.", 0),
+    ("The test failed because `csv.reader()` yields the header as a row too.", 1)])
+def test_a_slip_of_the_turn_itself_is_no_lesson_and_a_library_s_trap_is(session, why, kept):
+    """Where only lines went that the same turn had written, and the cause names nothing that outlives them."""
+    session.ask("count the rows").change("src/rates.py", "pass", "rows = first_row(2)")
+    session.bash("pytest -q tests/test_rates.py", "E   AssertionError: 3 rows, want 4\nsrc/rates.py:3: AssertionError", 1).say(why)
+    session.change("src/rates.py", "rows = first_row(2)", "rows = first_row(1)").bash("pytest -q tests/test_rates.py", "3 passed in 0.2s")
+    assert len(_taught(session.say("Done."))) == kept
+
+
+def test_what_the_compiler_says_of_code_being_written_is_no_lesson(session):
+    """Who compiles it again mends it."""
+    session.ask("my build fails:\n\nrates.go:3:9: cannot use rate (variable of type string) as Rate value in argument to take\n")
+    session.change("rates.go", "take(rate)", "take(Rate(rate))").say("The cause was that `take()` wants a `Rate`, and `rate` is text.")
+    assert _taught(session) == []
+
+
 def test_what_was_changed_back_is_not_kept(session):
     """By another edit of the same lines."""
     _failing(session).say(LENIENT).ask("load strictly and change the fixture")
