@@ -151,7 +151,7 @@ def _turned(text: str) -> Iterator[Named]:
         now = next(filter(None, map(mending.AFTER.match, lines[number + 1:number + 4])), None) if was else None
         if was and now:
             cause, fix = (gist.sentences(one["said"])[0] for one in (was, now))
-            if standing(cause) and len(_QUOTED.sub("", cause)) >= SHORTEST // 2:
+            if standing(cause) and words(cause) and len(_QUOTED.sub("", cause)) >= SHORTEST // 2:
                 yield Named(CHANGED, cause, "", _whole(fix))
 
 
@@ -189,6 +189,8 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     own, near = words(cause.text) - _COMMON, words(failure).union(*map(code, edits))
     found: dict[str, tuple[float, int, bool]] = {}
     said_of = [(number == len(texts) - 1, *one) for number, text in enumerate(texts) for one in mended(text)]
+    if cause.fix and not any(said.startswith(cause.fix) for _, _, said in said_of):
+        said_of.append((True, mending.CALLED, cause.fix))
     for at, (final, surety, said) in enumerate(said_of):
         names, beside = words(mending.without_place(said)), bool(cause.fix) and said.startswith(cause.fix)
         if OF_TEST.search(said) and not OF_TEST.search(cause.text):
@@ -259,10 +261,12 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
 
 def _announces(sentence: str) -> float:
     """Return how surely the next sentence names a cause: where this one only says that it is found, or agrees; else 0."""
-    if len(sentence) > _ANNOUNCED or not sentence.endswith((".", "!", ":")) or (
-            _MODULE.search(sentence) or _SUPPOSED.search(sentence) or gist.is_announced(mending.SEES_NOW.sub("", sentence))):
+    if len(sentence) > _ANNOUNCED or not sentence.endswith((".", "!", ":")):
         return 0.0
-    return AGREED if _AGREES.match(sentence) else FOUND if _SEES.search(sentence) else 0.0
+    surety = AGREED if _AGREES.match(sentence) else FOUND if _SEES.search(sentence) else 0.0
+    vague = surety and (_MODULE.search(sentence) or _SUPPOSED.search(sentence)
+                        or gist.is_announced(mending.SEES_NOW.sub("", sentence)))
+    return 0.0 if vague else surety
 
 
 def _joined(head: str, items: Sequence[str]) -> str:
@@ -351,15 +355,6 @@ def bearing(cause: Named, path: str, hunk: str) -> float:
     """Return how much an edit has to do with a cause: the names that both bear, and its file where the cause names it."""
     told = cause.text + " " + cause.fix
     return len(words(told) & code(hunk)) + 2.0 * (path.rpartition("/")[2].lower() in told.lower())
-
-
-def is_of(stated: str, cause: Named, edits: Sequence[str]) -> bool:
-    """Tell whether what somebody says was changed is about a cause or its edits, by a name of code.
-
-    edits: path and lines of each.
-    """
-    names = words(stated)
-    return bool(names & words(cause.text).union(*map(code, edits))) or not (names or edits)
 
 
 def is_of_finding(cause: str, finding: str, right_before: bool) -> bool:

@@ -186,7 +186,8 @@ def _failure(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None
     if reported and not _MERGED.search(reported):
         return _Failure(reported, shown=pasted)
     working = any(piece.kind == FILE for piece in facts.turns[number].pieces[said.place:])
-    return _Failure("") if said.final and not working and cause.weight >= causes.LABELLED else None
+    told = cause.weight >= causes.LABELLED and not working or cause.weight >= causes.CHANGED and cause.fix
+    return _Failure("") if said.final and told else None
 
 
 def _ran(facts: Facts, said: _Said) -> _Failure | None:

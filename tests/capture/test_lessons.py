@@ -164,7 +164,7 @@ def test_the_change_of_a_file_is_told_as_it_ended(session):
 def test_of_a_change_too_large_to_tell_only_the_file_stands(session):
     """A part of it might say the opposite."""
     session.ask("the nightly export ends up empty, can you look at rate_table?").edit(
-        "src/rates.py", *("%srate_table.append(%d)" % (sign, n) for n in range(4) for sign in "-+" for n in [2 * n + (sign == "+")]))
+        "src/rates.py", *("%srate_table.append(%d)" % (sign, n) for n in range(5) for sign in "-+" for n in [2 * n + (sign == "+")]))
     (lesson,) = _taught(session.say(LENIENT))
     assert "- edited `src/rates.py`\n" in lesson.body and "append" not in lesson.body
 
@@ -204,6 +204,15 @@ def test_what_is_called_the_fix_is_told_without_a_name_where_nothing_else_tells(
     session.edit("src/rates.py", *("+b = %d" % n for n in range(9)))
     (lesson,) = _taught(session.say("Works."))
     assert "- Keep going where a row has no header.\n- edited `src/rates.py`\n" in lesson.body
+
+
+def test_what_was_before_and_what_is_after_are_cause_and_remedy(session):
+    """In an outcome, also where nothing failed; not where either is missing."""
+    before = "**Before:** `handle()` guessed the `agent` by its folder and took the first one that was there."
+    session.ask("the hook belongs to one agent, so take that one").change("src/hook.py", "agent = guess()", "agent = command.agent")
+    assert _taught(session.say("All pass.\n\n" + before)) == []
+    (lesson,) = _taught(session.say("All pass.\n\n" + before + "\n\n**After:** `handle()` takes the `agent` of its command."))
+    assert "- `handle()` takes the `agent` of its command.\n- edited `src/hook.py`: `agent = guess()`" in lesson.body
 
 
 @pytest.mark.parametrize(("between", "count"), [
