@@ -16,14 +16,13 @@ it.  A line such as `assert 1 == 2` tells nothing then, and counts as no failure
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.capture.causes import Named, bearing
 from memory.capture.facts import Edit, Facts, joined
 from memory.core import files
-from memory.session import commandline, hunks, shell, tellingline
+from memory.session import commandline, shell, tellingline
 from memory.session.shell import Run
 
 MOST_COMMANDS, MOST_FILES = 3, 2  # of a fix
@@ -375,22 +374,20 @@ def fails(facts: Facts, since: str, until: str) -> bool:
     return bool(runs) and max(runs, key=lambda run: run.last).bad
 
 
-def only_tests(edits: Sequence[Edit]) -> bool:
-    """Tell whether all edits are of tests."""
-    return all(commandline.TEST_FILE.search(edit.path) for edit in edits)
+def related(edits: Sequence[Edit], bearing: Callable[[str, str], float], lone: bool = False) -> tuple[Edit, ...]:
+    """Return the edits that have to do with something, the nearest first; those of tests where no other is near.
 
-
-def related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
-    """Return the edits that have to do with a cause, the nearest first; those of tests where no other is near.
-
-    Of each file one: all that was changed in it, what came and went again left out.  lone: else those of few files.
+    bearing: tells of a path and its lines how much they have.  Of each file one: all that was changed in it, what came and went
+    again left out.  lone: else those of few files.
     """
+    from memory.session import hunks
+
     by_path: dict[str, tuple[float, Edit]] = {}
     for edit in edits:
         if edit.path.startswith(("/", "~")) or ":" in edit.path[:3]:  # outside the project: a plan, a scratch file
             continue
         best, last = by_path.get(edit.path, (0.0, Edit("", edit.path, False, "", True)))
-        by_path[edit.path] = max(best, bearing(cause, edit.path, edit.hunk)), Edit(
+        by_path[edit.path] = max(best, bearing(edit.path, edit.hunk)), Edit(
             edit.at, edit.path, last.made or edit.made, joined(last.hunk, edit.hunk), last.undone and edit.undone)
     known = {edit.path for edit in edits if edit.hunk}  # what came and went again
     ranked = sorted((pair for pair in by_path.values() if not hunks.is_comment(pair[1].hunk) and (

@@ -180,7 +180,7 @@ def _failure(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None
     reported = reported or cause.symptom
     for back in range(number - 1, max(-1, number - 1 - _BACK), -1):
         done = gist.is_finished(facts.turns[back]) and any(piece.kind == FILE for piece in facts.turns[back].pieces)
-        if reported or not _goes_on(facts.turns[back + 1]) or done and not _ASKS.search(facts.turns[number].request):
+        if reported or not facts.turns[back + 1].is_brief or done and not _ASKS.search(facts.turns[number].request):
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
     if reported and not _MERGED.search(reported):
@@ -227,7 +227,7 @@ def _mended(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None:
     ended = [fix for fix in known if turn.at <= fix.success.at < until and fix.failure.detail
              and fix.failure.kind != tellingline.LINT]
     if len({shell.normal(fix.failure.detail.partition("\n")[0]) for fix in ended}) != 1 or not (
-            fixes.related(ended[-1].edits, said.cause) or ended[-1].ran) or _follows(facts, said, ended[-1].failure):
+            _related(ended[-1].edits, said.cause) or ended[-1].ran) or _follows(facts, said, ended[-1].failure):
         return None
     failure = ended[-1].failure
     return _Failure(one_line(failure.detail.partition("\n")[0]), failure.command, failure, True)
@@ -236,11 +236,6 @@ def _mended(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None:
 def _until(facts: Facts, number: int) -> str:
     """Return the instant at which a turn ends."""
     return facts.turns[number + 1].at if number + 1 < len(facts.turns) else facts.until + "~"
-
-
-def _goes_on(turn: Turn) -> bool:
-    """Tell whether a request goes on with what was asked before: it says too little to begin anything."""
-    return len(turn.request) < 160 and turn.asked != SUMMARY
 
 
 # --- the fix
@@ -256,47 +251,53 @@ def _fix(facts: Facts, said: _Said, failure: _Failure, every: Sequence[Fix]) -> 
     last = next((later for later in range(said.turn, min(said.turn + 1 + reach, len(facts.turns)))
                  if any(piece.kind == FILE for piece in facts.turns[later].pieces)), said.turn)
     until = _until(facts, last)
-    if fixes.fails(facts, turn.at, until):
-        return None
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
     edits = _edited(facts, said, failure, done, until)
     stated = _stated(facts, said, failure, edits) if edits or done else ()
     own = failure.line or done and edits and edits[0].at < _until(facts, said.turn) or _agreed(facts, said.turn, outright=True)
-    told = stated or edits and own  # what "go on" brought may be of anything, and so may what was done before
+    told = stated or edits and own  # what "go on" brought may be of anything, and what was done before
+    told = told and not fixes.fails(facts, turn.at, until)
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
 
 
 def _passed(facts: Facts, said: _Said, failure: _Failure, known: Fix) -> _Fix | None:
     """Return what made a failed run pass; None where it has nothing to do with the cause."""
     cause = said.cause
-    edits = fixes.related(known.edits, cause, lone=known.likely)
-    if edits and known.failure.is_test and fixes.only_tests(edits):  # another edit that names the same may have mended it
+    edits = _related(known.edits, cause, lone=known.likely)
+    if edits and known.failure.is_test and _of_tests(edits):  # another edit that names the same may have mended it
         since = [edit for edit in facts.edits if known.failure.at < edit.at < known.success.at]
-        edits = fixes.related([edit for edit in since if not commandline.TEST_FILE.search(edit.path)], cause) or edits
+        edits = _related([edit for edit in since if not commandline.TEST_FILE.search(edit.path)], cause) or edits
     own = [edit for edit in facts.edits if facts.turns[said.turn].at <= edit.at < known.failure.at]  # it had passed before these
-    bent = edits and (known.failure.is_test and fixes.only_tests(edits) and (own or not causes.OF_TEST.search(cause.text))
+    bent = edits and (known.failure.is_test and _of_tests(edits) and (own or not causes.OF_TEST.search(cause.text))
                       or known.failure.kind == tellingline.LINT and all(hunks.is_comment(edit.hunk) for edit in edits))
-    commands = () if edits else tuple(run.command for run in known.ran
-                                      if known.likely or causes.meet(cause.text, run.command, 1))
+    ran = [run.command for run in known.ran if known.likely or causes.meet(cause.text, run.command, 1)]
     slip = not mending.OUTLIVES.search(cause.text) and hunks.replaces_only(
         [edit.hunk for edit in known.edits], [edit.hunk for edit in own], _SHORT)  # of what the turn itself had written
-    stated = _stated(facts, said, failure, edits)
-    return _Fix(edits, commands[-1:], stated, known.success.at) if not (bent or slip) and (edits or commands) else None
+    if bent or slip or not (edits or ran):
+        return None
+    return _Fix(edits, () if edits else tuple(ran[-1:]), _stated(facts, said, failure, edits), known.success.at)
 
 
 def _edited(facts: Facts, said: _Said, failure: _Failure, done: Sequence[Edit], until: str) -> tuple[Edit, ...]:
     """Return the edits that mended what no run shows to be mended.  done: those from the cause's turn on."""
-    cause, since = said.cause, facts.turns[max(0, said.turn - _REACH)].at
-    edits = fixes.related(done, cause, lone=bool(failure.line or said.final) and cause.weight >= causes.FOUND)
+    cause, turn, since = said.cause, facts.turns[said.turn], facts.turns[max(0, said.turn - _REACH)].at
+    edits = _related(done, cause, lone=bool(failure.line or said.final) and cause.weight >= causes.FOUND)
     if said.final and not failure.line and (edits or not done):  # when it failed is not known
         begun = _with_begun(facts, since, until)
-        edits = fixes.related([edit for edit in begun if not edits or edit.path in {one.path for one in edits}], cause)
-    turn = facts.turns[said.turn]
+        edits = _related([edit for edit in begun if not edits or edit.path in {one.path for one in edits}], cause)
     told_later = not edits and failure.line and _ASKS.search(turn.request)  # mended before, told here
-    if told_later or edits and fixes.only_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
-        edits = fixes.related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
+    if told_later or edits and _of_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
+        edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
     of_test = causes.OF_TEST.search(cause.text) or failure.shown and commandline.TEST_FILE.search(failure.line.partition(":")[0])
-    return () if failure.run is None and fixes.only_tests(edits) and not of_test else edits
+    return () if failure.run is None and _of_tests(edits) and not of_test else edits
+
+
+def _related(edits: Sequence[Edit], cause: Named, lone: bool = False) -> tuple[Edit, ...]:
+    return fixes.related(edits, lambda path, hunk: causes.bearing(cause, path, hunk), lone)
+
+
+def _of_tests(edits: Sequence[Edit]) -> bool:
+    return all(commandline.TEST_FILE.search(edit.path) for edit in edits)
 
 
 def _stated(facts: Facts, said: _Said, failure: _Failure, edits: Sequence[Edit]) -> tuple[str, ...]:
@@ -318,8 +319,8 @@ def _with_begun(facts: Facts, since: str, until: str) -> list[Edit]:
 
 def _agreed(facts: Facts, number: int, outright: bool = False) -> int:
     """Return 1 where the request after a turn tells the model to fix what it found, or (not outright) to go on, else 0."""
-    after = facts.turns[number + 1:number + 2]
-    return int(any(_GO.search(turn.request[:100]) or not outright and gist.TRIVIAL.match(turn.request) for turn in after))
+    said = "".join(turn.request for turn in facts.turns[number + 1:number + 2])
+    return int(bool(_GO.search(said[:100]) or said and not outright and gist.TRIVIAL.match(said)))
 
 
 # --- what takes it back

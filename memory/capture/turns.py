@@ -64,6 +64,11 @@ class Turn:
     asked: str = ""
     pieces: list[Piece] = field(default_factory=list)
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether the request says too little to begin anything, so that it goes on with what was asked before."""
+        return len(self.request) < 160 and self.asked != SUMMARY
+
     def said(self) -> list[str]:
         """Return what the model said, in order."""
         return [piece.text for piece in self.pieces if piece.kind == SAID]
