@@ -1,16 +1,21 @@
-"""Checkpoints that a person writes."""
+"""Checkpoints that a person asks for: a note, and a handoff that is made of a session."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from memory.capture import gist
+from memory.capture import choices, conversationpage, gist, turns, upshot
+from memory.capture.checkpointpage import LEFT, fitted, outline
+from memory.capture.gist import TRIVIAL
+from memory.capture.turns import Turn
 from memory.core import StoreError, UsageError, clock, files, layout
-from memory.core.plaintext import one_line
-from memory.core.records import Record
+from memory.core.plaintext import at_word, one_line
+from memory.core.records import Record, steps
 from memory.session import git, transcript
 from memory.store import store
+from memory.store.redactor import without_private
 
 
 def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[str], session: str, now: float,
@@ -36,3 +41,134 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
     if files.sha256(files.read(place.path(record.name), 64 << 20)) != record.checksum:
         raise StoreError("%s: the checkpoint cannot be read back; run `dayleaf doctor`" % record.name)
     return record
+
+
+# ---- a handoff
+
+BODY, TITLE, BRANCH = 1500, 100, 40  # characters
+SAYS = 60  # characters of an outcome that says where work stands
+_DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
+_CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|どちら|哪", re.I)
+_ON_THE_WAY = ("said on the way: ", "done last: ")
+
+
+class Draft(NamedTuple):
+    """A handoff before it is written: title, markdown, and the ids of the checkpoints that it was made of."""
+
+    title: str
+    body: str
+    sources: tuple[str, ...]
+
+
+def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Turn] = ()) -> Draft:
+    """Make a handoff of at most 1,500 characters, which ends with the ids that it was made of.
+
+    checkpoints: of one session, newest first, at least one: what is open and next is what the newest says, earlier ones add to
+    decisions and commits.  plan: the active one, or None.  held: the turns of its conversation, whose last work says where it
+    stands.
+    """
+    told = [outline(record) for record in checkpoints]
+    newest = told[0]
+    stands = _since_work(held) or [_stands(line) for line in newest.outcome] or list(newest.said)
+    commits = [line for one in told for line in one.commits]
+    done = [turn for turn in choices.standing(held) if _worked(turn)]
+    came = [one.line for one in upshot.of_turns(done, "", commits[::-1])] or ["commit " + line for line in commits]
+    decisions = [line for one in told for line in one.decisions[::-1] if not line.endswith(("?", "？"))]
+    never = [line for line in decisions if choices.forbids(line)]
+    never += [*choices.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead)]
+    came = [line for line in came if line not in never and not any(upshot.same(line, one) for one in stands)]
+    names = [name for name in newest.files if name[:1] not in "/~"][:8]
+    requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request]
+    requests = [line for line in requests if line and not TRIVIAL.match(line)]
+    sections = [
+        ("Where it stands" if newest.outcome else "Notes", _lines(stands, 320), 1),
+        ("Next", _lines(newest.next[:4], 180), 1),
+        ("Open", _lines([*_open(newest.open, held)[:4], *newest.failing[-2:]], 160), 1),
+        ("Do not try again", _lines(never[:4], 180), 1),
+        ("Decisions", _lines([line for line in decisions if line not in never][:4], 160), 1),
+        ("Done", _lines([*came[:4], *(["files: " + ", ".join(names)] if names else [])], 140), 1),
+        ("Plan", _lines(_plan(plan), 100), 1),
+        ("Request", _lines(dict.fromkeys(requests[:1] + requests[-1:]), 140), 1)]
+    end = _sources(checkpoints)
+    text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
+    branch = at_word(_text(checkpoints[0].meta.get("branch")), BRANCH)
+    title = one_line("Handoff%s: %s" % (" (%s)" % branch if branch else "", checkpoints[0].title), TITLE)
+    return Draft(title, text, tuple(record.id for record in checkpoints))
+
+
+def _stands(line: str) -> str:
+    """Say where work stands, without praise and without what leads up to it."""
+    return line if line.startswith((LEFT, *_ON_THE_WAY)) else upshot.telling(line, 320) or line
+
+
+def _worked(turn: Turn) -> bool:
+    """Tell whether a turn edited or committed something, was given a plan, or says that it did something."""
+    if any(piece.kind in (turns.FILE, turns.COMMIT, turns.LINK) or piece.name == turns.APPROVED for piece in turn.pieces):
+        return True
+    said = gist.outcome(turn) if turn.asked != turns.SUMMARY else ""
+    first = next((upshot.bare(text) for _, text in upshot.sentences_of(said)), "")
+    return bool(upshot.REPORTS.match(first) or _DEED.match(said))
+
+
+def _since_work(held: Sequence[Turn]) -> list[str]:
+    """Return what the last work came to and what was said since; empty where the last turn is that work or has not ended.
+
+    What only commits or pushes says nothing of the work, either.
+    """
+    last = gist.closing(held)
+    edited = [turn for turn in held if _worked(turn) and len(gist.outcome(turn)) >= SAYS and gist.is_finished(turn)]
+    if last is None or not edited or edited[-1] is last or not (gist.is_finished(last) and gist.outcome(last)):
+        return []
+    came = upshot.telling(gist.plain(gist.unasked(gist.outcome(edited[-1])), 320), 320)
+    since = at_word(gist.plain(gist.unasked(gist.outcome(last))), 160)
+    asked = "" if _worked(last) or not gist.topic(last.request) else "asked since: %s → " % at_word(gist.plain(last.request), 80)
+    return [came, asked + since] if came else []
+
+
+def _open(lines: Sequence[str], held: Sequence[Turn]) -> list[str]:
+    """Return what is open; a question that leaves a choice with what there is to choose from, none that asks for a go."""
+    last = gist.closing(held)
+    offered = choices.options(gist.outcome(last)) if last else []
+    found = []
+    for line in lines:
+        asks = line.endswith(("?", "？"))
+        if asks and offered and _CHOICE.search(line):
+            found.append("%s %s" % (line, "; ".join(at_word(one, 60) for one in offered[:3])))
+        elif not asks or gist.telling(line) > 2:
+            found.append(line)
+    return found
+
+
+def turns_of(keeper: store.Store, record: Record) -> tuple[Turn, ...]:
+    """Return the turns of the conversation that a checkpoint names, without private parts; empty where there is none."""
+    try:
+        found = without_private(keeper.find(_text(record.meta.get("conversation"))))
+    except (StoreError, UsageError):
+        return ()
+    return conversationpage.parse(found.body, clock.day(found.created)) if found.kind == "conversation" else ()
+
+
+def _lines(lines: Iterable[str], most: int) -> list[str]:
+    return list(dict.fromkeys(one_line(line, most) for line in lines if line.strip()))
+
+
+def _plan(plan: Record | None) -> list[str]:
+    """Name a plan and its first open steps."""
+    if plan is None:
+        return []
+    todo = [text for _, ticked, text in steps(plan.body) if not ticked]
+    return ["[%s] %s" % (plan.id, plan.title), *("open: " + step for step in todo[:5])]
+
+
+def _sources(checkpoints: Sequence[Record]) -> str:
+    """Write where a handoff comes from: ids, branch and commit."""
+    meta = checkpoints[0].meta
+    ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
+    ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
+    where = [" on branch `%s`" % meta["branch"]] if isinstance(meta.get("branch"), str) and meta["branch"] else []
+    where += [" at commit %s" % meta["commit"]] if isinstance(meta.get("commit"), str) and meta["commit"] else []
+    return one_line("From %s%s." % (ids, ",".join(where)), 140)
+
+
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""

@@ -29,6 +29,7 @@ _SUBSTANCE = 120  # characters of an answer that is worth a file
 _LEAST, _FIXED, _COMMANDS, _COMMITS, _FILES, _REPORTS, _OPEN = 110, 4, 6, 12, 14, 2, 4
 _SILENCED = re.compile(r"^\+.*(?:nolint|noqa|type: ignore|eslint-disable|@ts-ignore|#\[allow|pylint: disable).*", re.M)
 _COMMENT = ("//", "#", "/*", "*", "--", '"')
+LEFT = "in progress, not finished: "  # before the request of a turn that has not ended
 _LANGUAGES = {
     "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript", "rs": "rust",
     "go": "go", "java": "java", "kt": "kotlin", "rb": "ruby", "php": "php", "c": "c", "h": "c", "cpp": "cpp",
@@ -128,7 +129,7 @@ def _last(facts: Facts) -> list[str]:
     if gist.is_finished(turn):
         return [gist.plain(gist.unasked(came) if gist.questions(facts.turns) else came, LAST)] if came else []
     done = _doing(turn)
-    lines = ["in progress, not finished: " + at_word(_request(turn), REQUEST)] if turn.pieces else []
+    lines = [LEFT + at_word(_request(turn), REQUEST)] if turn.pieces else []
     lines += ["said on the way: " + gist.plain(came, LAST // 2)] if came else []
     return lines + (["done last: " + done] if done else [])
 
@@ -241,7 +242,6 @@ def _fix(fix: Fix, facts: Facts) -> str:
     cause = _cause(fix, facts)
     other = "" if fix.success.command == fix.failure.command else " (%s)" % quoted(fix.success.command, 100)
     tests = [path for path in fix.files if commandline.TEST_FILE.search(path)]
-    how = "editing" if fix.files else "running"
     silenced = next(filter(None, (_SILENCED.search(edit.hunk) for edit in fix.edits)), None)
     change = _changed(fix) if fix.failure.kind == tellingline.LINT else ""
     if silenced:
@@ -253,7 +253,7 @@ def _fix(fix: Fix, facts: Facts) -> str:
         lost = gone & set(fix.failure.detail.split()) - {"-"}
         by += " (its assertion was changed or removed)" if lost else " (only the test changed)"
     return "%s → %s%s; passed%s after %s %s" % (quoted(fix.failure.command), why, " — " + at_word(cause, 200) if cause else "",
-                                                other, how, by)
+                                                other, "editing" if fix.files else "running", by)
 
 
 def _changed(fix: Fix) -> str:

@@ -1,13 +1,15 @@
-"""What was decided in a stretch: by the user first, then by the model where it states a choice with its reason."""
+"""What was decided in a stretch, by the user first, then by the model where it states a choice with its reason; and what a turn
+did that was tried in vain, or that a later one took back."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from memory.capture import gist, turns
+from memory.capture import gist, turns, upshot
 from memory.capture.gist import DECISION, heading_of, outcome, sentences, statements, wide
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
+from memory.capture.upshot import CUT, HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line
 
 _MOST_USER, _MOST_MODEL = 8, 3
@@ -45,6 +47,7 @@ _PICKED = re.compile(
 _AGREED = re.compile(r"(?:yes|ok)[,.]? (?:exactly|please|do (?:it|that)|go ahead|sure|thanks|that)\b.{0,30}$", re.I)
 _NUMBERED = re.compile(r"\b(?:options?|variant|approach|solution)? ?([1-9a-d])\b", re.I)
 
+_LISTED = re.compile(r"[#*\s-]*((?:options?|variant|approach|solution) [1-9a-d]\b\**[.):*\s–-]+\S.*)", re.I)
 _REFUSED = re.compile(r"the user refused (\w+) .*?: ")
 _PROPOSED = frozenset(("a", "Edit", "Write", "MultiEdit", "NotebookEdit", "ExitPlanMode"))  # refused most often with a wish
 _NO = re.compile(
@@ -52,6 +55,27 @@ _NO = re.compile(
     r"revert\b|undo\b|we (?:don't|do not) (?!have\b|know\b)|"
     r"we (?:can't|cannot|shouldn't|should not)|i (?:don't|do not) (?:want|like)|"
     r"let's not|please (?:don't|do not)|아니|하지|いや|不要|别|nein|nicht)", re.I)
+
+_TRIED = re.compile(
+    r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.*\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
+    r"\A(?:removed|dropped)\b.*\b(?:since|because|as (?:it|that|they)|due to)\b.*(?:n't\b|\b(?:not|never|no|broke|breaks?|"
+    r"fail\w*|wrong\w*)\b)|\b(?:i|we) (?:first |also |then )?tried\b|"
+    r"\bdid(?:n't| not) (?:actually |really |properly )?(?:work|help|fix|solve|apply|support)\b|\b(?:had no effect|rolled back|"
+    r"backed out|gave up|dead end|wrong approach|made it worse)\b|"
+    r"되돌렸|戻しました|効きません|回滚|zurückgenommen|hat nicht (?:funktioniert|geholfen)", re.I)
+_WEIGHED = re.compile(  # what stands below such a heading is no deed
+    r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
+    r"problems?|issues?|causes?|before|reverted)\b", re.I)
+_OBJECTS = re.compile(  # what begins a request that doubts what was just done
+    r"(?:(?:ok(?:ay)?|well|so|and|ah|oh|yes|yeah|sorry|hm+)\b[\s,.!]*)*(?:no\b|nope\b|nah\b|but\b|wait\b|actually\b|instead\b|"
+    r"rather\b|thinking again|on second thought|taking a step back|i(?:'m| am) (?:questioning|not convinced)|"
+    r"i (?:don't|do not) (?:like|want|think)|revert\b|undo\b|아니|하지만|근데|いや|でも|不对|不是|但|nein\b|aber\b|doch\b)", re.I)
+_CONCEDES = re.compile(r"(?:you(?:'re| are) (?:absolutely |completely )?right|you raise|i was wrong|my mistake|i misread|"
+                       r"맞습니다|その通り|你说得对|du hast recht)", re.I)
+_TOOK_BACK = re.compile(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
+_QUOTED = re.compile(r"`([^`]+)`")
+_SUPPOSED = re.compile(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
+    r"do you|later)\b", re.I)
 
 
 def decisions(held: Sequence[Turn]) -> list[str]:
@@ -84,6 +108,11 @@ def _option(statement: str, number: str) -> str:
     begins = re.compile(r"[#*\s]*(?:options? |variant |approach |solution )?%s[.):*\s-]+(\S.*)" % re.escape(number), re.I)
     found = [match[1] for match in map(begins.match, statement.split("\n")) if match]
     return one_line(found[-1].replace("**", "")) if found else ""
+
+
+def options(statement: str) -> list[str]:
+    """Return the options that a statement lists as such, each as `Option 1: …`."""
+    return [one_line(match[1].replace("**", "")) for match in map(_LISTED.match, statement.split("\n")) if match]
 
 
 def _steered(mark: str, text: str) -> str:
@@ -141,3 +170,65 @@ def _offer(sentence: str) -> bool:
                          r"option \w+\b|either|perhaps|maybe)", sentence, re.I))
 
 
+def dead_ends(held: Sequence[Turn]) -> list[str]:
+    """Return what turns say was tried and did not work, or was taken back, each in a sentence, the newest last.
+
+    Only a turn that edited or ran something tried anything; what is weighed, quoted or a heading is no deed.
+    """
+    found = [bare(text) for turn in held if turn.asked != turns.SUMMARY and any(
+        piece.kind in (turns.FILE, turns.RUN) for piece in turn.pieces) for text in _deeds(gist.outcome(turn))]
+    found = [line for line in found if _TRIED.search(line) and not _SUPPOSED.search(line) and line[:1] not in "\"“'"]
+    return [line for line in dict.fromkeys(found) if SHORTEST < len(line) <= 2 * LINE and says(line) and not CUT.search(line)]
+
+
+def _deeds(statement: str) -> Iterator[str]:
+    """Yield the sentences of a statement apart from headings, and from what stands below one that weighs something."""
+    weighed = False
+    for kind, text in sentences_of(statement):
+        if kind == HEADING or kind == PROSE and text.endswith((":", "：")):
+            weighed = bool(_WEIGHED.search(text))
+        if kind == PROSE or kind == ITEM and not weighed:
+            yield text
+
+
+def standing(held: Sequence[Turn]) -> list[Turn]:
+    """Return turns without those whose work was taken back, or done anew once somebody had objected to it."""
+    gone: set[int] = set()
+    last, doubted = -1, False  # the last turn that edited something, and whether somebody has objected to it since
+    for at, turn in enumerate(held):
+        if turn.asked == SUMMARY:
+            continue
+        came = outcome(turn)
+        gone |= {one for one in range(at) if _takes_back(came, held[one])}
+        objected = bool(_OBJECTS.match(one_line(turn.request)))
+        doubted = doubted or objected or any(map(_CONCEDES.match, turn.said()[:1]))
+        files = _files(turn)
+        near = last >= 0 and (files & _files(held[last]) or files and objected and last == at - 1)
+        if near and doubted and (_is_taken_back(came) or _redoes(came, held[last])):
+            gone.add(last)
+        if files and gist.is_finished(turn):
+            last, doubted = at, False
+    return [turn for at, turn in enumerate(held) if at not in gone]
+
+
+def _files(turn: Turn) -> set[str]:
+    return {piece.text for piece in turn.pieces if piece.kind == turns.FILE}
+
+
+def _takes_back(statement: str, turn: Turn) -> bool:
+    """Tell whether a statement says that what a turn did was taken back, by a name that both quote."""
+    named = set(_QUOTED.findall(upshot.best(outcome(turn)))) if _TOOK_BACK.search(statement) else set()
+    return bool(named) and any(_TOOK_BACK.search(text) and named & set(_QUOTED.findall(text)) and not _SUPPOSED.search(text)
+                               for _, text in sentences_of(statement))
+
+
+def _is_taken_back(statement: str) -> bool:
+    return bool(_TOOK_BACK.match(bare(next((text for _, text in sentences_of(statement)), ""))))
+
+
+def _redoes(statement: str, turn: Turn) -> bool:
+    """Tell whether a statement is about what an earlier turn changed: it has half of the words that name it."""
+    told = [upshot.words_of(line) for line in (upshot.best(outcome(turn)), gist.topic(turn.request))]
+    made = any(piece.kind == turns.FILE and piece.name == turns.CREATED for piece in turn.pieces)
+    said = upshot.words_of(statement)
+    return not made and any(len(words) > 2 and 2 * len(words & said) >= len(words) for words in told)

@@ -17,13 +17,15 @@ from memory.core.plaintext import at_word, one_line
 
 LINE = 150  # characters
 HEADING, ITEM, PROSE = "heading", "item", "prose"
-_SHORTEST = 20  # characters of a sentence that tells something
+SHORTEST = 20  # characters of a sentence that tells something
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
 _EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
 _BESIDE = 0.35  # of the first one's weight that others have at least
+_SINCE, _LATER = 0.6, 0.5  # weight of what was found after the last change; of what is told instead of the same said before
 _FIXED = "Fixed: "  # before a fault that is told as fixed
 _NAMES = 3  # words beside code that name a change
 _NAMING = 30  # turns at either end of which one may name the work
+_FIRST, _HEADED = 3, 0.8  # sentences among which a heading names all of the work, and what that tells
 _WEAK = 1.0  # score of a sentence that is told where no other says what came out
 _WORK = (
     r"(?:re)?(?:add|allow|annotat|archiv|bump|chang|clarif|clean|complet|configur|consolidat|convert|correct|cover|creat|"
@@ -31,36 +33,24 @@ _WORK = (
     r"invert|limit|merg|migrat|mov|nam|order|pass|patch|port|pin|prevent|push|rebas|reduc|refactor|releas|remov|renam|"
     r"replac|resolv|restor|restructur|revert|rework|simplif|solv|speed|split|squash|support|switch|tighten|track|"
     r"unif|updat|upgrad|us|validat|verif|wir|wrapp|writ)")
-_REPORTS = re.compile(
+REPORTS = re.compile(
     r"(?:(?:%s)(?:ed|ied)|made|wrote|(?:re)?built|found|kept|cut|set|sped up|took|got rid|rewrote|ran)\b" % _WORK, re.I)
 _PASSIVE = re.compile(
-    r"\b(?:has|have|is|are|was|were)(?: now| been| all)* (?:%s)(?:ed|ied)\b|\bnow (?:\w+(?:s|ed)|be)\b|"
+    r"\b(?:has|have|is|are|was|were)(?: now| been| all)* (?:%s)(?:ed|ied)\b|\bnow (?:\w+ly )?(?:\w+(?:s|ed)|be)\b|"
     r"\b(?:is|are) now\b|\bno longer\b" % _WORK,
     re.I)
 _FOUND = re.compile(
     r"\b(?:root cause|culprit|because|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|"
     r"때문|원인|原因|ため|因为|Ursache|weil", re.I)
 _LABELLED = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue|fix|solution|decision|finding|conclusion)s?\s*[:–-]", re.I)
-_FAULT = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?\s*[:–-]\s*", re.I)
+_FAULT = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?(?:\s*[:–-]| (?:was|is) that\b)\s*", re.I)
 _SAYS_FIXED = re.compile(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
-_TRIED = re.compile(
-    r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.*\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
-    r"\A(?:removed|dropped)\b.*\b(?:since|because|as (?:it|that|they)|due to)\b.*(?:n't\b|\b(?:not|never|no|broke|breaks?|"
-    r"fail\w*|wrong\w*)\b)|\b(?:i|we) (?:first |also |then )?tried\b|"
-    r"\bdid(?:n't| not) (?:actually |really |properly )?(?:work|help|fix|solve|apply|support)\b|\b(?:had no effect|rolled back|"
-    r"backed out|gave up|dead end|wrong approach|made it worse)\b|"
-    r"되돌렸|戻しました|効きません|回滚|zurückgenommen|hat nicht (?:funktioniert|geholfen)", re.I)
-_WEIGHED = re.compile(  # what stands below such a heading is no deed
-    r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
-    r"problems?|issues?|causes?|before|reverted)\b", re.I)
-_SUPPOSED = re.compile(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
-    r"do you|later)\b", re.I)
 _LEAD = re.compile(
     r"\A(?:(?:all|the|both|every\w*|unit|integration)\b[^.:;!]{0,60}\b(?:pass(?:es|ing|ed)?|clean|green|complete[d]?|"
     r"done|success\w*)[^.:;!]{0,30}[.!]\s+|(?:here(?:'s| is| are)|let me (?:create|summari[sz]e|give))\b[^:.;]{0,70}[:.]\s*|"
     r"(?:summary|changes made|done|perfect|great)\s*[:.!]\s*)+", re.I)
 _AROUND = re.compile(
-    r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|(?:perfect|great|excellent|done|good|yes|right|correct|ok(?:ay)?|sure|\d+[.)]|"
+    r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|\d+[.)]\s+|(?:p|step|task|part|phase|item|point)\s?#?\d+(?:\s#\d+)?\s*[:–—-]\s+|(?:perfect|great|excellent|done|good|yes|right|correct|ok(?:ay)?|sure|"
     r"you(?:'re| are) (?:absolutely )?right|got it|(?:final )?summary|in summary|overview|result|(?:key )?changes?(?: made)?|"
     r"(?:what|here's what) (?:was|i) (?:done|did|changed|fixed|implemented|added|updated)|so|now|also|then|finally)\b"
     r"(?:[.!:,]+\s+|\s*[–—-]+\s+|[.!:]+$)|"
@@ -80,7 +70,7 @@ _ASIDE = re.compile(
     r"point)|i (?:have|was|am)\b|i'm\b|one (?:more|last)\b|good (?:news|idea|call)\b|"
     r"(?:i(?:'ve| have)? )?(?:now )?(?:reviewed|looked|read|checked|analy[sz]ed|explored|examined)\b|looking at|based on|"
     r"(?:files?|lines?|tests?)(?: \w+)?:|before\b|after\b|example|usage|to (?:test|verify|use|run)\b|"
-    r"option \w+\b|recommend|alternativ|status\b|this (?:means|would|could|might))", re.I)
+    r"option \w+\b|recommend|alternativ|status\b|no[,!]|this (?:means|would|could|might))", re.I)
 _ORDER = re.compile(
     r"(?:\w+ly )?(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|configure|consolidate|convert|correct|cover|create|debug|"
     r"delete|disable|document|drop|enable|extend|extract|fix|handle|hide|implement|improve|integrate|introduce|invert|limit|log|make|"
@@ -90,18 +80,22 @@ _ORDER = re.compile(
 _ITEM = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _DETAIL = re.compile(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
 _LEANS = re.compile(  # on what was said before, or cut in the middle
-    r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my)\b|"
+    r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my|let's)\b|"
+    r"\bthe new (?:functionality|feature|code|behaviou?r|tests?|logic|changes?)\b|"
     r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
 _LOOSE = re.compile(  # a name that is pasted, a path, a quotation that does not close, or cut in the middle
     r"""\A(?:[^\w`'"(.]|/|https?:|[^"]*"[^"]*\Z)|\b(?:which|but|because|that|and|or|the|an?|to|of|no)\W*\Z""", re.I)
-_SPOKEN = re.compile(r"\b(?:you|your|i|we|my|our|but)\b|[?]", re.I)
+_SPOKEN = re.compile(r"\b(?:you|your|i|we|my|our|but|should|instead)\b|[?]", re.I)
 _CODE = re.compile(r"`[^`]*`?|\S*[_(./]\S*")
 _WORD = re.compile(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)\s]*\)")
-_CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by)$", re.I)
+CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by)$", re.I)
 _POINTS = re.compile(
     r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
     r"the (?:output|above|following))\b", re.I)
+_BACKWARD = re.compile(  # at what only the session knows, or at what would be
+    r"\A[^`]*\b(?:both|these|those|the same|it|them|this|above)\b[^`]*\Z|"
+    r"\A(?!(?:%s)(?:ed|ied)\b).*\b(?:would|could|might)\b" % _WORK, re.I)
 _PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
     r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
 _BEFORE = re.compile(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|options?|alternatives?)\b[^:]{0,30}:?\Z", re.I)
@@ -109,6 +103,14 @@ _FAULTY = re.compile(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n'
 _BLAND = re.compile(  # a verdict on all of it, which names nothing
     r"(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|consistent|comprehensive|place|"
     r"notes?)\W*\Z|the code (?:now )?passes\b|\w+ed the (?:\w+ )?(?:notes?|docs|documentation|suite|comments?)\W*\Z", re.I)
+_VERDICT = re.compile(  # on all of it, which does not say what was done
+    r"[^`]*\b(?:no|any) (?:outstanding|open|remaining|further|more) (?:issues?|problems?|findings)\b[^`]*\Z|"
+    r"(?:both|all|everything|each|the \d+|\d+)\b.*\b(?:updated|addressed|fixed|resolved|handled|applied|made|done|complete[d]?|"
+    r"implemented|verified|validated|tested|in place|pass(?:es|ed|ing)?|work(?:s|ing)?|block the \w+)\W*\Z", re.I)
+_UNTOLD = re.compile(  # in a heading: of what there is, not of what was done
+    r"\b(?:summary|files?|changes|details|results?|matrix|tests?|status|output|overview|analysis|findings|root cause|problems?|"
+    r"issues?|options?|pros|cons|why|how|what|example|usage|flow|before|after|plan|review|steps?|questions?|approach|states?|"
+    r"recommend\w*|key|next|remaining|notes?|current|existing|possible|comparison|background|context)\b|[?]|:\Z", re.I)
 _LOOKING = re.compile(
     r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|explain|discuss|"
     r"research|analy[sz]e|[a-z]+-\d+)\b", re.I)
@@ -116,6 +118,8 @@ _ADDS = re.compile(r"(?:added|introduced|created|enabled|set)\b", re.I)
 _TAKES = re.compile(r"(?:removed|reverted|dropped|deleted|undid|disabled)\b", re.I)
 _TICKET = re.compile(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
 _COMMON = frozenset("bug bugs bugfix issue issues feat feature make sure not new when all task chore wip dev main branch".split())
+_BESIDES = re.compile(r"[\s,]+(?:too|also|as well|please|then|again|now)\W*\Z", re.I)  # at the end of a request
+_TAIL = re.compile(r" (?:[-–—] \w[^,;–—]{0,60}|(?:that|which) (?:now )?\w+s(?: if| whether| how| what)?)[:：]\Z", re.I)
 _IN_CODE = re.compile(r"`[^`]*[A-Z_(/.][^`]*`")
 _MERGE = re.compile(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
 _CHORE = re.compile(
@@ -126,10 +130,14 @@ _MINOR = re.compile(
 
 
 class Upshot(NamedTuple):
-    """A line that says what came out.  weight: how much it tells of the work, from 0 on."""
+    """A line that says what came out.
+
+    weight: how much it tells of the work, from 0 on.  at: the instant of its turn, ISO 8601 UTC, "" where it is not known.
+    """
 
     weight: float
     line: str
+    at: str = ""
 
 
 def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ()) -> list[Upshot]:
@@ -140,18 +148,23 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     made = [one.partition(": ") for one in commits]
     found = [Upshot(_COMMIT - 2.0 * bool(_CHORE.match(subject)), "%s (%s)" % (subject, mark) if subject else mark)
              for mark, _, subject in made if not _MERGE.match(subject)]
-    for turn in held:
-        found += _of_turn(turn, bool(commits))
+    changed = [at for at, turn in enumerate(held) if any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)]
+    for at, turn in enumerate(held):
+        told = _of_turn(turn, bool(commits))
+        if at in changed or not changed or any(REPORTS.match(one.line) for one in told):
+            found += told
+        elif at > changed[-1]:  # what was found before it led to the change, which tells it
+            found += [one._replace(weight=_SINCE * one.weight) for one in told]
     if not commits and not _LOOKING.match(title) and (_is_named(title, held) or is_order(title)):
-        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, title[:1].upper() + title[1:]))
+        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, _BESIDES.sub("", title[:1].upper() + title[1:])))
     return distinct(found)
 
 
 def about(found: Iterable[Upshot], branch: str) -> list[Upshot]:
     """Return upshots, those weighing more that share words with the branch's name, which says what its work is about."""
-    words = _words(re.sub(r"[-_./]", " ", _TICKET.sub(" ", branch.rpartition("/")[2]))) - _COMMON
+    words = words_of(re.sub(r"[-_./]", " ", _TICKET.sub(" ", branch.rpartition("/")[2]))) - _COMMON
     words = {word for word in words if not _ORDER.fullmatch(word)}
-    shared = [(one, len(words & _words(_IN_CODE.sub(" ", one.line)))) for one in found]
+    shared = [(one, len(words & words_of(_IN_CODE.sub(" ", one.line)))) for one in found]
     return [one._replace(weight=max(one.weight, min(_COMMIT - 0.1, one.weight + (1.5 if many == 1 else 2.5)))) if many else one
             for one, many in shared]
 
@@ -161,21 +174,25 @@ def undoes(later: str, earlier: str) -> bool:
     if not (_TAKES.match(later) and _ADDS.match(earlier)):
         return False
     quoted = set(re.findall(r"`([^`]+)`", later)) & set(re.findall(r"`([^`]+)`", earlier))
-    return bool(quoted) or _same(later.partition(" ")[2], earlier.partition(" ")[2])
+    return bool(quoted) or same(later.partition(" ")[2], earlier.partition(" ")[2])
 
 
-def _words(line: str) -> set[str]:
+def words_of(line: str) -> set[str]:
+    """Return the words of a line that tell something."""
     return {word for word in tokeniser.tokens(line) if word not in tokeniser.STOP and len(word) > 2}
 
 
 def distinct(found: Iterable[Upshot]) -> list[Upshot]:
-    """Return upshots by weight, those that tell nearly the same once, and none that weighs little beside the first."""
+    """Return upshots by weight, of those that tell nearly the same the last, and none that weighs little beside the first."""
     kept: list[Upshot] = []
     for one in sorted(found, key=lambda one: -one.weight):
         if kept and one.weight < _BESIDE * min(kept[0].weight, _COMMIT):
             break
-        if not any(_same(one.line, other.line) for other in kept):
+        near = next((at for at, other in enumerate(kept) if same(one.line, other.line)), -1)
+        if near < 0:
             kept.append(one)
+        elif kept[near].at and one.at > kept[near].at and one.weight >= _LATER * kept[near].weight:
+            kept[near] = one._replace(weight=kept[near].weight)
     return kept
 
 
@@ -202,19 +219,20 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
     score, line = _best(gist.outcome(turn))
     found = []
     if line and (finished or score > 3) and (score > _WEAK or touched or gist.wide(line)):
-        found.append(Upshot(worth + score, _mended(line, gist.outcome(turn)) if touched and finished else line))
+        found.append(Upshot(worth + score, _mended(line, gist.outcome(turn)) if touched and finished else line, turn.at))
     plan = next((p.text for p in turn.pieces if p.kind == USER and p.name == APPROVED), "")
     if touched and finished:
         asked = gist.heading_of(plan) if plan else gist.topic(turn.request)
         if (plan or is_order(asked)) and not _LOOKING.match(asked) and asked.count('"') % 2 == 0:
-            found.append(Upshot(worth + (_PLANNED if plan else _ASKED), asked[:1].upper() + asked[1:]))
+            asked = _BESIDES.sub("", asked)
+            found.append(Upshot(worth + (_PLANNED if plan else _ASKED), asked[:1].upper() + asked[1:], turn.at))
     return sorted(found, key=lambda one: -one.weight)[:1]
 
 
 def _mended(line: str, statement: str) -> str:
     """Return a line that tells a fault as one of a fault that is fixed, where the statement says so."""
     faulty = _FAULT.match(line) or _FOUND.search(line) or (_FAULTY.search(line) and not _SAYS_FIXED.search(line))
-    if _REPORTS.match(line) or not faulty or not _SAYS_FIXED.search(statement):
+    if REPORTS.match(line) or not faulty or not _SAYS_FIXED.search(statement):
         return line
     match = _FAULT.match(line)
     return _FIXED + line[match.end() if match else 0:].strip()
@@ -225,12 +243,17 @@ def is_whole(line: str) -> bool:
     return not _LEANS.search(line)
 
 
+def is_named(line: str) -> bool:
+    """Tell whether a title names work: it stands by itself, is spoken to nobody and is no request to look at something."""
+    return not (_LEANS.search(line) or _LOOSE.search(line) or _SPOKEN.search(line) or _LOOKING.match(line))
+
+
 def is_order(line: str) -> bool:
     """Tell whether a line names a piece of work by itself: `Fix the …`, `Add a …`."""
     return bool(_ORDER.match(line)) and gist.telling(line) > 3 and not _LEANS.search(line)
 
 
-def _same(one: str, other: str) -> bool:
+def same(one: str, other: str) -> bool:
     """Tell whether two lines tell nearly the same."""
     first, second = ({word for word in tokeniser.tokens(line) if word not in tokeniser.STOP} for line in (one, other))
     return len(first & second) >= 0.6 * max(1, min(len(first), len(second)))
@@ -249,51 +272,36 @@ def _best(statement: str) -> tuple[float, str]:
 def telling(line: str, most: int) -> str:
     """Return a statement on one line, at most `most` characters, without the sentences that say nothing."""
     kept = [one for one in gist.sentences(_LEAD.sub("", line)) for said in [bare(_LEAD.sub("", one))]
-            if said and (_says(said) or one.endswith(":")) and not said.endswith(("?", "？"))]
+            if said and (says(said) or one.endswith(":")) and not said.endswith(("?", "？"))]
     return at_word(_LEAD.sub("", bare(" ".join(kept))), most)
-
-
-def dead_ends(held: Sequence[Turn]) -> list[str]:
-    """Return what turns say was tried and did not work, or was taken back, each in a sentence, the newest last.
-
-    Only a turn that edited or ran something tried anything; what is weighed, quoted or a heading is no deed.
-    """
-    found = [bare(text) for turn in held if turn.asked != turns.SUMMARY and any(
-        piece.kind in (turns.FILE, turns.RUN) for piece in turn.pieces) for text in _deeds(gist.outcome(turn))]
-    found = [line for line in found if _TRIED.search(line) and not _SUPPOSED.search(line) and line[:1] not in "\"“'"]
-    return [line for line in dict.fromkeys(found) if _SHORTEST < len(line) <= 2 * LINE and _says(line) and not _CUT.search(line)]
-
-
-def _deeds(statement: str) -> Iterator[str]:
-    """Yield the sentences of a statement apart from headings, and from what stands below one that weighs something."""
-    weighed = False
-    for kind, text in _sentences(statement):
-        if kind == HEADING or kind == PROSE and text.endswith((":", "：")):
-            weighed = bool(_WEIGHED.search(text))
-        if kind == PROSE or kind == ITEM and not weighed:
-            yield text
 
 
 def scored(statement: str) -> Iterator[tuple[float, str]]:
     """Yield (how well it tells what came out, the sentence) of each sentence of a statement."""
     before = False
-    for place, (kind, text) in enumerate(_sentences(statement)):
+    for place, (kind, text) in enumerate(sentences_of(statement)):
         if kind == HEADING:
             before = bool(_BEFORE.match(text))
         line = bare(text)
-        if len(line) < (_SHORTEST // 2 if gist.wide(line) else _SHORTEST) or line.endswith(("?", "？")) or _ASIDE.match(line):
+        line = _TAIL.sub("", line) if len(line) <= 2 * LINE else line
+        if len(line) < (SHORTEST // 2 if gist.wide(line) else SHORTEST) or line.endswith(("?", "？")):
             continue
-        if before or not _says(line) or _PIECE.match(line) or (kind != HEADING and _CUT.search(line)):
+        if _ASIDE.match(line) or _ASIDE.match(_FAULT.sub("", line, count=1)) or (len(line) <= 2 * LINE and _VERDICT.match(line)):
             continue
-        told = 1.5 * bool(_REPORTS.match(line)) + 1.0 * bool(_PASSIVE.search(line)) + 1.2 * bool(_FOUND.search(line))
+        if before or not says(line) or (kind != HEADING and (_PIECE.match(line) or CUT.search(line))):
+            continue
+        told = 1.5 * bool(REPORTS.match(line)) + 1.0 * bool(_PASSIVE.search(line)) + 1.2 * bool(_FOUND.search(line))
         told += 1.5 * bool(_LABELLED.match(line))
+        if kind == HEADING and not told and place < _FIRST and gist.telling(line) >= _NAMES and not _UNTOLD.search(line):
+            told = _HEADED
         if not told:
             if kind == PROSE and not _POINTS.match(line):
                 yield _WEAK - place / 1000, line
             continue
         score = told + 0.3 * (40 <= len(line) <= LINE + 50) + (1.2 if not place else 0.5 if place < 4 else 0.0)
         score += {HEADING: 1.0, PROSE: 0.3, ITEM: -0.3}[kind] - 0.8 * bool(_MINOR.search(line)) - 0.5 * bool(_DETAIL.search(line))
-        score -= 1.2 * bool(_POINTS.match(line)) + 1.5 * bool(_BLAND.match(line)) + 0.6 * (len(line) > 2 * LINE)
+        score -= 1.2 * bool(_POINTS.match(line)) + 0.6 * (len(line) > 2 * LINE)
+        score -= 1.5 * bool(_BLAND.match(line) or len(line) <= 2 * LINE and _BACKWARD.match(line))
         yield max(score, _WEAK), line
 
 
@@ -309,7 +317,7 @@ def bare(line: str) -> str:
     return line[:1].upper() + line[1:] if line.partition(" ")[0].rstrip(":,;").isalpha() else line
 
 
-def _says(line: str) -> bool:
+def says(line: str) -> bool:
     """Tell whether a sentence says more than that checks pass or something is done."""
     if gist.wide(line):
         return True
@@ -317,7 +325,7 @@ def _says(line: str) -> bool:
     return len(words) >= 2 or any(re.search(r"\w\(|\w[._/]\w", word) for word in words)
 
 
-def _sentences(statement: str) -> Iterator[tuple[str, str]]:
+def sentences_of(statement: str) -> Iterator[tuple[str, str]]:
     """Yield (HEADING, ITEM or PROSE, the text) of the headings and sentences of a statement; code and tables are left out."""
     for line in gist.prose(statement):
         if line[:1] in "|>":
@@ -328,7 +336,7 @@ def _sentences(statement: str) -> Iterator[tuple[str, str]]:
             yield HEADING, (head if level else line).strip("*: #")
             continue
         item = _ITEM.match(line)
-        text = (line[item.end():] if item else line).replace("**", "").replace("__", "")
+        text = _LINK.sub(r"\1", (line[item.end():] if item else line).replace("**", "").replace("__", ""))
         for sentence in gist.sentences(text):
             yield ITEM if item else PROSE, sentence
 
@@ -376,9 +384,9 @@ def _asked(held: Sequence[Turn]) -> list[str]:
 
 def _came(held: Sequence[Turn]) -> list[str]:
     """Return what came out of turns as names: a change that a line tells in words, and more than a detail of one."""
-    lines = [_LINK.sub(r"\1", one.line) for one in of_turns(held)[:3]]
+    lines = [one.line for one in of_turns(held)[:3]]
     faults = [line for line in lines if line.startswith(_FIXED) and len(line) <= gist.TITLE]
-    names = [gist.clause(line[:1].lower() + line[1:]) for line in lines if _REPORTS.match(line) and not (
+    names = [gist.clause(line[:1].lower() + line[1:]) for line in lines if REPORTS.match(line) and not (
         line.startswith(_FIXED) or _PIECE.match(line) or _DETAIL.search(line) or _MINOR.search(line))]
     return [*(name for name in names if len(_WORD.findall(_CODE.sub("", name))) >= _NAMES and _is_name(name)), *faults]
 

@@ -191,8 +191,8 @@ def _noted(call: Call, said: str) -> Record:
 
 def _drafted(call: Call) -> Record:
     """Make the handoff of a session's checkpoints, after capturing what no checkpoint tells yet."""
+    from memory.capture import byhand
     from memory.cli.learn import capture_now, transcript_of  # a cached digest waits for neither
-    from memory.knowledge import worklog
 
     session = session_of(call)
     path = transcript_of(call, session) if session else ""
@@ -204,7 +204,7 @@ def _drafted(call: Call) -> Record:
         raise StoreError("nothing to hand off%s: it has no checkpoint and no transcript; give a note instead" % (
             " from session " + session if session else " from this workspace"))
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
-    made = worklog.draft(sources, plan, worklog.turns_of(call.store(), sources[0]))
+    made = byhand.draft(sources, plan, byhand.turns_of(call.store(), sources[0]))
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     return handoffs.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
                        {**meta, "links": derived_links(made.sources)})

@@ -1,4 +1,4 @@
-"""What was done, from checkpoints and conversations and without a model: since a time for a standup, in a session for a handoff.
+"""What was done since a time, for a standup, from checkpoints and conversations and without a model.
 
 A checkpoint belongs to the day of the last thing that it tells, so that a session which goes on for days is told for each; what
 came out of it is taken from the turns of its conversation, else from its own lines.  Sessions of one branch are told as one.
@@ -8,18 +8,18 @@ The files are read, not the index: what a checkpoint was updated with is in no l
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import checkpointpage, choices, conversationpage, upshot
-from memory.capture.checkpointpage import fitted, outline
-from memory.capture.gist import TRIVIAL, topic
-from memory.capture.turns import Turn
+from memory.capture.checkpointpage import LEFT, outline
+from memory.capture.gist import topic
+from memory.capture.turns import GOES_ON, Turn
 from memory.capture.upshot import Upshot
-from memory.core import IndexFault, StoreError, UsageError, clock, walk
+from memory.core import IndexFault, StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import GLOBAL, Place, branch_of
-from memory.core.plaintext import at_word, one_line
-from memory.core.records import Record, steps
+from memory.core.plaintext import one_line
+from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import repeats
 from memory.knowledge import history, practice
@@ -33,7 +33,7 @@ KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
 _TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is a topic of its own
 _NAMED = 4  # files that stand for work which nothing else names
-_LEFT, _UNDER_WAY, _ABOUT = "in progress, not finished: ", "in progress: ", "about to: "
+_UNDER_WAY, _ABOUT = "in progress: ", "about to: "
 
 
 class Work(NamedTuple):
@@ -119,16 +119,22 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
         session, day = _text(record.meta.get("session")), clock.day(at + offset)
         groups.setdefault((session, day) if session else (record.id, day), []).append((at, record))
     work: List[Work] = []
-    told: Dict[str, float] = {}  # until when a session was told
+    left = {session: [turn for turn in held if _at(turn) > since - 60] for session, held in talks.items()}
     for (session, day), group in groups.items():
-        held = [turn for turn in talks.get(session, ()) if max(told.get(session, 0.0), since - 60) < _at(turn) <= group[-1][0]]
-        told[session] = group[-1][0]
-        work.append(_merged(day, group, held))
+        rest = left.get(session, [])
+        many = next((at for at, turn in enumerate(rest) if not _ends_before(turn, group[-1][0])), len(rest))
+        work.append(_merged(day, group, rest[:many]))
+        left[session] = rest[many:]
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
 
 def _at(turn: Turn) -> float:
     return clock.parse(turn.at) or 0.0
+
+
+def _ends_before(turn: Turn, until: float) -> bool:
+    """Tell whether a checkpoint until an instant tells a turn; one that goes on in its last minute goes on after it."""
+    return _at(turn) < until - until % 60 if turn.asked == GOES_ON else _at(turn) <= until
 
 
 def _records(place: Place, settings: Config, since: float, now: float) -> Tuple[
@@ -174,7 +180,9 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
     if parts["said"] and not any(one.outcome for one in told):
         came = [Upshot(3.0, line) for line in parts["said"]]
     else:
-        came = upshot.of_turns(held, title, parts["commits"]) if held else upshot.of_lines(
+        stand = choices.standing(held)
+        undone = [topic(turn.request) for turn in held if turn not in stand] + [title] * any(map(_is_left, parts["outcome"]))
+        came = upshot.of_turns(stand, "" if title in undone else title, parts["commits"]) if held else upshot.of_lines(
             [line for one in told for line in one.outcome], title, parts["commits"])
     return Work(_text(newest.meta.get("session")), day, at, title, _text(newest.meta.get("branch")),
                 tuple(record.id for _, record in group), tuple(came), parts)
@@ -189,14 +197,14 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
     for work in _standing(every):
         topic = work.session or work.ids[0]
         groups.setdefault((work.day if by_day else "", topic if work.branch in _TRUNKS else work.branch), []).append(work)
-    found, told = [], set()
+    found, told, came_of = [], set(), {work.ids for work in every if work.came}
     for (_, name), group in groups.items():
         still = () if name in told else _still(group[0])
         told.add(name)
         came = upshot.distinct(upshot.about((one for work in group for one in work.came), "" if name in _TRUNKS else name))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
-        lines = [one.line for one in came][:most] or ([] if still else _title(group[0]))
+        lines = [one.line for one in came][:most] or ([] if still or came_of & {work.ids for work in group} else _title(group[0]))
         if lines or still:
             found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight))
     found.sort(key=lambda one: -one.weight)
@@ -204,30 +212,37 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
 
 
 def _standing(every: Sequence[Work]) -> Iterator[Work]:
-    """Yield work, newest first, without what newer work took out again."""
-    gone: List[str] = []
+    """Yield work, newest first, without what newer work took out again or tells too; a commit is told where it was made."""
+    newer: List[str] = []
     for work in every:
-        came = tuple(one for one in work.came if not any(upshot.undoes(line, one.line) for line in gone))
+        came = tuple(one for one in work.came if not any(
+            upshot.undoes(line, one.line) or one.at and upshot.same(line, one.line) for line in newer))
         yield work._replace(came=came)
-        gone += [one.line for one in came]
+        newer += [one.line for one in came]
 
 
 def _title(work: Work) -> List[str]:
     """Name work of which nothing tells what came out, where its title tells something."""
-    if upshot.is_whole(work.title) or not work.session:
+    if upshot.is_named(work.title) or not work.session or (upshot.is_whole(work.title) and not work.parts["files"]):
         return [work.title if work.parts["files"] or not work.session else "looked into: " + work.title]
     names = list(dict.fromkeys(name.rpartition("/")[2] for name in work.parts["files"]))
     return ["worked on " + ", ".join(names[:_NAMED])] if names else [
-        line for line in work.parts["outcome"][:1] if not line.startswith(_LEFT) and upshot.is_whole(line)]
+        line for line in work.parts["outcome"][:1] if not _is_left(line) and upshot.is_whole(line)]
 
 
 def _still(work: Work) -> Tuple[str, ...]:
     """Return what is open, in progress and next after some work, each by its word; what a model offers to do is none of it."""
     by_hand = not work.session
-    under_way = [_UNDER_WAY + line[len(_LEFT):] for line in work.parts["outcome"] if line.startswith(_LEFT)]
+    left = [topic(line[len(LEFT):]) for line in work.parts["outcome"] if _is_left(line)]
+    named = [next(filter(upshot.is_named, filter(None, (name, work.title))), "") for name in left]
+    under_way = [_UNDER_WAY + name for name in named if name]
     lines = [*("open: " + line for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))), *under_way,
              *("next: " + line for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT))]
     return tuple(dict.fromkeys(one_line(line) for line in lines))
+
+
+def _is_left(line: str) -> bool:
+    return line.startswith(LEFT)
 
 
 def _text(value: Any) -> str:
@@ -246,84 +261,6 @@ def to_json(told: Told) -> Dict[str, Any]:
                **{kind + "s": [{"id": id, "title": title} for id, title in found] for kind, found in space.written.items()}}
               for space in told.spaces]
     return {"since": clock.iso(told.since), "until": None if told.until is None else clock.iso(told.until), "workspaces": spaces}
-
-
-BODY, TITLE, BRANCH = 1500, 100, 40  # characters
-_ON_THE_WAY = ("said on the way: ", "done last: ")
-
-
-class Draft(NamedTuple):
-    """A handoff before it is written: title, markdown, and the ids of the checkpoints that it was made of."""
-
-    title: str
-    body: str
-    sources: tuple[str, ...]
-
-
-def draft(checkpoints: Sequence[Record], plan: Optional[Record], held: Sequence[Turn] = ()) -> Draft:
-    """Make a handoff of at most 1,500 characters, which ends with the ids that it was made of.
-
-    checkpoints: of one session, newest first, at least one: where it stands, what is open and next is what the newest says,
-    earlier ones add to decisions and commits.  plan: the active one, or None.  held: the turns of its conversation.
-    """
-    told = [outline(record) for record in checkpoints]
-    newest = told[0]
-    stands = [_stands(line) for line in newest.outcome] or list(newest.said)
-    commits = [line for one in told for line in one.commits]
-    came = [one.line for one in upshot.of_turns(held, "", commits[::-1])] or ["commit " + line for line in commits]
-    decisions = [line for one in told for line in one.decisions[::-1] if not line.endswith(("?", "？"))]
-    never = [line for line in decisions if choices.forbids(line)]
-    never += [*upshot.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead)]
-    came = [line for line in came if line not in never and line.rstrip(".…") not in " ".join(stands)]
-    done = [*came[:4], *(["files: " + ", ".join(newest.files[:8])] if newest.files else [])]
-    requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request]
-    requests = [line for line in requests if line and not TRIVIAL.match(line)]
-    sections = [
-        ("Where it stands" if newest.outcome else "Notes", _lines(stands, 320), 1), ("Next", _lines(newest.next[:4], 180), 1),
-        ("Open", _lines([*newest.open[:4], *newest.failing[-2:]], 160), 1), ("Do not try again", _lines(never[:4], 180), 1),
-        ("Decisions", _lines([line for line in decisions if line not in never][:4], 160), 1), ("Done", _lines(done, 140), 1),
-        ("Plan", _lines(_plan(plan), 100), 1), ("Request", _lines(dict.fromkeys(requests[:1] + requests[-1:]), 140), 1)]
-    end = _sources(checkpoints)
-    text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
-    branch = at_word(_text(checkpoints[0].meta.get("branch")), BRANCH)
-    title = one_line("Handoff%s: %s" % (" (%s)" % branch if branch else "", checkpoints[0].title), TITLE)
-    return Draft(title, text, tuple(record.id for record in checkpoints))
-
-
-def _stands(line: str) -> str:
-    """Say where work stands, without praise and without what leads up to it."""
-    return line if line.startswith((_LEFT, *_ON_THE_WAY)) else upshot.telling(line, 320) or line
-
-
-def turns_of(store: Store, record: Record) -> Tuple[Turn, ...]:
-    """Return the turns of the conversation that a checkpoint names, without private parts; empty where there is none."""
-    try:
-        found = without_private(store.find(_text(record.meta.get("conversation"))))
-    except (StoreError, UsageError):
-        return ()
-    return conversationpage.parse(found.body, clock.day(found.created)) if found.kind == "conversation" else ()
-
-
-def _lines(lines: Iterable[str], most: int) -> list[str]:
-    return list(dict.fromkeys(one_line(line, most) for line in lines if line.strip()))
-
-
-def _plan(plan: Optional[Record]) -> list[str]:
-    """Name a plan and its first open steps."""
-    if plan is None:
-        return []
-    todo = [text for _, ticked, text in steps(plan.body) if not ticked]
-    return ["[%s] %s" % (plan.id, plan.title), *("open: " + step for step in todo[:5])]
-
-
-def _sources(checkpoints: Sequence[Record]) -> str:
-    """Write where a handoff comes from: ids, branch and commit."""
-    meta = checkpoints[0].meta
-    ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
-    ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
-    where = [" on branch `%s`" % meta["branch"]] if isinstance(meta.get("branch"), str) and meta["branch"] else []
-    where += [" at commit %s" % meta["commit"]] if isinstance(meta.get("commit"), str) and meta["commit"] else []
-    return one_line("From %s%s." % (ids, ",".join(where)), 140)
 
 
 # ---- at a glance

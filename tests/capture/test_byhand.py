@@ -1,4 +1,4 @@
-"""Checkpoints that a person writes."""
+"""Checkpoints that a person asks for: a note, and a handoff made of a session."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from harness import vault
+from harness.standup import captured, talk
 
 from memory.capture import byhand
 from memory.core import UsageError, config, frontmatter
@@ -27,3 +29,50 @@ def test_a_note_by_hand(place, env, now, project):
     assert "10.0.0.1" not in page.body and "wants it" in page.body
     with pytest.raises(UsageError):
         byhand.note(keeper, place, " <private>x</private> ", [], "", now)
+
+
+# ---- a handoff made of a session
+
+def test_a_handoff_says_where_it_stands_what_is_next_and_what_not_to_try_again(place, now):
+    """As a colleague would: without praise, refusals with their reason, what was taken back, the command that works."""
+    keeper = store.Store(place, vault.settings(), now)
+    talk(place, "## 09:00 make the worker retry\n\n- edited `worker.py`\n\nI've reverted the thread pool since it made the tests hang.\n\n"
+         "## 09:30 go on\n\n- edited `worker.py`\n\nAll tests pass. The worker now retries twice.\n")
+    captured(place, "a", "\n".join([
+        "## Outcome", "", "- All tests pass and lint is clean. Here's a summary: The worker now retries twice.", "", "## Next", "", "- the metrics", "",
+        "## Open", "", "- `pytest tests/slow` still fails: timeout", "", "## Turns", "", "- 09:00 make the worker retry → see Outcome", "- 09:30 ok", "",
+        "## Decisions", "", "- the user refused Edit `pool.py`: don't touch the pool", "- the user chose: two retries", "- the user refused Edit `a.py`: why?",
+        "", "## Commands", "", "- ✗ `pytest -k slow` → exit 5: no tests ran; then ✓ `pytest tests/slow`", ""]),
+        "2026-11-21T10:30:00Z", session="s-1", branch="retries", files="[worker.py]", conversation=next(keeper.each(("conversation",))).id)
+    checkpoint = next(keeper.each(("checkpoint",)))
+    said = byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint)).body
+    assert said.split("From [")[0] == "\n".join([
+        "## Where it stands", "", "- The worker now retries twice.", "", "## Next", "", "- the metrics", "", "## Open", "",
+        "- `pytest tests/slow` still fails: timeout", "", "## Do not try again", "", "- the user refused Edit `pool.py`: don't touch the pool",
+        "- Reverted the thread pool since it made the tests hang.", "- `pytest -k slow` fails; `pytest tests/slow` works", "", "## Decisions", "",
+        "- the user chose: two retries", "", "## Done", "", "- files: worker.py", "", "## Request", "", "- make the worker retry", "", ""])
+
+
+def test_turns_are_those_of_the_conversation_that_a_checkpoint_names(place, now):
+    """None where it is gone, or none is named, or what is named is no conversation; private parts are left out."""
+    keeper = store.Store(place, vault.settings(), now)
+    talk(place, "## 09:00 a <private>secret</private> plan\n\nDone.\n")
+    talking = next(keeper.each(("conversation",)))
+    for named, requests in ((talking.id, 1), ("c-0000", 0), ("", 0)):
+        captured(place, "a", "x", "2026-11-21T10:30:00Z", session="s-1", conversation=named)
+        held = byhand.turns_of(keeper, next(keeper.each(("checkpoint",))))
+        assert len(held) == requests and "secret" not in "".join(turn.request for turn in held)
+
+
+def test_work_stands_where_the_last_work_left_it(place, now):
+    """A question after it is told as one; options stand with the question that leaves the choice, and a go that is asked for does not."""
+    keeper = store.Store(place, vault.settings(), now)
+    work = "## 09:00 make the worker retry\n\n- edited `worker.py`\n\nAll tests pass. The worker now retries a job twice before it gives up on it.\n\n"
+    talk(place, work + "## 09:30 what does the queue flag do?\n\nIt names the queue.\n\nOption 1: keep it\n\nOption 2: drop it\n\nWhich option do you prefer?\n")
+    captured(place, "a", "## Outcome\n\n- It names the queue.\n\n## Open\n\n- Which option do you prefer?\n- Ready to implement?", "2026-11-21T10:30:00Z",
+             session="s-1", branch="retries", files="[worker.py, /root/plan.md]", conversation=next(keeper.each(("conversation",))).id)
+    checkpoint = next(keeper.each(("checkpoint",)))
+    assert byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint)).body.split("From [")[0] == "\n".join([
+        "## Where it stands", "", "- The worker now retries a job twice before it gives up on it.",
+        "- asked since: what does the queue flag do? → It names the queue. Option 1: keep it Option 2: drop it", "", "## Open", "",
+        "- Which option do you prefer? Option 1: keep it; Option 2: drop it", "", "## Done", "", "- files: worker.py", "", ""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.capture import choices
-from memory.capture.turns import APPROVED, SAID, SUMMARY, USER, WORKING, Piece, Turn
+from memory.capture.turns import APPROVED, CREATED, EDITED, FILE, SAID, SUMMARY, USER, WORKING, Piece, Turn
 
 
 def turn(request, *said, pieces=()):
@@ -77,3 +77,45 @@ def test_what_is_only_weighed_or_described_is_no_decision(said):
 def test_a_no_is_a_refused_command_or_a_sentence_that_begins_with_it(line, told):
     """Who refuses an edit and says how it is to be wants it otherwise."""
     assert choices.forbids(line) is told
+
+
+@pytest.mark.parametrize(("statement", "told"), [
+    ("I've reverted the thread pool since it made the tests hang.", "Reverted the thread pool since it made the tests hang."),
+    ("Removed the retry field because the runner does not know it.", "Removed the retry field because the runner does not know it."),
+    ("Setting the limit in the worker didn't help, it is read earlier.", "Setting the limit in the worker didn't help, it is read earlier."),
+    ("Removed the second call since the first one has the id.", ""), ("A pool is not needed on systems where it is unsupported.", ""),
+    ("## Why the pool did not help\n\nIt waits.", ""), ("**Cons:**\n- The last pool did not help the workers at all", ""),
+    ("The changes of the session were reverted before it ended.", ""), ('"the pool did not work for us" is what they wrote.', "")])
+def test_a_dead_end_is_what_was_tried_and_left(statement, told):
+    """No choice with its reason, no argument, nothing quoted; and only in a turn that did something."""
+    assert choices.dead_ends([turn("mend it", statement, pieces=[Piece(FILE, "worker.py", EDITED)])]) == [told] * bool(told)
+    assert choices.dead_ends([turn("mend it", statement)]) == []
+
+
+def edit(request, said, *files, made=False):
+    """A turn that edits files and ends with a statement."""
+    files = [Piece(FILE, name, CREATED if made else EDITED) for name in files]
+    return Turn("2026-11-21T10:00:00.000Z", request, "", [*files, Piece(SAID, said)])
+
+
+def test_work_that_was_objected_to_and_done_anew_does_not_stand():
+    """Nor what a later statement says was taken back; a new file stays though what is in it changes."""
+    first = edit("hide the start command", "Hidden now: the start command is not in the help.", "start.py")
+    anew = edit("thinking again: remove the start command", "The start command is gone from the help and the root.", "root.py")
+    assert choices.standing([first, anew]) == [anew]
+    assert choices.standing([first, edit("also name the pool", "Named the pool of workers.", "start.py")])[0] is first
+    kept = edit("let the start command keep its log", "The start command keeps its log.", "start.py")
+    asked = turn("but why is a log kept?", "You raise a good point, it is not needed.")
+    dropped = edit("ok", "The start command keeps no log any more.", "start.py")
+    assert choices.standing([kept, asked, dropped]) == [asked, dropped]
+    made = edit("write a script that checks the log", "Created the script that checks the log.", "check.sh", made=True)
+    assert choices.standing([made, edit("no, the script must check the log twice", "The script checks the log twice.", "check.sh")])[0] is made
+    removed = edit("yes", "Removed the dead `stage()` function.", "git.py")
+    back = turn("was that right?", "It was not needed.\n\n- Reverted just now: the removal of `stage()`")
+    assert choices.standing([removed, back]) == [back]
+    assert choices.standing([removed, turn("and now?", "If you like I can have `stage()` reverted.")])[0] is removed
+
+
+def test_options_are_those_that_a_statement_lists():
+    assert choices.options("Two ways:\n\n**Option 1:** keep the pool\n### Option 2 - drop it\n\nWhich one?") == [
+        "Option 1: keep the pool", "Option 2 - drop it"]

@@ -82,6 +82,28 @@ def test_what_edited_most_stands_first_and_talk_beside_it_is_left_out():
     assert lines(talk) == ["The pool is shared because workers are cheap."]
 
 
+def test_of_what_tells_nearly_the_same_the_last_is_told():
+    """And a finding that led to a change is told by the change; one after it weighs less."""
+    early, late = turn("a", "Added a limit of five retries to the worker.", "a.py", "b.py"), turn("b", "Added a limit of nine retries to the worker.", "a.py")
+    late.at = "2026-11-21T11:00:00.000Z"
+    assert lines(early, late) == ["Added a limit of nine retries to the worker."]
+    found = turn("why?", "The problem is that the worker forgets its retries.")
+    assert lines(found, early) == ["Added a limit of five retries to the worker."]
+    assert lines(early, found) == ["Added a limit of five retries to the worker."] and len(lines(found)) == 1
+
+
+@pytest.mark.parametrize(("statement", "told"), [
+    ("Both issues have been addressed.", ""), ("The branch now has no outstanding issues.", ""), ("All changes have been made and tested.", ""),
+    ("No, the worker now uses another queue!", ""), ("The issue: I was editing another checkout of the project.", ""),
+    ("P2 #9 - Added a log of what is deleted", "Added a log of what is deleted"), ("1. Added a log of what is deleted", "Added a log of what is deleted"),
+    ("Created [worker.py](src/worker.py) with the pool.", "Created worker.py with the pool."),
+    ("Rewrote the page as `queue.md` - it now describes:\n\n- the pool", "Rewrote the page as `queue.md`"),
+    ("Done.\n\n## Timeout for the upload worker\n\n- `a.py` - new field", "Timeout for the upload worker")])
+def test_a_verdict_tells_nothing_and_marks_around_a_line_are_left_out(statement, told):
+    """Nor does an answer; a heading names the work where no sentence reports it."""
+    assert lines(turn("go", statement, "a.py")) == [told] * bool(told)
+
+
 def test_commits_stand_for_the_turns_that_made_them():
     """Without merges, each subject once, those of documents last."""
     made = turn("commit", "Committed all of it to the branch.", "a.py")
@@ -150,16 +172,3 @@ def test_what_was_asked_for_is_the_other_name_of_what_came_out():
     found = upshot.names(held)
     assert found.titles[0] == "added a limit for retries to the settings"
     assert found.asked == ["why do the retries stop after five attempts"] and upshot.names(held[1:]).asked == []
-
-
-@pytest.mark.parametrize(("statement", "told"), [
-    ("I've reverted the thread pool since it made the tests hang.", "Reverted the thread pool since it made the tests hang."),
-    ("Removed the retry field because the runner does not know it.", "Removed the retry field because the runner does not know it."),
-    ("Setting the limit in the worker didn't help, it is read earlier.", "Setting the limit in the worker didn't help, it is read earlier."),
-    ("Removed the second call since the first one has the id.", ""), ("A pool is not needed on systems where it is unsupported.", ""),
-    ("## Why the pool did not help\n\nIt waits.", ""), ("**Cons:**\n- The last pool did not help the workers at all", ""),
-    ("The changes of the session were reverted before it ended.", ""), ('"the pool did not work for us" is what they wrote.', "")])
-def test_a_dead_end_is_what_was_tried_and_left(statement, told):
-    """No choice with its reason, no argument, nothing quoted; and only in a turn that did something."""
-    assert upshot.dead_ends([turn("mend it", statement, "worker.py")]) == [told] * bool(told)
-    assert upshot.dead_ends([turn("mend it", statement)]) == []

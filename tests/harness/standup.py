@@ -22,3 +22,9 @@ def captured(place, file, body, created, **keys):
     """Write a checkpoint as capture does."""
     return vault.put(place, "p/checkpoints/%s/%s.md" % (created[:10], file), keys.pop("title", "Work on " + file), body,
                      created=created, kind="checkpoint", **keys)
+
+
+def talk(place, body, session="s-1", day="2026-11-21", branch="retries"):
+    """Write the conversation of a session."""
+    vault.put(place, "p/conversations/%s/%s.md" % (day, session), "Retries", body, created=day + "T09:10:00Z", session=session,
+              kind="conversation", until=day + "T10:30:00Z", branch=branch)

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 from harness import vault
 from harness.hook import ROOT
-from harness.standup import NIGHT, captured, teller
+from harness.standup import NIGHT, captured, talk, teller
 
 from memory.capture import stretches
 from memory.cli import main
 from memory.core import layout
-from memory.knowledge import worklog
-from memory.store.store import Store
 
 
 @pytest.fixture
@@ -187,15 +185,9 @@ Want me to commit this?
 """
 
 
-def talk(place, session="s-1", day="2026-11-21", body=TALK, branch="retries"):
-    """Write the conversation of a session."""
-    vault.put(place, "p/conversations/%s/%s.md" % (day, session), "Retries", body, created=day + "T09:10:00Z", session=session,
-              kind="conversation", until=day + "T10:30:00Z", branch=branch)
-
-
 def test_a_session_is_told_by_what_its_turns_came_to(place, tell):
     """Word for word from its conversation, a fault that was fixed as that; thanks, praise and offers tell nothing."""
-    talk(place)
+    talk(place, TALK)
     captured(place, "a", "## Outcome\n\n- Done!\n\n## Open\n\n- Want me to commit this?\n\n## Next\n\n- about to: commit", "2026-11-21T10:30:00Z", session="s-1",
              branch="retries", files="[worker.py]")
     assert tell(columns=200).split("\n")[2:] == [
@@ -206,7 +198,7 @@ def test_a_session_is_told_by_what_its_turns_came_to(place, tell):
 
 def test_a_turn_is_told_once_though_two_checkpoints_tell_the_session(place, tell):
     """Each day has its turns: those since the checkpoint before."""
-    talk(place, day="2026-11-20")
+    talk(place, TALK, day="2026-11-20")
     captured(place, "a", "## Outcome\n\n- Fixed.", "2026-11-20T09:30:00Z", session="s-1", branch="retries", files="[worker.py]")
     captured(place, "b", "## Outcome\n\n- Done!", "2026-11-21T10:30:00Z", session="s-1", branch="retries", files="[worker.py]")
     newest, _, oldest = tell(columns=200).partition("Fri 2026-11-20")
@@ -233,7 +225,7 @@ def test_what_newer_work_took_out_again_is_left_out(place, tell):
     for name, when, body in (("a", "2026-11-21T09:00:00Z", "Added `retry: 1` to the release settings."),
                              ("b", "2026-11-21T10:00:00Z", "Removed `retry: 1`, which the release tool does not know.")):
         captured(place, name, "## Outcome\n\n- " + body, when, session="s-" + name, branch="main", files="[release.yml]")
-    assert tell(columns=200).split("\n")[3:] == ["  - main: Removed `retry: 1`, which the release tool does not know.", "  - main: worked on release.yml"]
+    assert tell(columns=200).split("\n")[3:] == ["  - main: Removed `retry: 1`, which the release tool does not know."]
 
 
 def test_work_that_was_left_in_the_middle_is_told_as_that(place, tell):
@@ -245,42 +237,29 @@ def test_work_that_was_left_in_the_middle_is_told_as_that(place, tell):
         "  - delays: open: `pytest -q` still fails: delays.py:3: ImportError", "    - in progress: move the delays into a module"]
 
 
+def test_what_several_sessions_tell_is_told_by_the_newest(place, tell):
+    """A session whose lines others tell is no entry; a request that is no name of work is told by its files."""
+    for name, when, branch in (("a", "2026-11-21T09:00:00Z", "main"), ("b", "2026-11-21T10:00:00Z", "queue")):
+        captured(place, name, "## Outcome\n\n- Renamed the worker's pool to `crew`.", when, session="s-" + name, branch=branch, files="[a.py]")
+        talk(place, "## %s rename it\n\n- edited `a.py`\n\nRenamed the worker's pool to `crew`.\n" % when[11:16], "s-" + name, branch=branch)
+    captured(place, "c", "## Outcome\n\n- in progress, not finished: no, revert those two", "2026-11-21T08:00:00Z", session="s-c", branch="pool",
+             title="instead we should keep it", files="[pool.py]")
+    assert tell().split("\n")[3:] == ["  - queue: Renamed the worker's pool to `crew`.", "  - pool: worked on pool.py"]
+
+
+def test_a_turn_that_goes_on_in_the_last_minute_of_a_checkpoint_is_of_the_next(place, tell):
+    """So that a day does not tell what was finished on the next."""
+    talk(place, "## 2026-11-20 23:50 name the pool\n\n- edited `a.py`\n\nNamed the pool of workers.\n\n"
+         "## 2026-11-20 23:58 (goes on) name the queue\n\n- edited `b.py`\n\nNamed the queue of jobs.\n", day="2026-11-20")
+    for name, when in (("a", "2026-11-20T23:58:30Z"), ("b", "2026-11-21T00:20:00Z")):
+        captured(place, name, "## Outcome\n\n- x", when, session="s-1", branch="retries", files="[a.py]", until=when)
+    assert tell().split("\n")[2:] == ["Sat 2026-11-21", "  - retries: Named the queue of jobs.", "", "Fri 2026-11-20",
+                                       "  - retries: Named the pool of workers."]
+
+
 def test_a_session_that_changed_nothing_says_what_it_looked_into(place, tell):
     """By its title, where that stands by itself; one that changed something says what."""
     captured(place, "a", "## Turns\n\n- 09:00 how do the retries work", "2026-11-21T09:00:00Z", session="s-1", title="How the retries back off")
     captured(place, "b", "## Turns\n\n- 09:00 and this", "2026-11-21T09:00:00Z", session="s-2", title="and what about this one")
     captured(place, "c", "## Done\n\n- edited `src/a.py`", "2026-11-21T08:00:00Z", session="s-3", title="do both of them", files="[src/a.py, b.py]")
     assert tell().split("\n")[3:] == ["  - worked on a.py, b.py", "  - looked into: How the retries back off"]
-
-
-# ---- a handoff made of a session
-
-def test_a_handoff_says_where_it_stands_what_is_next_and_what_not_to_try_again(place, now):
-    """As a colleague would: without praise, refusals with their reason, what was taken back, the command that works."""
-    store = Store(place, vault.settings(), now)
-    talk(place, body="## 09:00 make the worker retry\n\n- edited `worker.py`\n\nI've reverted the thread pool since it made the tests hang.\n\n"
-         "## 09:30 go on\n\n- edited `worker.py`\n\nAll tests pass. The worker now retries twice.\n")
-    captured(place, "a", "\n".join([
-        "## Outcome", "", "- All tests pass and lint is clean. Here's a summary: The worker now retries twice.", "", "## Next", "", "- the metrics", "",
-        "## Open", "", "- `pytest tests/slow` still fails: timeout", "", "## Turns", "", "- 09:00 make the worker retry → see Outcome", "- 09:30 ok", "",
-        "## Decisions", "", "- the user refused Edit `pool.py`: don't touch the pool", "- the user chose: two retries", "- the user refused Edit `a.py`: why?",
-        "", "## Commands", "", "- ✗ `pytest -k slow` → exit 5: no tests ran; then ✓ `pytest tests/slow`", ""]),
-        "2026-11-21T10:30:00Z", session="s-1", branch="retries", files="[worker.py]", conversation=next(store.each(("conversation",))).id)
-    checkpoint = next(store.each(("checkpoint",)))
-    said = worklog.draft([checkpoint], None, worklog.turns_of(store, checkpoint)).body
-    assert said.split("From [")[0] == "\n".join([
-        "## Where it stands", "", "- The worker now retries twice.", "", "## Next", "", "- the metrics", "", "## Open", "",
-        "- `pytest tests/slow` still fails: timeout", "", "## Do not try again", "", "- the user refused Edit `pool.py`: don't touch the pool",
-        "- Reverted the thread pool since it made the tests hang.", "- `pytest -k slow` fails; `pytest tests/slow` works", "", "## Decisions", "",
-        "- the user chose: two retries", "", "## Done", "", "- files: worker.py", "", "## Request", "", "- make the worker retry", "", ""])
-
-
-def test_turns_are_those_of_the_conversation_that_a_checkpoint_names(place, now):
-    """None where it is gone, or none is named, or what is named is no conversation; private parts are left out."""
-    store = Store(place, vault.settings(), now)
-    talk(place, body="## 09:00 a <private>secret</private> plan\n\nDone.\n")
-    talking = next(store.each(("conversation",)))
-    for named, requests in ((talking.id, 1), ("c-0000", 0), ("", 0)):
-        captured(place, "a", "x", "2026-11-21T10:30:00Z", session="s-1", conversation=named)
-        held = worklog.turns_of(store, next(store.each(("checkpoint",))))
-        assert len(held) == requests and "secret" not in "".join(turn.request for turn in held)
