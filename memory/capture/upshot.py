@@ -25,8 +25,7 @@ _SINCE, _LATER = 0.6, 0.5  # weight of what was found after the last change; of 
 _FIXED = "Fixed: "  # before a fault that is told as fixed
 _NAMES = 3  # words beside code that name a change
 _NAMING = 30  # turns at either end of which one may name the work
-_FIRST, _HEADED = 3, 0.8  # sentences among which a heading names all of the work, and what that tells
-_WEAK = 1.0  # score of a sentence that is told where no other says what came out
+_FIRST, _HEADED, _WEAK = 3, 0.8, 1.0  # sentences among which a heading names work, what that tells, and one that says little
 _WORK = (
     r"(?:re)?(?:add|allow|annotat|archiv|bump|chang|clarif|clean|complet|configur|consolidat|convert|correct|cover|creat|"
     r"delet|deprecat|disabl|document|dropp|enabl|ensur|extend|extract|fix|guard|handl|implement|improv|integrat|introduc|"
@@ -81,7 +80,7 @@ _ITEM = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _DETAIL = re.compile(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
 _LEANS = re.compile(  # on what was said before, or cut in the middle
     r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my|let's)\b|"
-    r"\bthe new (?:functionality|feature|code|behaviou?r|tests?|logic|changes?)\b|"
+    r"\bthe (?:rest|others?|first|second|third|new (?:functionality|feature|code|behaviou?r|tests?|logic|changes?))\b|\d, \d|"
     r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
 _LOOSE = re.compile(  # a name that is pasted, a path, a quotation that does not close, or cut in the middle
     r"""\A(?:[^\w`'"(.]|/|https?:|[^"]*"[^"]*\Z)|\b(?:which|but|because|that|and|or|the|an?|to|of|no)\W*\Z""", re.I)
@@ -89,18 +88,18 @@ _SPOKEN = re.compile(r"\b(?:you|your|i|we|my|our|but|should|instead)\b|[?]", re.
 _CODE = re.compile(r"`[^`]*`?|\S*[_(./]\S*")
 _WORD = re.compile(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
 _LINK = re.compile(r"\[([^\]]+)\]\([^)\s]*\)")
-CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by)$", re.I)
+CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by):?$", re.I)
 _POINTS = re.compile(
     r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
     r"the (?:output|above|following))\b", re.I)
-_BACKWARD = re.compile(  # at what only the session knows, or at what would be
-    r"\A[^`]*\b(?:both|these|those|the same|it|them|this|above)\b[^`]*\Z|"
-    r"\A(?!(?:%s)(?:ed|ied)\b).*\b(?:would|could|might)\b" % _WORK, re.I)
+_BACKWARD = re.compile(r"\A[^`]*\b(?:both|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)  # what only the session knows
+_WOULD = re.compile(r"\b(?:would|could|might)\b", re.I)
 _PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
     r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
 _BEFORE = re.compile(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|options?|alternatives?)\b[^:]{0,30}:?\Z", re.I)
 _FAULTY = re.compile(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
 _BLAND = re.compile(  # a verdict on all of it, which names nothing
+    r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
     r"(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|consistent|comprehensive|place|"
     r"notes?)\W*\Z|the code (?:now )?passes\b|\w+ed the (?:\w+ )?(?:notes?|docs|documentation|suite|comments?)\W*\Z", re.I)
 _VERDICT = re.compile(  # on all of it, which does not say what was done
@@ -110,7 +109,7 @@ _VERDICT = re.compile(  # on all of it, which does not say what was done
 _UNTOLD = re.compile(  # in a heading: of what there is, not of what was done
     r"\b(?:summary|files?|changes|details|results?|matrix|tests?|status|output|overview|analysis|findings|root cause|problems?|"
     r"issues?|options?|pros|cons|why|how|what|example|usage|flow|before|after|plan|review|steps?|questions?|approach|states?|"
-    r"recommend\w*|key|next|remaining|notes?|current|existing|possible|comparison|background|context)\b|[?]|:\Z", re.I)
+    r"recommend\w*|pr|key|next|remaining|notes?|current|existing|possible|comparison|background|context)\b|[?]|:\Z", re.I)
 _LOOKING = re.compile(
     r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|explain|discuss|"
     r"research|analy[sz]e|[a-z]+-\d+)\b", re.I)
@@ -198,8 +197,7 @@ def distinct(found: Iterable[Upshot]) -> list[Upshot]:
 
 def _is_named(title: str, held: Sequence[Turn]) -> bool:
     """Tell whether a title is a plan's or the client's: no request's and no statement's beginning."""
-    said = [gist.plain(text).lower() for turn in held for text in turn.said()]
-    spoken = title.startswith(_FIXED) or any(title.lower() in text for text in said)
+    spoken = title.startswith(_FIXED) or any(title.lower() in gist.plain(text).lower() for turn in held for text in turn.said())
     return bool(held) and not spoken and title not in [gist.topic(turn.request) for turn in held] and not _LEANS.search(title)
 
 
@@ -216,7 +214,7 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
         return []
     worth = _EDITED + _FILE * min(touched, _FILES) if touched else 0.0
     finished = gist.is_finished(turn)
-    score, line = _best(gist.outcome(turn))
+    score, line = _best(gist.outcome(turn), bool(touched))
     found = []
     if line and (finished or score > 3) and (score > _WEAK or touched or gist.wide(line)):
         found.append(Upshot(worth + score, _mended(line, gist.outcome(turn)) if touched and finished else line, turn.at))
@@ -244,8 +242,8 @@ def is_whole(line: str) -> bool:
 
 
 def is_named(line: str) -> bool:
-    """Tell whether a title names work: it stands by itself, is spoken to nobody and is no request to look at something."""
-    return not (_LEANS.search(line) or _LOOSE.search(line) or _SPOKEN.search(line) or _LOOKING.match(line))
+    """Tell whether a title names work: it stands by itself and is spoken to nobody."""
+    return not (_LEANS.search(line) or _LOOSE.search(line) or _SPOKEN.search(line))
 
 
 def is_order(line: str) -> bool:
@@ -264,8 +262,8 @@ def best(statement: str, most: int = LINE) -> str:
     return at_word(_best(statement)[1], most)
 
 
-def _best(statement: str) -> tuple[float, str]:
-    found = sorted((-score, at, line) for at, (score, line) in enumerate(scored(statement)))
+def _best(statement: str, worked: bool = False) -> tuple[float, str]:
+    found = sorted((-score, at, line) for at, (score, line) in enumerate(scored(statement, worked)))
     return (-found[0][0], at_word(found[0][2].rstrip(":;,"), LINE)) if found else (0.0, "")
 
 
@@ -276,30 +274,32 @@ def telling(line: str, most: int) -> str:
     return at_word(_LEAD.sub("", bare(" ".join(kept))), most)
 
 
-def scored(statement: str) -> Iterator[tuple[float, str]]:
-    """Yield (how well it tells what came out, the sentence) of each sentence of a statement."""
+def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
+    """Yield (how well it tells what came out, the sentence) of each sentence of a statement; of work a heading names it too."""
     before = False
     for place, (kind, text) in enumerate(sentences_of(statement)):
-        if kind == HEADING:
-            before = bool(_BEFORE.match(text))
+        before = bool(_BEFORE.match(text)) if kind == HEADING else before
         line = bare(text)
         line = _TAIL.sub("", line) if len(line) <= 2 * LINE else line
         if len(line) < (SHORTEST // 2 if gist.wide(line) else SHORTEST) or line.endswith(("?", "？")):
             continue
         if _ASIDE.match(line) or _ASIDE.match(_FAULT.sub("", line, count=1)) or (len(line) <= 2 * LINE and _VERDICT.match(line)):
             continue
-        if before or not says(line) or (kind != HEADING and (_PIECE.match(line) or CUT.search(line))):
+        done, headed = bool(REPORTS.match(line)), kind == HEADING
+        if before or not says(line) or (done or not headed) and _PIECE.match(line) or not headed and CUT.search(line):
             continue
-        told = 1.5 * bool(REPORTS.match(line)) + 1.0 * bool(_PASSIVE.search(line)) + 1.2 * bool(_FOUND.search(line))
+        if _WOULD.search(line) and not done:
+            continue
+        told = 1.5 * done + 1.0 * bool(_PASSIVE.search(line)) + 1.2 * bool(_FOUND.search(line))
         told += 1.5 * bool(_LABELLED.match(line))
-        if kind == HEADING and not told and place < _FIRST and gist.telling(line) >= _NAMES and not _UNTOLD.search(line):
-            told = _HEADED
+        if worked and headed and place < _FIRST and not (told or _UNTOLD.search(line)):
+            told = _HEADED * (len(_WORD.findall(_CODE.sub("", line))) >= _NAMES)
         if not told:
             if kind == PROSE and not _POINTS.match(line):
                 yield _WEAK - place / 1000, line
             continue
         score = told + 0.3 * (40 <= len(line) <= LINE + 50) + (1.2 if not place else 0.5 if place < 4 else 0.0)
-        score += {HEADING: 1.0, PROSE: 0.3, ITEM: -0.3}[kind] - 0.8 * bool(_MINOR.search(line)) - 0.5 * bool(_DETAIL.search(line))
+        score += {HEADING: 1.0, PROSE: 0.3, ITEM: -0.3}[kind] - 0.8 * bool(_MINOR.search(line)) - 1.0 * bool(_DETAIL.search(line))
         score -= 1.2 * bool(_POINTS.match(line)) + 0.6 * (len(line) > 2 * LINE)
         score -= 1.5 * bool(_BLAND.match(line) or len(line) <= 2 * LINE and _BACKWARD.match(line))
         yield max(score, _WEAK), line
@@ -333,7 +333,7 @@ def sentences_of(statement: str) -> Iterator[tuple[str, str]]:
         level, head = tokeniser.heading(line)
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
         if level or bold:
-            yield HEADING, (head if level else line).strip("*: #")
+            yield HEADING, _LINK.sub(r"\1", (head if level else line).strip("*: #"))
             continue
         item = _ITEM.match(line)
         text = _LINK.sub(r"\1", (line[item.end():] if item else line).replace("**", "").replace("__", ""))

@@ -223,11 +223,15 @@ def _standing(every: Sequence[Work]) -> Iterator[Work]:
 
 def _title(work: Work) -> List[str]:
     """Name work of which nothing tells what came out, where its title tells something."""
-    if upshot.is_named(work.title) or not work.session or (upshot.is_whole(work.title) and not work.parts["files"]):
+    if upshot.is_named(work.title) or not work.session:
         return [work.title if work.parts["files"] or not work.session else "looked into: " + work.title]
-    names = list(dict.fromkeys(name.rpartition("/")[2] for name in work.parts["files"]))
-    return ["worked on " + ", ".join(names[:_NAMED])] if names else [
+    names = _files(work)
+    return ["worked on " + names] if names else [
         line for line in work.parts["outcome"][:1] if not _is_left(line) and upshot.is_whole(line)]
+
+
+def _files(work: Work) -> str:
+    return ", ".join(list(dict.fromkeys(name.rpartition("/")[2] for name in work.parts["files"]))[:_NAMED])
 
 
 def _still(work: Work) -> Tuple[str, ...]:
@@ -235,7 +239,8 @@ def _still(work: Work) -> Tuple[str, ...]:
     by_hand = not work.session
     left = [topic(line[len(LEFT):]) for line in work.parts["outcome"] if _is_left(line)]
     named = [next(filter(upshot.is_named, filter(None, (name, work.title))), "") for name in left]
-    under_way = [_UNDER_WAY + name for name in named if name]
+    unnamed = [] if work.branch in _TRUNKS or work.came else [(_UNDER_WAY + _files(work)).rstrip(": ")]
+    under_way = [line for name in named for line in ([_UNDER_WAY + name] if name else unnamed)]
     lines = [*("open: " + line for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))), *under_way,
              *("next: " + line for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT))]
     return tuple(dict.fromkeys(one_line(line) for line in lines))

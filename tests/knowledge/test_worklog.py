@@ -238,13 +238,13 @@ def test_work_that_was_left_in_the_middle_is_told_as_that(place, tell):
 
 
 def test_what_several_sessions_tell_is_told_by_the_newest(place, tell):
-    """A session whose lines others tell is no entry; a request that is no name of work is told by its files."""
+    """A session whose lines others tell is no entry; a request that is no name of work stands as the files that it touched."""
     for name, when, branch in (("a", "2026-11-21T09:00:00Z", "main"), ("b", "2026-11-21T10:00:00Z", "queue")):
         captured(place, name, "## Outcome\n\n- Renamed the worker's pool to `crew`.", when, session="s-" + name, branch=branch, files="[a.py]")
         talk(place, "## %s rename it\n\n- edited `a.py`\n\nRenamed the worker's pool to `crew`.\n" % when[11:16], "s-" + name, branch=branch)
     captured(place, "c", "## Outcome\n\n- in progress, not finished: no, revert those two", "2026-11-21T08:00:00Z", session="s-c", branch="pool",
              title="instead we should keep it", files="[pool.py]")
-    assert tell().split("\n")[3:] == ["  - queue: Renamed the worker's pool to `crew`.", "  - pool: worked on pool.py"]
+    assert tell().split("\n")[3:] == ["  - queue: Renamed the worker's pool to `crew`.", "  - pool: in progress: pool.py"]
 
 
 def test_a_turn_that_goes_on_in_the_last_minute_of_a_checkpoint_is_of_the_next(place, tell):
