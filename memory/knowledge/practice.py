@@ -49,7 +49,10 @@ PROTOCOL = re.compile(
     r"no changes to make|exceeds maximum allowed|inputvalidationerror|parallel tool call|sibling tool call|doesn't want to|"
     r"tool permission|no such tool|file is empty|illegal operation on a directory|EISDIR|old_string|request was aborted|"
     r"requires approval|blocked by hook|operation stopped by hook|no task found|not running|no shell found|timed? ?out waiting")
-_SILENCED = re.compile(r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore|#\[allow")
+_SILENCED = re.compile(
+    r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore|#\[allow|(?<![\w.])_(?:, _)* :?= |\(void\) ?\w|"
+    r"\blet _ = |\bblank identifier\b|\b(?:ignor|discard|suppress|swallow)\w* (?:the |its )?(?:error|return|value)", re.I)
+_MENDED = re.compile(r"\b(?:wrap|handl|log(?:ged|s)?\b|propagat|extract|renam|replac|split)", re.I)  # which silences nothing
 _WORDS = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _BARE = re.compile(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
@@ -198,7 +201,8 @@ def gather(sessions: Sequence[Past], known: frozenset[str] = frozenset()) -> lis
 def _wall(key: str, rows: Sequence[Failure]) -> Wall:
     met = sorted(episodes(rows, "same", set()), key=lambda one: -one.at)
     tools = tuple(dict.fromkeys(one.tool or (judged(one.ran, True) or ("", one.ran.split(" ")[0]))[1] for one in met))
-    best = max((one for one in met if one.worth), key=lambda one: (one.worth, bool(one.said), one.at), default=None)
+    best = max((one for one in met if one.worth), default=None,
+               key=lambda one: (not _is_silent(one), one.worth, bool(one.said), one.at))
     many, times = len({past.session for past, *_ in rows}), sum(steps[at][1].times for _, steps, at, _ in rows)
     given = key.split("\n")[1] if "\n" in key else ""
     return Wall((best or met[0]).telling, given, tools, many, times, met[0].at, tuple(met), best)
@@ -222,6 +226,17 @@ def _key(piece: Piece, folders: set[str]) -> str:
         given = next((folder for folder in _above(given) if folder not in folders), given)
         return "\n".join(("", given, "absent"))  # whichever tool asked for it
     return "\n".join((piece.name, given, key)) if given or len(words_of(key)) > 2 else ""
+
+
+def silences(said: str | Sequence[str]) -> bool:
+    """Tell whether what met a failure only silences the check: by a mark, or by throwing away what was not looked at."""
+    text = said if isinstance(said, str) else " ".join(said)
+    gone, arrow, come = text.partition("` → `")
+    return text.startswith("silenced: ") or bool(_SILENCED.search(come if arrow else gone)) and not _MENDED.search(text)
+
+
+def _is_silent(met: Met) -> bool:
+    return bool(_SILENCED.search("%s %s %s" % (met.cause, met.passed, met.outcome)))
 
 
 def is_placed(telling: str) -> bool:
@@ -318,7 +333,7 @@ def learning(met: Met) -> str:
 
     It is "" where neither another call nor a cause is known, or where the check was silenced.
     """
-    if _SILENCED.search("%s %s %s" % (met.cause, met.passed, met.outcome)):
+    if _is_silent(met):
         return ""
     said = "`%s` fails: %s." % (one_line(REDIRECTED.sub("", met.ran), 120), one_line(PLACE.sub("", met.telling), 140).rstrip("."))
     if met.passed and met.passed != met.ran:

@@ -42,9 +42,9 @@ ALIKE = 0.6  # likeness of the calls, without what they were given, of which one
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
 _QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
 _GIVEN = re.compile(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
-_MENDS = re.compile(
-    r"(?i)nolint|noqa|eslint-disable|type: ?ignore|@Suppress|#\[allow|"
-    r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|must|should|needs?)\b")
+_MENDS = re.compile(  # and does not only say what is done next
+    r"(?i)\A(?!.*\b(?:let me|i'll|i will)\b).*?(?:nolint|noqa|eslint-disable|type: ?ignore|@Suppress|#\[allow|"
+    r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|must|should|needs?)\b)")
 _RULES = re.compile(  # the name of a rule where a line says that it is one
     r"(?:`|\*\*)([a-z][a-z0-9-]{3,20})(?:`|\*\*)? (?:lint(?:er)?\b|errors?\b|warnings?\b|rules?\b)|"
     r"(?<![\w-])([a-z][a-z0-9-]{3,20}) lint(?:er)?\b|(?:nolint|noqa|disable):\s?(?:\w+,)*([a-z][\w-]+)|"
@@ -143,11 +143,10 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
     """Read a record; of a checkpoint whose session has a conversation only what met a linter's rule."""
     row: Row = {"name": name, "file": stamp, "id": "", "session": "", "ruled": {}, **_SILENT}
     try:
-        record = store.read(name)
+        record = without_private(store.read(name))
         data = files.read(place.path(name), fence.RECORD_BYTES, follow=False)
     except (StoreError, OSError):
         return row
-    record = without_private(record)
     past, text = history.past_of(record), fence.parts_of(data)[1]
     row.update({"id": past.id, "session": past.session, "branch": past.branch, "created": past.created, "size": len(text),
                 "sha": files.sha256(text)[:16]})
@@ -261,7 +260,7 @@ def ruled(past: Past) -> dict[str, Row]:
                     line += " " + _LIST.sub("", after).strip() if line.rstrip(" *").endswith(":") else ""
                     sentence = at_word(one_line(_LIST.sub("", gist.plain(line))), SENTENCE)
                     sentence = re.sub(r"\A`?%s`?(?: (?:lint\w*|errors?|warnings?))*\s*[:–—-]\s*" % re.escape(rule), "", sentence)
-                    worth = 1 + ("`" in line) + bool(re.search(r"nolint|noqa|disable", line)) - (turn.asked == SUMMARY)
+                    worth = 1 + ("`" in line) - practice.silences(line) - (turn.asked == SUMMARY)
                     if sentence and worth >= found.get(rule, {"worth": 0})["worth"]:
                         found[rule] = {"worth": worth, "said": sentence, "at": past.at(number)}
     return found
@@ -275,7 +274,7 @@ def _mended(past: Past, body: str) -> dict[str, Row]:
         named = re.findall(r"(?:nolint|noqa|disable)[:=]\s?([\w,-]+)", how)
         rules = {rule for rules in named for rule in rules.split(",")} or {at_failure.words_of(telling)[1]}
         for rule in rules - {"", _CLIPPED} if how else ():
-            found[rule] = {"worth": 2 if did == _HOW[0][0] else 1, "said": did + at_word(how, SENTENCE),
+            found[rule] = {"worth": 2 - practice.silences(did + how), "said": did + at_word(how, SENTENCE),
                            "at": past.created, "where": past.id}
     return found
 
@@ -326,9 +325,10 @@ def _occurrence(row: Row, failure: Row, lines: Sequence[str]) -> Row:
 
 
 def _best(pairs: Iterable[tuple[Row, Row]]) -> list[tuple[Row, Row]]:
-    """Return the occurrences that tell most, the newest first of equal ones, one of each session."""
+    """Return the occurrences that tell most, the newest of equal ones first, one a session; silencers if there is no other."""
     ordered = sorted(pairs, key=lambda pair: (-pair[1]["worth"], -pair[1]["at"], pair[0]["name"]))
-    return list({row["session"]: (row, failure) for row, failure in reversed(ordered)}.values())[::-1]
+    mended = [pair for pair in ordered if pair[1]["worth"] > 0 and not practice.silences(pair[1]["said"])] or ordered
+    return list({row["session"]: (row, failure) for row, failure in reversed(mended)}.values())[::-1]
 
 
 def _sessions(pairs: Iterable[tuple[Row, Row]]) -> int:

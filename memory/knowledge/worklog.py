@@ -271,7 +271,7 @@ def to_json(told: Told) -> Dict[str, Any]:
 # ---- at a glance
 
 LATEST, LOOKED_AT = 5, 15  # sessions that a glance shows, and checkpoints that they are taken from
-MET_WITHIN, MOST_WALLS = 14 * clock.DAY, 3  # seconds that a wall may lie back, and how many are shown
+DAYS, MOST_WALLS = 14, 3  # days whose walls count, and how many are shown
 
 
 class Glance(NamedTuple):
@@ -279,7 +279,7 @@ class Glance(NamedTuple):
 
     branch: the one that is checked out, or "".  sessions: their newest checkpoint, else their conversation, with its outcome.
     handoff, plan: records, None where there is none.  waiting: records that wait for a decision.  walls: (telling line, sessions
-    that met it) of the last 14 days, those of most sessions first.
+    that met it) as `friction --since 14d` counts them, those of most sessions first.
     """
 
     workspace: str
@@ -317,7 +317,7 @@ def _waiting(place: Place) -> int:
 
 
 def _walls(place: Place, settings: Config, now: float) -> Tuple[Tuple[str, int], ...]:
-    wanted = history.Wanted(lambda body: "✗" in body, since=now - MET_WITHIN)
+    wanted = history.Wanted(lambda body: "✗" in body, since=now - DAYS * clock.DAY)
     known = practice.project_files(place)
     found = practice.gather(history.read(place, settings, wanted, now).sessions, known)
     return tuple((one_line(wall.telling), wall.sessions) for wall in found[:MOST_WALLS])

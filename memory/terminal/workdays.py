@@ -156,8 +156,8 @@ def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
             "1 note waits" if seen.waiting == 1 else count(seen.waiting, "note") + " wait")]
     if seen.walls:
         rows = [["%s " % count(many, "session"), telling] for telling, many in seen.walls]
-        out += ["", style.bold("Errors met again and again"), *screen.table(rows, "  ", (0,), style, 1),
-                "  `dayleaf fix \"ERROR\"` says what worked, `dayleaf friction` lists them all"]
+        out += ["", style.bold("Errors met again and again in %d days" % worklog.DAYS), *screen.table(rows, "  ", (0,), style, 1),
+                "  `dayleaf fix \"ERROR\"` says what worked, `dayleaf friction --since %dd` lists them all" % worklog.DAYS]
     return [*out, "", style.dim("`dayleaf recall WORDS` searches, `dayleaf help` lists the commands")]
 
 

@@ -88,6 +88,23 @@ def test_a_walls_line_and_its_remedy_are_of_one_session_and_a_silenced_check_tea
     assert practice.learning(wall.best._replace(cause="Added `//nolint:errcheck` because the value is not used.")) == ""
 
 
+def test_a_remedy_that_only_silences_a_check_is_told_where_nothing_else_was_done(place, walls):
+    """Though a cause beside it tells more, and it is newer."""
+    for number, said in enumerate(("Done.", "The linter fails because `q1.Put` may fail, so the value is thrown away: `_ = q1.Put()`.", "Done.")):
+        conversations.held(place, "s-%d" % number, "2026-11-1%d" % number, "## 10:00 lint it\n\n- ✗ `make lint` → exit 1: a.go:%d:2: Error return "
+                           "value of `q%d.Put` is not checked (errcheck)\n- edited `a.go`\n- ✓ `make lint`\n\n%s\n" % (number, number, said))
+    ((wall, _),) = walls()
+    assert wall.best.past.session == "s-2" and "s-1" in [met.past.session for met in wall.met if met.cause]
+
+
+@pytest.mark.parametrize(("said", "told"), [
+    ("changed: `f.Close()` → `_ = f.Close()`", True), ("silenced: `f() //nolint:errcheck`", True), ("changed: `f();` → `(void)f();`", True),
+    ("Explicitly ignores the error of `Close`", True), ("changed: `_ = f()` → `if err := f(); err != nil {`", False),
+    ("Wrap it with `fmt.Errorf`, or `//nolint:wrapcheck` with a reason", False), (["cause: the value is checked now"], False)])
+def test_to_throw_away_what_was_not_looked_at_silences_a_check(said, told):
+    assert practice.silences(said) is told
+
+
 @pytest.mark.parametrize(("then", "met"), [("- ✓ `gh pr diff 7 --name-only`\n", 1), ("- edited `pull.go`\n", 0), ("", 0)])
 def test_two_sessions_make_a_wall_where_another_call_is_known(place, walls, then, met):
     """The second sighting tells what to type instead."""

@@ -205,6 +205,14 @@ def test_the_line_that_met_a_rule_is_its_remedy_though_nobody_spoke_of_it(place,
     assert derived("r|no-unused")["met"][0]["id"] == "k-b", "what somebody said of the rule tells more"
 
 
+def test_what_only_silences_a_rule_is_left_out_beside_what_meets_it(place, derived):
+    """Though it is newer."""
+    for name, day, how in (("a", "2026-11-16", "`f();` → `if (f()) fail();`"), ("b", "2026-11-17", "`f();` → `(void)f();`")):
+        fixed = "## Fixed\n\n- `make lint` → exit 1: a.c:1:2: the value of 'f' is not used (no-unused); passed after editing `a.c` (changed: %s)\n"
+        conversations.noted(place, name, day, fixed % how)
+    assert [one["id"] for one in derived("r|no-unused")["met"]] == ["c-a"]
+
+
 def test_a_line_of_a_fix_that_never_ends_costs_nothing(place, now):
     line = "- `make` → exit 1: " + "a — b; passed after editing (changed: " * 400
     conversations.noted(place, "a", "2026-11-16", "## Fixed\n\n" + (line + "\n") * 20)
