@@ -194,19 +194,39 @@ def looks(candidates: Sequence[Candidate], question: Question, expansion: Expans
 
 
 def passage(text: str, question: Question, expansion: Expansion) -> str:
-    """Return the one or two sentences of a text that hold most of the query, without marks; of equals the last, "" where none."""
+    """Return the one or two sentences of a text that hold most of the query, without marks; of equals the last, "" where none.
+
+    What ends in a colon comes with what stands behind it, which is what was meant.
+    """
     best, most = "", 0.0
     table = tokeniser.Table()
-    for line, _ in tokeniser.coded(text[:TEXT_LIMIT].split("\n")):
-        said = _ENDS.split(line.strip().lstrip("#>*-+ ").replace("**", ""))
-        held = [_held(sentence, question, expansion, table) for sentence in said]
-        for i, terms in enumerate(held):
-            value = sum(question.weights[term] for term in terms)
-            beside = held[i + 1] - terms if i + 1 < len(held) else set()
-            more = sum(question.weights[term] for term in beside)
-            if value and value + more >= most * 0.9999:
-                best, most = " ".join(said[i:i + 2] if more else said[i:i + 1]), value + more
+    said, ends = _sentences(text)
+    held = [_held(sentence, question, expansion, table) for sentence in said]
+    for i, terms in enumerate(held):
+        value = sum(question.weights[term] for term in terms)
+        beside = held[i + 1] - terms if i + 1 < len(held) and (i not in ends or _leads(said[i])) else set()
+        more = sum(question.weights[term] for term in beside)
+        if value and value + more >= most * 0.9999:
+            end = i + 2 if more else i + 1
+            while end < len(said) and _leads(said[end - 1]):
+                end += 1
+            best, most = " ".join(said[i:end]), value + more
     return best
+
+
+def _sentences(text: str) -> Tuple[List[str], Set[int]]:
+    """Return the sentences of a text without marks and fences, and the places of those that end a line."""
+    said: List[str] = []
+    ends: Set[int] = set()
+    for line, _ in tokeniser.coded(text[:TEXT_LIMIT].split("\n")):
+        if not line.lstrip().startswith("```"):
+            said += [piece for piece in _ENDS.split(line.strip().lstrip("#>*-+ ").replace("**", "")) if piece]
+            ends.add(len(said) - 1)
+    return said, ends
+
+
+def _leads(said: str) -> bool:
+    return said.endswith((":", "："))
 
 
 def _held(said: str, question: Question, expansion: Expansion, table: tokeniser.Table) -> Set[str]:
