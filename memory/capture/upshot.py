@@ -343,7 +343,6 @@ def sentences_of(statement: str) -> Iterator[tuple[str, str]]:
 
 # --- names
 
-
 class Names(NamedTuple):
     """What work may be called.  titles: the best first.  asked: one or none that finds it under any title, what was asked for."""
 
@@ -356,7 +355,7 @@ def names(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = ()
 
     by_client: the title that the client gave the session.  commits: their subjects, oldest first.
     """
-    held = _named(held)
+    held = [*held[:_NAMING], *held[_NAMING:][-_NAMING:]]
     plans = [gist.clause(gist.heading_of(p.text)) for turn in held for p in turn.pieces if p.kind == USER and p.name == APPROVED]
     asked, ended = _asked(held), _ended(held)
     made = [gist.clause(one_line(subject)) for subject in reversed(commits)]
@@ -366,11 +365,6 @@ def names(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = ()
              *(one for one in asked if gist.telling(one) > 1.5), *made,
              *(one for one in ended if gist.telling(one) > 2), *asked, *ended[:2]]
     return Names([one for one in dict.fromkeys(found) if len(one) >= 4], [one for one in asked[:1] if gist.telling(one) > 1.5])
-
-
-def _named(held: Sequence[Turn]) -> list[Turn]:
-    """Return the turns that may name the work: those at its beginning and its end."""
-    return [*held[:_NAMING], *held[_NAMING:][-_NAMING:]]
 
 
 def _asked(held: Sequence[Turn]) -> list[str]:
