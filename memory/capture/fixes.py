@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.capture.facts import Edit, Facts, joined
+from memory.capture.facts import Edit, Facts
 from memory.core import files
-from memory.session import commandline, shell, tellingline
+from memory.session import commandline, hunks, shell, tellingline
 from memory.session.shell import Run
 
 MOST_COMMANDS, MOST_FILES = 3, 2  # of a fix
@@ -388,7 +388,7 @@ def related(edits: Sequence[Edit], bearing: Callable[[str, str], float], lone: b
             continue
         best, last = by_path.get(edit.path, (0.0, Edit("", edit.path, False, "", True)))
         by_path[edit.path] = max(best, bearing(edit.path, edit.hunk)), Edit(
-            edit.at, edit.path, last.made or edit.made, joined(last.hunk, edit.hunk), last.undone and edit.undone)
+            edit.at, edit.path, last.made or edit.made, hunks.joined(last.hunk, edit.hunk), last.undone and edit.undone)
     known = {edit.path for edit in edits if edit.hunk}  # what came and went again
     ranked = sorted((pair for pair in by_path.values() if not hunks.is_comment(pair[1].hunk) and (
         pair[1].hunk or pair[1].made or pair[1].path not in known)), key=lambda pair: -pair[0])
