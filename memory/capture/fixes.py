@@ -380,7 +380,6 @@ def related(edits: Sequence[Edit], bearing: Callable[[str, str], float], lone: b
     bearing: tells of a path and its lines how much they have.  Of each file one: all that was changed in it, what came and went
     again left out.  lone: else those of few files.
     """
-    from memory.session import hunks
 
     by_path: dict[str, tuple[float, Edit]] = {}
     for edit in edits:
