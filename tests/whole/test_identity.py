@@ -223,7 +223,7 @@ def test_a_person_says_yes_once_and_a_session_cannot(person, widget):
     assert refused.returncode and "only a person decides on whose memory this is" in refused.stderr
     assert command.process(person.world, str(lie))("workspace", "claim").returncode
     status, shown = command.on_terminal(["workspace", "claim"], person.world, str(lie), ["no"])
-    assert status == 0 and "nothing was decided" in shown and not person.knows(lie)
+    assert status == 0 and "nothing was changed" in shown and not person.knows(lie)
     status, shown = command.on_terminal(["workspace", "claim"], person.world, str(lie), ["yes"])
     assert status == 0 and person.place(widget).key in shown and person.knows(lie)
     assert "already" in person.run(lie, "workspace", "claim").stdout
