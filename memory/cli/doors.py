@@ -28,7 +28,6 @@ IDLE = 30  # minutes without a request after which the page ends
 
 def share(call: Call) -> int:
     """Move a record into the repository, unless something in it is not for others."""
-    from memory.health import inspection
     from memory.project import sharing
 
     store = call.store()
@@ -43,7 +42,7 @@ def share(call: Call) -> int:
             print("\n".join(lines), flush=True)
         raise StoreError("%s stays private and was not moved: mend what is listed above first" % found.id)
     name = sharing.move(store, found, layout.SHARED)
-    return _moved(call, found, name, [*_apart(store, found), *_unchecked(call, inspection.commit_hook(call.place, call.env))])
+    return _moved(call, found, name, [*_apart(store, found), *_unchecked(call, sharing.commit_hook(call.place, call.env))])
 
 
 def unshare(call: Call) -> int:

@@ -386,6 +386,8 @@ def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
                       "git add .dayleaf, unless you meant .gitignore to leave it out")
     else:
         yield Finding(OK, "shared", "%s in %s, all in git" % (count(held, "record"), place.shared))
-    there, command = inspection.commit_hook(place, env)
+    from memory.project import sharing
+
+    there, command = sharing.commit_hook(place, env)
     yield Finding(OK if there else WARN, "shared", "a pre-commit hook checks it for secrets" if there else
                   "nothing would stop a commit of a secret in %s" % place.shared, command)

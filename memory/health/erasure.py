@@ -39,7 +39,7 @@ RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS
     "temporary", "settings", "not ours")
 LEFT = (SETTINGS, FOREIGN)
 DERIVED_ENDS = (".seg", ".log", ".scan", ".stale", ".vec", ".veclog", ".damaged", ".tags", ".review", ".walls",
-            ".met", ".turned", ".facts", ".heads")
+            ".met", ".turned", ".facts", ".claims", ".heads")
 _KINDS = frozenset(FOLDERS.values())
 _FORMAT = (
     "id kind title created updated tags topics versions links relation target source confidence pinned accepted human agent "

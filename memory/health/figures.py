@@ -99,18 +99,11 @@ def _index(place: layout.Place, walked: walk.Listing) -> tuple[dict[str, Any], l
         return {**value, "state": "damaged" if there else "missing", "why": str(fault).partition(";")[0], "remedy": BUILD}, None
     try:
         value.update(_opened(found, path, walked))
-        return value, _records_of(found) if value["state"] == "fresh" else None
+        return value, builder.firsts(found) if value["state"] == "fresh" else None
     except IndexFault as fault:
         return {**value, "state": "damaged", "why": str(fault).partition(";")[0], "remedy": BUILD}, None
     finally:
         found.close()
-
-
-def _records_of(found: indexview.Index) -> list[Doc]:
-    """Return the first document of each record that an index holds now."""
-    old = enumerate(found.segment.each() if found.segment else ())
-    docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
-    return [doc for doc in docs if not doc.ordinal]
 
 
 def _opened(found: indexview.Index, path: str, walked: walk.Listing) -> dict[str, Any]:

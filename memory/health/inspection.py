@@ -1,5 +1,5 @@
 """The audit: what is wrong in the records, one line each with the command that mends it; nothing is changed.  And the same for
-secrets in what git would commit of a shared tier, with the hook that asks for them before each commit.
+secrets in what git would commit of a shared tier.
 
 Schema, version 1, of `<cache>/<scope>.audit`, sealed (fastjson.py), derived: what the last audit of every section found,
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -28,6 +29,7 @@ from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from memory.hook.segment import Doc
     from memory.recall.relations import Edge
 
 SECTIONS = {"secrets": "Secrets", "suspicious": "Suspicious text", "stale": "Stale claims",
@@ -39,8 +41,6 @@ LOG_LIMIT = 8 << 20  # bytes of a log or of settings that are read
 Told = Callable[[str], None]
 PATHS = ":(top,glob)**/.dayleaf/**"
 LINKED = "160000"  # the mode of another repository's commit
-COMMAND = "dayleaf check --staged"
-CONFIGURED = (".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.yml")  # files of a repository that may name a hook
 REFUSED = "%s: git could not list what is staged; check that git runs here, then commit again"
 
 
@@ -68,6 +68,7 @@ class _Read(NamedTuple):
     records: list[Record]
     now: float
     kept: Kept
+    claimed: Kept
 
     def finding(self, section: str, record: Record, line: int, what: str, remedy: str,
                 severity: str = WARN) -> Finding:
@@ -85,14 +86,25 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
     now: seconds since the epoch.  sections: keys of SECTIONS.  world: with the global tier, the home's settings and logs, which
     several places share.  told: of the step at work.
     """
-    store = Store(place, settings, now)
-    told("reading the records")
-    read = _Read(place, store, settings, [one for one in store.each() if world or one.tier != GLOBAL], now,
-                 _facts(place, settings))
+    store, (kept, claimed) = Store(place, settings, now), _facts(place, settings)
+    by_text = {"secrets", "suspicious"} & set(sections)
+
+    def whole(name: str) -> Record:
+        record, data = store.read_both(name)
+        if by_text and (world or record.tier != GLOBAL) and len(data) == record.size:
+            text_facts(kept, record, data, settings, place)  # now that its bytes are at hand
+        return record
+
+    every = []
+    for number, record in enumerate(store.each_by(whole, store.names())):
+        if not number % 100:
+            told("reading the records: %d" % number)
+        every += [record] if world or record.tier != GLOBAL else []
+    read = _Read(place, store, settings, every, now, kept, claimed)
     found: list[Finding] = []
     notes: list[str] = []
     if {"secrets", "suspicious", "oversize"} & set(sections):
-        found += _texts(read, sections, world, told)
+        found += _texts(read, sections, world)
     steps: dict[str, Callable[[], Iterable[Finding]]] = {
         "stale": lambda: _stale(read), "unused": lambda: _unused(read, notes), "duplicates": lambda: _duplicates(read),
         "contradictions": lambda: _contradictions(read), "dangling": lambda: _dangling(read)}
@@ -102,7 +114,8 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
             found += step()
     order = list(SECTIONS)
     found.sort(key=lambda one: (order.index(one.about), one.place, one.line, one.what))
-    read.kept.save()
+    kept.save()
+    claimed.save()
     result = Audited(found, len(read.records), notes)
     if set(sections) == set(SECTIONS) and world:
         _keep(place, result, now)
@@ -111,13 +124,11 @@ def audit(place: Place, settings: Config, now: float, sections: Sequence[str] = 
 
 # ---- texts
 
-def _texts(read: _Read, sections: Sequence[str], world: bool, told: Told) -> Iterator[Finding]:
+def _texts(read: _Read, sections: Sequence[str], world: bool) -> Iterator[Finding]:
     """Look into the bytes of every record, archived ones too for their secrets; then into settings and logs."""
     from memory.health import recordfaults
 
-    for number, record in enumerate(read.records):
-        if not number % 100:
-            told("reading texts: %d of %d" % (number, len(read.records)))
+    for record in read.records:
         with suppress(StoreError):
             yield from _told_by_text(read, record, sections) if {"secrets", "suspicious"} & set(sections) else ()
             raw = partial(read.store.raw, record.name)
@@ -139,27 +150,55 @@ def _elsewhere(read: _Read, world: bool) -> Iterator[Finding]:
 
 def _told_by_text(read: _Read, record: Record, sections: Sequence[str]) -> Iterator[Finding]:
     """Say what the bytes of a record's file hold; raises StoreError."""
-    found = read.kept.get(record.name, record.checksum, "text")
-    if found is None:
-        data = read.store.raw(record.name)
-        found = _of_text(data.decode("utf-8-sig", "replace"), read.settings["redact.allow"], read.place.key)
-        if files.sha256(data) == record.checksum and UNREAD not in str(found):  # not where above 1 MiB, or just changed
-            read.kept.put(record.name, record.checksum, "text", found)
+    found = read.kept.get(record.name, record.checksum, "text") or text_facts(
+        read.kept, record, read.store.raw(record.name), read.settings, read.place)
     for line, what in found[0] if "secrets" in sections else ():
         yield read.finding("secrets", record, line, what, "`dayleaf redact %s`, then replace the secret" % record.id, FAIL)
     for line, what in found[1] if "suspicious" in sections else ():
         yield read.finding("suspicious", record, line, what, "`dayleaf show %s`, then `edit` or `forget`" % record.id)
 
 
-def _of_text(text: str, allow: Sequence[str], salt: str) -> list[list[tuple[int, str]]]:
-    """Return (line, what) of the secrets in a text, and of what is suspicious."""
+def text_facts(kept: Kept, record: Record, data: bytes, settings: Config, place: Place) -> list[list[tuple[int, str]]]:
+    """Return (line, what) of the secrets in a record's file, and of what is suspicious, and keep them.  data: its bytes."""
     from memory.health import recordfaults
 
-    return [[(line, what) for line, _, what, _ in recordfaults.secret_rows(text, allow, salt)], list(recordfaults.find(text))]
+    found: list[list[tuple[int, str]]] | None = kept.get(record.name, record.checksum, "text")
+    if found is None:
+        text = data.decode("utf-8-sig", "replace")
+        secrets = recordfaults.secret_rows(text, settings["redact.allow"], place.key)
+        found = [[(line, what) for line, _, what, _ in secrets], list(recordfaults.find(text))]
+        if files.sha256(data) == record.checksum and UNREAD not in str(found):  # not where above 1 MiB, or just changed
+            kept.put(record.name, record.checksum, "text", found)
+    return found
 
 
-def _facts(place: Place, settings: Config) -> Kept:
-    """Return what earlier audits found out about the files of a place."""
+def look_ahead(store: Store, docs: Sequence[Doc], seconds: float) -> None:
+    """Find out what an audit would of records that none has looked at, the newest first, and keep it.
+
+    docs: the first document of each record of the store.  seconds: of CPU, after which the rest is left for another time.
+    """
+    from memory.knowledge import contradictions, duplicates
+
+    (kept, claimed), letters = _facts(store.place, store.config), duplicates.Letters()
+    end = time.process_time() + seconds
+    known = kept.hold()
+    claimed.hold()
+    for doc in sorted(docs, key=lambda doc: (-doc.created, doc.name)):
+        if not known.get(doc.name, "").startswith(doc.checksum.hex()) and time.process_time() < end:
+            with suppress(StoreError):
+                record, data = store.read_both(doc.name)
+                text_facts(kept, record, data, store.config, store.place)
+                if duplicates.mergeable(record):
+                    duplicates.outline(record, letters, kept)
+                if record.kind in contradictions.KINDS:
+                    contradictions.claims(record, claimed)
+    kept.save()
+    claimed.save()
+
+
+def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
+    """Return what earlier audits found out about the files of a place, and what they found the records in them to claim: that is
+    as long as they are, and asked for only where one of them changed."""
     from memory.core import frontmatter, tokeniser
     from memory.distill import digests, units
     from memory.health import recordfaults
@@ -168,7 +207,7 @@ def _facts(place: Place, settings: Config) -> Kept:
 
     modules = (recordfaults, redactor, byname, byshape, secretshapes, plaintext, contradictions, statements, duplicates,
                tokeniser, units, digests, records, frontmatter)
-    return Kept(place, "facts", modules, settings["redact.allow"], place.key)
+    return Kept(place, "facts", modules, settings["redact.allow"], place.key), Kept(place, "claims", modules)
 
 
 def _loose(read: _Read) -> Iterator[Finding]:
@@ -254,7 +293,7 @@ def _duplicates(read: _Read) -> Iterator[Finding]:
 def _contradictions(read: _Read) -> Iterator[Finding]:
     from memory.knowledge import contradictions
 
-    for pair in contradictions.pairs(read.records, read.kept):
+    for pair in contradictions.pairs(read.records, read.kept, read.claimed):
         record, other = pair.newer.record, pair.older.record
         said = next((line for line in pair.newer.said.split("\n") if line.strip()), record.title).strip()
         yield read.finding("contradictions", record, _line(read, record, said), "contradicts %s: %s" % (other.id, pair.why),
@@ -354,23 +393,3 @@ def _contents(place: Place, said: bytes, number: int) -> Iterator[bytes]:
             raise StoreError(REFUSED % place.root)
         at = end + 1 + int(head[2]) + 1
         yield said[end + 1:at - 1]
-
-
-def commit_hook(place: Place, env: dict[str, str]) -> tuple[bool, str]:
-    """Tell whether a repository asks for secrets before each commit, and the command that makes it do so."""
-    found = git(place, env, "rev-parse", "--git-common-dir")
-    own = os.path.join(place.root, os.fsdecode(found).strip(), "hooks", "pre-commit") if found else ""
-    paths = [*([own] if own else []), *(place.root + "/" + name for name in CONFIGURED)]
-    if any(_names(path) for path in paths):
-        return True, ""
-    if not own or os.path.lexists(own):
-        return False, "let the repository's pre-commit hook run `%s`" % COMMAND
-    return False, "printf '#!/bin/sh\\ncommand -v dayleaf >/dev/null || exit 0\\nexec %s\\n' > '%s' && chmod +x '%s'" % (
-        COMMAND, own, own)
-
-
-def _names(path: str) -> bool:
-    try:
-        return b"dayleaf" in files.read(path)
-    except OSError:
-        return False

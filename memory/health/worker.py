@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
+LOOK_EVERY, LOOKING = 86400.0, 5.0  # seconds between looks ahead, and of CPU that one of them takes at the most
 TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # events that ask for a checkpoint
 
 
@@ -263,6 +264,31 @@ def _mark(todo: Job) -> None:
     stalemarks.write(todo.place)
 
 
+def _look_ahead(todo: Job) -> None:
+    """Find out once a day, for some seconds, what an audit would of records that none has looked at: then nobody waits for it."""
+    path = "%s/%s.facts" % (todo.place.cache, todo.place.scope)
+    try:
+        if 0 <= todo.now - files.posix.stat(path).st_mtime < LOOK_EVERY:
+            return
+    except OSError:
+        pass
+    from memory.core import IndexFault
+    from memory.health import inspection
+    from memory.hook import indexview
+    from memory.index import builder
+    from memory.store.store import Store
+
+    try:
+        found = indexview.open_index(todo.place, watch=False)
+    except IndexFault:
+        return
+    try:
+        docs = builder.firsts(found)
+    finally:
+        found.close()
+    inspection.look_ahead(Store(todo.place, todo.settings, todo.now), docs, LOOKING)
+
+
 def _mark_announced(todo: Job) -> None:
     """Remember which rules and scripts a repository brings, and whether the user has heard of them."""
     from memory.hook import signs
@@ -302,5 +328,5 @@ AFTER_WORK: Tuple[Step, ...] = (
 AFTER_START: Tuple[Step, ...] = (
     ("said", _mark_said), ("count", _count), ("derive", _derive), ("recover", _recover), ("learn", _learn_all),
     ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
-    ("announce", _mark_announced), ("set up", _set_up))
+    ("announce", _mark_announced), ("look ahead", _look_ahead), ("set up", _set_up))
 AFTER_PROMPT: Tuple[Step, ...] = (("refresh", _refresh),)

@@ -225,6 +225,13 @@ def _unstamped(found: indexview.Index, name: str, mtime_ns: int) -> bool:
     return found.delta.folders.get(name, watched.get(name, -1)) != mtime_ns
 
 
+def firsts(found: indexview.Index) -> List[segment.Doc]:
+    """Return the first document of each record that an index holds now."""
+    old = enumerate(found.segment.each() if found.segment else ())
+    docs = [*(doc for number, doc in old if number not in found.delta.gone), *found.delta.docs]
+    return [doc for doc in docs if not doc.ordinal]
+
+
 def manifest(found: indexview.Index) -> Dict[str, Tuple[int, int, bytes]]:
     """Return name -> (mtime in ns, size, first 8 bytes of the checksum) of every record in the index."""
     known: Dict[str, Tuple[int, int, bytes]] = {}

@@ -1,7 +1,7 @@
 """What was derived of the records' files, kept from one run to the next: a later run looks only at what changed.
 
-Schema, version 1, of `<cache>/<scope>.facts` (what audit found out) and `<scope>.heads` (what doctor, stats and status ask
-of every record), sealed (fastjson.py), derived:
+Schema, version 1, of `<cache>/<scope>.facts` (what audit found out), `<scope>.claims` (what it found records to claim) and
+`<scope>.heads` (what doctor, stats and status ask of every record), sealed (fastjson.py), derived:
 
     {"v": 1, "of": stamp, "files": {name: {"": identity, fact: value, ...}, ...}}
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from types import ModuleType
@@ -40,13 +40,20 @@ class Kept:
     def __init__(self, place: Place, part: str, modules: Iterable[ModuleType], *more: object):
         """part: the end of the file's name.  modules, more: what facts follow from beside a file's bytes."""
         self.path, self.stamp = "%s/%s.%s" % (place.cache, place.scope, part), _stamp(modules, more)
-        self._old: dict[str, dict[str, Any]] = {}
+        self._read: dict[str, dict[str, Any]] | None = None
         self._now: dict[str, dict[str, Any]] = {}
         self._new = False
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            value = fastjson.read_sealed(self.path, LIMIT)
-            if (value["v"], value["of"]) == (VERSION, self.stamp):
-                self._old = dict(value["files"])
+
+    @property
+    def _old(self) -> dict[str, dict[str, Any]]:
+        """What earlier runs kept, read when it is first asked for."""
+        if self._read is None:
+            self._read = {}
+            with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+                value = fastjson.read_sealed(self.path, LIMIT)
+                if (value["v"], value["of"]) == (VERSION, self.stamp):
+                    self._read = dict(value["files"])
+        return self._read
 
     def get(self, name: str, identity: str, what: str) -> Any:
         """Return a fact of a file, None where it is not known of this version of it."""
@@ -64,13 +71,31 @@ class Kept:
         row[what] = value
         self._new = True
 
+    def hold(self) -> dict[str, str]:
+        """Keep on all that earlier runs kept, and return the identities of the files by name."""
+        self._now = {**self._old, **self._now}
+        return {name: str(row[""]) for name, row in self._now.items()}
+
     def save(self) -> None:
         """Write down what this run asked for; a failure to do so costs only the next run."""
-        if self._new or len(self._now) < len(self._old):
+        if self._new or len(self._now) < len(self._read or ()):
             value = {"v": VERSION, "of": self.stamp, "files": self._now}
             line = json.dumps(value, separators=(",", ":")).encode("ascii")
             with suppress(OSError):
                 files.replace(self.path, files.sha256(line).encode("ascii") + b"\n" + line, synced=False)
+
+
+def fact(kept: Kept | None, name: str, identity: str, what: str, make: Callable[[], Any]) -> Any:
+    """Return a fact of a file; where it is not known of this version of it, it is made and kept.
+
+    kept: None where nothing is.  make: gives it as JSON gives it back, tuples for lists apart.
+    """
+    found = kept.get(name, identity, what) if kept else None
+    if found is None:
+        found = make()
+        if kept:
+            kept.put(name, identity, what, found)
+    return found
 
 
 def _stamp(modules: Iterable[ModuleType], more: Sequence[object]) -> str:

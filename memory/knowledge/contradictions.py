@@ -35,13 +35,10 @@ from memory.core.records import Record
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
 from memory.hook import at_failure, fence
+from memory.index.kept import Kept, fact
 from memory.knowledge import statements
 from memory.knowledge.history import Past
 from memory.recall.hit import Hit, turns
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.index.kept import Kept
 
 KINDS = ("learning", "rule")
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
@@ -107,22 +104,18 @@ class _Claim(NamedTuple):
     wide: bool
 
 
-def pairs(records: Iterable[Record], kept: Kept | None = None) -> list[Pair]:
+def pairs(records: Iterable[Record], kept: Kept | None = None, claimed: Kept | None = None) -> list[Pair]:
     """Return the pairs of learnings and rules that contradict each other, the latest first, each pair of records once.
 
-    kept: what was found out before: of these very records, nothing is to be found out again.
+    kept: what was found out before: of these very records, nothing is to be found out again.  claimed: what each claims.
     """
     named = {record.name: record for record in records if record.kind in KINDS}
     versions = repr([(name, one.checksum, one.created) for name, one in named.items()])
     of = files.sha256(versions.encode("utf-8", "backslashreplace"))
-    known = kept.get("", of, "contradictions") if kept else None
-    if known is not None:
-        return [Pair(Side(named[a], one), Side(named[b], other), why) for a, one, b, other, why in known]
-    found = _pairs([claim for record in named.values() for claim in _claims(record)])
-    if kept:
-        kept.put("", of, "contradictions", [
-            (older.record.name, older.said, newer.record.name, newer.said, why) for older, newer, why in found])
-    return found
+    found = fact(kept, "", of, "contradictions", lambda: [
+        (older.record.name, older.said, newer.record.name, newer.said, why)
+        for older, newer, why in _pairs([claim for record in named.values() for claim in claims(record, claimed)])])
+    return [Pair(Side(named[a], one), Side(named[b], other), why) for a, one, b, other, why in found]
 
 
 def _pairs(claims: Sequence[_Claim]) -> list[Pair]:
@@ -160,6 +153,16 @@ def _side_by_side(one: Record, other: Record) -> bool:
     if one.versions and other.versions and not set(one.versions) & set(other.versions):
         return False
     return not any(link.target in (b.id, b.name) for a, b in ((one, other), (other, one)) for link in a.links)
+
+
+def claims(record: Record, kept: Kept | None) -> list[_Claim]:
+    """Return what a record claims.  kept: what was found out of it before, where no line of its head can be read in two ways."""
+    rows = fact(None if record.unsure else kept, record.name, record.checksum, "claims", lambda: [
+        (one.side.said, " ".join(one.terms), one.negative, one.numbers, one.order and [*map(" ".join, one.order)], one.wide)
+        for one in _claims(record)])
+    return [_Claim(Side(record, said), frozenset(terms.split(" ")), negative, tuple((sort, number) for sort, number in numbers),
+                   (frozenset(order[0].split(" ")), frozenset(order[1].split(" "))) if order else None, wide)
+            for said, terms, negative, numbers, order, wide in rows]
 
 
 def _claims(record: Record) -> list[_Claim]:

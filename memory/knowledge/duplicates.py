@@ -30,10 +30,7 @@ from zlib import crc32
 from memory.core.records import READ_LIMIT, SOURCES, Record
 from memory.core.tokeniser import coded
 from memory.hook import handoffs
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from memory.index.kept import Kept
+from memory.index.kept import Kept, fact
 
 SIMILAR = 0.98
 MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence
@@ -60,6 +57,7 @@ _HELD = str.maketrans(" \t*。！？、，；：", "".join(map(chr, range(0xE000
 _SPAN = re.compile(r"`([^`]+)`")
 _BREAK = re.compile(r"(?<=[.!?…])\s+|[。！？]|\n")
 _CJK_MARKS = re.compile("[、，；：]")
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
 class Duplicate(NamedTuple):
@@ -209,7 +207,7 @@ def mergeable(record: Record) -> bool:
             and not (record.kind == "resource" and record.meta.get("type") == "script"))
 
 
-class _Letters(dict[int, Any]):
+class Letters(dict[int, Any]):
     """`str.translate` table that leaves letters and digits alone, and learns each character once."""
 
     def __missing__(self, code: int) -> str | None:
@@ -217,28 +215,36 @@ class _Letters(dict[int, Any]):
         return found
 
 
-def _outline(record: Record, letters: _Letters, kept: Kept | None) -> tuple[int, Sequence[int]]:
-    """Return checksums of the letters and digits of a body and of each of its sentences: where words agree, these do."""
-    known = kept.get(record.name, record.checksum, "outline") if kept else None
-    if known is not None:
-        return known[0], known[1]
-    said = [sentence.casefold().translate(letters) for sentence in _sentences(_plain_text(record.body))]
-    sums = [crc32(one.encode("utf-8", "surrogatepass")) for one in said if one]
-    found = crc32("".join(said).encode("utf-8", "surrogatepass")), list(dict.fromkeys(sums))
-    if kept:
-        kept.put(record.name, record.checksum, "outline", found)
-    return found
+def outline(record: Record, letters: Letters, kept: Kept | None) -> tuple[int, Sequence[int]]:
+    """Return checksums of the letters and digits of a body and of each of its sentences: where words agree, these do.
+
+    letters: kept by the caller for all its records.  kept: what was found out of the record before.
+    """
+    body, sentences = fact(kept, record.name, record.checksum, "outline", lambda: _outline(record.body, letters))
+    return body, sentences
+
+
+def _outline(body: str, letters: Letters) -> tuple[int, list[int]]:
+    said = [_bare(sentence, letters) for sentence in _sentences(_plain_text(body))]
+    return crc32(b"".join(said)), list(dict.fromkeys(crc32(one) for one in said if one))
+
+
+def _bare(sentence: str, letters: Letters) -> bytes:
+    """Return the letters and digits of a sentence in small letters."""
+    if sentence.isascii():
+        return sentence.lower().encode("ascii").translate(None, _NO_LETTERS)
+    return sentence.casefold().translate(letters).encode("utf-8", "surrogatepass")
 
 
 def _near(records: Sequence[Record], kept: Kept | None) -> list[Record]:
     """Leave out the records that cover none and that none covers: what is covered shares each of its sentences with another
     record, or all of its letters; and what covers it, one of these sentences."""
-    letters = _Letters()
+    letters = Letters()
     bodies: Counter[tuple[Any, int]] = Counter()
     shared: Counter[tuple[Any, int]] = Counter()
     outlines = []
     for record in records:
-        block, (body, sentences) = _block(record), _outline(record, letters, kept)
+        block, (body, sentences) = _block(record), outline(record, letters, kept)
         keys = [(block, sentence) for sentence in sentences]
         outlines.append(((block, body), keys))
         bodies[block, body] += 1

@@ -93,7 +93,7 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
 def discard(place: Place) -> None:
     """Delete what was derived in every checkout of the workspace: what goes for good stands in it too."""
     for name in os.listdir(place.cache) if files.is_folder(place.cache) else ():
-        if name.endswith((".walls", ".met", ".turned", ".facts", ".heads")):
+        if name.endswith((".walls", ".met", ".turned", ".facts", ".claims", ".heads")):
             files.remove(place.cache + "/" + name)
 
 

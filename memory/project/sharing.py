@@ -1,4 +1,5 @@
-"""A team's records: what may go from the private tier into the repository, and what git says of those that are there.
+"""A team's records: what may go from the private tier into the repository, what git says of those that are there, and the hook
+that asks for secrets before each commit.
 
 One record is one file, so git merges them, and the archive's log by a rule (store/archive.py).  Whose a record is, git's
 authorship tells: who first committed its file, renames followed; one that git does not track is one's own.
@@ -24,6 +25,8 @@ _HOMES = (r"(?<![\w./-])(?:/home|/Users|[A-Za-z]:[\\/]Users|/mnt/[a-z]/Users)[\\
 _PRIVATE = re.compile(_HOMES + r"|(?<![\w./-])(?:/root/|~/)[\w.-]+[^\s\"'`)]*|file:///\S+", re.I)
 _MARKER = re.compile(rb"^(?:<{7} .*|={7}|>{7} .*)\r?$", re.M)
 _ARRIVED = ("pull", "merge", "rebase")  # how a line of HEAD's log begins that brought what others did
+COMMAND = "dayleaf check --staged"
+CONFIGURED = (".pre-commit-config.yaml", ".husky/pre-commit", "lefthook.yml")  # files of a repository that may name a hook
 _SEEN = 200  # lines of HEAD's log that are searched for one
 
 
@@ -340,3 +343,26 @@ def others(place: Place, names: Iterable[str], env: Mapping[str, str]) -> List[s
     asked = Repository(place, env)
     me, authors = asked.me(), asked.authors()
     return [name for name in known if not me or authors.get(asked.prefix + name[2:], ("", "", ""))[1] != me]
+
+
+# ---- before each commit
+
+def commit_hook(place: Place, env: Mapping[str, str]) -> Tuple[bool, str]:
+    """Tell whether a repository asks for secrets before each commit, and the command that makes it do so."""
+    found = process.git(place.root, env, "rev-parse", "--git-common-dir")
+    known = not found.rc and found.in_time
+    own = os.path.join(place.root, os.fsdecode(found.out).strip(), "hooks", "pre-commit") if known else ""
+    paths = [*([own] if own else []), *(place.root + "/" + name for name in CONFIGURED)]
+    if any(_names_us(path) for path in paths):
+        return True, ""
+    if not own or os.path.lexists(own):
+        return False, "let the repository's pre-commit hook run `%s`" % COMMAND
+    return False, "printf '#!/bin/sh\\ncommand -v dayleaf >/dev/null || exit 0\\nexec %s\\n' > '%s' && chmod +x '%s'" % (
+        COMMAND, own, own)
+
+
+def _names_us(path: str) -> bool:
+    try:
+        return b"dayleaf" in files.read(path)
+    except OSError:
+        return False

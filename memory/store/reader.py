@@ -125,6 +125,10 @@ class Reader:
 
         Raises Unreadable (a StoreError).
         """
+        return self.read_both(name)[0]
+
+    def read_both(self, name: str) -> Tuple[Record, bytes]:
+        """Return what `read` does, and the bytes that it is made of; raises Unreadable."""
         data, stat = self._bytes(name, READ_LIMIT)
         if frontmatter.undecodable(data):
             raise Unreadable(Skipped(name, 1, "not UTF-8 text", "save it as UTF-8"))
@@ -132,9 +136,9 @@ class Reader:
         if not is_allowed(record.kind, record.tier):
             raise Unreadable(Skipped(name, 1, *PRIVATE_ONLY))
         if stat.st_size <= len(data):
-            return record
+            return record, data
         problem = "line %d: only the first 1 MiB of %.1f is read; split the file" % (data.count(b"\n"), stat.st_size / READ_LIMIT)
-        return record.replaced(size=stat.st_size, problems=(*record.problems, problem))
+        return record.replaced(size=stat.st_size, problems=(*record.problems, problem)), data
 
     def raw(self, name: str) -> bytes:
         """Return the whole file of a record, at most 64 MiB; raises Unreadable."""

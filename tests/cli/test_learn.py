@@ -193,7 +193,7 @@ def test_what_was_derived_goes_with_a_record_in_every_checkout(ok, home, place, 
         held = Path(place.cache, place.scope + end)
         assert b"--state open" in held.read_bytes()
         Path(place.cache, "other" + end).write_bytes(held.read_bytes())
-    for end in (".turned", ".facts", ".heads"):  # of the records' titles and sentences
+    for end in (".turned", ".facts", ".claims", ".heads"):  # of the records' titles and sentences
         Path(place.cache, "other" + end).write_text("--state open")
     ok("forget", "k-three", "--hard", "--yes")
     assert [path for path in Path(home).rglob("*") if path.is_file() and b"--state open" in path.read_bytes()] == []

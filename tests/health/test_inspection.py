@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,11 @@ from harness import talks
 from harness.planted import LONG_AGO, planted
 from harness.vault import put
 
-from memory.health import inspection, recordfaults
+from memory.core import config
+from memory.health import recordfaults, worker
+from memory.index import builder
+from memory.knowledge import contradictions
+from memory.project import sharing
 from memory.store import ledger
 
 
@@ -160,7 +165,7 @@ def test_doctor_offers_the_hook(examine, place, env, git, shared, project):
     assert examine("shared")[1] == ("OK", "a pre-commit hook checks it for secrets", "")
     hook.unlink()
     Path(project, ".pre-commit-config.yaml").write_text("repos: [{repo: x, hooks: [{id: dayleaf-secrets}]}]\n")
-    assert inspection.commit_hook(place, env) == (True, "")
+    assert sharing.commit_hook(place, env) == (True, "")
 
 
 def test_the_published_hook_runs_the_check():
@@ -168,7 +173,40 @@ def test_the_published_hook_runs_the_check():
     import yaml
 
     hooks = yaml.safe_load((Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text())
-    assert [(one["id"], one["entry"], one["pass_filenames"]) for one in hooks] == [("dayleaf-secrets", inspection.COMMAND, False)]
+    assert [(one["id"], one["entry"], one["pass_filenames"]) for one in hooks] == [("dayleaf-secrets", sharing.COMMAND, False)]
+
+
+def test_the_worker_finds_out_ahead_what_an_audit_would(ok, planted, env, now, monkeypatch):
+    """Once a day, as far as its time goes; the audit then looks at nothing but the archive, and says the same."""
+    looked, found_at = [], []
+    for module, name, seen in ((recordfaults, "find", looked), (contradictions, "_claims", found_at)):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda given, real=real, seen=seen: seen.append(given) or real(given))
+    builder.build(planted, now)
+    first = json.loads(ok("audit", "--json"))
+    archived, before = len(looked) - first["records"], sorted(Path(planted.home, "workspaces").rglob("*"))
+    for end in (".facts", ".claims"):
+        Path(planted.cache, planted.scope + end).unlink()
+
+    def look(days):
+        looked.clear(), found_at.clear()
+        job = worker.Job({}, env, time.time() + days * 86400, planted, config.of(planted, env), [])
+        dict(worker.AFTER_START)["look ahead"](job)
+        return len(looked)
+
+    assert look(0) == first["records"] and found_at and sorted(Path(planted.home, "workspaces").rglob("*")) == before
+    looked.clear(), found_at.clear()
+    assert json.loads(ok("audit", "--json")) == first and (len(looked), found_at) == (archived, [])
+    put(planted, "p/learnings/new.md", "New", "x")
+    builder.refresh(planted, now)
+    assert (look(0.5), look(1.5)) == (0, 1)
+    looked.clear()
+    ok("audit")
+    assert looked == []  # what it keeps of the archive stays too
+    put(planted, "p/learnings/later.md", "Later", "x")
+    builder.refresh(planted, now)
+    monkeypatch.setattr(worker, "LOOKING", 0.0)
+    assert look(3) == 0
 
 
 def test_a_second_audit_looks_only_at_what_changed(ok, planted, monkeypatch):
