@@ -18,7 +18,7 @@ from harness.pairs import SAME, texts, twins
 
 from memory.core import clock, files
 from memory.health import recordfaults
-from memory.knowledge import housekeeping
+from memory.knowledge import duplicates, housekeeping
 from memory.store import archive, journal, ledger
 from memory.store.store import Store
 
@@ -144,7 +144,7 @@ def test_a_record_that_stands_twice_is_left(store, place, now):
 def test_what_changes_between_plan_and_apply_is_left(store, place, now, monkeypatch):
     """Each step rests on the bytes that were planned with."""
     twins(place, now, 2)
-    find = housekeeping.duplicates.find
+    find = duplicates.find
 
     def edited(*given):
         found = find(*given)
@@ -152,7 +152,7 @@ def test_what_changes_between_plan_and_apply_is_left(store, place, now, monkeypa
         path.write_text(path.read_text() + "new\n")
         return found
 
-    monkeypatch.setattr(housekeeping.duplicates, "find", edited)
+    monkeypatch.setattr(duplicates, "find", edited)
     did = housekeeping.apply(store, {})
     assert [c.record.id for c in did.changes] == ["a0"] and "a1 stays: p/learnings/a1.md has changed meanwhile" in did.problems[0]
 
