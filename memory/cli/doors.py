@@ -32,9 +32,9 @@ def share(call: Call) -> int:
 
     store = call.store()
     found = store.find(call.one("ID"))
-    allow = call.settings["redact.allow"]
+    data, allow = store.raw(found.name), call.settings["redact.allow"]
     lines = ["  line %d: %s; %s" % (one.line, plaintext.one_line(one.what), plaintext.one_line(one.remedy))
-             for one in sharing.hindrances(found, store.raw(found.name), call.place, allow)]
+             for one in sharing.hindrances(found, data, call.place, allow)]
     if lines:
         if call.options.json:
             call.answer({"id": found.id, "shared": False, "hindrances": [line.strip() for line in lines]}, [])
@@ -42,7 +42,9 @@ def share(call: Call) -> int:
             print("\n".join(lines), flush=True)
         raise StoreError("%s stays private and was not moved: mend what is listed above first" % found.id)
     name = sharing.move(store, found, layout.SHARED)
-    return _moved(call, found, name, [*_apart(store, found), *_unchecked(call, sharing.commit_hook(call.place, call.env))])
+    doubts = ["  " + plaintext.one_line(doubt) for doubt in sharing.doubts(data)]
+    return _moved(call, found, name, [
+        *_apart(store, found), *doubts, *_unchecked(call, sharing.commit_hook(call.place, call.env))])
 
 
 def unshare(call: Call) -> int:

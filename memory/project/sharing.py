@@ -20,9 +20,21 @@ from memory.project import gitindex, material
 from memory.store import archive, process, redactor, writer
 from memory.store.store import Store
 
-_HOMES = (r"(?<![\w./-])(?:/home|/Users|[A-Za-z]:[\\/]Users|/mnt/[a-z]/Users)[\\/]"
-          r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+[^\s\"'`)]*")
-_PRIVATE = re.compile(_HOMES + r"|(?<![\w./-])(?:/root/|~/)[\w.-]+[^\s\"'`)]*|file:///\S+", re.I)
+_WHO = r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+"  # not what a manual says in a name's place
+_HOST = r"(?!(?:server|host|hostname|computer)\b|[\w.-]*\bexample\b)[A-Za-z0-9][\w.-]+"
+_REST, _FREE = r"[^\s\"'`)]*", r"(?<![\w./~\\-])"
+# What leads to a home or a disk.  A lower case tells a route, `GET /users/42`, from a folder.
+_PRIVATE = "|".join((
+    _FREE + r"(?:(?-i:/home|/Users)|[A-Z]:\\{1,2}Users|[A-Z]:/Users|(?-i:/mnt/[a-z]/Users))[\\/]{1,2}" + _WHO + _REST,
+    _FREE + r"(?:/root/|~/|\$HOME/|\$\{HOME\}/|\$env:(?:HOME|USERPROFILE|APPDATA|LOCALAPPDATA)[\\/])[\w.-]+" + _REST,
+    r"%(?:USERPROFILE|HOMEPATH|APPDATA|LOCALAPPDATA)%[\\/]{1,2}[\w.-]+" + _REST,
+    _FREE + r"~(?=[a-z_])" + _WHO + r"/(?!\S*~)[\w.-]+" + _REST,
+    _FREE + r"(?-i:/Volumes/|/run/media/|(?:/private)?/var/folders/)[\w.-]+" + _REST,
+    r"file:///\S+"))
+# `\\srv\share`, the same with its backslashes doubled as in a string, and `smb://srv/share`.
+_NETWORK = re.compile(r"(?<![\w\\:])(?:\\\\%s\\[\w$.-]{2,}|\\{4}%s\\\\[\w$.-]{2,}|(?:smb|cifs|afp|nfs)://%s/)%s" % (
+    _HOST, _HOST, _HOST, _REST), re.I)
+_PASSING = re.compile(_FREE + r"(?:(?:/private)?/(?:var/)?tmp/|\$TMPDIR/|%TE?MP%\\)[\w.-]+" + _REST)
 _MARKER = re.compile(rb"^(?:<{7} .*|={7}|>{7} .*)\r?$", re.M)
 _ARRIVED = ("pull", "merge", "rebase")  # how a line of HEAD's log begins that brought what others did
 COMMAND = "dayleaf check --staged"
@@ -89,12 +101,29 @@ def hindrances(record: Record, data: bytes, place: Place, allow: Sequence[str]) 
         what = "a <private> part" if found.kind == "private" else "a secret (%s)" % found.kind
         out.append(Hindrance(done.text.count("\n", 0, max(at, 0)) + 1, what, "remove it with `dayleaf edit %s`" % record.id))
     own = [re.escape(path) for path in (place.home, place.root, os.path.expanduser("~")) if len(path) > 1]
-    paths = re.compile("(?:%s)(?![\\w-])[^\\s\"'`)]*|%s" % ("|".join(own), _PRIVATE.pattern), re.I)
+    paths = re.compile("(?:%s)(?![\\w-])[^\\s\"'`)]*|%s" % ("|".join(own), _PRIVATE), re.I)
     for hit in paths.finditer(text):
         below = hit[0][len(place.root) + 1:] if hit[0].startswith(place.root + "/") else ""
-        out.append(Hindrance(text.count("\n", 0, hit.start()) + 1, "a path of this machine (%s)" % hit[0][:60],
+        out.append(Hindrance(_line(text, hit), "a path of this machine (%s)" % hit[0][:60],
                              "write it relative to the repository: %s" % below if below else "say it without the path"))
+    out += [Hindrance(_line(text, hit), "a file share of your network (%s)" % hit[0][:60], "say it without the path")
+            for hit in _NETWORK.finditer(text)]
     return sorted(out)
+
+
+def doubts(data: bytes) -> List[str]:
+    """Say which paths in a shared record may be of one machine alone.  data: its file's bytes.
+
+    A path below /tmp keeps no record back: it tells nothing of a person, and is often what a program really uses.
+    """
+    text, found = data.decode("utf-8", "replace"), dict[str, int]()
+    for hit in _PASSING.finditer(text):
+        found.setdefault(hit[0][:60], _line(text, hit))
+    return ["line %d names %s: does it stand there for the others too?" % (line, path) for path, line in found.items()]
+
+
+def _line(text: str, hit: re.Match[str]) -> int:
+    return text.count("\n", 0, hit.start()) + 1
 
 
 def _unfit(record: Record) -> Iterator[Tuple[str, str]]:

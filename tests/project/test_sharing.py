@@ -39,10 +39,30 @@ def test_what_is_not_for_others_blocks(place, text, what):
     assert found.what.startswith(what) and found.line == 6 and found.remedy
 
 
-@pytest.mark.parametrize("text", ["see src/home/page.py", "PUT /users/{id}", "in /home/user/app and /Users/me/x", "a ~ b", "/rooted/path", "https://x.example/home/a"])
-def test_what_only_looks_private_does_not_block(place, text):
-    record, data = kept(place, text)
-    assert sharing.hindrances(record, data, place, []) == []
+def test_the_command_keeps_every_path_of_one_machine_back_and_no_other(tmp_path, two):
+    """Homes by a variable or a name, disks, shares, a user's temporary folder; routes, patterns, approximate numbers and manuals'
+    examples are none, and below /tmp it asks."""
+    alex = two[0]
+    run = command.dayleaf(alex.env, alex.clone)
+
+    def shared(text):
+        made = run("learn", "-", "--json", stdin="Where it stands\n\n%s\n" % text)
+        return run("share", json.loads(made.stdout)["id"])
+
+    one = (r"$HOME/notes ${HOME}/notes $env:USERPROFILE\notes %USERPROFILE%\notes %APPDATA%\Tool ~alex/notes /Volumes/Disk/notes "
+           r"/run/media/alex/stick /private/var/folders/zz/x1/T/a /var/folders/zz/x1/T/a "r'"C:\\Users\\kim\\x"').split()
+    nets = r"\\srv\share \\\\srv\\share smb://nas.corp/team".split()
+    for path in (*one, *nets):
+        done = shared("It stands in %s for now." % path)
+        what = "a file share of your network" if path in nets else "a path of this machine"
+        assert done.returncode == 1 and "line 11: %s (%s" % (what, path.strip('"')[:60]) in done.stdout, (path, done)
+    none = (r"src/home/page.py PUT /users/{id} GET /users/42 /volumes/data /home/user/app /Users/me/x a ~ b /rooted/path ~5/min "
+            r"~~old/new~~ ~old/new~ HEAD~2/x https://x.example/home/a https://x.example/~alex/a $HOME \\n\t \\d+\\w \\.\pipe\engine "
+            r"\\server\share smb://host.example/x and/or C:\\temp\\x s/\\w+/x/ see /Volumes and /var/folders.")
+    done = shared(none)
+    assert done.returncode == 0 and "does it stand there" not in done.stdout, done.stdout
+    done = shared("The socket is /tmp/tool.sock here.")
+    assert done.returncode == 0 and "line 11 names /tmp/tool.sock:" in done.stdout
 
 
 def test_a_path_of_the_project_is_said_as_the_team_has_it(place):
