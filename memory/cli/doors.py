@@ -32,6 +32,8 @@ def share(call: Call) -> int:
 
     store = call.store()
     found = store.find(call.one("ID"))
+    if found.tier == layout.SHARED:
+        raise UsageError("%s is shared already; `dayleaf unshare %s` takes it back" % (found.id, found.id))
     data, allow = store.raw(found.name), call.settings["redact.allow"]
     lines = ["  line %d: %s; %s" % (one.line, plaintext.one_line(one.what), plaintext.one_line(one.remedy))
              for one in sharing.hindrances(found, data, call.place, allow)]

@@ -86,8 +86,8 @@ class Git(Folder):
         """Run git; False where it says `fails`, else raises StoreError where it fails."""
         done = process.git(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
         if done.rc and not (fails and fails in done.err.decode("utf-8", "replace")):
-            said = (done.err.decode("utf-8", "replace").strip().splitlines() or ["it took too long"])[-1]
-            raise StoreError("git %s of %s: %s; the next sync tries again" % (words[0], self.url, one_line(said, 200)))
+            raise StoreError("git %s of %s: %s; try it again once git reaches it" % (
+                words[0], self.url, process.complaint(done.err) or "it took too long"))
         return not done.rc
 
     def fetch(self) -> None:

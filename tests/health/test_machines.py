@@ -328,6 +328,19 @@ def test_the_files_of_a_machine_are_told_anew_now_and_then(two, box, monkeypatch
     assert lap.sync().taken == 5 and not agree([*two])
 
 
+def test_a_repository_that_is_out_of_reach_is_told_with_its_cause(run, env, tmp_path):
+    """Not with the last line of git's general advice; nothing is set up then."""
+    ssh = tmp_path / "bin" / "ssh"
+    ssh.parent.mkdir()
+    ssh.write_text("#!/bin/sh\necho 'ssh: connect to host 192.0.2.1 port 22: Connection refused' >&2\nexit 255\n")
+    ssh.chmod(0o755)
+    said = one_line_error(run("sync", "setup", "ssh://192.0.2.1/notes.git", PATH="%s:/usr/bin:/bin" % ssh.parent), 1)
+    assert "ssh://192.0.2.1/notes.git: ssh: connect to host 192.0.2.1 port 22: Connection refused; fatal:" in said
+    assert "repository exists" not in said and "correct access" not in said
+    assert "does not appear to be a git repository" in one_line_error(run("sync", "setup", str(tmp_path / "none.git")), 1)
+    assert "not set up" in one_line_error(run("sync"), 1)
+
+
 def test_the_verb(run, ok, tmp_path, box, place):
     """Set up, synced, told how it stands; every wrong word in one line."""
     assert "not set up" in one_line_error(run("sync"), 1)
