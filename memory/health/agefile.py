@@ -49,8 +49,8 @@ def _pyrage() -> Any:
     try:
         import pyrage  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ImportError:
-        raise StoreError("encryption needs pyrage, which is not installed; "
-                         "`~/.dayleaf/runtime/bin/python -m pip install 'pyrage>=1.2,<2'` brings it") from None
+        raise StoreError("encryption needs pyrage, which is not installed; `install.sh --age` installs it "
+                         "(with pip: dayleaf[age])") from None
     return pyrage
 
 

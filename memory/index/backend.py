@@ -87,8 +87,8 @@ def driver() -> Any:
         import psycopg
         import psycopg_pool  # noqa: F401
     except ImportError:
-        raise StoreError("the PostgreSQL index needs psycopg, which is not installed; `~/.dayleaf/runtime/bin/python -m pip "
-                         "install 'psycopg[binary]>=3.2,<4' 'psycopg_pool>=3.2,<4'` brings it") from None
+        raise StoreError("the PostgreSQL index needs psycopg, which is not installed; `install.sh --postgres` installs it "
+                         "(with pip: dayleaf[postgres])") from None
     return psycopg
 
 

