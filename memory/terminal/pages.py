@@ -36,7 +36,7 @@ from memory.terminal.sheets import Sheet
 LISTED, SESSIONS = 200, 40  # records that a timeline looks at, and sessions that it shows
 HITS, LIVE = 30, 12  # hits of a search, and of one that is still being typed
 OLD, TYPED = 5.0, 20.0  # seconds after which the index is opened anew, and while a query is being typed
-WALLS, PUSHES, WAITING = 40, 20, 100  # that one page shows
+WALLS, PUSHES, WAITING, HAPPENED = 40, 20, 100, 40  # that one page shows
 SNIPPET = 220  # characters
 GROUPS = {"pending": "rule, waits", "waiting": "script, waits", "past": "past plan", "rejected": "rule, rejected",
           "refused": "script, rejected"}  # what is not called as it is
@@ -212,6 +212,11 @@ class Pages:
         one = hit.shown([of_record], self.place, approvals.decisions(place.home), self.now)[0]
         counts = lookup.followed(place, ledger.read(ledger.holding(place, found.name))).counts(found.id)
         reasons = found.meta.get("feedback")
+        stands = found.checksum
+        if found.end == "script" and found.kind == "resource":
+            with suppress(DayleafError):
+                stands = files.sha256(material.source_of(found, place).data)
+        happened = accounts.history(place, found, stands)
         with self._lock:
             shelf = self._shelf()
             here = place.key == self.place.key
@@ -221,6 +226,7 @@ class Pages:
                 if here else []
         return self._sheet("record", one_line(found.title), record=found, one=one, group=GROUPS.get(one.group, one.group),
                            merged=merged, counts=counts, outward=outward, inward=inward, here=here,
+                           happened=happened[:HAPPENED], left_out=max(0, len(happened) - HAPPENED),
                            feedback=reasons if isinstance(reasons, list) else [reasons] if reasons else [],
                            pushes=accounts.pushes_of(place, found.id, PUSHES), waits=self._waiting(found) if here else None,
                            session=_session_of(found) if found.meta.get("session") else "",

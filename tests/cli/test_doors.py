@@ -30,7 +30,7 @@ def test_a_record_is_shared_and_taken_back(ok, run, place, project):
     said = ok("share", "l-x")
     assert "shared l-x  Alpha" in said and "others cannot follow its link" in said and "git add .dayleaf" in said and "dayleaf check --staged" in said
     assert Path(project, ".dayleaf/learnings/x.md").exists() and "Not committed (1)" in ok("shared") and "you, new" in ok("shared", "status")
-    assert "l-x is shared already; `dayleaf unshare` takes it back" in one_line_error(run("share", "l-x"), 2)
+    assert "l-x is shared already; `dayleaf unshare l-x` takes it back" in one_line_error(run("share", "l-x"), 2)
     assert "private again: l-x" in ok("unshare", "l-x") and not Path(project, ".dayleaf/learnings/x.md").exists()
     assert "is not shared" in one_line_error(run("unshare", "l-x"), 2)
     assert "Alpha" in ok("recall", "alpha")

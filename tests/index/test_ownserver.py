@@ -45,7 +45,7 @@ def test_where_there_is_none_nothing_is_made_for_it(run, place, tmp_path, monkey
     pytest.importorskip("psycopg")
     monkeypatch.setattr(ownserver, "ROOT_FOLDER", str(tmp_path / "var"))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "install.sh --postgres` brings one" in one_line_error(run("index", "--backend", "postgres"), 1)
+    assert "install.sh --postgres` installs one" in one_line_error(run("index", "--backend", "postgres"), 1)
     assert not os.path.exists(ownserver.folder(place.home)) and not (tmp_path / "var").exists()
 
 
