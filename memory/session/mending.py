@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from memory.core.plaintext import one_line
 
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
+_READ = 1000  # characters of a sentence that is judged
 _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
 _LABEL = re.compile(
     r"\A(?:the |my |core |root cause |simple |proper |actual )*" + _NOUN +
@@ -40,7 +41,8 @@ OUTLIVES = re.compile(  # in a cause: a flag, a variable of the environment, a p
     r"(?<!\w)--\w|\b[A-Z_]{3,}=|(?<!\w)[/~.]\w+[/.]|\b[a-z]\w*\.[A-Z]\w+|\b[a-z_]+\.[a-z_]+\(|"
     r"\b(?:windows|macos|linux|docker|git|ci|locale|time ?zone|encoding|utf-8|cache|version|default)\b", re.I)
 SEES_NOW = re.compile(r"\Anow (?=i (?:can |have |finally )*(?:see|understand|found|know|got)\b)", re.I)
-BEFORE, AFTER = (re.compile(r"\W*(?:%s)\W*[:：]\W*\s(?P<said>\w.+|`.+)" % word, re.I) for word in ("before", "after|now"))
+BEFORE, AFTER = (re.compile(r"\W{0,8}(?:%s)\W{0,4}[:：]\W{0,4}\s(?P<said>[\w`].+)" % word, re.I)
+                 for word in ("before", "after|now"))
 ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")  # what an item of a list begins with
 _AWAY = (
     r"\b(?:removed|deleted|dropped|got rid of|retired|abandoned)(?: (?:the|our|its|old|dead|unused|whole|entire|now|obsolete))*"
@@ -85,7 +87,7 @@ PASTED = re.compile(
 
 def told(sentence: str) -> tuple[float, str]:
     """Return (how surely a sentence says what mended something, it without its label).  sentence: one line, without marks."""
-    if _VAGUE.search(sentence):
+    if len(sentence) > _READ or _VAGUE.search(sentence):
         return NONE, ""
     for pattern in (_LABEL, _FIXED):
         rest = pattern.sub("", sentence, count=1)

@@ -102,7 +102,9 @@ def test_what_a_person_reports_is_the_pasted_error_or_the_sentence_that_says_so(
     assert causes.reported(Turn("", request_), "`list_pools` counted closed pools twice") == (line, pasted)
 
 
-@pytest.mark.parametrize("piece", ["a ", "the issue is ", "because ", "`a` failed ", "**", "root cause: "])
+@pytest.mark.parametrize("piece", ["a ", "the issue is ", "because ", "`a` failed ", "**", "root cause: ", ":", "the fix "])
 def test_repetition_does_not_hang_it(piece):
     """A line of 40 KB."""
-    assert isinstance(_said(piece * (40000 // len(piece))), list)
+    line = piece * (40000 // len(piece))
+    assert isinstance(_said(line), list) and isinstance(causes.mended(line), list)
+    assert isinstance(_said("before: %s\nafter%s" % (line, line)), list)
