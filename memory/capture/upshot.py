@@ -20,11 +20,10 @@ HEADING, ITEM, PROSE = "heading", "item", "prose"
 SHORTEST = 20  # characters of a sentence that tells something
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
 _EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
-_BESIDE = 0.35  # of the first one's weight that others have at least
-_SINCE, _LATER = 0.6, 0.5  # weight of what was found after the last change; of what is told instead of the same said before
+# Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
+_BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
 _FIXED = "Fixed: "  # before a fault that is told as fixed
-_NAMES = 3  # words beside code that name a change
-_NAMING = 30  # turns at either end of which one may name the work
+_NAMES, _NAMING = 3, 30  # words beside code that name a change; turns at either end of which one may name the work
 _FIRST, _HEADED, _WEAK = 3, 0.8, 1.0  # sentences among which a heading names work, what that tells, and one that says little
 _WORK = (
     r"(?:re)?(?:add|allow|annotat|archiv|bump|chang|clarif|clean|complet|configur|consolidat|convert|correct|cover|creat|"
@@ -36,8 +35,7 @@ REPORTS = re.compile(
     r"(?:(?:%s)(?:ed|ied)|made|wrote|(?:re)?built|found|kept|cut|set|sped up|took|got rid|rewrote|ran)\b" % _WORK, re.I)
 _PASSIVE = re.compile(
     r"\b(?:has|have|is|are|was|were)(?: now| been| all)* (?:%s)(?:ed|ied)\b|\bnow (?:\w+ly )?(?:\w+(?:s|ed)|be)\b|"
-    r"\b(?:is|are) now\b|\bno longer\b" % _WORK,
-    re.I)
+    r"\b(?:is|are) now\b|\bno longer\b|\Athe (?:fix|changes?) (?:now )?%s(?:e?s|e|y|ies)?\b" % (_WORK, _WORK), re.I)
 _FOUND = re.compile(
     r"\b(?:root cause|culprit|because|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|"
     r"때문|원인|原因|ため|因为|Ursache|weil", re.I)
@@ -49,18 +47,19 @@ _LEAD = re.compile(
     r"done|success\w*)[^.:;!]{0,30}[.!]\s+|(?:here(?:'s| is| are)|let me (?:create|summari[sz]e|give))\b[^:.;]{0,70}[:.]\s*|"
     r"(?:summary|changes made|done|perfect|great)\s*[:.!]\s*)+", re.I)
 _AROUND = re.compile(
-    r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|\d+[.)]\s+|(?:p|step|task|part|phase|item|point)\s?#?\d+(?:\s#\d+)?\s*[:–—-]\s+|(?:perfect|great|excellent|done|good|yes|right|correct|ok(?:ay)?|sure|"
-    r"you(?:'re| are) (?:absolutely )?right|got it|(?:final )?summary|in summary|overview|result|(?:key )?changes?(?: made)?|"
-    r"(?:what|here's what) (?:was|i) (?:done|did|changed|fixed|implemented|added|updated)|so|now|also|then|finally)\b"
-    r"(?:[.!:,]+\s+|\s*[–—-]+\s+|[.!:]+$)|"
+    r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|\d+[.)]\s+|(?:p|step|task|part|phase|item|point)\s?#?\d+(?:\s#\d+)?\s*[:–—-]\s+|(?:perfect|great|"
+    r"excellent|done|good|yes|right|correct|ok(?:ay)?|sure|you(?:'re| are) (?:absolutely )?right|got it|(?:final )?summary|"
+    r"in summary|overview|result|(?:key )?changes?(?: made)?|(?:here's )?what (?:was|i) (?:done|did|changed|fixed|implemented|"
+    r"added|updated)|so|now|also|then|finally)\b(?:[.!:,]+\s+|\s*[–—-]+\s+|[.!:]+$)|"
     r"(?:i(?:'ve| have)|we(?:'ve| have)?|i|ich habe|now i(?:'ve| have)?)\s+(?:just |now |also |successfully |completely )*"
     r"(?=(?:%s)(?:ed|ied)\b|made\b|found\b|wrote\b|set\b|kept\b|built\b)|successfully\s+)" % _WORK, re.I)
 _EMPTY = re.compile(
     r"(?:all|the|both|unit|integration|every\w*|build|tests?|lint\w*|checks?|ci|code|everything|it|and|also|formatted|properly|"
     r"now|are|is|still|including|with|no|has|have|been|completed?|complete|done|ready|fix|fixed|changes?|implementation|task|"
-    r"issues?|errors?|bugs?|problems?|root|cause|found|add(?:ed)?|verif(?:y|ied)|correctly|comprehensive|coverage|successfully|successful|pass(?:es|ed|ing)?|clean(?:ly)?|green|compiles?|works?|working|tested|"
-    r"finished|linting|race|detection|\d+|updated|files?|here's|here|summary|what|was|made|of|to|for|that|this|these|i|did|"
-    r"both|documentation|plan|commit(?:ted)?|pushed|good|look(?:s|ing)?|go|session|work|be|merged?)", re.I)
+    r"issues?|errors?|bugs?|problems?|root|cause|found|add(?:ed)?|verif(?:y|ied)|correctly|comprehensive|coverage|successfully|"
+    r"successful|pass(?:es|ed|ing)?|clean(?:ly)?|green|compiles?|works?|working|tested|finished|linting|race|detection|\d+|updated|"
+    r"files?|here's|here|summary|what|was|made|of|to|for|that|this|these|i|did|documentation|plan|commit(?:ted)?|pushed|good|"
+    r"look(?:s|ing)?|go|session|work|be|merged?)", re.I)
 _ASIDE = re.compile(
     r"(?:here(?:'s| is| are)|the following|(?:let me|i'll|i will|i'd|i would|i think|i see|i need|i can|i don't|i understand)\b|"
     r"(?:if|when|once) (?:we|i|the|it|this|that)\b|would you|do you|want me|should i|shall i|"
@@ -100,8 +99,9 @@ _BEFORE = re.compile(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|op
 _FAULTY = re.compile(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
 _BLAND = re.compile(  # a verdict on all of it, which names nothing
     r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
-    r"(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|consistent|comprehensive|place|"
-    r"notes?)\W*\Z|the code (?:now )?passes\b|\w+ed the (?:\w+ )?(?:notes?|docs|documentation|suite|comments?)\W*\Z", re.I)
+    r"\w+ed (?:\w+ )?imports?\b|(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|"
+    r"consistent|comprehensive|place|notes?)\W*\Z|the code (?:now )?passes\b|"
+    r"\w+ed the (?:\w+ )?(?:notes?|docs|documentation|suite|comments?)\W*\Z", re.I)
 _VERDICT = re.compile(  # on all of it, which does not say what was done
     r"[^`]*\b(?:no|any) (?:outstanding|open|remaining|further|more) (?:issues?|problems?|findings)\b[^`]*\Z|"
     r"(?:both|all|everything|each|the \d+|\d+)\b.*\b(?:updated|addressed|fixed|resolved|handled|applied|made|done|complete[d]?|"
@@ -110,9 +110,8 @@ _UNTOLD = re.compile(  # in a heading: of what there is, not of what was done
     r"\b(?:summary|files?|changes|details|results?|matrix|tests?|status|output|overview|analysis|findings|root cause|problems?|"
     r"issues?|options?|pros|cons|why|how|what|example|usage|flow|before|after|plan|review|steps?|questions?|approach|states?|"
     r"recommend\w*|pr|key|next|remaining|notes?|current|existing|possible|comparison|background|context)\b|[?]|:\Z", re.I)
-_LOOKING = re.compile(
-    r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|explain|discuss|"
-    r"research|analy[sz]e|[a-z]+-\d+)\b", re.I)
+_LOOKING = re.compile(r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|"
+                      r"explain|discuss|research|analy[sz]e|[a-z]+-\d+)\b", re.I)
 _ADDS = re.compile(r"(?:added|introduced|created|enabled|set)\b", re.I)
 _TAKES = re.compile(r"(?:removed|reverted|dropped|deleted|undid|disabled)\b", re.I)
 _TICKET = re.compile(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
@@ -121,11 +120,11 @@ _BESIDES = re.compile(r"[\s,]+(?:too|also|as well|please|then|again|now)\W*\Z", 
 _TAIL = re.compile(r" (?:[-–—] \w[^,;–—]{0,60}|(?:that|which) (?:now )?\w+s(?: if| whether| how| what)?)[:：]\Z", re.I)
 _IN_CODE = re.compile(r"`[^`]*[A-Z_(/.][^`]*`")
 _MERGE = re.compile(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
-_CHORE = re.compile(
-    r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
-    r"(?:\w+(?:\([\w-]+\))?: )?(?:gofmt|address\b.*\b(?:feedback|comments?|review)\b)", re.I)
+_CHORE = re.compile(r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
+                    r"(?:\w+(?:\([\w-]+\))?: )?(?:gofmt|address\b.*\b(?:feedback|comments?|review)\b)", re.I)
 _MINOR = re.compile(
-    r"\b(?:imports?|unused|no longer needed|comments?|tests?|typos?|whitespace|gofmt|formatting|nolint|constants?)\b", re.I)
+    r"\b(?:imports?|unused|no longer needed|comments?|tests?|typos?|whitespace|gofmt|formatting|nolint|constants?|signatures?|"
+    r"struct|fields?|parameters?|helpers?|the calls?)\b", re.I)
 
 
 class Upshot(NamedTuple):
@@ -203,8 +202,8 @@ def _is_named(title: str, held: Sequence[Turn]) -> bool:
 
 def of_lines(lines: Sequence[str], title: str = "", commits: Sequence[str] = ()) -> list[Upshot]:
     """Return what came out of work of which only the last words are known, as `of_turns` does."""
-    held = [Turn("", "", "", [turns.Piece(turns.SAID, line)]) for line in lines]
-    return of_turns(held, title if is_order(title) else "", commits)
+    said = ([turns.Piece(turns.SAID, line)] for line in lines)
+    return of_turns([Turn("", "", "", pieces) for pieces in said], title if is_order(title) else "", commits)
 
 
 def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
@@ -257,9 +256,9 @@ def same(one: str, other: str) -> bool:
     return len(first & second) >= 0.6 * max(1, min(len(first), len(second)))
 
 
-def best(statement: str, most: int = LINE) -> str:
-    """Return the sentence of a statement that tells best what came out, at most `most` characters; "" for none."""
-    return at_word(_best(statement)[1], most)
+def best(statement: str) -> str:
+    """Return the sentence of a statement that tells best what came out; "" for none."""
+    return _best(statement)[1]
 
 
 def _best(statement: str, worked: bool = False) -> tuple[float, str]:
@@ -300,9 +299,10 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
             continue
         score = told + 0.3 * (40 <= len(line) <= LINE + 50) + (1.2 if not place else 0.5 if place < 4 else 0.0)
         score += {HEADING: 1.0, PROSE: 0.3, ITEM: -0.3}[kind] - 0.8 * bool(_MINOR.search(line)) - 1.0 * bool(_DETAIL.search(line))
-        score -= 1.2 * bool(_POINTS.match(line)) + 0.6 * (len(line) > 2 * LINE)
+        score -= 2.0 * bool(_POINTS.match(line)) + 0.6 * (len(line) > 2 * LINE)
         score -= 1.5 * bool(_BLAND.match(line) or len(line) <= 2 * LINE and _BACKWARD.match(line))
-        yield max(score, _WEAK), line
+        if score > 0:
+            yield max(score, _WEAK), line
 
 
 def bare(line: str) -> str:

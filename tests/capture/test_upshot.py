@@ -94,7 +94,8 @@ def test_of_what_tells_nearly_the_same_the_last_is_told():
 
 @pytest.mark.parametrize(("statement", "told"), [
     ("Both issues have been addressed.", ""), ("The branch now has no outstanding issues.", ""), ("All changes have been made and tested.", ""),
-    ("No, the worker now uses another queue!", ""), ("The issue: I was editing another checkout of the project.", ""),
+    ("No, the worker now uses another queue!", ""), ("This is what ensures the order is kept.", ""),
+    ("- Updated the signature of `add()`\n\nThe changes add a name to each job of the queue.", "The changes add a name to each job of the queue."), ("The issue: I was editing another checkout of the project.", ""),
     ("P2 #9 - Added a log of what is deleted", "Added a log of what is deleted"), ("1. Added a log of what is deleted", "Added a log of what is deleted"),
     ("Created [worker.py](src/worker.py) with the pool.", "Created worker.py with the pool."),
     ("Rewrote the page as `queue.md` - it now describes:\n\n- the pool", "Rewrote the page as `queue.md`"),
