@@ -242,7 +242,7 @@ def is_whole(line: str) -> bool:
 
 def is_named(line: str) -> bool:
     """Tell whether a title names work: it stands by itself and is spoken to nobody."""
-    return not (_LEANS.search(line) or _LOOSE.search(line) or _SPOKEN.search(line))
+    return not (_LEANS.search(line) or _LOOSE.search(line) or _SPOKEN.search(line)) and line.count("`") % 2 == 0
 
 
 def is_order(line: str) -> bool:
@@ -287,7 +287,7 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
         done, headed = bool(REPORTS.match(line)), kind == HEADING
         if before or not says(line) or (done or not headed) and _PIECE.match(line) or not headed and CUT.search(line):
             continue
-        if _WOULD.search(line) and not done:
+        if _WOULD.search(line) and not (done or _FAULTY.search(line)):
             continue
         told = 1.5 * done + 1.0 * bool(_PASSIVE.search(line)) + 1.2 * bool(_FOUND.search(line))
         told += 1.5 * bool(_LABELLED.match(line))
