@@ -72,11 +72,12 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     stands = _since_work(held) or [_stands(line) for line in newest.outcome] or list(newest.said)
     commits = [line for one in told for line in one.commits]
     done = [turn for turn in choices.standing(held) if _worked(turn)]
-    came = [one.line for one in upshot.of_turns(done, "", commits[::-1])] or ["commit " + line for line in commits]
+    came = [one.line for one in upshot.of_turns(done, "", commits[::-1])
+            if not (one.at and any(upshot.same(one.line, line) for line in stands))] or ["commit " + line for line in commits]
     decisions = [line for one in told for line in one.decisions[::-1] if not line.endswith(("?", "？"))]
     never = [line for line in decisions if choices.forbids(line)]
     never += [*choices.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead)]
-    came = [line for line in came if line not in never and not any(upshot.same(line, one) for one in stands)]
+    came = [line for line in came if line not in never]
     names = [name for name in newest.files if name[:1] not in "/~"][:8]
     requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request]
     requests = [line for line in requests if line and not TRIVIAL.match(line)]

@@ -15,10 +15,9 @@ from harness import vault
 from harness.command import dayleaf
 from harness.hook import ROOT, fire, harmless, payload
 
-from memory.capture import checkpointpage
+from memory.capture import byhand, checkpointpage
 from memory.core import records, tokeniser
 from memory.hook import at_start, handoffs, indexview, receipts
-from memory.knowledge import worklog
 
 SESSION = "7c997624-fc22-4860-bbcc-56cf0cc98ee9"
 TRANSCRIPTS = ROOT / "tests" / "data" / "transcripts"
@@ -297,7 +296,7 @@ def test_without_words_it_is_made_of_the_session(ok, start, world, place):
         "Handoff (%s): %s" % (re.search("on branch `(.*?)`", body)[1], told["title"]), "auto", "checkpoint")
     assert "fix the add function and commit" in body and "Fix add (ecf522d)" in body and "Fixed add() and committed" in body
     assert "AssertionError" not in body, "that one was fixed"
-    assert "From [%s] on branch `" % source in body and len(body) <= worklog.BODY
+    assert "From [%s] on branch `" % source in body and len(body) <= byhand.BODY
     block = start("s2")
     assert "From [%s]" % source in block and "Fixed\n" not in block, "the checkpoint it was made of is not shown beside it"
     assert json.loads(ok("handoff", "--json", CLAUDE_CODE_SESSION_ID=SESSION))["links"] == made["links"]
@@ -322,7 +321,7 @@ def test_a_session_of_several_checkpoints_is_told_as_one():
                  "\n## Open\n\n- `pytest` still fails: E1\n\n## Next\n\n- old step", "c-old")
     new = record("## Request\n\n- now the queue\n\n## Commands\n\n- ✗ `make lint` → exit 2: E9\n- ✗ `pytest` → exit 1\n- ✓ `pytest`\n"
                  "\n## Next\n\n- new step", "c-new", branch="main", commit="0123456789")
-    body = worklog.draft([new, old], None).body
+    body = byhand.draft([new, old], None).body
     assert "add retries" in body and "now the queue" in body and "Use jitter" in body and "Add retries (aaaaaaa)" in body
     assert "new step" in body and "old step" not in body and "still fails" not in body
     assert "- `make lint` → exit 2: E9\n" in body and "- `pytest`" not in body
@@ -346,8 +345,8 @@ def test_a_handoff_stays_small_whatever_it_is_made_of():
     body = body.replace("## Commands\n\n- ", "## Commands\n\n- ✗ zebra ")
     many = [record(body, "c-%08d" % i, branch="b" * 400, commit="c" * 40, files=["src/%d.py" % j for j in range(40)]) for i in range(8)]
     plan = record("\n".join("- [ ] step %d" % i for i in range(90)), "p-1", "Plan " * 60, "plan")
-    made = worklog.draft(many, plan).body
-    assert len(made) <= worklog.BODY and "From [c-00000000], [c-00000001]" in made
+    made = byhand.draft(many, plan).body
+    assert len(made) <= byhand.BODY and "From [c-00000000], [c-00000001]" in made
     assert all("## %s\n" % name in made for name in ("Next", "Open", "Decisions", "Done", "Plan", "Request"))
 
 
