@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+import zlib
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,17 @@ def test_objects_behind_a_link_out_of_the_git_directory_are_not_read(history, gi
     Path(history, ".git/objects").symlink_to(tmp_path / "elsewhere")
     with Objects(history + "/.git") as objects:
         assert objects.find(head[:10]) == [] and not objects.complete
+
+
+def test_an_object_under_another_ones_hash_is_missing(history, git):
+    """Content is held against its hash: zlib's own checksum does not say whose it is."""
+    name = git("rev-parse", "HEAD")
+    loose = Path(history, ".git/objects", name[:2], name[2:])
+    loose.parent.mkdir(exist_ok=True)
+    other = zlib.compress(b"commit 5\0tree ")
+    for pack in Path(history, ".git/objects/pack").glob("*"):
+        pack.unlink()
+    loose.unlink(missing_ok=True)
+    loose.write_bytes(other)
+    with Objects(history + "/.git") as objects, pytest.raises(Missing):
+        objects.read(name)
