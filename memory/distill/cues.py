@@ -28,6 +28,35 @@ _PASSING = re.compile(
     r"\W*(?:(?:do|would) you (?:want|like|prefer|mind)|want me to|should i|shall i|shall we|could you|can you|"
     r"does (?:this|that))\b.*[?:]\W*$|\((?:answer|while working|goes on)\b[^)]*\).*\?\W*$|now (?:i can|update|add|run)\b|"
     r"\W*(?:(?:that's|what) an? )?(?:good|great|excellent|clever|nice|fair|perfect)\b.{0,24}$")
+# What only says that all is well, whose message it was, or that what stands before is in doubt.
+_CLOSING = re.compile(
+    r"(?i)\W*(?:all )?(?:\d+ )?(?:(?:the|unit|integration|existing|new|and) )*(?:tests?|checks?|lint(?:ing|er)?|builds?|"
+    r"formatting|everything)\b(?:(?: and|,) (?:lint\w*|tests|builds?|formatting))*(?: (?:all|now|still))* (?:pass(?:es|ed)?|"
+    r"(?:is|are) (?:clean|green)|succeeds?|compiles|works)\b.{0,30}$|\W*no (?:lint\w* )?(?:issues|errors)\b.{0,20}$|"
+    r"\W*(?:wait|hmm)\b|\W*(?:i was wrong|you(?:['’]re| are) (?:\w+ly )?right)\b.{0,12}$|"
+    r"\W*(?:the )?user(?:'s)? (?:\w+ ){0,3}(?:asked|request\w*|wanted|wants|said|reported|approved|confirmed)\b")
+_CHECKS = re.compile(r"(?i)\b(?:tests?|lint\w*|checks?|builds?|user)\b|테스트|テスト|测试")
+# What could or should be done.
+_PROPOSED = re.compile(
+    r"(?i)\b(?:could|should|would|might|i'd|recommend\w*|suggest\w*|propos(?:e|al)\w*|option \d|options|alternatively|"
+    r"needs? to|pending|still need|want to|könnte|sollte|müsste|vorschlag)\b")
+# How a request goes on with the turn before it: it consents, or says that what was said there is wrong; and how an answer
+# agrees that something was missing, or takes back what was said.
+_CONSENTS = re.compile(
+    r"(?i)\W*(?:(?:yes|yeah|yep|ok(?:ay)?|sure|go ahead|do (?:it|that|so)|please do|sounds good|option \w|agreed|ja|klar|\w)\b|"
+    r"네|응|좋아|はい|お願い|好的|是的)")
+_OBJECTS = re.compile(
+    r"(?i)\W*(?:(?:hmm|ah|ok|okay|well|i think)\W+)*(?:no\b(?! need| more| problem)|nope\b|wrong\b|"
+    r"(?:that(?:['’]s| is)|this is)(?: still)? (?:wrong|not (?:right|correct|true|it))|"
+    r"(?:it|that|this) (?:still )?(?:doesn['’]t|does not|didn['’]t) work|i still (?:see|get|have)|"
+    r"nein\b|das stimmt nicht|아니|틀렸|違(?:う|い)|不对|错了)")
+_AGREES = re.compile(
+    r"(?i)\W*(?:you(?:['’]re| are) (?:\w+ly |quite )?(?:right|correct)|(?:good|great|nice) (?:point|catch)\b|fair point|"
+    r"exactly right)")
+_RETRACTS = re.compile(
+    r"(?i).{0,60}\b(?:i was (?:wrong|mistaken)|my mistake|i mis(?:read|understood)|won['’]t work either|that was wrong)\b|"
+    r"\W*(?:wait|sorry)\b", re.DOTALL)
+_QUOTED = re.compile(r"(?:>[^\n]*\n|\s)+")
 _OPENER = re.compile(
     r"(?i)(?:(?:done|perfect|great|excellent|nice|good(?: (?:point|call|catch|question|idea))?|great (?:point|question|idea)|"
     r"you(?:'|’)re (?:absolutely )?right|got it|sure|ok(?:ay)?|exactly|absolutely|all done)(?:[.!,]| [-–—])\s+)+(?=[A-Z`\"\d])")
@@ -65,6 +94,8 @@ _ASKED = (
                 r"어디|どこ|哪里|哪个"),
      re.compile(r"[\w-]+[/._]\w+|\w::\w|--\w")),
 )
+
+CONSENT = 5  # words of a request that only agrees
 
 
 def technical(value: str) -> List[str]:
@@ -119,6 +150,34 @@ def said(value: str) -> str:
 def is_passing(value: str) -> bool:
     """Tell whether a text only announces or offers what is done next, or praises."""
     return _PASSING.match(value) is not None
+
+
+def is_closing(value: str) -> bool:
+    """Tell whether a text only says that checks pass, that a user asked for something, or that what stands before is in doubt."""
+    return _CLOSING.match(value) is not None
+
+
+def asks_checks(question: str) -> bool:
+    """Tell whether a question is about tests and other checks, or about what a user said."""
+    return _CHECKS.search(question) is not None
+
+
+def proposes(value: str) -> bool:
+    """Tell whether a text says, or asks, what could or should be done."""
+    return _PROPOSED.search(value) is not None
+
+
+def consents(request: str) -> bool:
+    """Tell whether a request only agrees to what was said before it."""
+    return len(request.split()) <= CONSENT and _CONSENTS.match(request) is not None
+
+
+def corrects(request: str, answer: str) -> int:
+    """Tell how far a turn corrects one before it: 2 takes it back, 1 agrees that it was not all, 0 does neither."""
+    said = answer[len(match[0]):] if (match := _QUOTED.match(answer)) else answer
+    if _OBJECTS.match(request) or _RETRACTS.match(said):
+        return 2
+    return 1 if _AGREES.match(said) else 0
 
 
 def asks_commands(question: str) -> bool:

@@ -2,25 +2,29 @@
 
 Items that follow one another stand on one line up to ITEMS bytes.  What only leads in (`The steps are:`, a bold heading) is no
 line of its own and stands before its list; what only announces leads nothing in.  Bold type and openers such as `Done.` are left
-out.  Lines of kind `run` tell what tools did, and take no sentence along.
+out, and of what the client writes before it compacts, what was asked and was to be done then.  Lines of kind `run` tell what
+tools did, and take no sentence along.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Iterable, Iterator
 
 from memory.distill import cues
 from memory.distill.digests import Source
 from memory.distill.units import Unit, units
+from memory.recall.hit import BY_CLIENT
 
 ITEMS = 160  # bytes of list items on one line
 BLOCK = 600  # bytes of a piece of code or a table
 RUN = "run"
 
 _RUN = re.compile(r"[✓✗⊘·] |(?:created|edited) `|commit [0-9a-f]{7}|pull request http|subagent\b|\(refused [^)]*\)$")
-# Headings of the form that the client fills in before it compacts.
-_FORM = re.compile(r"(?:Primary Request and Intent|Problem Solving|Key Technical Concepts|Analysis|Summary)\b")
+# Headings of the form that the client fills in before it compacts: what was asked and was to be done, and the others.
+_AHEAD = re.compile(r"(?:Primary Request and Intent|All user messages|Pending Tasks|Current Work|Optional Next Step)\b")
+_FORM = re.compile(r"(?:Key Technical Concepts|Files and Code Sections|Errors and fixes|Problem Solving|Analysis|Summary)\b")
 _LEADS = re.compile(r"(?:\*\*[^*\n]{1,90}\*\*:?|[^\n]{1,200}[:：](?:\*\*)?)$")
 
 
@@ -28,7 +32,7 @@ def lines(index: int, source: Source) -> list[Unit]:
     """Split a source into lines; `start` counts bytes from where its outcome begins, behind the last run, and is -1 before."""
     out: list[Unit] = []
     lead, last, led = "", -2, False
-    for unit in units(index, source, BLOCK):
+    for unit in _told(units(index, source, BLOCK)) if source.title == BY_CLIENT else units(index, source, BLOCK):
         if unit.kind in ("item", "prose") and _RUN.match(unit.text):
             unit = replace(unit, kind=RUN)
         elif unit.kind in ("prose", "item") and _LEADS.fullmatch(unit.text):
@@ -47,10 +51,21 @@ def lines(index: int, source: Source) -> list[Unit]:
     return _numbered(out)
 
 
+def _told(found: Iterable[Unit]) -> Iterator[Unit]:
+    """Leave out of a summary by the client what was asked and what was to be done when it was written."""
+    ahead = False
+    for unit in found:
+        ahead = bool(_AHEAD.match(unit.text)) or ahead and not _FORM.match(unit.text)
+        if not ahead:
+            yield unit
+
+
 def _lead(text: str) -> str:
-    """Return what leads a list or block in, as it stands before a line; "" where it only announces."""
+    """Return what leads a list or block in as it stands before a line; "" where it only announces, or says that all is well."""
     text = cues.said(text)
-    return "" if cues.is_passing(text) or _FORM.match(text) else text if text.endswith((":", "：", "!", "?")) else text + ":"
+    if cues.is_passing(text) or cues.is_closing(text) or _FORM.match(text) or _AHEAD.match(text):
+        return ""
+    return text if text.endswith((":", "：", "!", "?")) else text + ":"
 
 
 def _joins(before: Unit, item: Unit) -> bool:

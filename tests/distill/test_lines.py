@@ -55,3 +55,12 @@ def test_a_quotation_and_an_item_that_is_a_sentence_stand_alone():
     """What the user said in between is not the model's sentence."""
     assert [text for _, _, text in found("The limit holds.\n> (while working) and the queue is full\n\n- It ends.\n- It starts.\n")] == [
         "The limit holds.", "(while working) and the queue is full", "It ends.", "It starts."]
+
+
+def test_of_the_clients_summary_what_was_to_be_done_is_left_out():
+    """It was asked, or open, when the client wrote it; the turns tell what came of it."""
+    body = ("1. Primary Request and Intent:\n   - Make the queue durable\n\n4. Errors and fixes:\n   - Fixed the lost lease\n\n"
+            "7. Pending Tasks:\n   - Write the tests\n\n8. Current Work:\n   Half of the queue is moved.\n")
+    summary = source(body, title="(summary by the client)")
+    assert [(line.label, line.text) for line in lines.lines(0, summary)] == [("", "Fixed the lost lease")]
+    assert len(lines.lines(0, source(body))) > 1
