@@ -42,6 +42,7 @@ TURN = 12_000  # characters read of one turn
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
+_HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
 _RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 
 
@@ -85,7 +86,7 @@ def _passages(source: Source) -> Iterator[Source]:
         head, _, rest = text.partition("\n")
         turn = Turn(0, "", "", text)
         quote = rest[:len(rest) - len(turn.answer)]
-        asked = " ".join(line.lstrip("> ") for line in quote.split("\n")) if quote.strip() else head[3:].strip()[5:]
+        asked = " ".join(line.lstrip("> ") for line in quote.split("\n")) if quote.strip() else _HEADED.sub("", head)
         yield replace(source, title=clean(asked.strip()), body=clean(turn.answer[:TURN]), turns=())
     if not source.turns:
         body = _RETOLD.sub("", source.body) if source.retold else source.body

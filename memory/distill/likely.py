@@ -8,12 +8,20 @@ p(line) is the softmax over all lines of
     0.8 source         BM25 of the whole source, its title or request twice, over the best source's
     0.65 log length    of the line in bytes: what is longer holds more
     1.25 asked         for each way in which it looks like an answer: a number for `how many`, a reason for `why` (cues.py)
+    4.0 request        of its turn's request: (share of the question that it holds)^4 (share of its terms that ask the same)^2;
+                       a turn that only agrees to the one before it, or corrects an earlier one, has that one's as well
     0.9 outcome        e^(-bytes / 400) of the outcome that stand before it: a model says first what came of it
+   -1.2 way            it stands before its turn's outcome
    -1.0 / (1 + order) of a line of any other record: what opens one mostly says its title again
    -1.0 block         it is code or a table of several lines, and the question asks for neither
    -3.0 passing        it announces or offers what is done next ("Let me check …", "Want me to …?"), or praises
+   -2.0 closing        it only reports that tests pass, or doubts what stands before it, and the question is about no test
+   -2.0 open           it is a question
+   -1.0 corrected      a later turn of its session agrees that its turn was not all; -6.0 where it takes that back
+   -1.0 proposed       it says what could or should be done, and the question asks for no advice
 
-and, where nothing is relevant, of how technical it is and whether it tells a decision or a failure.
+times the square root of what all lines of its session have of it, over the best session's: first which session answers, then
+which lines of it; and, where nothing is relevant, of how technical it is and whether it tells a decision or a failure.
 The weights are those of a conditional logit over labelled questions, rounded (evals/README.md).
 """
 
@@ -21,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import AbstractSet, Callable, FrozenSet, Iterable, List, NamedTuple, Sequence, Tuple
+from typing import AbstractSet, Callable, Dict, FrozenSet, Iterable, List, NamedTuple, Sequence, Set, Tuple
 
 from memory.core import tokeniser
 from memory.distill import cues
@@ -30,8 +38,12 @@ from memory.distill.units import Unit, quoted
 from memory.hook.segment import K1, B
 from memory.recall.question import ASKING
 
-SHARE, RELEVANCE, NEIGHBOURS, SOURCE, LENGTH, ASKED, OUTCOME, OPENING, BLOCK, PASSING, CONTENT = (
-    4.0, 3.2, 2.0, 0.8, 0.65, 1.25, 0.9, -1.0, -1.0, -3.0, 3.0)
+SHARE, RELEVANCE, NEIGHBOURS, SOURCE, LENGTH, ASKED, REQUEST, OUTCOME, WAY, OPENING, BLOCK, CONTENT = (
+    4.0, 3.2, 2.0, 0.8, 0.65, 1.25, 4.0, 0.9, -1.2, -1.0, -1.0, 3.0)
+PASSING, CLOSING, OPEN, PROPOSED = -3.0, -2.0, -2.0, -1.0
+CORRECTED = (0.0, -1.0, -6.0)  # of a turn, by what cues.corrects says of a later one
+NEAR = 3  # turns before one that corrects, of which the most alike is meant
+SESSION = 0.5  # exponent of what all lines of a session have of the likelihood
 REACH = 400.0  # bytes over which the weight of an outcome's opening falls to a third
 HEADED = 0.3  # of a term's idf, where it stands in the title, request or heading alone
 TITLED = 2  # how often a title or request counts in its source
@@ -70,28 +82,91 @@ def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> L
     rarity = _rarity(asked, counts)
     relevance = _relevance(rarity, sources, lines, counts, terms)
     whole = _whole(asked, sources, lines, counts, terms)
-    looks, shares, plain = cues.wanted(question), _shares(sources), not cues.asks_block(question)
+    looks, shares, plain, slight = cues.wanted(question), _shares(sources), not cues.asks_block(question), _slight(question)
+    far = _rarity(asked, counts, FEW)
+    meant, lost = _corrected(sources, lines, counts)
+    requests = _requests(far, sources, terms, meant)
     at = {(line.source, line.order): value for line, value in zip(lines, relevance)}
     raw, relevant = [], any(relevance)
     for line, value in zip(lines, relevance):
         s, o, said = line.source, line.order, quoted(line)
         raw.append(shares[s] + RELEVANCE * value + NEIGHBOURS * max(at.get((s, o - 1), 0.0), at.get((s, o + 1), 0.0))
                    + SOURCE * whole[s] + LENGTH * math.log(len(said.encode()) + 1) + ASKED * looks(said)
-                   + _place(sources[s], line)
-                   + BLOCK * (plain and "\n" in line.text) + PASSING * cues.is_passing(line.text)
+                   + REQUEST * requests[s] + lost[s] + _place(sources[s], line)
+                   + BLOCK * (plain and "\n" in line.text) + slight(line.text)
                    + (0 if relevant else CONTENT * cues.telling(line.text)) + math.log(_weight(line.text)))
+    return Likely([frozenset(count) for count in counts], _chances(raw, sources, lines), relevant,
+                  _held(far, sources, lines, counts, terms))
+
+
+def _chances(raw: Sequence[float], sources: Sequence[Source], lines: Sequence[Unit]) -> List[float]:
+    """Return the share of each line, a session's share counted in."""
     top = max(raw, default=0.0)
     mass = [math.exp(value - top) for value in raw]
-    whole_mass = sum(mass)
-    return Likely([frozenset(count) for count in counts], [value / whole_mass for value in mass], relevant,
-                  _held(_rarity(asked, counts, FEW), sources, lines, counts, terms))
+    sessions = [_session(sources[line.source]) for line in lines]
+    of_session = dict.fromkeys(sessions, 0.0)
+    for session, value in zip(sessions, mass):
+        of_session[session] += value
+    most = max((value for session, value in of_session.items() if session), default=0.0)
+    mass = [value * (of_session[session] / most) ** SESSION if session else value for session, value in zip(sessions, mass)]
+    whole = sum(mass)
+    return [value / whole for value in mass]
+
+
+def _session(source: Source) -> str:
+    """Return the id of the conversation that a source is of, or tells of; "" of any other record."""
+    return source.id if source.kind == "conversation" else source.retold
+
+
+def _corrected(sources: Sequence[Source], lines: Sequence[Unit],
+               counts: Sequence[Counter[str]]) -> Tuple[Dict[int, int], List[float]]:
+    """Return the earlier turn of each turn that goes on with one, and what each source loses since a later turn corrects it."""
+    said: List[Set[str]] = [set() for _ in sources]
+    for line, count in zip(lines, counts):
+        said[line.source].update(count)
+    meant: dict[int, int] = {}
+    lost = [0.0] * len(sources)
+    for at, source in enumerate(sources):
+        before = [i for i in range(max(at - NEAR, 0), at) if sources[i].id == source.id and sources[i].kind == "conversation"]
+        how = cues.corrects(source.title, source.body) if before and source.kind == "conversation" else 0
+        if how:
+            meant[at] = max(before, key=lambda i: (cosine(frozenset(said[i]), frozenset(said[at])), i))
+            lost[meant[at]] = min(lost[meant[at]], CORRECTED[how])
+        elif before and cues.consents(source.title):
+            meant[at] = at - 1
+    return meant, lost
+
+
+def _requests(named: dict[str, float], sources: Sequence[Source], terms: Callable[[str], List[str]],
+              meant: dict[int, int]) -> List[float]:
+    """Return how much the request of each turn asks the same, or that of the turn that it goes on with; 0 of any other source."""
+    named = {term: idf for term, idf in named.items() if term not in ASKING}
+    mass, out = sum(named.values()) or 1.0, []
+    for source in sources:
+        said = set(terms(source.title)) - ASKING if source.kind == "conversation" else set()
+        same = said & named.keys()
+        out.append((sum(named[term] for term in same) / mass) ** 4 * (len(same) / max(len(said), 1)) ** 2)
+    for at, before in sorted(meant.items()):
+        out[at] = max(out[at], out[before])
+    return out
+
+
+def _slight(question: str) -> Callable[[str], float]:
+    """Return a function that says what the form of a line takes from it."""
+    closing, proposed = CLOSING * (not cues.asks_checks(question)), PROPOSED * (not cues.proposes(question))
+
+    def slight(text: str) -> float:
+        return (PASSING * cues.is_passing(text) + OPEN * text.endswith(("?", "？"))
+                + closing * cues.is_closing(text) + proposed * cues.proposes(text))
+
+    return slight
 
 
 def _place(source: Source, line: Unit) -> float:
     """Return what a line's place is worth: a turn's outcome says first what came of it, any other record its title again."""
     if source.kind != "conversation":
         return OPENING / (1 + line.order)
-    return OUTCOME * math.exp(-line.start / REACH) if line.start >= 0 else 0.0
+    return OUTCOME * math.exp(-line.start / REACH) if line.start >= 0 else WAY
 
 
 def _shares(sources: Sequence[Source]) -> List[float]:
@@ -178,7 +253,7 @@ def _meant(named: Iterable[str], known: AbstractSet[str]) -> dict[str, str]:
 def _weight(value: str) -> float:
     if cues.is_routine(value):
         return SLIGHT
-    words = len(value.split()) + sum(map(tokeniser.is_cjk, value)) / 4
+    words = len(value.split()) + (0 if value.isascii() else sum(map(tokeniser.is_cjk, value)) / 4)
     return 1.0 if words >= 3 or cues.technical(value) else SLIGHT
 
 

@@ -114,6 +114,38 @@ def test_any_turn_of_a_conversation_answers_not_only_the_one_that_was_found():
     assert not any("module" in text or "what is left" in text for text in said)
 
 
+def said_of(question: str, *turns: str) -> list[str]:
+    source_ = dataclasses.replace(source(turns[0], "c-1"), kind="conversation", turns=turns)
+    return [b.text.rsplit(" [c-1]", 1)[0] for b in extract.extract(question, [source_]).bullets]
+
+
+def test_the_turn_that_was_asked_the_question_answers_it():
+    """What other turns say about the same things is not asked."""
+    near = "## 15:0%d move the limit to module %d\n\nThe upload limit is read by module %d, and `nginx` reads the upload limit %d.\n"
+    said = said_of("where is the upload limit set?", *(near % (n, n, n, n) for n in range(4)),
+                   "## 16:00 where is the upload limit set?\n\nIn `deploy/nginx.conf`, once for all hosts.\n")
+    assert said == ["In `deploy/nginx.conf`, once for all hosts."]
+
+
+def test_what_a_later_turn_takes_back_stands_behind_it_or_is_left_out():
+    """Where the user objects, or the model takes it back, the later turn is where the session ended."""
+    first = "## 14:40 why does the upload list stay empty?\n\nThe upload list stays empty since no upload was ever made on main.\n"
+    for later in ("## 14:50 that is wrong, there are many\n\nFixed. The upload list was cut off at 50 entries.\n",
+                  "## 14:50 there are many\n\nI was wrong, the upload list was cut off at 50 entries.\n"):
+        said = said_of("why does the upload list stay empty?", first, later)
+        assert "cut off at 50" in said[0], later
+    said = said_of("why does the upload list stay empty?", first, "## 14:50 add a test\n\nThe upload list has a test now.\n")
+    assert "ever made" in said[0]
+
+
+def test_one_session_answers_where_another_shares_a_word():
+    """A line of another session must be as likely by itself."""
+    right = dataclasses.replace(source(TALK, "c-1"), kind="conversation", turns=(TALK,), score=9.0)
+    other = ["## 10:0%d tidy up\n\nThe uploads folder of host %d was tidied up.\n" % (n, n) for n in range(3)]
+    wrong = dataclasses.replace(source(other[0], "c-2"), kind="conversation", turns=tuple(other), score=6.0)
+    assert {b.ids[0] for b in extract.extract("why did the uploads fail behind nginx", [right, wrong]).bullets} == {"c-1"}
+
+
 def test_what_was_run_is_told_only_where_it_is_asked_for():
     """Commands and edits crowd out what came of them."""
     for question, there in (("why did the uploads fail", False), ("which command did we run when the uploads failed", True)):
@@ -140,6 +172,15 @@ def test_what_only_announces_offers_or_praises_is_not_quoted():
             "Good point about the upload.")
     assert [b.text for b in extract.extract("why does the upload fail", [source(body)]).bullets] == [
         "The upload fails since nginx closes the socket. [k3m9] 2026-11-21"]
+
+
+def test_reports_proposals_and_open_questions_stand_behind_what_is_so():
+    """That tests pass, what could be done and what was asked back is no answer, unless the question is about that."""
+    body = ("All tests for the upload pass. We could raise the upload limit. The upload fails since nginx closes the socket. "
+            "Is the upload larger than 5 MB?")
+    assert extract.extract("why does the upload fail", [source(body)]).bullets[0].text.startswith("The upload fails since")
+    assert "could raise" in " ".join(b.text for b in extract.extract("what should we do about the upload", [source(body)]).bullets)
+    assert "tests for the upload" in " ".join(b.text for b in extract.extract("do the upload tests pass", [source(body)]).bullets)
 
 
 def test_items_stand_on_one_line_behind_what_leads_them_in():
