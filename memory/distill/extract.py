@@ -9,8 +9,8 @@ p is from likely.py; likeness is the greatest cosine of its term set with one th
 Carbonell and Goldstein, SIGIR 1998), and from 0.8 on it says nothing new.  The bytes are those of the quote and its citation.
 A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along.  It ends where the budget does, or where
 what is next adds less than PAYS of likelihood per 1,000 bytes, taken by the square of the question's share that one source
-holds: where the records hold half of what was asked, more of them seldom answers, and a long list hides that.  What tools ran
-is quoted only where the question asks for it.
+holds: where the records hold half of what was asked, more of them seldom answers, and a long list hides that.  It ends earlier
+where a turn was asked the very question.  What tools ran is quoted only where the question asks for it.
 
 Where the sources hold too little of the question, they do not tell: there is no bullet, and what is nearest is named.
 
@@ -36,6 +36,7 @@ NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says 
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
 FLOOR, BARE = 0.05, 0.15  # share of the best likelihood that a line needs; one without a word of the question
 PAYS = 0.03  # likelihood per 1,000 bytes below which a line is not worth its length
+ANSWERED = 2.0  # what is added to that price, as a share of it, where a turn was asked the very question
 LEAST = 0.2  # share of a question that counts as held at least
 POOL = 300  # lines that compete; the rest are less likely
 TURN = 12_000  # characters read of one turn
@@ -100,7 +101,7 @@ class _Choice:
                  asked: AbstractSet[str] = frozenset()):
         """found: all lines.  room: bytes.  runs: what tools ran may be quoted.  asked: terms of the question."""
         self.sources, self.weighed, self.left = sources, weighed, room
-        self.pays = PAYS / max(weighed.held.source if weighed.held.asked else 1.0, LEAST) ** 2
+        self.pays = PAYS * (1 + ANSWERED * weighed.same) / max(weighed.held.source if weighed.held.asked else 1.0, LEAST) ** 2
         self.units = [fitted(line, sources[line.source], room) for line in found]
         # Of each line with what leads it in, and without; lines of a block are indented by 2.
         self.size = [[len(text.encode()) + 1 + 2 * text.count("\n") for text in (quoted(unit), unit.text)] for unit in self.units]

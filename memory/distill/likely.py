@@ -63,12 +63,14 @@ class Held(NamedTuple):
 
 
 class Likely(NamedTuple):
-    """Terms and likelihood of each line, whether any holds a term of the question, and how much of it is held."""
+    """Terms and likelihood of each line, whether any holds a term of the question, how much of it is held, and how far a turn
+    was asked the same, 0 to 1."""
 
     bags: List[FrozenSet[str]]
     chances: List[float]
     relevant: bool
     held: Held
+    same: float = 0.0
 
 
 def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> Likely:
@@ -96,7 +98,7 @@ def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> L
                    + BLOCK * (plain and "\n" in line.text) + slight(line.text)
                    + (0 if relevant else CONTENT * cues.telling(line.text)) + math.log(_weight(line.text)))
     return Likely([frozenset(count) for count in counts], _chances(raw, sources, lines), relevant,
-                  _held(far, sources, lines, counts, terms))
+                  _held(far, sources, lines, counts, terms), max(requests, default=0.0))
 
 
 def _chances(raw: Sequence[float], sources: Sequence[Source], lines: Sequence[Unit]) -> List[float]:

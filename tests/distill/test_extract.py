@@ -166,6 +166,18 @@ def test_the_less_of_a_question_is_held_the_shorter_is_the_answer():
     assert lengths[1] < lengths[0]
 
 
+def test_a_turn_that_was_asked_the_very_question_makes_the_answer_shorter(monkeypatch):
+    """Its outcome answers; more of what is near is worth less."""
+    near = "## 14:%02d move module %d\n\nThe upload worker of module %d reads `queue/%d.py`, " + "and writes what %s left there, " * 6 + "at once.\n"
+    turns = [near % (n, n, n, n, *["the word%s" % chr(97 + (n * 7 + i) % 26) * 2 for i in range(6)]) for n in range(40)]
+    asked = "## 15:00 how often does the upload worker retry?\n\nFive times, then it gives up and the job is marked as lost.\n"
+    lengths = []
+    for price in (2.0, 0.0):
+        monkeypatch.setattr(extract, "ANSWERED", price)
+        lengths.append(len(said_of("how often does the upload worker retry?", *turns, asked)))
+    assert lengths[0] < lengths[1]
+
+
 def test_what_only_announces_offers_or_praises_is_not_quoted():
     """It was true when it was said."""
     body = ("The upload fails since nginx closes the socket. Let me fix the upload now. Want me to raise the upload limit? "
