@@ -35,7 +35,7 @@ from memory.recall.hit import Turn
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
 FLOOR, BARE = 0.05, 0.15  # share of the best likelihood that a line needs; one without a word of the question
-PAYS = 0.03  # likelihood per 1,000 bytes below which a line is not worth its length
+PAYS = 0.033  # likelihood per 1,000 bytes below which a line is not worth its length
 ANSWERED = 2.0  # what is added to that price, as a share of it, where a turn was asked the very question
 LEAST = 0.2  # share of a question that counts as held at least
 POOL = 300  # lines that compete; the rest are less likely

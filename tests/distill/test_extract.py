@@ -188,11 +188,11 @@ def test_what_only_announces_offers_or_praises_is_not_quoted():
 
 def test_reports_proposals_and_open_questions_stand_behind_what_is_so():
     """That tests pass, what could be done and what was asked back is no answer, unless the question is about that."""
-    body = ("All tests for the upload pass. We could raise the upload limit. The upload fails since nginx closes the socket. "
-            "Is the upload larger than 5 MB?")
-    assert extract.extract("why does the upload fail", [source(body)]).bullets[0].text.startswith("The upload fails since")
-    assert "could raise" in " ".join(b.text for b in extract.extract("what should we do about the upload", [source(body)]).bullets)
-    assert "tests for the upload" in " ".join(b.text for b in extract.extract("do the upload tests pass", [source(body)]).bullets)
+    turn = ("## 14:40 look at the upload\n\nAll tests for the upload pass. We could raise the upload limit. "
+            "The upload fails since nginx closes the socket. Is the upload larger than 5 MB?")
+    assert said_of("why does the upload fail", turn)[0].startswith("The upload fails since")
+    assert "could raise" in " ".join(said_of("what should we do about the upload", turn))
+    assert "tests for the upload" in " ".join(said_of("do the upload tests pass", turn))
 
 
 def test_items_stand_on_one_line_behind_what_leads_them_in():
