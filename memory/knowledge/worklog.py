@@ -205,6 +205,7 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
         lines = [one.line for one in came][:most] or ([] if still or came_of & {work.ids for work in group} else _title(group[0]))
+        still = tuple(line for line in still if not lines or line != _UNDER_WAY.rstrip(": "))  # beside results it says nothing
         if lines or still:
             found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight))
     found.sort(key=lambda one: -one.weight)

@@ -245,6 +245,9 @@ def test_what_several_sessions_tell_is_told_by_the_newest(place, tell):
     captured(place, "c", "## Outcome\n\n- in progress, not finished: no, revert those two", "2026-11-21T08:00:00Z", session="s-c", branch="pool",
              title="instead we should keep it", files="[pool.py]")
     assert tell().split("\n")[3:] == ["  - queue: Renamed the worker's pool to `crew`.", "  - pool: in progress: pool.py"]
+    captured(place, "d", "## Outcome\n\n- in progress, not finished: no, not those", "2026-11-21T11:00:00Z", session="s-d", branch="queue",
+             title="instead we should keep it")
+    assert "    - in progress" not in tell().split("\n")
 
 
 def test_a_turn_that_goes_on_in_the_last_minute_of_a_checkpoint_is_of_the_next(place, tell):
