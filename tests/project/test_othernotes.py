@@ -95,5 +95,5 @@ def test_a_conversation_is_not_imported(tree, took, run):
     tree("talk.md", talks.page().decode())
     tree("note.md", "# Note\n\nworth keeping\n")
     found = took("dir", tree.root)
-    assert counts(found) == (1, 0, 0, 1) and "only its session tells" in json.dumps(found)
+    assert counts(found) == (1, 0, 0, 1) and "only its own session writes" in json.dumps(found)
     assert "conversation" in one_line_error(run("import", "dir", str(tree.root), "--kind", "conversation"), 2)

@@ -267,7 +267,7 @@ def test_settings_that_held_nothing_else_go_with_the_status_line(spaced):
 
 @pytest.mark.parametrize(("held", "said"), [
     ('{"statusLine": {"type": "command", "command": "mine"}}', "there is a status line already, and it stays"),
-    ("{broken", "is no JSON"), ("[]", "holds no settings")])
+    ("{broken", "is not JSON"), ("[]", "holds no settings")])
 def test_a_status_line_that_is_there_stays(spaced, held, said):
     """So do settings that cannot be read; both are said in one line."""
     settings = spaced / ".claude" / "settings.json"
@@ -281,7 +281,7 @@ def test_a_status_line_that_is_there_stays(spaced, held, said):
 
 @pytest.mark.parametrize(("words", "env", "status", "message"), [
     (("--tset",), {}, 2, "unknown option '--tset'; valid: --runtime, --embeddings, --mcp, --view, --postgres, --age, --statusline, --test, --uninstall, --help"),
-    (("--runtime", "--test"), {}, 2, "one option at a time, not '--runtime --test'"),
+    (("--runtime", "--test"), {}, 2, "give one option at a time, not '--runtime --test'"),
     ((), {"HOME": ""}, 1, "HOME is not set; run HOME=/your/home ./install.sh"),
     (("--runtime",), {"DAYLEAF_HOME": "here"}, 2, "DAYLEAF_HOME must be an absolute path, not 'here'"),
 ], ids=["unknown", "two", "no HOME", "relative"])
