@@ -15,7 +15,7 @@ from harness.machines import Machine, Work, agree, quiet
 from memory.core import StoreError, UsageError, files
 from memory.health import agefile, bundle, machines, syncing
 from memory.store import ledger
-from memory.terminal import mcptools
+from memory.terminal import mcpserver
 
 pytest.importorskip("pyrage")
 BOX = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -110,7 +110,7 @@ def test_a_copy_that_waits_for_a_person_reaches_no_session(tmp_path, box, projec
         desk = mcpcalls.desk(mine, project, now, monkeypatch)
         found = [json.loads(ok(run, "recall", "retries jitter", "--json", **more))["hits"] for more in ({}, {"CLAUDECODE": "1"})]
         return [*("".join(Path(hit["path"]).read_text() for hit in hits) for hits in found),
-                desk.text("recall", query="retries jitter"), mcptools.brief(mcpcalls.call_of(mine, now)),
+                desk.text("recall", query="retries jitter"), mcpserver.brief(mcpcalls.call_of(mine, now)),
                 harmless(fire("session_start", start, {**mine, "CLAUDE_PROJECT_DIR": project})).context]
 
     ok(runs[0], "learn", "Retries need a jitter.")
