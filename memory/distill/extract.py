@@ -15,16 +15,17 @@ where a turn was asked the very question.  What tools ran is quoted only where t
 Where the sources hold too little of the question, they do not tell: there is no bullet, and what is nearest is named.
 
 Each line is a bullet with its record's id; those of one source stand together in their order, sources by their likeliest line,
-and in the order of time where the question asks how something came about.
+and in the order of time where the question asks how something came about.  Behind them stands what a later turn that went on
+with the best one changed, since a reply is often overtaken a few turns later.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import AbstractSet, Iterator, Sequence
+from typing import AbstractSet, Iterable, Iterator, Sequence
 
-from memory.core import tokeniser
+from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
 from memory.distill.likely import Held, Likely, cosine, likely
@@ -35,15 +36,18 @@ from memory.recall.hit import Turn
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
 FLOOR, BARE = 0.05, 0.15  # share of the best likelihood that a line needs; one without a word of the question
-PAYS = 0.033  # likelihood per 1,000 bytes below which a line is not worth its length
+PAYS = 0.035  # likelihood per 1,000 bytes below which a line is not worth its length
 ANSWERED = 2.0  # what is added to that price, as a share of it, where a turn was asked the very question
 LEAST = 0.2  # share of a question that counts as held at least
 POOL = 300  # lines that compete; the rest are less likely
 TURN = 12_000  # characters read of one turn
+AFTER, GOES_ON, NEXT = 8, 0.2, 0.12  # turns after one that may go on with it; how alike they then are, and the next one
+ASKED, SINCE = 60, 200  # characters of such a turn's request, and of what it changed
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
 _HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
+_DID = re.compile(r"(?m)^- (?:created|edited|removed) `|^commit [0-9a-f]{7}|^- commit ")
 _RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 
 
@@ -130,7 +134,35 @@ class _Choice:
             return self.sources[unit.source].created if story else -peak[unit.source], unit.source, unit.order
 
         self.led, self.cited = set(), set()
-        return [self._bullet(group, True) for group in sorted(self.taken, key=place)]
+        shown = [self._bullet(group, True) for group in sorted(self.taken, key=place)]
+        main = max(peak, key=lambda source: (peak[source], -source), default=-1)
+        told = main >= 0 and not story and self.sources[main].kind == "conversation"
+        return [*shown, *self._since(main)] if told else shown
+
+    def _since(self, turn: int) -> Iterator[Bullet]:
+        """Yield what the last turn that went on with a turn of a session changed, where that fits and is not told.
+
+        Its words are seldom the question's: "is it 0?", then "set it to 1".
+        """
+        from memory.capture import upshot
+
+        id, told = self.sources[turn].id, self._bag(turn, [i for group in self.taken for i in group])
+        quoted_of = {self.units[i].source for group in self.taken for i in group}
+        for later in reversed(range(turn + 1, min(turn + 1 + AFTER, len(self.sources)))):
+            made, alike = self.sources[later], NEXT if later == turn + 1 else GOES_ON
+            if made.id != id or later in quoted_of or not _DID.search(made.body):
+                continue
+            changed = [(-score, line) for score, line in upshot.scored(made.body) if upshot.REPORTS.match(line)]
+            if changed and cosine(told, self._bag(later, range(len(self.units)))) >= alike:
+                asked = plaintext.at_word(plaintext.one_line(made.title), ASKED)
+                text = 'after "%s": %s [%s]' % (asked, plaintext.at_word(min(changed)[1], SINCE).rstrip(":;,"), id)
+                if len(text.encode()) + 4 <= self.left:
+                    yield Bullet(text, (id,))
+                return
+
+    def _bag(self, source: int, units: Iterable[int]) -> frozenset[str]:
+        """Return the terms of those units that are of a source."""
+        return frozenset(term for i in units if self.units[i].source == source for term in self.weighed.bags[i])
 
     def _step(self) -> bool:
         """Take the line that adds most per byte; return whether there was one."""

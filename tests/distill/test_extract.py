@@ -138,6 +138,19 @@ def test_what_a_later_turn_takes_back_stands_behind_it_or_is_left_out():
     assert "ever made" in said[0]
 
 
+def test_what_a_later_turn_changed_of_an_answer_stands_behind_it():
+    """With what was asked of it; a turn about something else, or one that changed nothing, does not."""
+    asked = "## 10:00 how many retries does the worker make?\n\nThe worker makes `5` retries of each job, one a second.\n"
+    changed = "## 10:05 make it three\n\n- edited `worker.py`\n\nChanged the retries of each job in the worker to `3`.\n"
+    question = "how many retries does the worker make?"
+    assert said_of(question, asked, changed) == [
+        "The worker makes `5` retries of each job, one a second.",
+        'after "make it three": Changed the retries of each job in the worker to `3`.']
+    for other in (changed.replace("- edited `worker.py`\n\n", ""),
+                  "## 10:05 and the logo\n\n- edited `logo.svg`\n\nAdded a green border around the picture of the front page.\n"):
+        assert len(said_of(question, asked, other)) == 1
+
+
 def test_one_session_answers_where_another_shares_a_word():
     """A line of another session must be as likely by itself."""
     right = dataclasses.replace(source(TALK, "c-1"), kind="conversation", turns=(TALK,), score=9.0)
