@@ -127,6 +127,10 @@ _MINOR = re.compile(
     r"struct|fields?|parameters?|helpers?|the calls?)\b", re.I)
 
 
+_HOWEVER = re.compile(
+    r"(?:however|but|unfortunately|still)\b.*\b(?:fail\w*|broke\w*|breaks?|wrong|not work\w*|doesn't work)\b", re.I)
+
+
 class Upshot(NamedTuple):
     """A line that says what came out.
 
@@ -276,7 +280,8 @@ def telling(line: str, most: int) -> str:
 def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
     """Yield (how well it tells what came out, the sentence) of each sentence of a statement; of work a heading names it too."""
     before = False
-    for place, (kind, text) in enumerate(sentences_of(statement)):
+    found = list(sentences_of(statement))
+    for place, (kind, text) in enumerate(found):
         before = bool(_BEFORE.match(text)) if kind == HEADING else before
         line = bare(text)
         line = _TAIL.sub("", line) if len(line) <= 2 * LINE else line
@@ -287,7 +292,8 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
         done, headed = bool(REPORTS.match(line)), kind == HEADING
         if before or not says(line) or (done or not headed) and _PIECE.match(line) or not headed and CUT.search(line):
             continue
-        if _WOULD.search(line) and not (done or _FAULTY.search(line)):
+        back = any(_HOWEVER.match(after) for _, after in found[place + 1:place + 2])
+        if back or _WOULD.search(line) and not (done or _FAULTY.search(line)):
             continue
         told = 1.5 * done + 1.0 * bool(_PASSIVE.search(line)) + 1.2 * bool(_FOUND.search(line))
         told += 1.5 * bool(_LABELLED.match(line))
@@ -308,10 +314,7 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
 def bare(line: str) -> str:
     """Return a sentence without the words around what it says."""
     line = one_line(line).strip("-*•✅✓ ")
-    while True:
-        match = _AROUND.match(line)
-        if not match or match.end() >= len(line):
-            break
+    while (match := _AROUND.match(line)) and match.end() < len(line):
         line = line[match.end():]
     line = line.strip()
     return line[:1].upper() + line[1:] if line.partition(" ")[0].rstrip(":,;").isalpha() else line

@@ -176,3 +176,11 @@ def test_what_was_asked_for_is_the_other_name_of_what_came_out():
     found = upshot.names(held)
     assert found.titles[0] == "added a limit for retries to the settings"
     assert found.asked == ["why do the retries stop after five attempts"] and upshot.names(held[1:]).asked == []
+
+
+def test_a_success_that_the_next_sentence_takes_back_is_not_what_came_out():
+    """ "However, two tests fail" tells more than "Fixed all" before it."""
+    fixed = "Fixed the three races in the queue of jobs."
+    assert upshot.best(fixed + " It was slow before.") == fixed
+    for back in ("However, the third one makes two integration tests fail.", "But `worker.py` still breaks when it is asked twice."):
+        assert upshot.best(fixed + " " + back) != fixed
