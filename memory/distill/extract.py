@@ -29,7 +29,7 @@ from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
 from memory.distill.likely import Held, Likely, cosine, likely
-from memory.distill.lines import RUN, lines
+from memory.distill.lines import DID, RUN, lines
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 from memory.recall.hit import Turn
 
@@ -47,7 +47,7 @@ ASKED, SINCE = 60, 200  # characters of such a turn's request, and of what it ch
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
 _HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
-_DID = re.compile(r"(?m)^- (?:created|edited|removed) `|^commit [0-9a-f]{7}|^- commit ")
+_DID = re.compile(r"(?m)^- (?:%s)" % DID)
 _RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 
 

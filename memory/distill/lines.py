@@ -21,7 +21,8 @@ ITEMS = 160  # bytes of list items on one line
 BLOCK = 600  # bytes of a piece of code or a table
 RUN = "run"
 
-_RUN = re.compile(r"[✓✗⊘·] |(?:created|edited) `|commit [0-9a-f]{7}|pull request http|subagent\b|\(refused [^)]*\)$")
+DID = r"(?:created|edited|removed) `|commit [0-9a-f]{7}"  # how a line begins that says what a turn changed
+_RUN = re.compile(r"[✓✗⊘·] |" + DID + r"|pull request http|subagent\b|\(refused [^)]*\)$")
 # Headings of the form that the client fills in before it compacts: what was asked and was to be done, and the others.
 _AHEAD = re.compile(r"(?:Primary Request and Intent|All user messages|Pending Tasks|Current Work|Optional Next Step)\b")
 _FORM = re.compile(r"(?:Key Technical Concepts|Files and Code Sections|Errors and fixes|Problem Solving|Analysis|Summary)\b")
