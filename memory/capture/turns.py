@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from memory.core import tokeniser
+from memory.core.plaintext import one_line
 from memory.session import shell
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK = "said", "user", "run", "file", "commit", "report", "link"
@@ -82,3 +85,93 @@ def relative(path: str, roots: Iterable[str]) -> str:
         if root and path.startswith(root + "/"):
             return path[len(root) + 1:]
     return path
+
+
+# --- which turn goes on with which
+
+AGREES, OBJECTS, ADDS = "agrees", "objects", "adds"
+_BACK, _READ, _SHORT = 4, 300, 12  # turns looked back on; characters of a request that are judged; words of one that is short
+_ALIKE, _LEANING = 0.5, 0.15  # share of a request's words that an earlier turn holds; of one that leans on something
+_AGREES = re.compile(
+    r"\W*(?:(?:ah|oh|hm+|well|great|good|perfect|nice|cool|thanks?|and|so)\b\W*)*"
+    r"(?:y|yes|yeah|yep|ok(?:ay)?|sure|go ahead|go for it|go on|continue|proceed|do (?:it|that|so|this|the fix)|please do|"
+    r"sounds good|agreed|exactly|correct|lgtm|makes sense|option \w|(?:can|could) you (?:do|fix|implement|apply|change) "
+    r"(?:it|that|this|them|the fix)|(?:let'?s|please|go and|i'd like to) (?:do|fix|implement|apply|add|go with|change) "
+    r"(?:it|that|this|them|option \w+|both|all)|(?:fix|implement|apply) (?:it|that|this|them|both|all)|both|all of them|"
+    r"[1-9a-d]|ja|klar|네|응|좋아|はい|お願い|好的|是的)\b", re.I)
+_OBJECTS = re.compile(
+    r"\W*(?:(?:hm+|ah|oh|ok(?:ay)?|well|yes|yeah|so|and|sorry|i think|now)\b\W*)*"
+    r"(?:no\b(?! need| more| problem|w)|nope\b|nah\b|wrong\b|but\b|wait\b|actually\b|instead\b|rather\b|revert\b|undo\b|"
+    r"(?:please|can you|could you|let'?s) (?:revert|undo|roll back)\b|"
+    r"(?:that|this|it)(?:['’]s| is| was| looks| seems)(?: still| now)? (?:a bug|wrong|strange|weird|odd|a bit strange|"
+    r"not (?:right|correct|true|it|what|the))|not (?:quite|right|really|what)\b|"
+    r"(?:it |that |this )?(?:still |also )?(?:doesn['’]t|does not|didn['’]t|did not) (?:work|help|fix)|"
+    r"(?:i )?still (?:see|get|have|not|the same|fail|broken)|same (?:issue|problem|error)|are you sure\b|"
+    r"i (?:also )?meant\b|i (?:don['’]t|do not) (?:like|want|think)|i(?:['’]m| am) (?:questioning|not convinced)|"
+    r"why (?:did|do|have|would) you\b|thinking again|on second thought|taking a step back|you (?:wrote|said|forgot|missed)\b|"
+    r"nein\b|aber\b|doch\b|das stimmt nicht|아니|틀렸|하지만|근데|いや|でも|違(?:う|い)|不对|错了|不是|但)", re.I)
+_LEANS = re.compile(
+    r"\W*(?:and|or|also|und|auch|그리고|また|还)\b|"
+    r"\b(?:it|its|this|that|these|those|them|they|there|again|too|instead|above|same|other|rest|both)\b|"
+    r"\b(?:also|as well)\b|그것|이것|그거|이거|それ|これ|这|那", re.I)
+_CONCEDES = re.compile(
+    r"\W*(?:ah[, ]*)?(?:(?:yes|good (?:catch|point|question|idea)|great (?:catch|point))[!,. –—-]*)?"
+    r"(?:you(?:['’]re| are|['’]ve| have) (?:\w+ly |quite |raised? )?(?:right|correct|found|spotted)|i was wrong|my mistake|"
+    r"i mis(?:read|understood)|i apologi[sz]e|맞습니다|その通り|你说得对|du hast recht)", re.I)
+
+
+class Link(NamedTuple):
+    """How a turn stands to an earlier one.
+
+    to: the number of the turn that it goes on with, -1 where it begins something new.
+    how: AGREES (to what was said there), OBJECTS (to it, or says what is still wrong), ADDS (asks or says more of it), "".
+    """
+
+    to: int
+    how: str
+
+
+def follow(held: Sequence[Turn]) -> list[Link]:
+    """Return of each turn which one it goes on with, and how.
+
+    A request that agrees, objects or points at something goes on with the turn before it; any other one with the turn, of
+    those just before it, that holds half of what it names.  What the client asks by itself is passed over.
+    """
+    links: list[Link] = []
+    said = [_words(" ".join((turn.request, *turn.said()[-1:]))) for turn in held]
+    asked = [number for number, turn in enumerate(held) if turn.asked != SUMMARY]
+    for number, turn in enumerate(held):
+        before = [one for one in asked if one < number][-_BACK:]
+        links.append(_link(turn, before, said) if before and number in asked else Link(-1, ""))
+    return links
+
+
+def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]]) -> Link:
+    last, request = before[-1], one_line(turn.request)[:_READ]
+    if turn.asked == GOES_ON:
+        return Link(last, ADDS)
+    if _AGREES.match(request) and len(request.split()) <= _SHORT:
+        return Link(last, AGREES)
+    objects = _OBJECTS.match(request) or any(map(_CONCEDES.match, turn.said()[:1]))
+    words = _words(request)
+    shares = [(len(words & said[one]) / max(len(words), 1), one) for one in before]
+    most, nearest = max(shares)
+    if objects:
+        return Link(nearest if most >= _ALIKE else last, OBJECTS)
+    if most >= _ALIKE:
+        return Link(nearest, ADDS)
+    leaning = _LEANS.search(request) and len(request.split()) <= 2 * _SHORT
+    return Link(last, ADDS) if leaning and (len(words) < 3 or shares[-1][0] >= _LEANING) else Link(-1, "")
+
+
+def later(links: Sequence[Link], number: int) -> list[int]:
+    """Return the turns that go on with a turn, or with one of these, in their order.  links: of all turns, of `follow`."""
+    found = {number}
+    for at in range(number + 1, len(links)):
+        if links[at].to in found:
+            found.add(at)
+    return sorted(found - {number})
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word for word in tokeniser.tokens(text) if word not in tokeniser.STOP and word not in tokeniser.COMMON)

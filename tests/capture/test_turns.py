@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.capture.turns import RUN, SAID, Piece, Turn
+from memory.capture.turns import ADDS, AGREES, GOES_ON, OBJECTS, RUN, SAID, SUMMARY, Link, Piece, Turn, follow, later
 from memory.session import shell
 
 
@@ -17,3 +17,36 @@ def test_a_run_tells_how_it_ended_and_why():
 def test_what_the_model_said_is_told_in_order():
     """Other pieces are left out."""
     assert Turn("", "x", "", [Piece(SAID, "a"), Piece(RUN, "b"), Piece(SAID, "c")]).said() == ["a", "c"]
+
+
+def said(request: str, reply: str = "", asked: str = "") -> Turn:
+    return Turn("", request, asked, [Piece(SAID, reply)] if reply else [])
+
+
+def test_a_turn_goes_on_with_the_one_that_it_agrees_or_objects_to():
+    """Such a request has no word of its own."""
+    first = said("why does the upload stop?", "The nginx buffer is full. Shall I raise `client_max_body_size`?")
+    for request, how in (("yes", AGREES), ("yes, let's add this", AGREES), ("ok, do option 2", AGREES), ("can you do the fix?", AGREES),
+                         ("no, revert this", OBJECTS), ("hmm but it is the same on main", OBJECTS), ("this is a bug", OBJECTS),
+                         ("I also meant the download", OBJECTS), ("are you sure?", OBJECTS), ("set it to 1", ADDS),
+                         ("and for the download?", ADDS)):
+        assert follow([first, said(request, "Done.")])[1] == Link(0, how), request
+    for request in ("draw a logo for the front page", "now write the changelog of the release", "node 22 is out, please bump the image"):
+        assert follow([first, said(request, "Done.")])[1].to == -1, request
+
+
+def test_a_reply_that_concedes_makes_its_request_an_objection():
+    """The user only asked."""
+    held = [said("why does the upload stop?", "The nginx buffer is full."),
+            said("could the proxy's timeout stop the upload as well?", "You're right, it is the timeout.")]
+    assert follow(held)[1] == Link(0, OBJECTS)
+
+
+def test_a_request_goes_on_with_the_turn_that_holds_what_it_names():
+    """Not with the one just before it; and a compaction in between breaks nothing."""
+    held = [said("add a retry to the upload queue", "Added `RetryQueue`."), said("draw a logo", "Drew it."),
+            said("", "1. Primary Request", SUMMARY), said("rename RetryQueue", "Renamed it."),
+            said("rename RetryQueue", "All of it.", GOES_ON)]
+    assert [link.to for link in follow(held)] == [-1, -1, -1, 0, 3]
+    assert later(follow(held), 0) == [3, 4]
+    assert later(follow(held), 1) == []
