@@ -25,13 +25,15 @@ import re
 from dataclasses import replace
 from typing import AbstractSet, Iterable, Iterator, Sequence
 
+from memory.capture import conversationpage, upshot
+from memory.capture.turns import AGREES, OBJECTS, Turn, follow, later
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
 from memory.distill.likely import Held, Likely, cosine, likely
 from memory.distill.lines import DID, RUN, lines
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
-from memory.recall.hit import Turn
+from memory.recall import hit
 
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
@@ -40,8 +42,10 @@ PAYS = 0.035  # likelihood per 1,000 bytes below which a line is not worth its l
 ANSWERED = 2.0  # what is added to that price, as a share of it, where a turn was asked the very question
 LEAST = 0.2  # share of a question that counts as held at least
 POOL = 300  # lines that compete; the rest are less likely
+OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
+TOLD = 2.0  # from which score on a sentence tells what a turn changed (upshot.scored)
 TURN = 12_000  # characters read of one turn
-AFTER, GOES_ON, NEXT = 8, 0.2, 0.12  # turns after one that may go on with it; how alike they then are, and the next one
+ALIKE, NEXT = 0.25, 0.12  # how alike a turn that goes on with one is to it, and the next one
 ASKED, SINCE = 60, 200  # characters of such a turn's request, and of what it changed
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
@@ -89,13 +93,24 @@ def _passages(source: Source) -> Iterator[Source]:
     """Yield the turns of a conversation, titled by their requests; any other source as it is, without what its turns tell."""
     for text in source.turns:
         head, _, rest = text.partition("\n")
-        turn = Turn(0, "", "", text)
+        turn = hit.Turn(0, "", "", text)
         quote = rest[:len(rest) - len(turn.answer)]
         asked = " ".join(line.lstrip("> ") for line in quote.split("\n")) if quote.strip() else _HEADED.sub("", head)
-        yield replace(source, title=clean(asked.strip()), body=clean(turn.answer[:TURN]), turns=())
+        yield replace(source, title=clean(asked.strip()), body=clean(turn.answer[:TURN]), turns=(text,))
     if not source.turns:
         body = _RETOLD.sub("", source.body) if source.retold else source.body
         yield replace(source, title=clean(source.title), body=clean(body[:BODY_LIMIT]))
+
+
+def _turn(passage: Source) -> Turn:
+    """Return the turn that a passage was made of."""
+    found = conversationpage.parse("".join(passage.turns))
+    return found[0] if found else Turn("", passage.title)
+
+
+def _says(line: str) -> bool:
+    """Tell whether a line is more than an announcement, a question or the remark that checks pass."""
+    return not (cues.is_passing(line) or cues.is_closing(line) or line.endswith(("?", "？"))) and upshot.says(upshot.bare(line))
 
 
 class _Choice:
@@ -122,6 +137,7 @@ class _Choice:
 
     def bullets(self, story: bool) -> list[Bullet]:
         """Take what fits and pays, and return it as bullets.  story: in the order of time."""
+        self._open()
         while self._step():
             pass
         peak: dict[int, float] = {}
@@ -137,28 +153,67 @@ class _Choice:
         shown = [self._bullet(group, True) for group in sorted(self.taken, key=place)]
         main = max(peak, key=lambda source: (peak[source], -source), default=-1)
         told = main >= 0 and not story and self.sources[main].kind == "conversation"
-        return [*shown, *self._since(main)] if told else shown
+        return [*shown, *self._became(main)] if told else shown
 
-    def _since(self, turn: int) -> Iterator[Bullet]:
-        """Yield what the last turn that went on with a turn of a session changed, where that fits and is not told.
+    def _open(self) -> None:
+        """Take the sentence that opens the outcome of the likeliest turn: a model says first what came of it."""
+        mass: dict[int, float] = {}
+        for unit, chance in zip(self.units, self.weighed.chances):
+            if self.sources[unit.source].kind == "conversation":
+                mass[unit.source] = mass.get(unit.source, 0.0) + chance
+        main = max(mass, key=lambda source: (mass[source], -source), default=-1)
+        first = self._opening(main) if mass.get(main, 0.0) >= OPENS else None
+        if first is not None and self._bytes([first]) <= self.left and any(upshot.scored(self.units[first].text)):
+            self._take([first])
 
-        Its words are seldom the question's: "is it 0?", then "set it to 1".
+    def _opening(self, source: int) -> int | None:
+        """Return the line that opens a turn's outcome and says something, None where there is none."""
+        return next((i for i, unit in enumerate(self.units) if unit.source == source and unit.start == 0 and unit.text
+                     and unit.kind in ("prose", "item") and _says(unit.text)), None)
+
+    def _became(self, turn: int) -> Iterator[Bullet]:
+        """Yield what became of a turn in those that went on with it, where that fits and is not told: what was done first where it
+        did nothing itself, and what was changed, or conceded, last.
+
+        Their words are seldom the question's: "is it 0?", then "set it to 1".
         """
-        from memory.capture import upshot
-
         id, told = self.sources[turn].id, self._bag(turn, [i for group in self.taken for i in group])
+        first = next(at for at, source in enumerate(self.sources) if source.id == id)
+        links = follow([_turn(source) for source in self.sources[first:] if source.id == id])
+        close = {turn - first}
+        done: list[tuple[int, str]] = []
+        last: list[tuple[int, str]] = []
+        for at in later(links, turn - first):
+            number, did = first + at, bool(_DID.search(self.sources[first + at].body))
+            if links[at].to in close and links[at].how in (AGREES, OBJECTS):
+                close.add(at)
+                line = self._came(number, TOLD) if did or links[at].how == OBJECTS else ""
+            else:
+                alike = did and cosine(told, self._bag(number, range(len(self.units)))) >= (NEXT if number == turn + 1 else ALIKE)
+                line = self._came(number) if alike else ""
+            last = [(number, line)] if line else last
+            done += [(number, line)] * (did and bool(line))
+        wanted = last if _DID.search(self.sources[turn].body) else [*done[:1], *(
+            one for one in last if not (done and upshot.same(one[1], done[0][1])))]
         quoted_of = {self.units[i].source for group in self.taken for i in group}
-        for later in reversed(range(turn + 1, min(turn + 1 + AFTER, len(self.sources)))):
-            made, alike = self.sources[later], NEXT if later == turn + 1 else GOES_ON
-            if made.id != id or later in quoted_of or not _DID.search(made.body):
-                continue
-            changed = [(-score, line) for score, line in upshot.scored(made.body) if upshot.REPORTS.match(line)]
-            if changed and cosine(told, self._bag(later, range(len(self.units)))) >= alike:
-                asked = plaintext.at_word(plaintext.one_line(made.title), ASKED)
-                text = 'after "%s": %s [%s]' % (asked, plaintext.at_word(min(changed)[1], SINCE).rstrip(":;,"), id)
-                if len(text.encode()) + 4 <= self.left:
-                    yield Bullet(text, (id,))
-                return
+        for number, line in wanted:
+            asked = plaintext.at_word(plaintext.one_line(self.sources[number].title), ASKED)
+            text = 'after "%s": %s [%s]' % (asked, line, id)
+            if number not in quoted_of and len(text.encode()) + 4 <= self.left:
+                self.left -= len(text.encode()) + 4
+                yield Bullet(text, (id,))
+
+    def _came(self, turn: int, told: float = 0.0) -> str:
+        """Return the sentence that says best what a turn came to; "" for none.
+
+        told: the score from which on it counts (upshot.scored), else what opens the turn's outcome; 0 for a sentence that says
+        what was changed.
+        """
+        found = [(-score, line) for score, line in upshot.scored(self.sources[turn].body)
+                 if (score >= told if told else upshot.REPORTS.match(line))]
+        first = self._opening(turn) if told and not found else None
+        line = min(found)[1] if found else self.units[first].text if first is not None else ""
+        return plaintext.at_word(plaintext.one_line(line), SINCE).rstrip(":;,")
 
     def _bag(self, source: int, units: Iterable[int]) -> frozenset[str]:
         """Return the terms of those units that are of a source."""
@@ -178,14 +233,17 @@ class _Choice:
                 best, most, gain = group, added, 1000 * chance / (size + MARK)
         if not best or (self.taken and gain < self.pays):
             return False
-        self.left -= self._bytes(best)
-        self._note(best)
-        self.taken.append(best)
-        for i in best:
+        self._take(best)
+        return True
+
+    def _take(self, group: list[int]) -> None:
+        self.left -= self._bytes(group)
+        self._note(group)
+        self.taken.append(group)
+        for i in group:
             self.open.pop(i, None)
             for j in self.open:
                 self.likeness[j] = max(self.likeness[j], cosine(self.weighed.bags[i], self.weighed.bags[j]))
-        return True
 
     def _leaning(self, i: int) -> list[int]:
         """Return a line with the one before it, where it makes no sense alone."""

@@ -146,9 +146,28 @@ def test_what_a_later_turn_changed_of_an_answer_stands_behind_it():
     assert said_of(question, asked, changed) == [
         "The worker makes `5` retries of each job, one a second.",
         'after "make it three": Changed the retries of each job in the worker to `3`.']
-    for other in (changed.replace("- edited `worker.py`\n\n", ""),
-                  "## 10:05 and the logo\n\n- edited `logo.svg`\n\nAdded a green border around the picture of the front page.\n"):
+    for other in ("## 10:05 and the logo\n\n- edited `logo.svg`\n\nAdded a green border around the picture of the front page.\n"):
         assert len(said_of(question, asked, other)) == 1
+
+
+def test_what_a_yes_led_to_stands_behind_the_proposal_and_so_does_what_was_objected_last():
+    """Neither shares a word with the question: `yes`, then `undo this`."""
+    asked = "## 10:00 how many retries does the worker make?\n\nThe worker makes `5` retries of each job; `3` would be enough.\n"
+    agreed = "## 10:05 yes\n\n- edited `worker.py`\n\nChanged the number to `3` for every queue.\n"
+    between = "## 10:10 draw a logo for the front page\n\n- created `logo.svg`\n\nAdded a green border to the picture.\n"
+    objected = "## 10:15 no, the worker's number was fine, undo this\n\n- edited `worker.py`\n\nPut the `5` back for every queue.\n"
+    question = "how many retries does the worker make?"
+    assert said_of(question, asked, agreed)[1:] == ['after "yes": Changed the number to `3` for every queue.']
+    assert said_of(question, asked, agreed, between, objected)[1:] == [
+        'after "yes": Changed the number to `3` for every queue.',
+        'after "no, the worker\'s number was fine, undo this": Put the `5` back for every queue.']
+
+
+def test_the_sentence_that_opens_the_outcome_of_the_likeliest_turn_is_quoted():
+    """It is the answer, in words that the question seldom has."""
+    turn = ("## 10:00 is the upload queue set up with a retry properly?\n\nGreat! I've added the missing flag. This ensures that:\n\n"
+            "- the upload queue is set up with a retry\n- the retry of the upload queue is set up properly\n")
+    assert said_of("is the upload queue set up with a retry properly?", turn)[0].startswith("I've added the missing flag.")
 
 
 def test_one_session_answers_where_another_shares_a_word():
