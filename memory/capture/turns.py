@@ -150,7 +150,7 @@ def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]]) -> 
     last, request = before[-1], one_line(turn.request)[:_READ]
     if turn.asked == GOES_ON:
         return Link(last, ADDS)
-    if _AGREES.match(request) and len(request.split()) <= _SHORT:
+    if agrees(request):
         return Link(last, AGREES)
     objects = _OBJECTS.match(request) or any(map(_CONCEDES.match, turn.said()[:1]))
     words = _words(request)
@@ -162,6 +162,11 @@ def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]]) -> 
         return Link(nearest, ADDS)
     leaning = _LEANS.search(request) and len(request.split()) <= 2 * _SHORT
     return Link(last, ADDS) if leaning and (len(words) < 3 or shares[-1][0] >= _LEANING) else Link(-1, "")
+
+
+def agrees(request: str) -> bool:
+    """Tell whether a request only agrees to what was said before it, or chooses from it."""
+    return _AGREES.match(request) is not None and len(request.split()) <= _SHORT
 
 
 def later(links: Sequence[Link], number: int) -> list[int]:

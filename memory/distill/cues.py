@@ -40,11 +40,7 @@ _CHECKS = re.compile(r"(?i)\b(?:tests?|lint\w*|checks?|builds?|user)\b|테스트
 _PROPOSED = re.compile(
     r"(?i)\b(?:could|should|would|might|i'd|recommend\w*|suggest\w*|propos(?:e|al)\w*|option \d|options|alternatively|"
     r"needs? to|pending|still need|want to|könnte|sollte|müsste|vorschlag)\b")
-# How a request goes on with the turn before it: it consents, or says that what was said there is wrong; and how an answer
-# agrees that something was missing, or takes back what was said.
-_CONSENTS = re.compile(
-    r"(?i)\W*(?:(?:yes|yeah|yep|ok(?:ay)?|sure|go ahead|do (?:it|that|so)|please do|sounds good|option \w|agreed|ja|klar|\w)\b|"
-    r"네|응|좋아|はい|お願い|好的|是的)")
+# How a request says that what was said before it is wrong, and how an answer agrees that something was missing, or takes it back.
 _OBJECTS = re.compile(
     r"(?i)\W*(?:(?:hmm|ah|ok|okay|well|i think)\W+)*(?:no\b(?! need| more| problem)|nope\b|wrong\b|"
     r"(?:that(?:['’]s| is)|this is)(?: still)? (?:wrong|not (?:right|correct|true|it))|"
@@ -95,7 +91,6 @@ _ASKED = (
      re.compile(r"[\w-]+[/._]\w+|\w::\w|--\w")),
 )
 
-CONSENT = 5  # words of a request that only agrees
 
 
 def technical(value: str) -> List[str]:
@@ -165,11 +160,6 @@ def asks_checks(question: str) -> bool:
 def proposes(value: str) -> bool:
     """Tell whether a text says, or asks, what could or should be done."""
     return _PROPOSED.search(value) is not None
-
-
-def consents(request: str) -> bool:
-    """Tell whether a request only agrees to what was said before it."""
-    return len(request.split()) <= CONSENT and _CONSENTS.match(request) is not None
 
 
 def corrects(request: str, answer: str) -> int:

@@ -172,8 +172,9 @@ class _Choice:
                      and unit.kind in ("prose", "item") and _says(unit.text)), None)
 
     def _became(self, turn: int) -> Iterator[Bullet]:
-        """Yield what became of a turn in those that went on with it, where that fits and is not told: what was done first where it
-        did nothing itself, and what was changed, or conceded, last.
+        """Yield what became of a turn in those that went on with it, as far as it fits and is not told.
+
+        That is what was done first, where the turn did nothing itself, and what was changed or conceded last.
 
         Their words are seldom the question's: "is it 0?", then "set it to 1".
         """

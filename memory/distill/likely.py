@@ -31,6 +31,7 @@ import math
 from collections import Counter
 from typing import AbstractSet, Callable, Dict, FrozenSet, Iterable, List, NamedTuple, Sequence, Set, Tuple
 
+from memory.capture import turns
 from memory.core import tokeniser
 from memory.distill import cues
 from memory.distill.digests import Source, clean
@@ -134,7 +135,7 @@ def _corrected(sources: Sequence[Source], lines: Sequence[Unit],
         if how:
             meant[at] = max(before, key=lambda i: (cosine(frozenset(said[i]), frozenset(said[at])), i))
             lost[meant[at]] = min(lost[meant[at]], CORRECTED[how])
-        elif before and cues.consents(source.title):
+        elif before and turns.agrees(source.title):
             meant[at] = at - 1
     return meant, lost
 

@@ -40,7 +40,6 @@ def test_of_a_pasted_log_the_line_that_reports_is_quoted(question, budget, expec
 
 def test_a_turn_agrees_with_the_one_before_it_or_corrects_it():
     """A new request does neither; an answer that begins with a quoted message is read behind it."""
-    assert cues.consents("yes, do option 2") and not cues.consents("yes, and now move the queue to its own module")
     for request, answer, how in (("that is wrong, it is set", "Fixed.", 2), ("why?", "Wait, that won't work.", 2),
                                  ("why?", "> (while working) hm\n\nI was wrong.", 2), ("is it set twice?", "You're right, it is.", 1),
                                  ("no need to hurry", "It is done.", 0), ("where is it set?", "In `a.py`.", 0)):
