@@ -33,7 +33,8 @@ _CLOSING = re.compile(
     r"(?i)\W*(?:all )?(?:\d+ )?(?:(?:the|unit|integration|existing|new|and) )*(?:tests?|checks?|lint(?:ing|er)?|builds?|"
     r"formatting|everything)\b(?:(?: and|,) (?:lint\w*|tests|builds?|formatting))*(?: (?:all|now|still))* (?:pass(?:es|ed)?|"
     r"(?:is|are) (?:clean|green)|succeeds?|compiles|works)\b.{0,30}$|\W*no (?:lint\w* )?(?:issues|errors)\b.{0,20}$|"
-    r"\W*(?:wait|hmm)\b|\W*(?:i was wrong|you(?:['’]re| are) (?:\w+ly )?right)\b.{0,12}$|"
+    r"\W*(?:wait|hmm)\b|\W*(?:i was wrong|you(?:['’]re| are) (?:\w+ly )?right|you raise an? \w+ (?:point|question)|"
+    r"i(?:['’]ve)? (?:see|found|identified) (?:the|an) (?:issue|problem|bug))\b.{0,16}$|"
     r"\W*(?:the )?user(?:'s)? (?:\w+ ){0,3}(?:asked|request\w*|wanted|wants|said|reported|approved|confirmed)\b")
 _CHECKS = re.compile(r"(?i)\b(?:tests?|lint\w*|checks?|builds?|user)\b|테스트|テスト|测试")
 # What could or should be done.
@@ -55,7 +56,7 @@ _RETRACTS = re.compile(
 _QUOTED = re.compile(r"(?:>[^\n]*\n|\s)+")
 _OPENER = re.compile(
     r"(?i)(?:(?:done|perfect|great|excellent|nice|good(?: (?:point|call|catch|question|idea))?|great (?:point|question|idea)|"
-    r"you(?:'|’)re (?:absolutely )?right|got it|sure|ok(?:ay)?|exactly|absolutely|all done)(?:[.!,]| [-–—])\s+)+(?=[A-Z`\"\d])")
+    r"you(?:'|’)re (?:absolutely )?right|got it|sure|ok(?:ay)?|all done)(?:[.!,]| [-–—])\s+)+(?=[A-Z`\"\d])")
 _COUNTED = re.compile(r"^\*\*\d{1,2}[.)] ")
 _BOLD = re.compile(r"(?<![\w*/`.])\*\*(?=\S)([^*\n`]*(?:`[^`\n]*`[^*\n`]*)*)(?<=\S)\*\*(?![\w*/`])")
 _COMMANDS = re.compile(

@@ -51,6 +51,8 @@ ASKED, SINCE = 60, 200  # characters of such a turn's request, and of what it ch
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
 _HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
+_ANSWERS = re.compile(
+    r"(?i)(?:\w+,? ){0,2}(?:yes|no|nope|not (?:yet|currently|anymore)|exactly|correct|neither|both|never|only)\b.{0,20}")
 _DID = re.compile(r"(?m)^- (?:%s)" % DID)
 _RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 
@@ -163,8 +165,15 @@ class _Choice:
                 mass[unit.source] = mass.get(unit.source, 0.0) + chance
         main = max(mass, key=lambda source: (mass[source], -source), default=-1)
         first = self._opening(main) if mass.get(main, 0.0) >= OPENS else None
-        if first is not None and self._bytes([first]) <= self.left and any(upshot.scored(self.units[first].text)):
-            self._take([first])
+        if first is None:
+            return
+        group = [first]
+        if _ANSWERS.fullmatch(self.units[first].text):
+            group += [i for i in self.open if self.units[i].source == main and self.units[i].order == self.units[first].order + 1]
+        elif not any(upshot.scored(self.units[first].text)):
+            return
+        if self._bytes(group) <= self.left:
+            self._take(group)
 
     def _opening(self, source: int) -> int | None:
         """Return the line that opens a turn's outcome and says something, None where there is none."""

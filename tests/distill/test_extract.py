@@ -168,6 +168,10 @@ def test_the_sentence_that_opens_the_outcome_of_the_likeliest_turn_is_quoted():
     turn = ("## 10:00 is the upload queue set up with a retry properly?\n\nGreat! I've added the missing flag. This ensures that:\n\n"
             "- the upload queue is set up with a retry\n- the retry of the upload queue is set up properly\n")
     assert said_of("is the upload queue set up with a retry properly?", turn)[0].startswith("I've added the missing flag.")
+    no = ("## 10:00 do two uploads of one queue get two workers?\n\nCurrently, no. One worker takes the uploads of a queue in turn.\n\n"
+          "The workers of two queues take uploads at once, and a queue with two uploads waits for its worker.\n")
+    assert said_of("do two uploads of one queue get two workers?", no)[0] == (
+        "Currently, no. One worker takes the uploads of a queue in turn.")
 
 
 def test_one_session_answers_where_another_shares_a_word():
