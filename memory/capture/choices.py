@@ -3,8 +3,10 @@ did that was tried in vain, or that a later one took back."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from memory.capture import gist, turns, upshot
 from memory.capture.gist import DECISION, heading_of, outcome, sentences, statements, wide
@@ -232,3 +234,68 @@ def _redoes(statement: str, turn: Turn) -> bool:
     made = any(piece.kind == turns.FILE and piece.name == turns.CREATED for piece in turn.pieces)
     said = upshot.words_of(statement)
     return not made and any(len(words) > 2 and 2 * len(words & said) >= len(words) for words in told)
+
+
+# --- what became of a turn
+
+_CAME, _SINCE = 2.0, 200  # from which score on a sentence tells what came of a turn (upshot.scored); its characters
+_ALIKE, _NEXT = 0.25, 0.12  # how alike a turn that adds to one is to it, and the one that comes next
+
+
+class Since(NamedTuple):
+    """What became of a turn: the number of a later one, and the sentence that says what came of that."""
+
+    turn: int
+    line: str
+
+
+def became(held: Sequence[Turn], number: int) -> list[Since]:
+    """Return what the turns that went on with a turn made of what it said: none, one or two.
+
+    That is what was done first, where the turn did nothing itself, and what was changed or conceded last.  A turn that agrees
+    or objects is meant for it whatever its words are; one that asks for more must speak of the same.
+    """
+    links, close, about = turns.follow(held), {number}, upshot.words_of(outcome(held[number]))
+    done: list[Since] = []
+    last: list[Since] = []
+    for at in turns.later(links, number):
+        did = any(piece.kind in (turns.FILE, turns.COMMIT) for piece in held[at].pieces)
+        if links[at].to in close and links[at].how != turns.ADDS:
+            close.add(at)
+            line = _came(held[at], did, True)
+        else:
+            alike = did and _likeness(about, upshot.words_of(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
+            line = _came(held[at], did, False) if alike else ""
+        last = [Since(at, line)] if line else last
+        done += [Since(at, line)] * (did and bool(line))
+    if any(piece.kind in (turns.FILE, turns.COMMIT) for piece in held[number].pieces):
+        return last
+    return [*done[:1], *(one for one in last if not (done and upshot.same(one.line, done[0].line)))]
+
+
+def _came(turn: Turn, did: bool, any_way: bool) -> str:
+    """Return the sentence that says best what a turn came to, "" for none.
+
+    did: it changed something; else what it conceded counts.  any_way: what it found or said first counts too.
+    """
+    said = outcome(turn)
+    if not did:
+        return _shown(_opening(said)) if any(map(_CONCEDES.match, turn.said()[:1])) else ""
+    found = [(-score, line) for score, line in upshot.scored(said) if (score >= _CAME if any_way else upshot.REPORTS.match(line))]
+    return _shown(min(found)[1] if found else _opening(said) if any_way else "")
+
+
+def _shown(line: str) -> str:
+    return at_word(one_line(line), _SINCE).rstrip(":;,")
+
+
+def _opening(statement: str) -> str:
+    """Return the first sentence of a statement that says something by itself, "" for none."""
+    return next((text for kind, text in sentences_of(statement) if kind == PROSE and text[:1] not in "<‹" and not (
+        text.endswith(("?", "？", ":", "：")) or gist.is_announced(text) or _CONCEDES.match(text)) and (
+        says(bare(text)) or _TOOK_BACK.match(text))), "")
+
+
+def _likeness(one: set[str], other: set[str]) -> float:
+    """Return the cosine of two sets of words."""
+    return len(one & other) / math.sqrt(len(one) * len(other)) if one and other else 0.0

@@ -23,15 +23,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import AbstractSet, Iterable, Iterator, Sequence
+from typing import AbstractSet, Iterator, Sequence
 
-from memory.capture import conversationpage, upshot
-from memory.capture.turns import AGREES, OBJECTS, Turn, follow, later
+from memory.capture import choices, conversationpage, upshot
+from memory.capture.turns import Turn
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
 from memory.distill.likely import Held, Likely, cosine, likely
-from memory.distill.lines import DID, RUN, lines
+from memory.distill.lines import RUN, lines
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 from memory.recall import hit
 
@@ -43,17 +43,14 @@ ANSWERED = 2.0  # what is added to that price, as a share of it, where a turn wa
 LEAST = 0.2  # share of a question that counts as held at least
 POOL = 300  # lines that compete; the rest are less likely
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
-TOLD = 2.0  # from which score on a sentence tells what a turn changed (upshot.scored)
 TURN = 12_000  # characters read of one turn
-ALIKE, NEXT = 0.25, 0.12  # how alike a turn that goes on with one is to it, and the next one
-ASKED, SINCE = 60, 200  # characters of such a turn's request, and of what it changed
+ASKED = 60  # characters of the request of a turn that went on with one
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
 _HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
 _ANSWERS = re.compile(
     r"(?i)(?:\w+,? ){0,2}(?:yes|no|nope|not (?:yet|currently|anymore)|exactly|correct|neither|both|never|only)\b.{0,20}")
-_DID = re.compile(r"(?m)^- (?:%s)" % DID)
 _RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 
 
@@ -181,53 +178,19 @@ class _Choice:
                      and unit.kind in ("prose", "item") and _says(unit.text)), None)
 
     def _became(self, turn: int) -> Iterator[Bullet]:
-        """Yield what became of a turn in those that went on with it, as far as it fits and is not told.
+        """Yield what became of a turn of a session (choices.became), as far as it fits and is not told.
 
-        That is what was done first, where the turn did nothing itself, and what was changed or conceded last.
-
-        Their words are seldom the question's: "is it 0?", then "set it to 1".
+        The words of such turns are seldom the question's: "is it 0?", then "set it to 1".
         """
-        id, told = self.sources[turn].id, self._bag(turn, [i for group in self.taken for i in group])
-        first = next(at for at, source in enumerate(self.sources) if source.id == id)
-        links = follow([_turn(source) for source in self.sources[first:] if source.id == id])
-        close = {turn - first}
-        done: list[tuple[int, str]] = []
-        last: list[tuple[int, str]] = []
-        for at in later(links, turn - first):
-            number, did = first + at, bool(_DID.search(self.sources[first + at].body))
-            if links[at].to in close and links[at].how in (AGREES, OBJECTS):
-                close.add(at)
-                line = self._came(number, TOLD) if did or links[at].how == OBJECTS else ""
-            else:
-                alike = did and cosine(told, self._bag(number, range(len(self.units)))) >= (NEXT if number == turn + 1 else ALIKE)
-                line = self._came(number) if alike else ""
-            last = [(number, line)] if line else last
-            done += [(number, line)] * (did and bool(line))
-        wanted = last if _DID.search(self.sources[turn].body) else [*done[:1], *(
-            one for one in last if not (done and upshot.same(one[1], done[0][1])))]
+        id, first = self.sources[turn].id, next(i for i, source in enumerate(self.sources) if source.id == self.sources[turn].id)
+        held = [_turn(source) for source in self.sources[first:] if source.id == id]
         quoted_of = {self.units[i].source for group in self.taken for i in group}
-        for number, line in wanted:
-            asked = plaintext.at_word(plaintext.one_line(self.sources[number].title), ASKED)
-            text = 'after "%s": %s [%s]' % (asked, line, id)
-            if number not in quoted_of and len(text.encode()) + 4 <= self.left:
+        for since in choices.became(held, turn - first):
+            asked = plaintext.at_word(plaintext.one_line(self.sources[first + since.turn].title), ASKED)
+            text = 'after "%s": %s [%s]' % (asked, since.line, id)
+            if first + since.turn not in quoted_of and len(text.encode()) + 4 <= self.left:
                 self.left -= len(text.encode()) + 4
                 yield Bullet(text, (id,))
-
-    def _came(self, turn: int, told: float = 0.0) -> str:
-        """Return the sentence that says best what a turn came to; "" for none.
-
-        told: the score from which on it counts (upshot.scored), else what opens the turn's outcome; 0 for a sentence that says
-        what was changed.
-        """
-        found = [(-score, line) for score, line in upshot.scored(self.sources[turn].body)
-                 if (score >= told if told else upshot.REPORTS.match(line))]
-        first = self._opening(turn) if told and not found else None
-        line = min(found)[1] if found else self.units[first].text if first is not None else ""
-        return plaintext.at_word(plaintext.one_line(line), SINCE).rstrip(":;,")
-
-    def _bag(self, source: int, units: Iterable[int]) -> frozenset[str]:
-        """Return the terms of those units that are of a source."""
-        return frozenset(term for i in units if self.units[i].source == source for term in self.weighed.bags[i])
 
     def _step(self) -> bool:
         """Take the line that adds most per byte; return whether there was one."""

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from memory.capture import choices, conversationpage
+from memory.core import clock
+from memory.core.plaintext import at_word, one_line
 from memory.core.records import Link, Record
 from memory.hook import documents, segment
 from memory.recall import relations
@@ -23,6 +26,7 @@ from memory.store import archive
 
 LONE, MATES = 4, 4  # sessions whose checkpoints are read for the sake of their turns, the best first, and how many of each
 MOST = 5  # records that come beside the hits
+ASKED = 60  # characters of the request of a later turn
 HITS = 50  # whose links are followed
 OUT, INTO = 50, 20  # links of a hit, and records that link to it, that are read
 RELATIONS = ("has_script", "proved_by", "has_doc", "related_to")  # as seen from the hit, those that say most first
@@ -81,6 +85,17 @@ def under(found: Hit, at: str, shelf: Shelf, query: Query) -> Hit:
     return of(record, found.workspace, shelf.path(record.name))._replace(
         score=found.score, parts=found.parts, why=found.why, conversation=found.id, turn=found.turn, passage=found.passage,
         said=found.said, told=found.told)
+
+
+def since(found: Hit) -> Hit:
+    """Return a hit with what later turns of its session made of the one that was found, where one says so (choices.became)."""
+    held = conversationpage.parse(found.told.body, clock.day(found.told.created)) if found.told else ()
+    if not 0 < found.turn <= len(held):
+        return found
+    last = choices.became(held, found.turn - 1)[-1:]
+    return found._replace(otherwise='later there (%s#%d), after "%s": %s' % (
+        found.conversation or found.id, last[0].turn + 1, at_word(one_line(held[last[0].turn].request), ASKED), last[0].line)
+    ) if last else found
 
 
 def beside(hits: Sequence[Hit], shelves: Sequence[Shelf], query: Query) -> List[Hit]:

@@ -39,8 +39,9 @@ class Hit(NamedTuple):
     Of a checkpoint or conversation: conversation: the id of its session's, "" where there is none.  turn: the turn of it that
     was found, from 1, else 0.  passage: `2026-01-23 14:03, after "why does resume fail": ...`, what that turn says about the
     query.  said: the turn's text.  told: the conversation's record, where a turn was found.  otherwise: `decided otherwise on
-    2026-01-24 (c-1a2b3c4d#7): …`, where a later hit says that something took the place of what this one names.  others: ids of
-    the session's other checkpoints that were found.
+    2026-01-24 (c-1a2b3c4d#7): …`, where a later hit says that something took the place of what this one names, else
+    `later there (c-1a2b3c4d#7), after "no, undo this": …`, what later turns of the session made of the one that was found.
+    others: ids of the session's other checkpoints that were found.
 
     Of one that is shown also: age: seconds since it was written.  group: `rule` (approved), `pending` or `rejected` rule; `plan`
     (active), `past`; `script` (approved), `waiting` or `refused` script; `learning` or `candidate`; `doc`, `checkpoint`.

@@ -15,6 +15,7 @@ from memory.hook import documents, segment
 WINDOW_TOKENS, REACH = 40, 8
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])")
 TEXT_LIMIT = 1 << 17  # characters of a section that are looked at
+SLIGHT = 0.5  # factor of a sentence that asks, or tells that a run passed, beside one that answers
 
 
 class Words:
@@ -196,14 +197,15 @@ def looks(candidates: Sequence[Candidate], question: Question, expansion: Expans
 def passage(text: str, question: Question, expansion: Expansion) -> str:
     """Return the one or two sentences of a text that hold most of the query, without marks; of equals the last, "" where none.
 
-    What ends in a colon comes with what stands behind it, which is what was meant.
+    What ends in a colon comes with what stands behind it, which is what was meant.  A question, or a run that passed, tells less.
     """
     best, most = "", 0.0
     table = tokeniser.Table()
     said, ends = _sentences(text)
     held = [_held(sentence, question, expansion, table) for sentence in said]
     for i, terms in enumerate(held):
-        value = sum(question.weights[term] for term in terms)
+        slight = said[i].endswith(("?", "？")) or said[i][:1] == "✓"
+        value = sum(question.weights[term] for term in terms) * (SLIGHT if slight else 1.0)
         beside = held[i + 1] - terms if i + 1 < len(held) and (i not in ends or _leads(said[i])) else set()
         more = sum(question.weights[term] for term in beside)
         if value and value + more >= most * 0.9999:

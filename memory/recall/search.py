@@ -384,7 +384,7 @@ class _Task:
         turn = hit.turns(found.told)[found.turn - 1]
         said = look.passage(turn.answer, self._question, self.searcher.expansion)
         found = found._replace(said=turn.text.strip(), passage=hit.passage(turn, said))
-        return alongside.under(found, turn.at, shelf, self.query)
+        return alongside.since(alongside.under(found, turn.at, shelf, self.query))
 
     def _found(self, hits: List[Hit], gaps: Tuple[str, ...]) -> Found:
         shown = self.searcher.shown([self._told(each) for each in hits[:self.limit]], self.now)

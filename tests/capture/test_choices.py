@@ -119,3 +119,28 @@ def test_work_that_was_objected_to_and_done_anew_does_not_stand():
 def test_options_are_those_that_a_statement_lists():
     assert choices.options("Two ways:\n\n**Option 1:** keep the pool\n### Option 2 - drop it\n\nWhich one?") == [
         "Option 1: keep the pool", "Option 2 - drop it"]
+
+
+def test_what_became_of_a_turn_is_what_was_done_first_and_changed_last():
+    """A yes and an objection share no word with it; what only adds to it must speak of the same."""
+    held = [turn("how many retries does the worker make?", "The worker makes `5` retries of each job; `3` would do."),
+            edit("yes", "Changed the number to `3` for every queue.", "worker.py"),
+            turn("hm, but is it not too few?", "You're right. Three retries are over within a second."),
+            edit("draw a logo for the front page", "Added a green border to the picture.", "logo.svg"),
+            edit("now give each job of the worker 4 retries", "Changed the retries of the worker to `4` of each job.", "worker.py")]
+    said = ["Changed the number to `3` for every queue.", "Three retries are over within a second.",
+            "Changed the retries of the worker to `4` of each job."]
+    assert [one.line for one in choices.became(held[:2], 0)] == said[:1]
+    assert [one.line for one in choices.became(held[:3], 0)] == said[:2]
+    assert [(one.turn, one.line) for one in choices.became(held, 0)] == [(1, said[0]), (4, said[2])]
+    assert [one.line for one in choices.became(held, 1)] == said[1:2]
+    assert choices.became(held, 3) == [] and choices.became(held[:1], 0) == []
+
+
+@pytest.mark.parametrize("reply", [
+    "All tests pass.", "The fix is complete and all tests pass.", "<thinking>", "Shall I commit it?", "Let me look at it."])
+def test_a_reply_that_says_nothing_by_itself_tells_nothing_of_a_turn(reply):
+    """Nor does one that changed nothing and conceded nothing."""
+    held = [turn("how many retries does the worker make?", "The worker makes `5` retries."), edit("yes", reply, "worker.py")]
+    assert choices.became(held, 0) == []
+    assert choices.became([held[0], turn("no, why?", "The worker makes `5` retries since the queue is slow.")], 0) == []

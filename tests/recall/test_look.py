@@ -47,6 +47,7 @@ def test_korean_forms_of_a_word_meet():
     ("- ✗ `go test` → no marker\n\nThe marker is written now.", "The marker is written now."),
     ("Here is what the marker does:\n\n- It tells a copy from the original.\n- It is small.",
      "Here is what the marker does: It tells a copy from the original."),
+    ("The marker of a clone is kept. Should the marker of a clone be kept?", "The marker of a clone is kept."),
     ("nothing of it", "")])
 def test_a_passage_is_the_sentences_that_hold_the_words(text, said):
     """One, or two where the second adds words or the first leads in; the later one of equals, since it tells the outcome."""
