@@ -239,6 +239,7 @@ def _redoes(statement: str, turn: Turn) -> bool:
 # --- what became of a turn
 
 _CAME, _SINCE = 2.0, 200  # from which score on a sentence tells what came of a turn (upshot.scored); its characters
+_LAST = 2  # turns told of those that went on with one
 _ALIKE, _NEXT = 0.25, 0.12  # how alike a turn that adds to one is to it, and the one that comes next
 
 
@@ -250,27 +251,27 @@ class Since(NamedTuple):
 
 
 def became(held: Sequence[Turn], number: int) -> list[Since]:
-    """Return what the turns that went on with a turn made of what it said: none, one or two.
+    """Return what the turns that went on with a turn made of what it said: none, or up to three.
 
-    That is what was done first, where the turn did nothing itself, and what was changed or conceded last.  A turn that agrees
-    or objects is meant for it whatever its words are; one that asks for more must speak of the same.
+    That is what was done first, where the turn did nothing itself, and what was changed or conceded last and before that.  A
+    turn that agrees or objects is meant for it whatever its words are; one that asks for more must speak of the same.
     """
     links, close, about = turns.follow(held), {number}, upshot.words_of(outcome(held[number]))
-    done: list[Since] = []
-    last: list[Since] = []
+    found: list[Since] = []
+    first = None if _did(held[number]) else next((at for at in turns.later(links, number) if _did(held[at])), None)
     for at in turns.later(links, number):
-        did = any(piece.kind in (turns.FILE, turns.COMMIT) for piece in held[at].pieces)
-        if links[at].to in close and links[at].how != turns.ADDS:
+        meant = links[at].to in close and links[at].how != turns.ADDS
+        alike = _likeness(about, upshot.words_of(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
+        if meant or alike:
             close.add(at)
-            line = _came(held[at], did, True)
-        else:
-            alike = did and _likeness(about, upshot.words_of(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
-            line = _came(held[at], did, False) if alike else ""
-        last = [Since(at, line)] if line else last
-        done += [Since(at, line)] * (did and bool(line))
-    if any(piece.kind in (turns.FILE, turns.COMMIT) for piece in held[number].pieces):
-        return last
-    return [*done[:1], *(one for one in last if not (done and upshot.same(one.line, done[0].line)))]
+            line = _came(held[at], _did(held[at]), meant)
+            found += [Since(at, line)] * bool(line)
+    kept = [one for at, one in enumerate(found) if not any(upshot.same(one.line, later.line) for later in found[at + 1:])]
+    return [one for one in kept if one.turn == first or one in kept[-_LAST:]]
+
+
+def _did(turn: Turn) -> bool:
+    return any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)
 
 
 def _came(turn: Turn, did: bool, any_way: bool) -> str:
@@ -280,9 +281,10 @@ def _came(turn: Turn, did: bool, any_way: bool) -> str:
     """
     said = outcome(turn)
     if not did:
-        return _shown(_opening(said)) if any(map(_CONCEDES.match, turn.said()[:1])) else ""
-    found = [(-score, line) for score, line in upshot.scored(said) if (score >= _CAME if any_way else upshot.REPORTS.match(line))]
-    return _shown(min(found)[1] if found else _opening(said) if any_way else "")
+        return _shown(_opening(said)) if any_way and any(map(_CONCEDES.match, turn.said()[:1])) else ""
+    found = [(not upshot.REPORTS.match(line), -score, line) for score, line in upshot.scored(said)]
+    found = [one for one in found if not one[0] or any_way and -one[1] >= _CAME]
+    return _shown(min(found)[2] if found else _opening(said) if any_way else "")
 
 
 def _shown(line: str) -> str:

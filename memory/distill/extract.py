@@ -14,8 +14,9 @@ where a turn was asked the very question.  What tools ran is quoted only where t
 
 Where the sources hold too little of the question, they do not tell: there is no bullet, and what is nearest is named.
 
-Each line is a bullet with its record's id; those of one source stand together in their order, sources by their likeliest line,
-and in the order of time where the question asks how something came about.  Behind them stands what a later turn that went on
+Each line is a bullet with its record's id; those of one source stand together in their order.  A session stands by its likeliest
+line, the turn of that line first and its others in their order; all in the order of time where the question asks how something
+came about.  Behind them stands what a later turn that went on
 with the best one changed, since a reply is often overtaken a few turns later.
 """
 
@@ -38,7 +39,7 @@ from memory.recall import hit
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
 FLOOR, BARE = 0.05, 0.15  # share of the best likelihood that a line needs; one without a word of the question
-PAYS = 0.035  # likelihood per 1,000 bytes below which a line is not worth its length
+PAYS = 0.036  # likelihood per 1,000 bytes below which a line is not worth its length
 ANSWERED = 2.0  # what is added to that price, as a share of it, where a turn was asked the very question
 LEAST = 0.2  # share of a question that counts as held at least
 POOL = 300  # lines that compete; the rest are less likely
@@ -144,9 +145,14 @@ class _Choice:
             source = self.units[group[0]].source
             peak[source] = max(peak.get(source, 0.0), *(self.weighed.chances[i] for i in group))
 
-        def place(group: Sequence[int]) -> tuple[float, int, int]:
+        best: dict[str, float] = {}
+        for source, chance in peak.items():
+            best[self.sources[source].id] = max(best.get(self.sources[source].id, 0.0), chance)
+
+        def place(group: Sequence[int]) -> tuple[float, bool, int, int]:
             unit = self.units[group[0]]
-            return self.sources[unit.source].created if story else -peak[unit.source], unit.source, unit.order
+            source = self.sources[unit.source]
+            return source.created if story else -best[source.id], peak[unit.source] < best[source.id], unit.source, unit.order
 
         self.led, self.cited = set(), set()
         shown = [self._bullet(group, True) for group in sorted(self.taken, key=place)]
