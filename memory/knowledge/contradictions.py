@@ -39,6 +39,7 @@ from memory.index.kept import Kept, fact
 from memory.knowledge import statements
 from memory.knowledge.history import Past
 from memory.recall.hit import Hit, turns
+from memory.session import rulings
 
 KINDS = ("learning", "rule")
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
@@ -48,16 +49,6 @@ KEPT = 1 << 17  # words whose terms are remembered
 _NO = frozenset(
     "not no never none don't doesn't didn't isn't aren't wasn't weren't won't can't cannot shouldn't mustn't without nicht kein "
     "keine keinen nie niemals ohne".split())
-# word -> (word that it is compared as, whether it turns the sense round)
-_OPPOSITES = {word: (base, turns) for base, same, opposite in (
-    ("use", "use uses used using prefer choose pick adopt verwenden nutzen", "avoid avoids stop meiden vermeiden"),
-    ("enable", "enable enables enabled", "disable disables disabled"),
-    ("allow", "allow allows allowed permit", "forbid forbids forbidden deny denies denied disallow disallowed"),
-    ("on", "on", "off"), ("true", "true", "false"), ("safe", "safe", "unsafe"), ("supported", "supported", "unsupported"),
-    ("required", "required mandatory necessary", "optional unnecessary"), ("before", "before", "after"),
-    ("works", "works work", "fails fail broken"), ("mutable", "mutable", "immutable"), ("public", "public", "private"),
-    ("synchronous", "synchronous", "asynchronous"), ("valid", "valid", "invalid"),
-) for words, turns in ((same, False), (opposite, True)) for word in words.split()}
 _PASSED = frozenset("always must should shall only do does did please we you i to immer".split())
 _REASON = re.compile(r"(?i)[,;:]?\s+(?:because|since|so that|due to|otherwise|as (?:it|they|the)|weil|damit|sonst)\b"
                      r"|\s+[—–]\s+|;\s| \(|(?<=[다요까지])[,.] |[、。，；]")
@@ -213,7 +204,7 @@ class _Words(dict[str, tuple[str, ...]]):
 
     def __missing__(self, raw: str) -> tuple[str, ...]:
         word = raw.strip(".,;:!?\"'()[]*`").lower()
-        base, turns = _OPPOSITES.get(word, ("", False))
+        base, turns = rulings.OPPOSITES.get(word, ("", False))
         if len(self) >= KEPT:
             self.clear()
         if turns or word in _NO:

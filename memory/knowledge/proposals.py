@@ -30,6 +30,7 @@ from memory.distill.digests import Bullet, Source, clean
 from memory.distill.units import units
 from memory.knowledge import statements
 from memory.knowledge.statements import Shelf, Statement, Told
+from memory.session import rulings
 
 LIMIT = 10
 TITLE = 80  # characters
@@ -37,10 +38,8 @@ FACT_CHECKPOINTS, SESSIONS = 3, 2
 _PATH = re.compile(r"\S+(?::\d+)+\S*|\S*/\S+")
 _FILE = re.compile(r"\.(?:go|py|[jt]sx?|json|md|ya?ml|toml|rs|java|sh|txt|lock|sql|css|html)$")
 _EMPTY = frozenset("error fail failed exit code line not no is the of in to but it".split())
-SAME_QUESTION, FEWEST = 0.7, 3  # words of the shorter of two questions, that both have: a share, and how many
-_WEIGHTS = {statements.RULED: 0.8, statements.CORRECTED: 0.74, statements.LIMITED: 0.76, statements.CAUSED: 0.7,
-            statements.EXPLAINED: 0.7, statements.CHOSEN: 0.55, statements.ANSWERED: 0.52}
-_MODELS = (statements.CAUSED, statements.LIMITED, statements.CHOSEN)  # what the model says
+SAME_QUESTION, FEWEST, SAME_THINGS = 0.7, 3, 2  # share and number of words of two questions, names of two causes, that both have
+_MODELS = (statements.CAUSED, statements.LIMITED, statements.CHOSEN, statements.FOUNDED)  # what the model says
 FACT = 0.4  # weight of a fact
 _BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
 MOST_TAGS, MOST_CITED = 3, 12
@@ -164,8 +163,7 @@ def _failure(mark: tuple[str, str], seen: Sequence[Seen], sessions: int) -> _Dra
     lines[4:4] = [*("Cause: " + cause for cause in causes[-3:]), ""]
     told = "failed in %s of %s, %s" % (plaintext.count(len(sources), "checkpoint"), plaintext.count(sessions, "session"),
                                        plaintext.count(len(fixed), "fix"))
-    again = 0.1 if max(taken.values()) > 1 else 0.0
-    score = min(0.6 + 0.05 * min(len(sources), 4) + again, 1.0)
+    score = min(0.6 + 0.05 * min(len(sources), 4) + 0.1 * (max(taken.values()) > 1), 1.0)
     title = short("`%s` fails: %s" % (mark[0], last.error), TITLE)
     lines += ["", *_cited(sources)] if len(_distinct(one.record for one in fixed[-6:])) < len(sources) else []
     proposal = Proposal(title, "\n".join(lines) + "\n", _tags(sources), tuple(record.id for record in sources), told,
@@ -214,7 +212,15 @@ def _said(every: Sequence[Told], checkpoints: Sequence[Record], taught: Set[tupl
         near = [group for group in groups if any(_akin(told, other) for other in group)]
         groups = [*(group for group in groups if group not in near), [*(other for group in near for other in group), told]]
     return [_of_group(group, checkpoints) for group in groups if (group[0].kind != statements.EXPLAINED or _sessions(group) > 1)
-            and not any(told.kind in _MODELS and (session(told.record), str(told.turn)) in taught for told in group)]
+            and not any(told.kind in _MODELS and (session(told.record), str(told.turn)) in taught for told in group)
+            and not _is_overturned(group[-1], every)]
+
+
+def _is_overturned(told: Told, every: Sequence[Told]) -> bool:
+    """Tell whether a user later said the opposite of what one said."""
+    return told.kind in statements.BY_USER and any(
+        later.at > told.at and later.kind in statements.BY_USER and rulings.opposed(told.text, later.text + " " + later.said_to)
+        for later in every)
 
 
 @lru_cache(maxsize=4096)
@@ -228,11 +234,6 @@ def _same_question(one: Told, other: Told) -> bool:
     first, second = _terms(one.asked) - tokeniser.STOP, _terms(other.asked) - tokeniser.STOP
     shared = len(first & second)
     return shared >= FEWEST and shared >= SAME_QUESTION * min(len(first), len(second))
-
-
-def _weight_of(told: Told) -> float:
-    """Weigh what a turn states, about 0.5 to 0.9: by its kind, what it names, and a length that says it."""
-    return _WEIGHTS[told.kind] + 0.02 * min(len(told.names), 3) + 0.02 * (60 <= len(told.text) <= 240)
 
 
 def _sessions(group: Sequence[Told]) -> int:
@@ -251,25 +252,29 @@ def _akin(one: Told, other: Told) -> bool:
     if statements.alike(_terms(one.text), _terms(other.text)):
         return True
     shared = [name for name in one.names & other.names if "/" not in name and not _FILE.search(name)]
-    return one.kind == other.kind == statements.CAUSED and bool(shared)
+    return one.kind == other.kind == statements.CAUSED and len(shared) >= SAME_THINGS
 
 
 def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
-    best = max(group, key=lambda told: (_weight_of(told), told.at))
+    best = max(group, key=lambda told: (statements.weight_of(told), told.at))
     sessions = _sessions(group)
     sources = _distinct(_source(told, checkpoints) for told in group)
     body = [best.text, ""]
-    asked = best.asked if best.kind != statements.ANSWERED and upshot.is_whole(best.asked) else ""
-    if best.asked.startswith(turns.REFUSED):
-        body += ["Said when the user %s." % best.asked, ""]
-    elif asked and asked.lower() not in best.text.lower():
+    asked = best.asked if best.kind not in (statements.ANSWERED, statements.PLANNED) and best.asked[:1] != "/" else ""
+    if best.said_to.startswith(turns.REFUSED):
+        body += ["Said when the user %s." % best.said_to, ""]
+    if best.message:
+        body += ["In full: %s" % best.message, ""]
+    elif (best.kind in statements.BY_USER or upshot.is_whole(asked)) and asked and not upshot.same(asked, best.text):
         body += ["Asked: %s" % asked, ""]
+    body += ["What came of it: %s" % best.came, ""] if best.came else []
     others = [told for told in group if told is not best and told.text != best.text]
     body += ["Also:", "", *("- %s (%s)" % (told.text, told.at[:10]) for told in others[-4:]), ""] if others else []
     body += ["From %s (%s)." % (", ".join("%s#%d" % (told.record.id, told.turn) for told in group[-MOST_CITED:]), best.at[:10])]
     reason = "%s, in %s" % (best.kind, plaintext.count(sessions, "session"))
-    score = min(_weight_of(best) + 0.1 * min(sessions - 1, 3), 1.0)
-    title = _title(best.asked if best.kind == statements.EXPLAINED else best.text)
+    score = min(statements.weight_of(best) + 0.1 * min(sessions - 1, 3), 1.0)
+    named = {statements.EXPLAINED: best.asked, statements.REPEATED: best.asked, statements.PLANNED: best.said_to}
+    title = _title(named.get(best.kind) or best.text)
     proposal = Proposal(title, "\n".join(body) + "\n", _tags(sources), tuple(record.id for record in sources), reason,
                         _key_of_text(best.text), round(score, 3))
     return _Draft(proposal, best.text)

@@ -19,9 +19,11 @@ from memory.core.records import Record
 from memory.distill.cues import technical
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
+from memory.session import explanations, rulings
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
 FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
+FEWEST_CAME = 3  # words of prose of a sentence that tells what came of something
 MOST_TYPED = 1200  # characters of a request that was typed, not pasted
 RARE = 5  # terms of a statement under which it is looked up
 
@@ -150,7 +152,7 @@ def decides(statement: Statement) -> bool:
     said = statement.text
     if _LOOKING.match(said):
         return False
-    reason, acts = bool(_REASON.search(said) or _INSTEAD.search(said)), bool(_CHOICE.search(said) or _CHANGE.search(said))
+    reason, acts = has_reason(said), bool(_CHOICE.search(said) or _CHANGE.search(said))
     return explains(statement) or (acts and (reason or statement.declared)) or (reason and statement.declared)
 
 
@@ -183,6 +185,11 @@ def alike(one: frozenset[str], other: frozenset[str]) -> bool:
     shared = len(one & other)
     small, large = sorted((len(one), len(other)))
     return shared >= FEWEST and shared >= SAME * small and shared >= SHARE * large
+
+
+def has_reason(said: str) -> bool:
+    """Tell whether a text gives a reason, or says what it puts aside."""
+    return bool(_REASON.search(said) or _INSTEAD.search(said))
 
 
 def negated(said: str) -> bool:
@@ -237,59 +244,26 @@ def frequency(sets: Iterable[frozenset[str]]) -> Counter[str]:
 
 # --- what a conversation states
 
-ANSWERED, RULED, CORRECTED, CAUSED, EXPLAINED, LIMITED, CHOSEN = (
-    "the user's answer", "a rule of the user's", "a correction with its reason", "a root cause", "an answer asked for again",
-    "what cannot be", "a decision with its reason")
-_WONDERED = re.compile(
-    r"(?i)(?:.{0,30}\b)?(?:how (?:do|does|did|is|are|can)|why|what (?:is|are|does|happens)|where|when (?:do|does|is)|explain)\b|"
-    r".*(?:어떻게|왜|どう|なぜ|怎么|为什么)|(?:wie|warum|wo|wann)\b")
-_CANNOT = re.compile(
-    r"(?i)(?:does(?:n't| not)|don't|do not|did(?:n't| not)|never) (?:support|expose|allow|work with|accept|provide|expand)\b|"
-    r"\b(?:is|are)(?: not|n't) (?:supported|allowed|available)\b|\bcannot be \w+ed\b|\bonly works? (?:if|when|in|with|for)\b|"
-    r"\bmust (?:be|not|have|use|run|come|stand)\b|\brequires?\b.{3,}\bto\b")
-_GENERAL = re.compile(
-    r"(?i)\bwe (?:always|never|don't (?:want|have|use|support|do)|do not (?:want|use)|want to be|"
-    r"should(?:n't| not)? (?:always|never|be|not)|must|use|keep)\b|\bshould (?:always|never)\b|"
-    r"^(?:please )?(?:always|never|prefer)\b|"
-    r"\bi (?:never|always|don't) want\b|\bsource of truth\b|\b(?:directive|principle|convention|policy) is\b|"
-    r"\bkeep backwards? compatib|항상|절대|必ず|常に|決して|总是|永远|必须|immer|niemals")
-_RULE = re.compile(  # where the clause of a rule begins
-    r"(?i)\b(?:for [\w-]+ we\b|we (?:always|never|don't|do not|want|should|must|use|keep)|always|never|"
-    r"i (?:never|always|don't) want|the (?:overriding |guiding )?(?:directive|principle|convention|policy) is|prefer|"
-    r"keep backwards?)\b")
-_NOT_OWN = re.compile(  # pasted, asked, or thought aloud
-    r"^\s*(?:>|//|#|\||\*|v \*|to \w+ )|[?？]|\b(?:i wonder|wondering|i think we have|i reckon|(?:can|could) (?:you|we)|we could|"
-    r"not sure|i guess|maybe|consider|lol|haha|i don't know|i realized|i got|i would like|seems?|looks? like|somehow|"
-    r"happen(?:ed|ing)|yesterday|today|right now|once|given|is now|intended to|for the first release)\b", re.I)
-_REASONED = re.compile(  # where a person says why
-    r"(?i)(?<=\w|[)`'\"])[,;.]?\s+(?:since|because|as (?:it|they|we|you|the|otherwise)|that's why|so that|otherwise|due to|"
-    r"the (?:risk|reason) is)\b|때문|ため|因为|\b(?:weil|sonst|damit)\b")
-_HOLDS = re.compile(
-    r"(?i)n't\b|\b(?:not|never|no|only|must|should|always|remove|drop|keep|uses?|set|needs?|ha(?:s|ve) to|prefer|belongs?|nicht|"
-    r"kein\w*|immer|nie|muss)\b|않|없|ない|不|没")
-_CALLED = re.compile(r"(?i)\A(?:(?:ok(?:ay)?|no|nope|yes|yeah|well|so|and|but|also|hm+|wait|actually|then|let's)\b[\s,.]*)+")
-_TALKED = re.compile(  # to somebody, about the moment, or cut
-    r"(?i)\b(?:you|your|you're|let me|let's|i'll|i'd|would|could|might|may|maybe|likely|probably|possibly|suspect|assume|here's|"
-    r"above|below|earlier|previously|the (?:same file|following|first|second|third)|now (?:be|is|are)?|still|remaining|recent|"
-    r"this (?:pr|branch|session|commit|change|time|test|is|means|was)|these|(?:support|expose|use|do) it|lines? \d+|"
-    r"(?:option|step|phase) \d|(?:bug|issue) #?\d)\b|…|[:：]$|[?？]$|→|⏎|✅|❌|:\d+(?:-\d+)?\b")
+ANSWERED, RULED, CORRECTED, WISHED, PLANNED, CAUSED, EXPLAINED, REPEATED, LIMITED, CHOSEN, FOUNDED = (
+    "the user's answer", "a rule of the user's", "a correction with its reason", "a wish of the user's", "an approved plan",
+    "a root cause", "an answer to a question of several sessions", "an answer asked for again", "what cannot be",
+    "a decision with its reason", "why it is so")
+_WEIGHTS = {RULED: 0.8, LIMITED: 0.76, CORRECTED: 0.74, CAUSED: 0.7, EXPLAINED: 0.7, REPEATED: 0.7, PLANNED: 0.64, WISHED: 0.63,
+            FOUNDED: 0.58, CHOSEN: 0.55, ANSWERED: 0.52}
+BY_USER = (ANSWERED, RULED, CORRECTED, WISHED, PLANNED)
 _TRIFLE = re.compile(  # asked about the work at hand
     r"(?i)\b(?:proceed|continue|next|ready|commit|push|look (?:good|right|correct)|would you like|do you want me|shall i|"
     r"should i)\b")
 _SUGGESTED = " (Recommended)"  # how the model marks an option
-_CLAUSE = re.compile(r"[,;] | [–—-] | (?=but |although |though )")
-_POINTING = re.compile(r"(?i)\b(?:this(?! (?:repo|project|codebase|repository))|that one|the one|it|here|these|them|the above)\b")
-_DEICTIC = re.compile(
-    r"(?i)\W*(?:it|its|it's|this|that|these|those|they|them|he|she|which|both|so|but|and|also|then|because|since|when|"
-    r"if|there|here|one|another|what|why|how|where|real|in|only|before|after|behaviou?r|result|cannot|"
-    r"the (?:first|second|third|last) (?:part|one|line))\b")
 
 
 @dataclass(frozen=True)
 class Told:
     """What a turn of a conversation states and may be kept.
 
-    kind: one of those above.  turn: its number, from 1.  asked: what it was asked for.  names: technical words.
+    kind: one of those above.  turn: its number, from 1.  asked: what it was asked for.  names: technical words.  said_to: the
+    refused call or the plan that a user spoke of, else "".  came: what the model says to have come of it, "" for nothing.
+    message: all that the user said there, where that is more and not long.
     """
 
     kind: str
@@ -299,6 +273,9 @@ class Told:
     at: str
     asked: str
     names: frozenset[str]
+    said_to: str = ""
+    came: str = ""
+    message: str = ""
 
 
 def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
@@ -307,12 +284,32 @@ def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
     What does not stand by itself is left out: a sentence about `this`, to `you`, of the moment, or cut.
     """
     found: list[Told] = []
+    asked = ""
     for number, turn in enumerate(held, 1):
         if turn.asked != turns.SUMMARY:
-            asked = gist.topic(turn.request)
-            for kind, text, said_to in (*_of_user(turn, asked), *((kind, text, asked) for kind, text in _of_model(turn))):
-                found.append(Told(kind, text, record, number, turn.at, said_to, _named(text)))
-    return found
+            asked, outcome = gist.topic(turn.request) or asked, gist.outcome(turn)
+            found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to, _came(text, outcome), message)
+                      for kind, text, said_to, message in _of_user(turn)]
+            found += [Told(kind, text, record, number, turn.at, asked, _named(text)) for kind, text in _of_model(turn, outcome)]
+    standing, objected = (set(map(id, choices.standing(held))), _objected(held)) if found else (set(), set())
+    return [told for told in found if id(held[told.turn - 1]) in standing
+            and (told.turn - 1 not in objected or told.kind in (*BY_USER, CAUSED))]
+
+
+def _objected(held: Sequence[Turn]) -> set[int]:
+    """Return the turns to which somebody objected, from 0; who doubts by a question may be told that it is so."""
+    return {link.to for link, turn in zip(turns.follow(held), held)
+            if link.how == turns.OBJECTS and not turn.request.rstrip().endswith(("?", "？"))}
+
+
+def _came(said: str, outcome: str) -> str:
+    """Return the sentence of an outcome that tells what came of what a user said: it has two of its words at least."""
+    words = upshot.words_of(said)
+    found = [(len(words & upshot.words_of(text)), -at, text) for at, (_, text) in enumerate(upshot.scored(outcome))
+             if SHORTEST <= len(text) <= LONGEST and not explanations.leans(text.rstrip(":"))
+             and explanations.is_whole(text) and _words(text) >= FEWEST_CAME]
+    shared, _, text = max(found, default=(0, 0, ""))
+    return text.rstrip(":") if shared > 1 else ""
 
 
 def _named(text: str) -> frozenset[str]:
@@ -320,81 +317,78 @@ def _named(text: str) -> frozenset[str]:
     return frozenset(word.strip("`'\".,;:()[]").lower() for word in text.split() if names(word) and len(word) > 3)
 
 
-def _of_user(turn: Turn, asked: str) -> Iterator[tuple[str, str, str]]:
-    """Yield (kind, text, what it was said to: the request, a refused call, else "") of what a user states."""
-    said = [(turn.request, asked)] if turn.asked in ("", turns.SLASH) and len(turn.request) < MOST_TYPED else []
+def _of_user(turn: Turn) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (kind, text, what it was said to: a refused call, a plan, else "", the whole message) of what a user states."""
+    said = [(turn.request, "")] if turn.asked in ("", turns.SLASH) and len(turn.request) < MOST_TYPED else []
     for piece in turn.pieces:
         if piece.kind == turns.USER and piece.name == turns.ANSWER:
             question, _, chosen = one_line(piece.text).partition(" → ")
             suggested = chosen.endswith(_SUGGESTED) and " or " in question
             if chosen and question.endswith("?") and len(question) > SHORTEST and not (suggested or _TRIFLE.search(question)):
-                yield ANSWERED, "%s → %s" % (question, chosen.removesuffix(_SUGGESTED)), asked
-        elif piece.kind == turns.USER and piece.name != turns.APPROVED:
+                yield ANSWERED, "%s → %s" % (question, chosen.removesuffix(_SUGGESTED)), "", ""
+        elif piece.kind == turns.USER and piece.name == turns.APPROVED:
+            yield from ((PLANNED, aim, gist.heading_of(piece.text), "") for aim in explanations.aim(piece.text))
+        elif piece.kind == turns.USER:
             said.append((piece.text, piece.name if piece.name.startswith(turns.REFUSED) else ""))
-    for sentence, said_to in ((_sure(one), said_to) for text, said_to in said for one in gist.statements(text)):
-        rule = _ruling(sentence) if 30 <= len(sentence) <= LONGEST and _GENERAL.search(sentence) else ""
-        reasoned = "" if rule else _corrected(sentence)
-        if rule or reasoned:
-            yield RULED if rule else CORRECTED, rule or reasoned, said_to
+    for text, said_to in said:
+        whole = one_line(text)
+        yield from ((kind, one, said_to, whole if len(one) + SHORTEST < len(whole) <= LONGEST else "")
+                    for sentence in gist.statements(text) for kind, one in _stated(sentence))
 
 
-def _sure(sentence: str) -> str:
-    """Return what a sentence says for sure: all of it, or what stands before a clause that is only thought; "" for none."""
-    doubt = _NOT_OWN.search(sentence)
-    if not doubt:
-        return sentence
-    ends = [match.start() for match in _CLAUSE.finditer(sentence, 0, doubt.start() + 1)]
-    head = sentence[:ends[-1]] if ends and not re.search("[?？]", sentence) else ""
-    return head if head and not _NOT_OWN.search(head) else ""
+def _stated(sentence: str) -> Iterator[tuple[str, str]]:
+    """Yield (kind, text) of what a sentence of a person's states for good, nothing or one."""
+    sure = rulings.sure(sentence)
+    rule, reasoned, wish = (of(sure) for of in (rulings.rule, rulings.corrected, rulings.wish))
+    if rule and _words(rule) >= WORDS:
+        yield RULED, rule
+    elif reasoned and names(reasoned) and _words(reasoned) >= WORDS:
+        yield CORRECTED, reasoned
+    elif wish and _words(wish) >= WORDS:
+        yield WISHED, wish
 
 
-def _corrected(sentence: str) -> str:
-    """Return a sentence of a person's that says how something must be, or must not, and why; "" for none."""
-    bare = _CALLED.sub("", sentence).strip()
-    why = _REASONED.search(bare)
-    if not why or not 40 <= len(bare) <= LONGEST or not _HOLDS.search(bare) or not names(bare):
-        return ""
-    stands = not _DEICTIC.match(bare) and not _POINTING.search(bare[:why.start()]) and not _TALKED.search(bare)
-    return _capital(bare) if stands and _words(bare) >= WORDS else ""
-
-
-def _ruling(sentence: str) -> str:
-    """Return the part of a sentence that rules something and stands by itself, "" for none."""
-    match = _RULE.search(sentence)
-    leans = match and (_DEICTIC.match(sentence) or _POINTING.search(sentence[:match.start()]))
-    clause = (sentence[match.start():] if match and leans else sentence).strip(" ,;").strip("*_")
-    clause = clause.strip("()") if clause.count("(") != clause.count(")") else clause
-    if len(clause) < 30 or _POINTING.search(clause) or _words(clause) < WORDS:
-        return ""
-    return _capital(clause)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if re.match(r"[a-z]+(?: |\Z)", text) else text
-
-
-def _of_model(turn: Turn) -> Iterator[tuple[str, str]]:
+def _of_model(turn: Turn, outcome: str) -> Iterator[tuple[str, str]]:
+    """Yield (kind, text) of what the model's final statement says for good."""
     touched = any(piece.kind == turns.FILE for piece in turn.pieces)
-    edited = touched and gist.is_finished(turn)
-    if not touched and len(turn.request) < LONGEST and _WONDERED.match(turn.request) and gist.is_finished(turn):
-        yield EXPLAINED, upshot.telling(gist.plain(gist.outcome(turn)), LONGEST)
-    outcome = gist.outcome(turn)
+    if not touched and len(turn.request) < LONGEST and gist.is_finished(turn):
+        yield from _answers(one_line(turn.request), outcome)
     found = [cause.text for cause in causes.named(outcome) if _stands(cause.text)] if gist.may_name_cause(outcome) else []
-    yield from ((CAUSED, cause) for cause in found if edited)
+    yield from ((CAUSED, cause) for cause in found if touched and gist.is_finished(turn))
     for sentence in gist.statements(outcome):
-        text = _LEAD.sub("", sentence).strip()
+        text = explanations.said(_LEAD.sub("", sentence).strip())
         if not _stands(text) or any(cause in text or text in cause for cause in found):
             continue
-        if _CANNOT.search(text):
+        if explanations.is_limit(text):
             yield LIMITED, text
         elif choices.is_decision(text) and _REASON.search(text):
             yield CHOSEN, text
+        elif explanations.is_founded(text):
+            yield FOUNDED, text
+
+
+def _answers(request: str, outcome: str) -> Iterator[tuple[str, str]]:
+    """Yield (kind, text) of what an outcome answers to a question about how things are."""
+    again, words = explanations.asks_again(request), upshot.words_of(request)
+    if again or explanations.asks_why(request):
+        told = [explanations.said(one) for one in gist.statements(outcome) if not gist.is_announced(one)]
+        answer = explanations.opening(told) if again else next(
+            (one for one in told if explanations.tells(one) and words & upshot.words_of(one)), "")
+        yield from [(REPEATED if again else FOUNDED, answer)] if names(answer) else []
+    if explanations.wonders(request):
+        yield EXPLAINED, upshot.telling(gist.plain(outcome), LONGEST)
 
 
 def _stands(text: str) -> bool:
     """Tell whether a sentence says something by itself: of some length, technical, whole, and about nothing said before."""
-    if not 50 <= len(text) <= 330:
-        return False
-    whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
-    return (whole and names(text) > 0 and _words(text) >= WORDS
-            and not _DEICTIC.match(text) and not _TALKED.search(text) and not gist.is_announced(text))
+    return (50 <= len(text) <= 330 and explanations.is_whole(text) and names(text) > 0 and _words(text) >= WORDS
+            and not rulings.DEICTIC.match(text) and not rulings.TALKED.search(text) and not gist.is_announced(text))
+
+
+def weight_of(told: Told) -> float:
+    """Weigh what a turn states, about 0.4 to 0.9: by its kind, what it names, a reason, what came of it and a length that says
+    it; less for an order of the moment, and for what a compiler names."""
+    passing = rulings.is_passing(told.text) if told.kind in (RULED, CORRECTED) else (
+        told.kind == CAUSED and explanations.is_slip(told.text))
+    return (_WEIGHTS[told.kind] + 0.02 * min(len(told.names), 3) + 0.02 * (60 <= len(told.text) <= 240) + 0.03 * bool(told.came)
+            + 0.03 * (told.kind in BY_USER and has_reason(told.text)) - 0.2 * passing)

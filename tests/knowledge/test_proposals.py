@@ -293,6 +293,31 @@ def test_causes_of_the_same_things_in_several_sessions_stand_as_one_and_first():
     assert second.title == "We never deploy on the last day of a week"
 
 
+def test_causes_that_share_one_name_are_not_the_same():
+    """A name may stand in many causes."""
+    said = ("Root cause: `SealError` was printed by the clerk and never returned to the caller.",
+            "Root cause: `SealError` was raised for parcels that have no seal at all.")
+    talks = [talk("t-%d" % day, "s-%d" % day, spoke("fix it", one, "- edited `a.py`"), day) for day, one in enumerate(said, 1)]
+    assert [one.reason for one in proposals.harvest([], [], talks=talks)] == ["a root cause, in 1 session"] * 2
+
+
+def test_what_a_user_later_turned_round_is_not_proposed():
+    """The later word stands."""
+    talks = [talk("t-1", "s-1", spoke("I want parcel tracking enabled by default", "Noted."), 1),
+             talk("t-2", "s-2", spoke("we want to be asked first, so we never keep parcel tracking enabled by default", "Noted."), 2),
+             talk("t-3", "s-3", spoke("we should always keep parcel tracking disabled by default", "Noted."), 3)]
+    assert titles(proposals.harvest([], [], talks=talks)) == ["We should always keep parcel tracking disabled by default"]
+
+
+def test_a_wish_says_in_full_what_was_said_and_what_came_of_it():
+    """A plan bears its heading."""
+    body = spoke("I looked at the list of parcels. we don't pack the whole depot, only `depot/index.json` belongs in the parcel",
+                 "Packed `depot/index.json` alone into the parcel.", "- edited `a.py`")
+    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])
+    assert "\n\nIn full: I looked at the list of parcels. we don't pack" in one.body
+    assert "\n\nWhat came of it: Packed `depot/index.json` alone into the parcel.\n" in one.body
+
+
 def test_what_capture_learned_of_a_turn_is_known():
     """In whatever words the model said it there; what the user ruled in that turn is not."""
     body = spoke("we never deploy on the last day of a week", LOST % "AgentType", "- edited `state.py`")

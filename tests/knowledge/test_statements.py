@@ -177,10 +177,70 @@ def test_what_leans_asks_or_rules_nothing_is_no_correction(said):
 
 
 def test_what_was_said_to_a_refused_call_names_the_call():
-    """And not what the turn had begun with."""
+    """Beside what the turn had begun with."""
     found = statements.of_talk(records.Record("p/conversations/t.md", "t-1", "conversation", "Work", "", 0.0, 0.0, source="auto", meta={}), [
         turn("set up the nightly export", "", turns.Piece(turns.USER, "we always want a checked job id", "refused Edit `src/a.py`"))])
-    assert [one.asked for one in found] == ["refused Edit `src/a.py`"]
+    assert [(one.said_to, one.asked) for one in found] == [("refused Edit `src/a.py`", "set up the nightly export")]
+
+
+def heard(*held):
+    """Return what a conversation of these turns states, and from where."""
+    return statements.of_talk(records.Record("p/conversations/t.md", "t-1", "conversation", "Work", "", 0.0, 0.0, source="auto", meta={}), held)
+
+
+def asked(request, said):
+    """A turn that edited nothing."""
+    return turns.Turn("2026-11-21T09:00:00.000Z", request, "", [turns.Piece(turns.SAID, said)])
+
+
+SEALED = "`Depot.pack` keeps a lock because two clerks may pack the same parcel at once."
+
+
+def test_a_wish_comes_with_its_message_and_what_came_of_it():
+    """So that it stands by itself."""
+    said = "I looked at the list of parcels. we don't pack the whole depot, only `depot/index.json` belongs in the parcel"
+    (one,) = heard(turn(said, "Packed `depot/index.json` alone into the parcel. All tests pass."))
+    assert (one.kind, one.message) == (statements.WISHED, said)
+    assert one.came == "Packed `depot/index.json` alone into the parcel."
+
+
+def test_an_approved_plan_is_told_by_its_aim():
+    """And named by its heading."""
+    plan = "# Plan: Seal parcels twice\n\n## Goal\n\nSeal parcels twice before they leave the depot.\n"
+    (one,) = heard(turn("go", "", turns.Piece(turns.USER, plan, turns.APPROVED)))
+    assert (one.kind, one.text, one.said_to) == (
+        statements.PLANNED, "Seal parcels twice before they leave the depot.", "Seal parcels twice")
+
+
+@pytest.mark.parametrize(("request_", "kind"), [
+    ("can you explain me again how parcels are sealed?", statements.REPEATED), ("why does the depot lock a parcel?", statements.FOUNDED)])
+def test_an_answer_is_told_where_a_reason_was_asked_or_asked_for_again(request_, kind):
+    """Asked for once, how something works is found by whoever looks."""
+    assert (kind, SEALED) in [(one.kind, one.text) for one in heard(asked(request_, SEALED))]
+
+
+def test_what_somebody_objected_to_is_not_told():
+    """A doubt that asks may be told that it is so."""
+    first = asked("why does the depot lock a parcel?", SEALED)
+    assert not [one for one in heard(first, asked("that is wrong, the depot has one clerk", "Sorry.")) if one.kind == statements.FOUNDED]
+    assert [one for one in heard(first, asked("but has the depot two clerks?", "Yes.")) if one.kind == statements.FOUNDED]
+
+
+def test_what_was_taken_back_is_not_told():
+    """In the same conversation."""
+    first = turn("we always want `seal_twice` in the depot", "Added `seal_twice` to the depot.")
+    undone = turn("no, revert that", "Reverted `seal_twice` in the depot.")
+    assert [one.kind for one in heard(first)] == [statements.RULED] and heard(first, undone) == []
+
+
+@pytest.mark.parametrize(("kind", "better", "worse"), [
+    (statements.RULED, "We always write `parcel_count` into the list", "We always write `parcel_count` into the list now"),
+    (statements.CAUSED, "The `pack` step never gave its lock back.", "The `pack` step used an undefined lock.")])
+def test_what_passes_weighs_less(kind, better, worse):
+    """An order of the moment, and what a compiler names."""
+    one, other = (statements.weight_of(statements.Told(kind, text, records.Record(
+        "p/t.md", "t-1", "conversation", "Work", "", 0.0, 0.0, source="auto", meta={}), 1, "", "", frozenset())) for text in (better, worse))
+    assert one > other
 
 
 @pytest.mark.parametrize("said", [
