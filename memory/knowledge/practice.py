@@ -51,7 +51,8 @@ PROTOCOL = re.compile(
     r"requires approval|blocked by hook|operation stopped by hook|no task found|not running|no shell found|timed? ?out waiting")
 _SILENCED = re.compile(
     r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore|#\[allow|(?<![\w.])_(?:, _)* :?= |\(void\) ?\w|"
-    r"\blet _ = |\bblank identifier\b|\b(?:ignor|discard|suppress|swallow)\w* (?:the |its )?(?:error|return|value)", re.I)
+    r"\blet _ = |\bblank identifier\b|\b(?:ignor|discard|suppress|swallow)\w* (?:the |its )?(?:error|return|value)|"
+    r"\berr == nil \{|[a-z]Err == nil \{|\bexcept\b[^:]{0,60}: ?pass\b|\bcontextlib\.suppress\b", re.I)
 _MENDED = re.compile(r"\b(?:wrap|handl|log(?:ged|s)?\b|propagat|extract|renam|replac|split)", re.I)  # which silences nothing
 _WORDS = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
 _BARE = re.compile(r"[a-z][a-z0-9:_-]*\Z")

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from memory.capture import fixes, gist
 from memory.capture.turns import FILE, REMOVED, RUN, SAID, SUMMARY, USER, Piece
-from memory.core import clock
+from memory.core import clock, tokeniser
 from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
 from memory.knowledge.history import EMPTY, QUOTE, RULE, WORD, Past, cause_in, committed, mark_of, outcome, source
@@ -164,6 +164,12 @@ def is_about(sentence: str, telling: str) -> bool:
         return True
     shared = words_of(key_of(telling)) & words_of(low)
     return len([word for word in shared if len(word) > 3]) > 1
+
+
+def touches(change: str, telling: str) -> bool:
+    """Tell whether a change may have met a failure: a word of its line stands in it, apart from where the line was."""
+    words, told = (frozenset(tokeniser.tokens(text)) for text in (change, PLACE.sub("", telling)))
+    return bool((words | {"error"} if "err" in words else words) & told - tokeniser.STOP)
 
 
 # --- what came of a failure

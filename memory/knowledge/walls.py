@@ -189,13 +189,11 @@ def remedy(failed: remedies.Failure) -> tuple[int, list[str], str]:
     """Return (how much it tells, 0 for nothing, its lines, the other call that worked after it) of what came of a failed call."""
     piece = failed.piece
     met = remedies.aftermath(failed, "same")
-    placed = practice.is_placed(piece.telling)
-    worth, lines = 0, []
+    placed, worth, lines = practice.is_placed(piece.telling), 0, list[str]()
     after = _another(piece.text, met.passed) if not piece.name and not (placed and met.edits) else ""
-    if not piece.name:
-        call = after or ("" if placed else _earlier(failed))
-        if call:
-            worth, lines = 2, ["what worked: `%s`" % brief(call)]
+    call = "" if piece.name else after or ("" if placed else _earlier(failed))
+    if call:
+        worth, lines = 2, ["what worked: `%s`" % brief(call)]
     if met.cause and remedies.is_about(met.cause, piece.telling):
         worth, lines = worth + 1, [*lines, "cause: " + at_word(met.cause, SENTENCE)]
     return worth, lines, brief(after)
@@ -273,9 +271,9 @@ def _mended(past: Past, body: str) -> dict[str, Row]:
         telling, did, how = _fix(line)
         named = re.findall(r"(?:nolint|noqa|disable)[:=]\s?([\w,-]+)", how)
         rules = {rule for rules in named for rule in rules.split(",")} or {at_failure.words_of(telling)[1]}
-        for rule in rules - {"", _CLIPPED} if how else ():
-            found[rule] = {"worth": 2 - practice.silences(did + how), "said": did + at_word(how, SENTENCE),
-                           "at": past.created, "where": past.id}
+        worth = 2 - practice.silences(did + how) if did == _HOW[0][0] or remedies.touches(how, telling) else 0
+        met = {"worth": worth, "said": did + at_word(how, SENTENCE), "at": past.created, "where": past.id}
+        found.update({rule: met for rule in rules - {"", _CLIPPED} if how and worth >= found.get(rule, met)["worth"]})
     return found
 
 
@@ -347,10 +345,12 @@ def _exact(groups: Groups) -> Iterable[Row]:
 def _framed(groups: Groups, rows: Iterable[Row]) -> Iterable[Row]:
     """Yield the walls of linters' rules, with what somebody said of how to meet the rule."""
     rules: Groups = {}
-    for row in rows:
+    seen = {at_failure.words_of(failure["telling"])[1] for row in rows for failure in row["failures"]}
+    for row in rows:  # of a rule that was met or silenced: else it is a name before a colon
         for rule, told in row["ruled"].items():
-            rules.setdefault(rule, []).append((row, told))
-    for rule in sorted(set(rules) - SUITES):
+            if rule in seen or "where" in told or ":" + rule in told["said"]:
+                rules.setdefault(rule, []).append((row, told))
+    for rule in sorted(rules.keys() - SUITES):
         yield {"keys": ["r|" + rule], "sessions": _sessions([*rules[rule], *groups.get("r|" + rule, ())]), "rule": rule,
                "met": [_occurrence(row, told, [told["said"]]) for row, told in _best(rules[rule])[:MOST_MET]]}
     for key, pairs in groups.items():

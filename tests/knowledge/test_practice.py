@@ -99,6 +99,7 @@ def test_a_remedy_that_only_silences_a_check_is_told_where_nothing_else_was_done
 
 @pytest.mark.parametrize(("said", "told"), [
     ("changed: `f.Close()` → `_ = f.Close()`", True), ("silenced: `f() //nolint:errcheck`", True), ("changed: `f();` → `(void)f();`", True),
+    ("changed: `n, _ = f()` → `if n, sumErr := f(); sumErr == nil {`", True), ("changed: `f()` → `except OSError: pass`", True),
     ("Explicitly ignores the error of `Close`", True), ("changed: `_ = f()` → `if err := f(); err != nil {`", False),
     ("Wrap it with `fmt.Errorf`, or `//nolint:wrapcheck` with a reason", False), (["cause: the value is checked now"], False)])
 def test_to_throw_away_what_was_not_looked_at_silences_a_check(said, told):

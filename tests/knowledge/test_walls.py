@@ -192,6 +192,7 @@ def test_two_hundred_sessions_are_read_in_seconds(place, now):
 
 @pytest.mark.parametrize(("how", "said"), [
     ("(the check was silenced: `f() //nolint:no-unused // best effort`)", "silenced: `f() //nolint:no-unused // best effort`"),
+    ("(the check was silenced: `// nolint:no-unused // best effort`)", "silenced: `// nolint:no-unused // best effort`"),
     ("(changed: `f();` → `(void)f();`)", "changed: `f();` → `(void)f();`"),
 ])
 def test_the_line_that_met_a_rule_is_its_remedy_though_nobody_spoke_of_it(place, derived, how, said):
@@ -211,6 +212,20 @@ def test_what_only_silences_a_rule_is_left_out_beside_what_meets_it(place, deriv
         fixed = "## Fixed\n\n- `make lint` → exit 1: a.c:1:2: the value of 'f' is not used (no-unused); passed after editing `a.c` (changed: %s)\n"
         conversations.noted(place, name, day, fixed % how)
     assert [one["id"] for one in derived("r|no-unused")["met"]] == ["c-a"]
+
+
+def test_a_change_of_something_else_is_no_remedy_of_a_rule(place, derived):
+    """Which of the changes between failure and success met the rule, its words tell."""
+    fixed = "## Fixed\n\n- `make lint` → exit 1: a.c:1:2: the value of 'f' is not used (no-unused); passed after editing `a.c` (changed: %s)\n"
+    conversations.noted(place, "a", "2026-11-16", fixed % "`if (deep) {` → `if (deep && !done) {`")
+    conversations.noted(place, "b", "2026-11-15", fixed % "`f();` → `if (f()) fail();`")
+    assert [one["id"] for one in derived("r|no-unused")["met"]] == ["c-b"]
+
+
+def test_a_name_before_a_colon_is_a_rule_only_where_one_was_met(place, derived):
+    """Or silenced."""
+    held(place, "a", "- `fixing`: Was about to use the new parcel list while fixing lint errors", "- Added `//nolint:no-tabs` to parcels")
+    assert derived("r|fixing") is None and derived("r|no-tabs")["rule"] == "no-tabs"
 
 
 def test_a_line_of_a_fix_that_never_ends_costs_nothing(place, now):
