@@ -21,7 +21,7 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory.capture import checkpointpage, conversationpage, turns, upshot
+from memory.capture import checkpointpage, conversationpage, gist, turns, upshot
 from memory.capture.fixes import key_of, signature
 from memory.core import clock, plaintext, tokeniser
 from memory.core.plaintext import one_line, short
@@ -273,7 +273,7 @@ def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
     body += ["From %s (%s)." % (", ".join("%s#%d" % (told.record.id, told.turn) for told in group[-MOST_CITED:]), best.at[:10])]
     reason = "%s, in %s" % (best.kind, plaintext.count(sessions, "session"))
     score = min(statements.weight_of(best) + 0.1 * min(sessions - 1, 3), 1.0)
-    named = {statements.EXPLAINED: best.asked, statements.REPEATED: best.asked, statements.PLANNED: best.said_to}
+    named = {statements.EXPLAINED: gist.topic(best.asked), statements.PLANNED: best.said_to}
     title = _title(named.get(best.kind) or best.text)
     proposal = Proposal(title, "\n".join(body) + "\n", _tags(sources), tuple(record.id for record in sources), reason,
                         _key_of_text(best.text), round(score, 3))

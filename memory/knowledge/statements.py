@@ -23,7 +23,7 @@ from memory.session import explanations, rulings
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
 FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
-FEWEST_CAME = 3  # words of prose of a sentence that tells what came of something
+FEWEST_CAME, ASKED = 3, 160  # words of prose that tell what came of something; characters of a request that is shown whole
 MOST_TYPED = 1200  # characters of a request that was typed, not pasted
 RARE = 5  # terms of a statement under which it is looked up
 
@@ -287,13 +287,19 @@ def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
     asked = ""
     for number, turn in enumerate(held, 1):
         if turn.asked != turns.SUMMARY:
-            asked, outcome = gist.topic(turn.request) or asked, gist.outcome(turn)
+            asked, outcome = _asked(turn.request) or asked, gist.outcome(turn)
             found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to, _came(text, outcome), message)
                       for kind, text, said_to, message in _of_user(turn)]
             found += [Told(kind, text, record, number, turn.at, asked, _named(text)) for kind, text in _of_model(turn, outcome)]
     standing, objected = (set(map(id, choices.standing(held))), _objected(held)) if found else (set(), set())
     return [told for told in found if id(held[told.turn - 1]) in standing
             and (told.turn - 1 not in objected or told.kind in (*BY_USER, CAUSED))]
+
+
+def _asked(request: str) -> str:
+    """Return what was asked for: a short request whole, else what it is about; "" where it says nothing."""
+    topic, line = gist.topic(request), one_line(request)
+    return line if topic and len(line) <= ASKED else topic
 
 
 def _objected(held: Sequence[Turn]) -> set[int]:

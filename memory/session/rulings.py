@@ -44,7 +44,7 @@ _PASSING = re.compile(  # an order of the moment, or about it
     r"test|replace)\b|[?？…]|\.\.|[❯⏎│├└●○>=+]|:\d|#\d|\d\.|https?:|\b(?:now|currently|again|for now|first(?! time)|next|already|"
     r"yet|as well|current|just|please|your?|me|look|check|review|right|done|suggest\w*|proof ?read|explain|something|options?|"
     r"else|said|(?:can|could|would|will|do|did|are|if) (?:you|we)|last|new|figure|working|tried|try)\b")
-_MOMENT = re.compile(r"(?i)\b(?:now|then|currently|again|for now|next|already|yet|current|just|today|first cut)\b")
+_MOMENT = re.compile(r"(?i)\b(?:you|your|now|then|currently|again|for now|next|already|yet|current|just|today|first cut)\b")
 _NOT_OWN = re.compile(  # pasted, asked, or thought aloud
     r"^\s*(?:>|//|#|\||\*|v \*|to \w+ )|[?？]|\b(?:i wonder|wondering|i think we have|i reckon|(?:can|could) (?:you|we)|we could|"
     r"not sure|i guess|maybe|consider|lol|haha|i don't know|i realized|i got|i would like|seems?|looks? like|somehow|"
@@ -117,7 +117,7 @@ def wish(sentence: str) -> str:
 
 
 def is_passing(text: str) -> bool:
-    """Tell whether a sentence has a word of the moment."""
+    """Tell whether a sentence is said to somebody or has a word of the moment."""
     return bool(_MOMENT.search(text))
 
 
