@@ -13,70 +13,71 @@ from memory.capture.gist import DECISION, heading_of, outcome, sentences, statem
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
 from memory.capture.upshot import CUT, HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line
+from memory.session.latepattern import Late
 
 _MOST_USER, _MOST_MODEL = 8, 3
-_DECIDED = re.compile(
+_DECIDED = Late(
     r"\b(?:decided|decision|chose|chosen|opted|in favou?r of|trade-?offs?|on purpose|deliberately|intentional(?:ly)?|by design|"
     r"going with|went with|stick(?:ing)? with|settled on|(?:i|we)(?:'d| would)? (?:prefer|recommend)|preferred|entschieden)\b|"
     r"하기로|결정|ことにし|決め|决定|決定|而不是|改用", re.I)
-_CHOSEN = re.compile(r"\b(?:instead of|rather than|switched (?:to|from)|kept|keep|use[sd]?|using|avoid(?:s|ing)?|anstatt|"
+_CHOSEN = Late(r"\b(?:instead of|rather than|switched (?:to|from)|kept|keep|use[sd]?|using|avoid(?:s|ing)?|anstatt|"
                      r"stattdessen|statt|behalten|behielt)\b|"
                      r"대신|유지|代わりに|使い|使う|改用|用", re.I)
-_REASON = re.compile(r"\b(?:because|since|so that|to avoid|due to|otherwise|as (?:it|this|that|they|we)\b|in order to|"
+_REASON = Late(r"\b(?:because|since|so that|to avoid|due to|otherwise|as (?:it|this|that|they|we)\b|in order to|"
                      r"for (?:consistency|safety|"
                      r"clarity|performance|simplicity)|weil|damit|wegen)\b|때문|위해|ため|理由|因为|因為|为了|為了", re.I)
-_REPORTING = re.compile(r"(?:updated?|changed?|fixed|added|removed|modified|files? changed|result|alternatives?|additional|"
+_REPORTING = Late(r"(?:updated?|changed?|fixed|added|removed|modified|files? changed|result|alternatives?|additional|"
                         r"the (?:issue|problem|bug|test)|"
                         r"before|after|now|both|all|and (?:updated|changed))\b", re.I)
-_CORRECTION = re.compile(
+_CORRECTION = Late(
     r"(?:no\b|nope\b|nah\b|don't\b|do not\b|stop\b|wait\b|actually\b|instead\b|rather\b|not\b|never\b|revert\b|undo\b|"
     r"i(?:'d| would)? (?:rather|prefer)\b|i (?:don't|do not) (?:want|like|think)\b|i want\b|i think (?:we|it|the|that)\b|"
     r"we (?:should|shouldn't|need|don't|want|can't|must)\b|it should(?:n't)?\b|"
     r"let's (?:not|use|keep|go|do|make|leave|skip|remove|drop|call|rename|stick|just|only|have|put)\b|"
     r"please (?:don't|keep|use|do not)\b|keep\b|use\b|아니|하지 ?마|違|いや|不要|不是|别|nein\b|nicht\b|lieber\b)", re.I)
-_HEDGED = re.compile(r"\b(?:your decision|you decide|existing|original|current(?:ly)?|recommend|suggest|could|would|might|"
+_HEDGED = Late(r"\b(?:your decision|you decide|existing|original|current(?:ly)?|recommend|suggest|could|would|might|"
                      r"options?\b|how it works|"
                      r"decision (?:logic|whether)|"
                      r"lean towards?|seems?|"
                      r"trade-?offs? (?:is|are|would)|if (?:you|we))\b|[?？]", re.I)
-_OWN = re.compile(r"(?:i|we|ich|wir)\b|(?:kept|keeping|used|using|chose|switched|left|decided|decision|so)\b", re.I)
-_PICKED = re.compile(
+_OWN = Late(r"(?:i|we|ich|wir)\b|(?:kept|keeping|used|using|chose|switched|left|decided|decision|so)\b", re.I)
+_PICKED = Late(
     r"(?:(?:implement |do |go (?:with|for) |let'?s (?:do |go (?:with|for) |implement )?)?(?:the )?(?:options?|variant|"
     r"approach|solution) \w{1,2}\b|"
     r"let'?s\b|leave\b|abandon\b|go (?:with|for)\b|(?:the )?(?:first|second|third|latter|former|both)\b|only\b|yes[,.] \w|"
     r"skip\b|[1-9a-d]\W*$)",
     re.I)
-_AGREED = re.compile(r"(?:yes|ok)[,.]? (?:exactly|please|do (?:it|that)|go ahead|sure|thanks|that)\b.{0,30}$", re.I)
-_NUMBERED = re.compile(r"\b(?:options?|variant|approach|solution)? ?([1-9a-d])\b", re.I)
+_AGREED = Late(r"(?:yes|ok)[,.]? (?:exactly|please|do (?:it|that)|go ahead|sure|thanks|that)\b.{0,30}$", re.I)
+_NUMBERED = Late(r"\b(?:options?|variant|approach|solution)? ?([1-9a-d])\b", re.I)
 
-_LISTED = re.compile(r"[#*\s-]*((?:options?|variant|approach|solution) [1-9a-d]\b\**[.):*\s–-]+\S.*)", re.I)
-_REFUSED = re.compile(r"the user refused (\w+) .*?: ")
+_LISTED = Late(r"[#*\s-]*((?:options?|variant|approach|solution) [1-9a-d]\b\**[.):*\s–-]+\S.*)", re.I)
+_REFUSED = Late(r"the user refused (\w+) .*?: ")
 _PROPOSED = frozenset(("a", "Edit", "Write", "MultiEdit", "NotebookEdit", "ExitPlanMode"))  # refused most often with a wish
-_NO = re.compile(
+_NO = Late(
     r"(?:no\b(?!\W*(?:wait|ignore|problem|worries|idea|need|sorry|thanks)\b)|don't|do not|not\b|never\b(?! ?mind)|stop\b|"
     r"revert\b|undo\b|we (?:don't|do not) (?!have\b|know\b)|"
     r"we (?:can't|cannot|shouldn't|should not)|i (?:don't|do not) (?:want|like)|"
     r"let's not|please (?:don't|do not)|아니|하지|いや|不要|别|nein|nicht)", re.I)
 
-_TRIED = re.compile(
+_TRIED = Late(
     r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.*\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
     r"\A(?:removed|dropped)\b.*\b(?:since|because|as (?:it|that|they)|due to)\b.*(?:n't\b|\b(?:not|never|no|broke|breaks?|"
     r"fail\w*|wrong\w*)\b)|\b(?:i|we) (?:first |also |then )?tried\b|"
     r"\bdid(?:n't| not) (?:actually |really |properly )?(?:work|help|fix|solve|apply|support)\b|\b(?:had no effect|rolled back|"
     r"backed out|gave up|dead end|wrong approach|made it worse)\b|"
     r"되돌렸|戻しました|効きません|回滚|zurückgenommen|hat nicht (?:funktioniert|geholfen)", re.I)
-_WEIGHED = re.compile(  # what stands below such a heading is no deed
+_WEIGHED = Late(  # what stands below such a heading is no deed
     r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
     r"problems?|issues?|causes?|before|reverted)\b", re.I)
-_OBJECTS = re.compile(  # what begins a request that doubts what was just done
+_OBJECTS = Late(  # what begins a request that doubts what was just done
     r"(?:(?:ok(?:ay)?|well|so|and|ah|oh|yes|yeah|sorry|hm+)\b[\s,.!]*)*(?:no\b|nope\b|nah\b|but\b|wait\b|actually\b|instead\b|"
     r"rather\b|thinking again|on second thought|taking a step back|i(?:'m| am) (?:questioning|not convinced)|"
     r"i (?:don't|do not) (?:like|want|think)|revert\b|undo\b|아니|하지만|근데|いや|でも|不对|不是|但|nein\b|aber\b|doch\b)", re.I)
-_CONCEDES = re.compile(r"(?:you(?:'re| are) (?:absolutely |completely )?right|you raise|i was wrong|my mistake|i misread|"
+_CONCEDES = Late(r"(?:you(?:'re| are) (?:absolutely |completely )?right|you raise|i was wrong|my mistake|i misread|"
                        r"맞습니다|その通り|你说得对|du hast recht)", re.I)
-_TOOK_BACK = re.compile(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
-_QUOTED = re.compile(r"`([^`]+)`")
-_SUPPOSED = re.compile(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
+_TOOK_BACK = Late(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
+_QUOTED = Late(r"`([^`]+)`")
+_SUPPOSED = Late(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
     r"do you|later)\b", re.I)
 
 

@@ -40,6 +40,7 @@ from memory.knowledge import statements
 from memory.knowledge.history import Past
 from memory.recall.hit import Hit, turns
 from memory.session import rulings
+from memory.session.latepattern import Late
 
 KINDS = ("learning", "rule")
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
@@ -50,19 +51,19 @@ _NO = frozenset(
     "not no never none don't doesn't didn't isn't aren't wasn't weren't won't can't cannot shouldn't mustn't without nicht kein "
     "keine keinen nie niemals ohne".split())
 _PASSED = frozenset("always must should shall only do does did please we you i to immer".split())
-_REASON = re.compile(r"(?i)[,;:]?\s+(?:because|since|so that|due to|otherwise|as (?:it|they|the)|weil|damit|sonst)\b"
+_REASON = Late(r"(?i)[,;:]?\s+(?:because|since|so that|due to|otherwise|as (?:it|they|the)|weil|damit|sonst)\b"
                      r"|\s+[—–]\s+|;\s| \(|(?<=[다요까지])[,.] |[、。，；]")
 _BENT = ("\u017f", "\u0130", "\u0131")  # `re.I` takes them for s and i
 # What stands in each match, in small letters; a sentence without it is not searched.
 _REASONS = ("because", "since", "so that", "due to", "otherwise", "as it", "as they", "as the", "weil", "damit", "sonst",
             "\u2014", "\u2013", ";", " (", "다", "요", "까", "지", "、", "。", "，", "；", *_BENT)
 _OVERS = ("instead of", "rather than", "in favo", "over", ", not", "statt", *_BENT)
-_DIGIT = re.compile(r"\d")
-_PLACE = re.compile(r"(?i)\s(?:in|for|on|at|when|with|to|as|by|für|bei|im|in)\s")
-_OVER = re.compile(r"(?i)^(?P<before>.*?)\b(?:instead of|rather than|in favou?r of|over|, not|statt)\s+(?P<behind>.+)$")
-_NUMBER = re.compile(r"(?<![\w./#:$-])(?P<number>\d+(?:\.\d+)?)\s?(?P<unit>%|ms|s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ours?)?|"
+_DIGIT = Late(r"\d")
+_PLACE = Late(r"(?i)\s(?:in|for|on|at|when|with|to|as|by|für|bei|im|in)\s")
+_OVER = Late(r"(?i)^(?P<before>.*?)\b(?:instead of|rather than|in favou?r of|over|, not|statt)\s+(?P<behind>.+)$")
+_NUMBER = Late(r"(?<![\w./#:$-])(?P<number>\d+(?:\.\d+)?)\s?(?P<unit>%|ms|s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ours?)?|"
                      r"d(?:ays?)?|[kmg]i?b|bytes?|b|€|\$)?(?![\w/:-]|\.\d)", re.I)
-_COUNTED = re.compile(
+_COUNTED = Late(
     r"(?i)(?:step|case|phase|issue|pr|line|task|chapter|section|part|round|attempt|error|code|status|http|item|no)\W*$")
 _UNITS = {"ms": ("time", 0.001), "kb": ("size", 1e3), "mb": ("size", 1e6), "gb": ("size", 1e9), "kib": ("size", 1024.0),
           "mib": ("size", 1024.0 ** 2), "gib": ("size", 1024.0 ** 3)}
@@ -252,18 +253,18 @@ def _alike(one: _Claim, other: _Claim) -> bool:
 QUOTE = 160  # characters of the sentence that says so
 _GONE = r"`(?P<old>[^`\n]{5,60})`(?! (?:imports?|checks?|calls?|comments?|attributes?|conversions?|references?)\b)"
 _WHAT = r"(?:the )?(?:(?!from|in|to|of|at|by|on|for|calls?|uses?)\w+ ){0,2}"
-_TURNED = tuple(re.compile(pattern, re.I) for pattern in (
+_TURNED = tuple(Late(pattern, re.I) for pattern in (
     r"\b(?:renamed|moved|switched|changed|migrated|went) " + _WHAT + r"(?:from )?" + _GONE + r"[^`]{0,40}? (?:to|→|into) ",
     r"\breplac(?:ed|es|ing) " + _WHAT + _GONE + r"[^`]{0,40}? (?:with|by) ",
     r"\b(?:removed|dropped|deleted|got rid of|reverted|abandoned|deprecated) " + _WHAT + _GONE,
     _GONE + r"(?: \w+){0,2} (?:is|are|was|were|ha(?:s|ve) been) (?:no longer|removed|replaced|renamed|dropped|deprecated|gone)\b",
     r"\bno longer use[sd]? " + _WHAT + _GONE))
 # Of a decision; else that is said of one place in the code.
-_INSTEAD = re.compile(r"\b(?:instead of|rather than|in place of) " + _WHAT + _GONE, re.I)
+_INSTEAD = Late(r"\b(?:instead of|rather than|in place of) " + _WHAT + _GONE, re.I)
 
 
-_PLACED = re.compile(r"[\w)][_./ -]\w|[a-z][A-Z]|^--?\w")  # a name that tells more than a type or a word
-_WEIGHED = re.compile(r"(?i)\b(?:suggest\w*|could|would|should|consider|options?|recommend\w*|might|prefer\w*|if)\b")
+_PLACED = Late(r"[\w)][_./ -]\w|[a-z][A-Z]|^--?\w")  # a name that tells more than a type or a word
+_WEIGHED = Late(r"(?i)\b(?:suggest\w*|could|would|should|consider|options?|recommend\w*|might|prefer\w*|if)\b")
 
 
 def marked(found: Sequence[Hit], place: Place | None = None) -> list[Hit]:

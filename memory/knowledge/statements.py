@@ -6,7 +6,6 @@ check …`), a request, a list of edits or of commands is none.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from memory.distill.cues import technical
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
 from memory.session import explanations, rulings
+from memory.session.latepattern import Late
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
 FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
@@ -27,19 +27,19 @@ FEWEST_CAME, ASKED = 3, 160  # words of prose that tell what came of something; 
 MOST_TYPED = 1200  # characters of a request that was typed, not pasted
 RARE = 5  # terms of a statement under which it is looked up
 
-_DECIDED = re.compile(
+_DECIDED = Late(
     r"(?i)(?:\W|\d|how\b)*(?:(?:key|main|design|architect\w+|technical|implementation|scope|project|team)\s+)*"
     r"(?:decisions?(?! (?:impact|logic))|decided|entscheidung(?:en)?|entschieden)\b|\W*(?:결정|決定|决定|决策)")
-_DECLARED = re.compile(r"(?i)(?:decision|decided|entscheidung|결정|決定|决定)\s*[:：]\s*")
-_RESOLVED = re.compile(r"(?i)(?:we (?:have )?)?decided (?:to|on|for|against)\b|(?:wir )?haben (?:uns )?(?:ent|be)schlossen\b")
-_PASSED_OVER = re.compile(  # headings of the checkpoints that capture writes, and what people write like them
+_DECLARED = Late(r"(?i)(?:decision|decided|entscheidung|결정|決定|决定)\s*[:：]\s*")
+_RESOLVED = Late(r"(?i)(?:we (?:have )?)?decided (?:to|on|for|against)\b|(?:wir )?haben (?:uns )?(?:ent|be)schlossen\b")
+_PASSED_OVER = Late(  # headings of the checkpoints that capture writes, and what people write like them
     r"(?i)(?:requests?|turns?|done|commands?|tests?\b.*|fixed|open|next\b.*|files\b.*|commits?|verification\b.*|evidence|status|results?)$")
-_CHOICE = re.compile(
+_CHOICE = Late(
     r"(?i)\b(?:decid\w+|decision|chose\w*|choos\w+|opt(?:ed|ing)? (?:for|to)|settled on|agreed|prefer\w*|pick(?:ed|ing)?|"
     r"adopt\w*|stick(?:ing)? with|stay\w* (?:with|on)|go(?:ing)? with|went with|switch\w* (?:to|from)|standardi[sz]\w+ on|"
     r"reject\w*|ruled out|entschieden|entscheid\w*|gewählt|bleiben bei|umgestellt)\b"
     r"|결정|하기로|선택|채택|決め|決定|ことにし|採用|選択|选择|選擇|决定|采用|採用|改用")
-_CHANGE = re.compile(
+_CHANGE = Late(
     r"(?i)\b(?:us(?:e|es|ed|ing)|keep\w*|kept|pin(?:s|ned)?|stor(?:e|es|ed)|replac\w+|dropp?\w*|remov\w+|avoid\w*|disabl\w+|"
     r"enabl\w+|mov(?:e|es|ed)|split\w*|merg\w+|require\w*|limit\w*|skip\w*|set|made?|makes?|must|never|always|should|"
     r"stays?|default\w*|defer\w*|revert\w*|pass(?:es|ed)?|wrap\w*|add(?:s|ed)?|chang\w+|ship\w*|"
@@ -47,46 +47,46 @@ _CHANGE = re.compile(
     r"|사용|쓴다|쓰기|바꾸|바꿨|유지|使う|使用|変更|残す|やめ|保留|改为|改為|放弃|用")
 _ACT = (r"(?:use|keep|prefer|treat|store|pin|avoid|never|always|require|choose|pick|switch|replace|drop|disable|enable|limit|"
         r"skip|go with|verwenden?|nutzen?|nehmen|behalten)\b")
-_ORDER = re.compile(  # a sentence that says what to do
+_ORDER = Late(  # a sentence that says what to do
     r"(?i)(?:(?:we|wir|i|i'll|we'll|let's)\s+)?(?:always |never |only )?(?:" + _ACT
     + r"|(?:default|do(?:n't| not)|make|set|run|put|pass|call|remove|move|write|read|return|wrap|setzen)\b)")
-_REASON = re.compile(
+_REASON = Late(
     r"(?i)\b(?:because|so that|due to|to avoid|to prevent|to keep|otherwise|the reason|reason:|"
     r"since (?:the|it|a|an|we|each|every|both|\w+ (?:is|are|has|does))|trade-?off|"
     r"weil|damit|wegen|sonst|denn|da (?:der|die|das))\b"
     r"|때문|므로|위해|이유|ため|ので|から、|理由|因为|因為|由于|由於|为了|為了|避免|以便")
-_INSTEAD = re.compile(r"(?i)\b(?:instead of|rather than|in favou?r of|anstatt|statt)\b|대신|代わりに|而不是")  # half a reason
-_CAUSE = re.compile(r"(?i)\b(?:root cause|turn(?:ed|s) out|(?<!not )caused by|gotcha|pitfall|ursache)\b|원인|原因")
-_FAILED = re.compile(r"(?i)\bfail\w*\b.*\b(?:because|due to)\b")
-_LOOKING = re.compile(  # what someone is about to do, unless that is an act
+_INSTEAD = Late(r"(?i)\b(?:instead of|rather than|in favou?r of|anstatt|statt)\b|대신|代わりに|而不是")  # half a reason
+_CAUSE = Late(r"(?i)\b(?:root cause|turn(?:ed|s) out|(?<!not )caused by|gotcha|pitfall|ursache)\b|원인|原因")
+_FAILED = Late(r"(?i)\bfail\w*\b.*\b(?:because|due to)\b")
+_LOOKING = Late(  # what someone is about to do, unless that is an act
     r"(?i)\W*(?:(?:now|first|next|so|ok(?:ay)?|then)\b\W*)*"
     r"(?:(?:(?:i|we)(?:'ll|’ll| will|'m| am| need to|'d| should| can| want to)\b|let(?:'s|’s| me| us)\b|"
     r"ich (?:werde|schaue|prüfe)\b|lass(?: mich)?\b)(?!\s+(?:now |also |just )?" + _ACT
     + r")|(?:looking|checking|started?|starting|continu\w+|you)\b)")
-_ASKED = re.compile(r"(?i)\b(?:you|user|they) (?:asked|requested|want\w*|said|told)\b|\?$|？$")
-_NEGATION = re.compile(r"(?i)\b(?:not|never|no|don't|doesn't|without|nicht|kein\w*|nie)\b|않|없|ない|ません|不|没")
-_FIELD = re.compile(r"(?i)(?:evidence|symbols|next|files|tags|commits?|context|impact|unknowns|alternatives|confidence|status): ")
-_CODE = re.compile(r"`[^`]*`|\([^()]*\)")
-_PROSE = re.compile(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
-_REPORT = re.compile(  # what was done, and how it went: of use to the next session, not for good
+_ASKED = Late(r"(?i)\b(?:you|user|they) (?:asked|requested|want\w*|said|told)\b|\?$|？$")
+_NEGATION = Late(r"(?i)\b(?:not|never|no|don't|doesn't|without|nicht|kein\w*|nie)\b|않|없|ない|ません|不|没")
+_FIELD = Late(r"(?i)(?:evidence|symbols|next|files|tags|commits?|context|impact|unknowns|alternatives|confidence|status): ")
+_CODE = Late(r"`[^`]*`|\([^()]*\)")
+_PROSE = Late(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
+_REPORT = Late(  # what was done, and how it went: of use to the next session, not for good
     r"(?i)\W*(?:(?:all|both|also|then)\s+)?(?:re-?)?(?:added|updated|created|confirmed|verified|ran|implemented|fixed|completed|"
     r"removed|renamed|moved|changed|wired|extracted|committed|merged|reviewed|registered|cleaned|refactored|documented|tested|"
     r"inspected|validated|built|wrote|hardened|adjusted|repaired|bumped|hinzugefügt|geändert)\b"
     r"|.*\b(?:pass(?:ed|es|ing)?|green|registered|completed?|finished|no regressions?)\b|.*✅")
-_STATES = re.compile(  # a verb of state: what recurs without one is a heading, a file, an entry of a list
+_STATES = Late(  # a verb of state: what recurs without one is a heading, a file, an entry of a list
     r"(?i)\b(?:is|are|was|were|has|have|needs?|must|can|cannot|can't|does|do|runs?|uses?|lives?|stands?|takes?|requires?|"
     r"returns?|expects?|never|always|fails?|resets?|listens?|wants?|works?|goes|go|stays?|holds?|keeps?|means?|"
     r"\w+ed (?:to|in|on|at|by|from|with)|ist|sind|hat|haben|braucht|muss|läuft|liegt)\b|[다요죠るたすだ]\W*$|是|在|有|需|用")
-_WORK = re.compile(  # an entry of a list of work
+_WORK = Late(  # an entry of a list of work
     r"(?i)\W*(?:add|updat|creat|fix|mov|remov|renam|document|test|refactor|merg|implement|chang|clean|bump|revert)(?:e|s|ing)?\b")
-_LEAD = re.compile(r"^[✅❌⚠️🎉🔧•→\s]+|^\[[ xX]\]\s+|^[A-Z]{3,8}: ")
-_MARKUP = re.compile(r"</\w|<parameter\b")  # what a tool call left behind
-_PASSING = re.compile(  # of the moment
+_LEAD = Late(r"^[✅❌⚠️🎉🔧•→\s]+|^\[[ xX]\]\s+|^[A-Z]{3,8}: ")
+_MARKUP = Late(r"</\w|<parameter\b")  # what a tool call left behind
+_PASSING = Late(  # of the moment
     r"(?i)\b(?:this (?:session|branch|task|commit|pass|slice|phase)|same (?:session|branch|commit)|for now|task \w?\d|"
     r"first (?:attempt|run)|(?:phase|step|round|stage|wave) \w?\d|final (?:cleanup|pass|review)|"
     r"next (?:session|task|step)|also fixed|then failed|heute|diese[rnms]? sitzung)\b|이번|今回|这次|這次")
-_LEANING = re.compile(r"(?i)\W*(?:it|this|that|these|those|they|which|das|dies\w?)\b|[—–]")  # on what stands before
-_WIDE = re.compile(r"[^\x00-\x7f]+")
+_LEANING = Late(r"(?i)\W*(?:it|this|that|these|those|they|which|das|dies\w?)\b|[—–]")  # on what stands before
+_WIDE = Late(r"[^\x00-\x7f]+")
 
 
 @dataclass(frozen=True)
@@ -251,7 +251,7 @@ ANSWERED, RULED, CORRECTED, WISHED, PLANNED, CAUSED, EXPLAINED, REPEATED, LIMITE
 _WEIGHTS = {RULED: 0.8, LIMITED: 0.76, CORRECTED: 0.74, CAUSED: 0.7, EXPLAINED: 0.7, REPEATED: 0.7, PLANNED: 0.64, WISHED: 0.63,
             FOUNDED: 0.58, CHOSEN: 0.55, ANSWERED: 0.52}
 BY_USER = (ANSWERED, RULED, CORRECTED, WISHED, PLANNED)
-_TRIFLE = re.compile(  # asked about the work at hand
+_TRIFLE = Late(  # asked about the work at hand
     r"(?i)\b(?:proceed|continue|next|ready|commit|push|look (?:good|right|correct)|would you like|do you want me|shall i|"
     r"should i)\b")
 _SUGGESTED = " (Recommended)"  # how the model marks an option

@@ -30,28 +30,28 @@ from memory.hook import at_failure, fence
 from memory.knowledge import contradictions, history, practice, remedies
 from memory.knowledge.history import Past
 from memory.session import commandline, shell, tellingline
+from memory.session.latepattern import Late
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
-MOST_MET = 3  # occurrences of a wall that are kept
-SENTENCE, COMMAND = 300, 240  # characters of what is said, of a command
+MOST_MET, SENTENCE, COMMAND = 3, 300, 240  # occurrences of a wall that are kept; characters of what is said, of a command
 # Linters whose name stands behind many a rule.
 SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
 ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
-_QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
-_GIVEN = re.compile(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
-_MENDS = re.compile(  # and does not only say what is done next
+_QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
+_GIVEN = Late(r"""(["'])(?:\\.|(?!\1).)*(?:\1|…|\Z)|\d+|[0-9a-f]{7,}""", re.S)  # of a command: what varies
+_MENDS = Late(  # and does not only say what is done next
     r"(?i)\A(?!.*\b(?:let me|i'll|i will)\b).*?(?:nolint|noqa|eslint-disable|type: ?ignore|@Suppress|#\[allow|"
     r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|must|should|needs?)\b)")
-_RULES = re.compile(  # the name of a rule where a line says that it is one
+_RULES = Late(  # the name of a rule where a line says that it is one
     r"(?:`|\*\*)([a-z][a-z0-9-]{3,20})(?:`|\*\*)? (?:lint(?:er)?\b|errors?\b|warnings?\b|rules?\b)|"
     r"(?<![\w-])([a-z][a-z0-9-]{3,20}) lint(?:er)?\b|(?:nolint|noqa|disable):\s?(?:\w+,)*([a-z][\w-]+)|"
     r"lint\w* (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|"
     r"^\W*`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
 _HOW = (("silenced: ", "(the check was silenced: "), ("changed: ", "(changed: "))
-_LIST = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
+_LIST = Late(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
 _SILENT: dict[str, list[Any]] = {"failures": [], "paths": [], "turned": []}  # of a checkpoint whose session's conversation tells
 
 Row = dict[str, Any]
