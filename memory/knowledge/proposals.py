@@ -1,7 +1,7 @@
 """Checkpoints and conversations to proposals: what a person may want to keep as a learning.  No model is asked.
 
-    said       what a conversation's turns state for good: answers and rules of the user's, root causes, limits, decisions with
-               their reason; causes that several sessions name of the same things stand as one
+    said       what a conversation's turns state for good: rules, wishes, plans and answers of the user's, root causes, limits,
+               reasons; causes that several sessions name of the same things stand as one, and a user's later word alone
     failure    the same failure in two sessions, or twice in one checkpoint with a fix each time, and a cause that somebody
                named; what made it pass
     decision   a choice or change with its reason, or a cause; it names something technical, or two checkpoints say

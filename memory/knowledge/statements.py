@@ -23,8 +23,8 @@ from memory.session.latepattern import Late
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
 FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
-FEWEST_CAME, ASKED = 3, 160  # words of prose that tell what came of something; characters of a request that is shown whole
-MOST_TYPED = 1200  # characters of a request that was typed, not pasted
+FEWEST_CAME = 3  # words of prose that tell what came of something
+MOST_TYPED, ASKED = 1200, 160  # characters of a request that was typed, not pasted; of one that is shown whole
 RARE = 5  # terms of a statement under which it is looked up
 
 _DECIDED = Late(
@@ -279,9 +279,9 @@ class Told:
 
 
 def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
-    """Return what the turns of a conversation state for good: the user's answers and rules, root causes, limits, decisions.
+    """Return what the turns of a conversation state for good: the user's word, root causes, limits, decisions, reasons.
 
-    What does not stand by itself is left out: a sentence about `this`, to `you`, of the moment, or cut.
+    What does not stand by itself is left out (about `this`, to `you`, of the moment, cut), and what was taken back or objected to.
     """
     found: list[Told] = []
     asked = ""
