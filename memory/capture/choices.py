@@ -13,6 +13,7 @@ from memory.capture.gist import DECISION, heading_of, outcome, sentences, statem
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
 from memory.capture.upshot import CUT, HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line
+from memory.session import explanations
 from memory.session.latepattern import Late
 
 _MOST_USER, _MOST_MODEL = 8, 3
@@ -77,6 +78,7 @@ _CONCEDES = Late(r"(?:you(?:'re| are) (?:absolutely |completely )?right|you rais
                        r"맞습니다|その通り|你说得对|du hast recht)", re.I)
 _TOOK_BACK = Late(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
 _QUOTED = Late(r"`([^`]+)`")
+_PROSE = Late(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
 _SUPPOSED = Late(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
     r"do you|later)\b", re.I)
 
@@ -302,3 +304,18 @@ def _opening(statement: str) -> str:
 def _likeness(one: set[str], other: set[str]) -> float:
     """Return the cosine of two sets of words."""
     return len(one & other) / math.sqrt(len(one) * len(other)) if one and other else 0.0
+
+
+def came_of(said: str, held: Sequence[Turn], number: int) -> str:
+    """Return the sentence of a turn's final statement that tells what came of what a user said there, "" for none.
+
+    It has two of its words at least; nothing is told where a later turn that was asked about the same changed files again.
+    number: of the turn, from 0.
+    """
+    words = upshot.words_of(said)
+    found = [(len(words & upshot.words_of(text)), -at, text) for at, (_, text) in enumerate(upshot.scored(outcome(held[number])))
+             if SHORTEST <= len(text) <= 2 * LINE and explanations.is_whole(text) and not explanations.leans(text.rstrip(":"))
+             and len(_PROSE.findall(_QUOTED.sub("", text))) > 2]
+    shared, _, text = max(found, default=(0, 0, ""))
+    again = any(len(upshot.words_of(text) & upshot.words_of(turn.request)) > 1 and _files(turn) for turn in held[number + 1:])
+    return text.rstrip(":") if shared > 1 and not again else ""

@@ -23,7 +23,6 @@ from memory.session.latepattern import Late
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
 FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
-FEWEST_CAME = 3  # words of prose that tell what came of something
 MOST_TYPED, ASKED = 1200, 160  # characters of a request that was typed, not pasted; of one that is shown whole
 RARE = 5  # terms of a statement under which it is looked up
 
@@ -281,15 +280,16 @@ class Told:
 def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
     """Return what the turns of a conversation state for good: the user's word, root causes, limits, decisions, reasons.
 
-    What does not stand by itself is left out (about `this`, to `you`, of the moment, cut), and what was taken back or objected to.
+    What does not stand by itself is left out: a sentence about `this`, to `you`, of the moment, or cut; and so is what was taken
+    back there, or objected to.
     """
     found: list[Told] = []
     asked = ""
     for number, turn in enumerate(held, 1):
         if turn.asked != turns.SUMMARY:
             asked, outcome = _asked(turn.request) or asked, gist.outcome(turn)
-            found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to, _came(text, outcome), message)
-                      for kind, text, said_to, message in _of_user(turn)]
+            found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to,
+                           choices.came_of(text, held, number - 1), message) for kind, text, said_to, message in _of_user(turn)]
             found += [Told(kind, text, record, number, turn.at, asked, _named(text)) for kind, text in _of_model(turn, outcome)]
     standing, objected = (set(map(id, choices.standing(held))), _objected(held)) if found else (set(), set())
     return [told for told in found if id(held[told.turn - 1]) in standing
@@ -306,16 +306,6 @@ def _objected(held: Sequence[Turn]) -> set[int]:
     """Return the turns to which somebody objected, from 0; who doubts by a question may be told that it is so."""
     return {link.to for link, turn in zip(turns.follow(held), held)
             if link.how == turns.OBJECTS and not turn.request.rstrip().endswith(("?", "？"))}
-
-
-def _came(said: str, outcome: str) -> str:
-    """Return the sentence of an outcome that tells what came of what a user said: it has two of its words at least."""
-    words = upshot.words_of(said)
-    found = [(len(words & upshot.words_of(text)), -at, text) for at, (_, text) in enumerate(upshot.scored(outcome))
-             if SHORTEST <= len(text) <= LONGEST and not explanations.leans(text.rstrip(":"))
-             and explanations.is_whole(text) and _words(text) >= FEWEST_CAME]
-    shared, _, text = max(found, default=(0, 0, ""))
-    return text.rstrip(":") if shared > 1 else ""
 
 
 def _named(text: str) -> frozenset[str]:
