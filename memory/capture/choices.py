@@ -13,7 +13,7 @@ from memory.capture.gist import DECISION, heading_of, outcome, sentences, statem
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
 from memory.capture.upshot import CUT, HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line
-from memory.session import explanations
+from memory.session import lasting
 from memory.session.latepattern import Late
 
 _MOST_USER, _MOST_MODEL = 8, 3
@@ -314,7 +314,7 @@ def came_of(said: str, held: Sequence[Turn], number: int) -> str:
     """
     words = upshot.words_of(said)
     found = [(len(words & upshot.words_of(text)), -at, text) for at, (_, text) in enumerate(upshot.scored(outcome(held[number])))
-             if SHORTEST <= len(text) <= 2 * LINE and explanations.is_whole(text) and not explanations.leans(text.rstrip(":"))
+             if SHORTEST <= len(text) <= 2 * LINE and lasting.is_whole(text) and not lasting.leans(text.rstrip(":"))
              and len(_PROSE.findall(_QUOTED.sub("", text))) > 2]
     shared, _, text = max(found, default=(0, 0, ""))
     again = any(len(upshot.words_of(text) & upshot.words_of(turn.request)) > 1 and _files(turn) for turn in held[number + 1:])

@@ -39,7 +39,7 @@ from memory.index.kept import Kept, fact
 from memory.knowledge import statements
 from memory.knowledge.history import Past
 from memory.recall.hit import Hit, turns
-from memory.session import rulings
+from memory.session import lasting
 from memory.session.latepattern import Late
 
 KINDS = ("learning", "rule")
@@ -205,7 +205,7 @@ class _Words(dict[str, tuple[str, ...]]):
 
     def __missing__(self, raw: str) -> tuple[str, ...]:
         word = raw.strip(".,;:!?\"'()[]*`").lower()
-        base, turns = rulings.OPPOSITES.get(word, ("", False))
+        base, turns = lasting.OPPOSITES.get(word, ("", False))
         if len(self) >= KEPT:
             self.clear()
         if turns or word in _NO:

@@ -30,7 +30,7 @@ from memory.distill.digests import Bullet, Source, clean
 from memory.distill.units import units
 from memory.knowledge import statements
 from memory.knowledge.statements import Shelf, Statement, Told
-from memory.session import rulings
+from memory.session import lasting
 
 LIMIT = 10
 TITLE = 80  # characters
@@ -184,7 +184,7 @@ def _stated(every: Sequence[Statement]) -> list[_Draft]:
             kind = "a cause" if statements.explains(newest) else "a decision with its reason"
             weight = max(map(statements.weight, group))
             out.append(_statement(kind, newest, sources, sessions, weight))
-        elif len(sources) >= FACT_CHECKPOINTS and sessions >= SESSIONS and technical and statements.lasting(newest):
+        elif len(sources) >= FACT_CHECKPOINTS and sessions >= SESSIONS and technical and statements.is_lasting(newest):
             out.append(_statement("stated again and again", newest, sources, sessions, FACT))
     return out
 
@@ -219,7 +219,7 @@ def _said(every: Sequence[Told], checkpoints: Sequence[Record], taught: Set[tupl
 def _is_overturned(told: Told, every: Sequence[Told]) -> bool:
     """Tell whether a user later said the opposite of what one said."""
     return told.kind in statements.BY_USER and any(
-        later.at > told.at and later.kind in statements.BY_USER and rulings.opposed(told.text, later.text + " " + later.said_to)
+        later.at > told.at and later.kind in statements.BY_USER and lasting.opposed(told.text, later.text + " " + later.said_to)
         for later in every)
 
 

@@ -18,7 +18,7 @@ from memory.core.records import Record
 from memory.distill.cues import technical
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
-from memory.session import explanations, rulings
+from memory.session import lasting
 from memory.session.latepattern import Late
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
@@ -173,7 +173,7 @@ def weight(statement: Statement) -> float:
             - 0.15 * bool(_PASSING.search(said) or _LEANING.match(said)) - 0.1 * bool(_REPORT.match(said)))
 
 
-def lasting(statement: Statement) -> bool:
+def is_lasting(statement: Statement) -> bool:
     """Tell whether a statement may hold beyond its session: it says how something is, and reports no work and no result."""
     said = statement.text
     return bool(_STATES.search(said)) and not any(p.match(said) for p in (_REPORT, _WORK, _LOOKING))
@@ -323,7 +323,7 @@ def _of_user(turn: Turn) -> Iterator[tuple[str, str, str, str]]:
             if chosen and question.endswith("?") and len(question) > SHORTEST and not (suggested or _TRIFLE.search(question)):
                 yield ANSWERED, "%s → %s" % (question, chosen.removesuffix(_SUGGESTED)), "", ""
         elif piece.kind == turns.USER and piece.name == turns.APPROVED:
-            yield from ((PLANNED, aim, gist.heading_of(piece.text), "") for aim in explanations.aim(piece.text))
+            yield from ((PLANNED, aim, gist.heading_of(piece.text), "") for aim in lasting.aim(piece.text))
         elif piece.kind == turns.USER:
             said.append((piece.text, piece.name if piece.name.startswith(turns.REFUSED) else ""))
     for text, said_to in said:
@@ -334,8 +334,8 @@ def _of_user(turn: Turn) -> Iterator[tuple[str, str, str, str]]:
 
 def _stated(sentence: str) -> Iterator[tuple[str, str]]:
     """Yield (kind, text) of what a sentence of a person's states for good, nothing or one."""
-    sure = rulings.sure(sentence)
-    rule, reasoned, wish = (of(sure) for of in (rulings.rule, rulings.corrected, rulings.wish))
+    sure = lasting.sure(sentence)
+    rule, reasoned, wish = (of(sure) for of in (lasting.rule, lasting.corrected, lasting.wish))
     if rule and _words(rule) >= WORDS:
         yield RULED, rule
     elif reasoned and names(reasoned) and _words(reasoned) >= WORDS:
@@ -352,39 +352,39 @@ def _of_model(turn: Turn, outcome: str) -> Iterator[tuple[str, str]]:
     found = [cause.text for cause in causes.named(outcome) if _stands(cause.text)] if gist.may_name_cause(outcome) else []
     yield from ((CAUSED, cause) for cause in found if touched and gist.is_finished(turn))
     for sentence in gist.statements(outcome):
-        text = explanations.said(_LEAD.sub("", sentence).strip())
+        text = lasting.said(_LEAD.sub("", sentence).strip())
         if not _stands(text) or any(cause in text or text in cause for cause in found):
             continue
-        if explanations.is_limit(text):
+        if lasting.is_limit(text):
             yield LIMITED, text
         elif choices.is_decision(text) and _REASON.search(text):
             yield CHOSEN, text
-        elif explanations.is_founded(text):
+        elif lasting.is_founded(text):
             yield FOUNDED, text
 
 
 def _answers(request: str, outcome: str) -> Iterator[tuple[str, str]]:
     """Yield (kind, text) of what an outcome answers to a question about how things are."""
-    again, words = explanations.asks_again(request), upshot.words_of(request)
-    if again or explanations.asks_why(request):
-        told = [explanations.said(one) for one in gist.statements(outcome) if not gist.is_announced(one)]
-        answer = explanations.opening(told) if again else next(
-            (one for one in told if explanations.tells(one) and words & upshot.words_of(one)), "")
+    again, words = lasting.asks_again(request), upshot.words_of(request)
+    if again or lasting.asks_why(request):
+        told = [lasting.said(one) for one in gist.statements(outcome) if not gist.is_announced(one)]
+        answer = lasting.opening(told) if again else next(
+            (one for one in told if lasting.tells(one) and words & upshot.words_of(one)), "")
         yield from [(REPEATED if again else FOUNDED, answer)] if names(answer) else []
-    if explanations.wonders(request):
+    if lasting.wonders(request):
         yield EXPLAINED, upshot.telling(gist.plain(outcome), LONGEST)
 
 
 def _stands(text: str) -> bool:
     """Tell whether a sentence says something by itself: of some length, technical, whole, and about nothing said before."""
-    return (50 <= len(text) <= 330 and explanations.is_whole(text) and names(text) > 0 and _words(text) >= WORDS
-            and not rulings.DEICTIC.match(text) and not rulings.TALKED.search(text) and not gist.is_announced(text))
+    return (50 <= len(text) <= 330 and lasting.is_whole(text) and names(text) > 0 and _words(text) >= WORDS
+            and not lasting.DEICTIC.match(text) and not lasting.TALKED.search(text) and not gist.is_announced(text))
 
 
 def weight_of(told: Told) -> float:
     """Weigh what a turn states, about 0.4 to 0.9: by its kind, what it names, a reason, what came of it and a length that says
     it; less for an order of the moment, and for what a compiler names."""
-    passing = rulings.is_passing(told.text) if told.kind in (RULED, CORRECTED) else (
-        told.kind == CAUSED and explanations.is_slip(told.text))
+    passing = lasting.is_passing(told.text) if told.kind in (RULED, CORRECTED) else (
+        told.kind == CAUSED and lasting.is_slip(told.text))
     return (_WEIGHTS[told.kind] + 0.02 * min(len(told.names), 3) + 0.02 * (60 <= len(told.text) <= 240) + 0.03 * bool(told.came)
             + 0.03 * (told.kind in BY_USER and has_reason(told.text)) - 0.2 * passing)

@@ -132,8 +132,10 @@ def test_what_became_of_a_turn_is_what_was_done_first_and_changed_last():
             "Changed the retries of the worker to `4` of each job."]
     assert [one.line for one in choices.became(held[:2], 0)] == said[:1]
     assert [one.line for one in choices.became(held[:3], 0)] == said[:2]
-    assert [(one.turn, one.line) for one in choices.became(held, 0)] == [(1, said[0]), (4, said[2])]
+    assert [(one.turn, one.line) for one in choices.became(held, 0)] == list(zip((1, 2, 4), said))
     assert [one.line for one in choices.became(held, 1)] == said[1:2]
+    again = edit("now give each job of the worker 6 retries", "Changed the number of retries to `6` of each job.", "worker.py")
+    assert [one.turn for one in choices.became([*held, again], 0)] == [1, 2, 5]
     assert choices.became(held, 3) == [] and choices.became(held[:1], 0) == []
 
 
