@@ -11,90 +11,30 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memory.capture import gist
-from memory.capture.turns import SUMMARY, Turn
+from memory.capture import gist, turns
+from memory.capture.turns import SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
-from memory.session import mending, tellingline
+from memory.session import mending, reasons, tellingline
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ = 800  # characters of a sentence that is judged
 _ALONE = 300  # characters of a request whose one report is of what its turn finds
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
+MODEL, PERSON = "model", "user"
+_TYPED = 1500  # characters of what a person types
 _PASTED = 4  # lines of an error that was pasted, of which one is told
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 SAME = 0.6  # of the words of the shorter of two causes that the other has
 # How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; none of them
 ROOT, AGREED, FOUND, LABELLED, CHANGED, TOLD = 3.0, 2.6, 2.5, 2.0, 1.7, 1.5
-_NAMED = (
-    r"(?:(?:root|actual|real|true|underlying|original|core|main|key|remaining|first|second)[\s-]+)*"
-    r"(?P<word>root causes?|causes?|culprits?|reason|insight|bugs?|issues?|problems?|flaw|fault|mistake|gotcha|catch|"
-    r"ursache|(?:근본 ?)?원인|(?:根本)?原因)")
-_LEAD = re.compile(
-    r"\A(?:[✅❌⚠️🎉🔧•→\s*-]+|(?:\d+|[A-Z]\d?)[.)]\s+|(?:i see|found (?:it|the \w+(?: \w+)?)|got it|now i (?:see|understand)|"
-    r"good catch|so|and|but|before|ok|okay|right|interesting|yes|perfect|great|ah|actually|indeed|"
-    r"summary(?: of (?:changes|the fix))?|looking at (?:the |this )?[\w ]{3,30})\b\s*"
-    r"(?:[-–—,.:!]+\s+|\s(?=the (?:issue|problem|bug|root|cause))))+", re.I)
-_LABEL = re.compile(
-    r"(?:the |this |das |die )?" + _NAMED + r"(?: here| now| (?:of|with|behind|for) [^:.]{3,60}?)?"
-    r"(?:(?:\s+(?:is|was|are|were))?\s*[:：–—](?:\s+|\Z)|\s-\s+|"
-    r"\s+(?:occurr(?:s|ed)|happen(?:s|ed)|arose|arises|came|comes|stem(?:s|med))\s+(?:because|when|since|due to|from)\s+|"
-    r"\s+(?:is|was|were|ist|war)\s+(?:(?:likely )?(?:that|because|how|due to|caused by|dass)\s+)?|(?:은|는|は|是)\s*)", re.I)
-_LATE = re.compile(  # a label behind other words
-    r".{0,80}\b(?:root cause|culprit)\b(?: (?:of|behind|for|here) [^:.]{0,60}?)?(?:\s*[:–—]\s+|\s+(?:is|was)\s+(?:that\s+)?)",
-    re.I)
-_PAST = re.compile(r"\s(?:was|were|war)\b|[:：]\s*\Z")
-_WHY = re.compile(r"because|due to|since|as it|caused by|turn(?:ed|s) out|때문|ため|原因|因为|weil", re.I)
-_TOLD = re.compile(
-    r"\b(?:fail(?:s|ed|ing|ures?)?|broke(?:n)?|crash(?:es|ed|ing)?|hangs?|hung|panic(?:s|ked)?|occur(?:s|red)?|"
-    r"happen(?:s|ed)?|errors?|lost|missing|missed|skipped|wrong|ignored|rejected|times? out|flaky|"
-    r"(?:does|did|do|could|can)(?:n't| ?not) (?:work|show|appear|run|match|find|compile|build|install|start|load|resolve|exist|"
-    r"connect|parse|reach|pass|detect|trigger|fire|update|return|save|restore|see)|undefined|unknown|not found|unavailable|"
-    r"in use|taken|denied|refused|stale|empty)\b.{0,90}?\b(?:because(?: of)?|due to|since (?:the|it|a|we|our)|as it)\b|"
-    r"(?<=.{8})\b(?:(?:was|were|is|are) (?:being )?caused by|turn(?:ed|s) out (?:that|to be))\b|"
-    r"실패.{0,40}때문|때문에.{0,40}실패|失敗.{0,40}(?:ため|原因)|ため.{0,30}失敗|因为.{0,60}失败|失败.{0,40}因为|"
-    r"(?:schlug|schlägt|fehl\w+).{0,60}\bweil\b", re.I)
-_SUPPOSED = re.compile(
-    r"[?？]|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|may(?! not be)|"
-    r"could(?:n't)? (?:be|cause|have|lead|also)|seems?|appears? to|suspect|assume|presum\w+|looks? like|i think|not sure|unclear|"
-    r"whether|would(?:n't)? (?:you|be|need|like|have|require|make|mean|recommend|suggest|also|still)|should|needs? to|"
-    r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|hypothes\w+)\b", re.I)
-_OWN = re.compile(
-    r"\b(?:i|i'm|i've|i'd|my|myself|me)\b|\b(?:your|you) (?:description|request)\b|\bsubagent renamed\b", re.I)
-_LEANS = re.compile(
-    r"\W*(?:it|its|it's|this(?! (?:version|project|repo|package|library|machine|database|release)\w*\b)|that|that's|these|"
-    r"those|they|them|he|she|both|so|also|then|there|here|one|another|in (?:how|the (?:design|logic|way))|"
-    r"the (?:above|following|same|visualization)|exactly|twofold|clear|becoming|real|fixed|still|now|only|partially|about|with|"
-    r"line \d+)\b|\A(?:in|on|at) [^,]{3,120}\Z", re.I)
-_POINTS = re.compile(
-    r"\b(?:create|do|use|support|have|set|find|see|call|handle|add|remove|expose|fix|cause|show)s? "
-    r"(?:it|this|that|them|these)\b", re.I)
-_CUT = re.compile(
-    r"[:：…]\W*\Z|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|so|when|because|if|since|while)\W*\Z|→|⏎|"
-    r"\bsee (?:above|below)\b")
-_TRIVIAL = re.compile(
-    r"\b(?:unused|missing .{0,20}imports?|imports? (?:is|was) missing|typos?|gofmt|formatting|whitespace|scop(?:e|ing) issue|"
-    r"redeclared|undefined: \w+|syntax error|(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict|"
-    r"staged changes|\A(?:moving|renaming|deleting|removing|refactoring) .{3,80} (?:broke|created|caused|introduced)|"
-    r"(?:the|this) (?:merge|rebase) (?:brought|introduced|left|added|pulled|took))\b",
-    re.I)
 _MODULE = re.compile(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _CODE = re.compile(r"[^\W\d]\w{2,}")
 _QUOTED = re.compile(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
-_FINDING = re.compile(r"\W*(?:the )?" + _NAMED + r"\W*\Z", re.I)
-_SEES = re.compile(  # somebody has come to see what is wrong
-    r"\b(?:see|saw|found|find|understand|know|got|identified|spotted|located|pinpointed)\b(?: [\w-]+){0,4}? (?:it|why|"
-    r"what(?:'s| is| was)? (?:going )?(?:wrong|on|happen\w+)|" + _NAMED + r")\b|"
-    + _NAMED.replace("?P<word>", "?:") + r" (?:is|was) (?:\w+ )?(?:clear|obvious|apparent|visible|evident)\b", re.I)
-_AGREES = re.compile(  # with what somebody reports; what it is follows
-    r"\W*(?:you(?:'re| are) (?:absolutely |completely |totally )?(?:right|correct)|(?:valid|good|great|fair) "
-    r"(?:feedback|point|concern|catch|finding))(?: [-–—][^.!]{3,40})?[.!]\Z", re.I)
-_OWN_ACT = re.compile(r"(?:when|after|because|since|once) i (?!'|am\b|was\b)\w+", re.I)  # what a sentence begins with
-_SUBJECT = re.compile(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
 OF_TEST = re.compile(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
 _RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
 _ORDERED = re.compile(r"implement the following plan|base directory for this skill|\A/", re.I)
@@ -117,6 +57,16 @@ class Named(NamedTuple):
     fix: str = ""
 
 
+class Said(NamedTuple):
+    """A cause where it was named: the turn, after which of its pieces, by whom, and whether the turn's outcome names it."""
+
+    cause: Named
+    turn: int
+    place: int
+    speaker: str
+    final: bool
+
+
 def named(text: str) -> list[Named]:
     """Return the causes that a text names, in their order, each in words that stand alone."""
     said = list(_labelled(text))
@@ -127,7 +77,7 @@ def named(text: str) -> list[Named]:
         if root and weight in (LABELLED, FOUND):
             symptom = sentence  # the problem stands beside its cause
             continue
-        if found and found[-1].text == last and _OWN_ACT.match(sentence):
+        if found and found[-1].text == last and reasons.OWN_ACT.match(sentence):
             found.pop()  # it came of what the model itself had just done
         last = sentence
         if weight and standing(sentence):
@@ -211,7 +161,7 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
 def _whole(sentence: str) -> str:
     """Return a sentence that says what was changed, "" where it is cut or too long."""
     said = _capital(sentence.strip(" :："))
-    return said if 15 < len(said) <= LONGEST and not _CUT.search(said.replace("→", "to")) else ""
+    return said if 15 < len(said) <= LONGEST and not reasons.CUT.search(said.replace("→", "to")) else ""
 
 
 def _labelled(text: str) -> Iterator[tuple[float, str]]:
@@ -226,13 +176,14 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
         bare = head if level else line if bold else mending.ITEM.sub("", line, count=1).replace("**", "")
         bare = bare.strip("*: ") if level or bold else bare.strip()
-        word = _FINDING.match(bare.rstrip(":："))
+        word = reasons.FINDING.match(bare.rstrip(":："))
         *before, last = gist.sentences(bare) or [""]
-        word = word or (not (level or bold) and bare.endswith((":", "：")) and _LABEL.match(_LEAD.sub("", last, count=1)) or None)
+        if not (word or level or bold) and bare.endswith((":", "：")):
+            word = reasons.LABEL.match(reasons.LEAD.sub("", last, count=1))
         if word:
             listed = mending.listed(lines[number + 1:])
             yield from map(_judged, before)
-            weight, rest = _judged(last) if word.re is _LABEL else (_surety(word["word"]), "")
+            weight, rest = _judged(last) if word.re is reasons.LABEL else (_surety(word["word"]), "")
             if len(listed) > 1 and word["word"].endswith("s"):
                 yield from ((weight, one) for one in listed)  # each is one
             else:
@@ -263,8 +214,8 @@ def _announces(sentence: str) -> float:
     """Return how surely the next sentence names a cause: where this one only says that it is found, or agrees; else 0."""
     if len(sentence) > _ANNOUNCED or not sentence.endswith((".", "!", ":")):
         return 0.0
-    surety = AGREED if _AGREES.match(sentence) else FOUND if _SEES.search(sentence) else 0.0
-    vague = surety and (_MODULE.search(sentence) or _SUPPOSED.search(sentence)
+    surety = AGREED if reasons.AGREES.match(sentence) else FOUND if reasons.SEES.search(sentence) else 0.0
+    vague = surety and (_MODULE.search(sentence) or reasons.SUPPOSED.search(sentence)
                         or gist.is_announced(mending.SEES_NOW.sub("", sentence)))
     return 0.0 if vague else surety
 
@@ -275,7 +226,7 @@ def _joined(head: str, items: Sequence[str]) -> str:
     while len(items) > 1 and len(head) + len(said) + 2 > LONGEST:
         items = items[:-1]
         said = "; ".join(items)
-    if len(head) >= SHORTEST and not _CUT.search(head) and _MODULE.search(head):
+    if len(head) >= SHORTEST and not reasons.CUT.search(head) and _MODULE.search(head):
         return head
     return _capital(head + ": " + said if head else said)
 
@@ -284,21 +235,21 @@ def _judged(sentence: str) -> tuple[float, str]:
     """Return (how surely a sentence names a cause, it without its label)."""
     if len(sentence) > _READ:
         return 0.0, ""
-    bare = _SUBJECT.sub("The run ", one_line(_LEAD.sub("", sentence, count=1)))
-    label = _LABEL.match(bare)
-    inner = _LABEL.match(bare[label.end():]) if label else None
+    bare = reasons.SUBJECT.sub("The run ", one_line(reasons.LEAD.sub("", sentence, count=1)))
+    label = reasons.LABEL.match(bare)
+    inner = reasons.LABEL.match(bare[label.end():]) if label else None
     if label and inner:  # `the issue - the problem is that …`
         bare, label = bare[label.end():], inner
-    late = None if label else _LATE.match(bare)
-    told = not (label or late) and _WHY.search(bare) and _TOLD.search(bare)
-    if not (label or late or told) or _SUPPOSED.search(bare) or gist.is_announced(bare):
+    late = None if label else reasons.LATE.match(bare)
+    told = not (label or late) and reasons.WHY.search(bare) and reasons.TOLD.search(bare)
+    if not (label or late or told) or reasons.SUPPOSED.search(bare) or gist.is_announced(bare):
         return 0.0, bare
     if late:
         return ROOT, _capital(_first(bare[late.end():]))
     if not label:
         return TOLD, bare
     surety = _surety(label["word"])
-    if surety == LABELLED and _PAST.search(label[0]):
+    if surety == LABELLED and reasons.PAST.search(label[0]):
         surety = FOUND
     return surety, _capital(_first(bare[label.end():]))
 
@@ -321,12 +272,12 @@ def _capital(text: str) -> str:
 def standing(text: str) -> bool:
     """Tell whether a cause says something to who reads nothing else: whole, about something named, not of one's own last edit."""
     least = SHORTEST // 2 if gist.wide(text) else SHORTEST
-    if not least <= len(text) <= LONGEST or _LEANS.match(text) or any(p.search(text) for p in (_CUT, _OWN)):
+    if not least <= len(text) <= LONGEST or reasons.LEANS.match(text) or any(p.search(text) for p in (reasons.CUT, reasons.OWN)):
         return False
-    if _POINTS.search(text) and len(words(text)) < 2:
+    if reasons.POINTS.search(text) and len(words(text)) < 2:
         return False
     whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
-    return whole and bool(_MODULE.search(text)) and not _TRIVIAL.search(text) and not _SUPPOSED.search(text)
+    return whole and bool(_MODULE.search(text)) and not reasons.TRIVIAL.search(text) and not reasons.SUPPOSED.search(text)
 
 
 def words(text: str) -> frozenset[str]:
@@ -369,6 +320,27 @@ def same(one: str, other: str) -> bool:
     """Tell whether two causes say nearly the same."""
     first, second = ({word for word in tokeniser.tokens(text) if word not in tokeniser.STOP} for text in (one, other))
     return len(first & second) >= SAME * max(1, min(len(first), len(second)))
+
+
+def told(turn: Turn, number: int) -> Iterator[Said]:
+    """Yield the causes that a turn names."""
+    outcome = gist.outcome(turn)
+    for place, piece in enumerate(turn.pieces):
+        for cause in named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
+            if cause.weight != AGREED or meet(turn.request, cause.text):
+                yield Said(cause, number, place, MODEL, piece.text == outcome)
+    for text in _typed(turn):
+        for cause in named(text) if gist.may_name_cause(text) else ():
+            if cause.weight in (ROOT, TOLD):
+                yield Said(cause, number, 0, PERSON, False)
+
+
+def _typed(turn: Turn) -> Iterator[str]:
+    """Yield what the person typed in a turn."""
+    if turn.asked in ("", turns.SLASH) and len(turn.request) < _TYPED and not is_ordered(turn.request):
+        yield turn.request
+    yield from (piece.text for piece in turn.pieces if piece.kind == USER and piece.name != turns.APPROVED
+                and len(piece.text) < _TYPED)
 
 
 # --- what a person reports

@@ -19,11 +19,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memory.capture import causes, checkpointpage, fixes, gist, turns
-from memory.capture.causes import Named
+from memory.capture import causes, checkpointpage, fixes, gist
+from memory.capture.causes import MODEL, Named, Said
 from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
-from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Turn
+from memory.capture.turns import FILE, RUN, SAID, SUMMARY
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
 from memory.session import commandline, hunks, mending, shell, tellingline
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 
 MOST = 6  # lessons of a session
 TITLE = 120  # characters
-MODEL, PERSON = "model", "user"
-_LINE_CHARS, _CHANGE = 200, 90
+_LINE_CHARS = 200
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
-_TYPED = 1500  # characters of what a person types
 _TURNS = 300  # newest turns of a stretch that are looked at
 _GO = re.compile(
     r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
@@ -88,18 +86,8 @@ class _Fix(NamedTuple):
     at: str
 
 
-class _Said(NamedTuple):
-    """A cause where it was named: the turn, after which of its pieces, by whom, and whether the turn's outcome names it."""
-
-    cause: Named
-    turn: int
-    place: int
-    speaker: str
-    final: bool
-
-
 class _Draft(NamedTuple):
-    said: _Said
+    said: Said
     failure: _Failure
     fix: _Fix
 
@@ -107,7 +95,7 @@ class _Draft(NamedTuple):
 def lessons(facts: Facts) -> list[Lesson]:
     """Return the lessons of a stretch, the surest cause first, at most MOST."""
     told = [said for number, turn in list(enumerate(facts.turns))[-_TURNS:] if turn.asked != SUMMARY
-            for said in [list(_told(turn, number))] if said]
+            for said in [list(causes.told(turn, number))] if said]
     known = fixes.fixes(facts) if told else []
     drafts = [draft for said in told for draft in _of_turn(facts, said, known)]
     kept: list[_Draft] = []
@@ -123,6 +111,10 @@ def keep(state: State) -> None:
         if lesson.key not in state.learned and sum(key[:1] != "-" for key in state.learned) < MOST:
             state.learned.append(lesson.key)
             state.lessons.append({**lesson._asdict(), "turn": state.base + lesson.turn + 1, "checkpoint": state.name})
+    gone = undefined(state.facts)
+    if gone and "-" + fixes.key_of("gone", *gone) not in state.learned:
+        state.learned.append("-" + fixes.key_of("gone", *gone))
+        state.lessons.append({"gone": gone})
     for subject in reverts(state.facts):
         if "-" + key_of(subject) not in state.learned:
             state.learned.append("-" + key_of(subject))
@@ -134,20 +126,14 @@ def reverts(facts: Facts) -> list[str]:
     return [match[1] for match in (_REVERT.match(subject) for _, subject, _ in facts.commits) if match]
 
 
-def _told(turn: Turn, number: int) -> Iterator[_Said]:
-    """Yield the causes that a turn names."""
-    outcome = gist.outcome(turn)
-    for place, piece in enumerate(turn.pieces):
-        for cause in causes.named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
-            if cause.weight != causes.AGREED or causes.meet(turn.request, cause.text):
-                yield _Said(cause, number, place, MODEL, piece.text == outcome)
-    for text in _typed(turn):
-        for cause in causes.named(text) if gist.may_name_cause(text) else ():
-            if cause.weight in (causes.ROOT, causes.TOLD):
-                yield _Said(cause, number, 0, PERSON, False)
+def undefined(facts: Facts) -> dict[str, str]:
+    """Return the names that lost their definition, with the instant; none where a file was made of which no line is known."""
+    own = [edit for edit in facts.edits if not commandline.TEST_FILE.search(edit.path)]
+    names = hunks.undefined(edit.hunk for edit in own) if not any(edit.made and not edit.hunk for edit in own) else ()
+    return {name: max(edit.at for edit in own if name in edit.hunk) for name in sorted(names)}
 
 
-def _of_turn(facts: Facts, told: Sequence[_Said], known: Sequence[Fix]) -> Iterator[_Draft]:
+def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterator[_Draft]:
     """Yield what a turn teaches: the causes of its outcome, or else the last one that was named on the way."""
     drafts: list[_Draft] = []
     for said in told:
@@ -160,17 +146,9 @@ def _of_turn(facts: Facts, told: Sequence[_Said], known: Sequence[Fix]) -> Itera
     yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
 
 
-def _typed(turn: Turn) -> Iterator[str]:
-    """Yield what the person typed in a turn."""
-    if turn.asked in ("", turns.SLASH) and len(turn.request) < _TYPED and not causes.is_ordered(turn.request):
-        yield turn.request
-    yield from (piece.text for piece in turn.pieces if piece.kind == USER and piece.name != turns.APPROVED
-                and len(piece.text) < _TYPED)
-
-
 # --- the failure
 
-def _failure(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None:
+def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     """Return what a cause is the cause of; None where nothing tells.  known: the fixes of the stretch."""
     run = _ran(facts, said) or (_mended(facts, said, known) if said.final else None)
     if run:
@@ -190,7 +168,7 @@ def _failure(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None
     return _Failure("") if said.final and told else None
 
 
-def _ran(facts: Facts, said: _Said) -> _Failure | None:
+def _ran(facts: Facts, said: Said) -> _Failure | None:
     """Return the failed run that a cause explains: the one right before it, or one that speaks of the same."""
     turn, cause = facts.turns[said.turn], said.cause
     right_before, passed = True, {run.command for run in facts.runs if not run.bad and commandline.kind(run)}
@@ -209,7 +187,7 @@ def _ran(facts: Facts, said: _Said) -> _Failure | None:
     return None
 
 
-def _follows(facts: Facts, said: _Said, run: Run) -> bool:
+def _follows(facts: Facts, said: Said, run: Run) -> bool:
     """Tell whether a run failed only after the mending of a cause had begun, by an edit that lasted: then it has another one."""
     named = causes.words(said.cause.text)
     begun = [edit for edit in facts.edits if facts.turns[max(0, said.turn - _REACH)].at <= edit.at < run.at and not edit.undone
@@ -221,7 +199,7 @@ def _later(edit: Edit, facts: Facts) -> list[str]:
     return [other.hunk for other in facts.edits if other.at > edit.at and other.path == edit.path]
 
 
-def _mended(facts: Facts, said: _Said, known: Sequence[Fix]) -> _Failure | None:
+def _mended(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     """Return the one failure that a turn mended, where edits that have to do with the cause did."""
     turn, until = facts.turns[said.turn], _until(facts, said.turn)
     ended = [fix for fix in known if turn.at <= fix.success.at < until and fix.failure.detail
@@ -240,7 +218,7 @@ def _until(facts: Facts, number: int) -> str:
 
 # --- the fix
 
-def _fix(facts: Facts, said: _Said, failure: _Failure, every: Sequence[Fix]) -> _Fix | None:
+def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _Fix | None:
     """Return what mended a failure whose cause is known; None where nothing did, or something still fails."""
     known = next((fix for fix in every if fix.failure.command == failure.command
                   and fix.failure.detail == failure.run.detail), None) if failure.run else None
@@ -260,7 +238,7 @@ def _fix(facts: Facts, said: _Said, failure: _Failure, every: Sequence[Fix]) -> 
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
 
 
-def _passed(facts: Facts, said: _Said, failure: _Failure, known: Fix) -> _Fix | None:
+def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | None:
     """Return what made a failed run pass; None where it has nothing to do with the cause."""
     cause = said.cause
     edits = _related(known.edits, cause, lone=known.likely)
@@ -278,7 +256,7 @@ def _passed(facts: Facts, said: _Said, failure: _Failure, known: Fix) -> _Fix | 
     return _Fix(edits, () if edits else tuple(ran[-1:]), _stated(facts, said, failure, edits), known.success.at)
 
 
-def _edited(facts: Facts, said: _Said, failure: _Failure, done: Sequence[Edit], until: str) -> tuple[Edit, ...]:
+def _edited(facts: Facts, said: Said, failure: _Failure, done: Sequence[Edit], until: str) -> tuple[Edit, ...]:
     """Return the edits that mended what no run shows to be mended.  done: those from the cause's turn on."""
     cause, turn, since = said.cause, facts.turns[said.turn], facts.turns[max(0, said.turn - _REACH)].at
     edits = _related(done, cause, lone=bool(failure.line or said.final) and cause.weight >= causes.FOUND)
@@ -300,7 +278,7 @@ def _of_tests(edits: Sequence[Edit]) -> bool:
     return all(commandline.TEST_FILE.search(edit.path) for edit in edits)
 
 
-def _stated(facts: Facts, said: _Said, failure: _Failure, edits: Sequence[Edit]) -> tuple[str, ...]:
+def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) -> tuple[str, ...]:
     """Return what was said of a remedy: after the cause in its turn, and in the outcomes of the turns that edited for it."""
     last = max((edit.at for edit in edits), default="")
     texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
@@ -351,7 +329,7 @@ def _replaced(edits: Sequence[Edit], draft: _Draft, facts: Facts) -> bool:
         return False
     between = [(number, turn) for number, turn in enumerate(facts.turns) if draft.fix.at < turn.at <= later[-1]]
     return any(other.cause.weight >= causes.FOUND for number, turn in between if turn.asked != SUMMARY
-               for other in _told(turn, number))
+               for other in causes.told(turn, number))
 
 
 # --- what is told
@@ -382,16 +360,8 @@ def key_of(cause: str) -> str:
 
 def _change(edit: Edit, cause: Named, most: int) -> str:
     """Tell an edit: the file, and the lines that went and came, where they are few enough to tell all of them."""
-    told = "- %s %s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path))
-    lines = _lines(edit, cause, most)
-    if not lines:
-        return told
-    if [sign for sign, _ in lines] == ["-", "+"]:
-        pair = hunks.apart(lines[0][1], lines[1][1], _CHANGE)
-        return "%s: %s → %s" % (told, *(checkpointpage.quoted(line, _CHANGE) for line in pair))
-    if len(lines) == 1:
-        return "%s: %s %s" % (told, lines[0][0].replace("-", "−"), checkpointpage.quoted(lines[0][1], _CHANGE))
-    return "\n".join([told, "", *("      %s %s" % (sign, one_line(line, _LINE_CHARS)) for sign, line in lines)])
+    return "- %s %s%s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path),
+                          hunks.shown(_lines(edit, cause, most), checkpointpage.quoted))
 
 
 def _lines(edit: Edit, cause: Named, most: int) -> list[tuple[str, str]]:

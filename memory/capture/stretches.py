@@ -333,7 +333,8 @@ class Capture:
         """Keep the lessons of a stretch in the session's state; the worker makes candidates of them later."""
         said = (text for turn in self.state.facts.turns for text in turn.said())
         if self.state.name and self.settings["capture.lessons"] and (
-                any(map(gist.may_name_cause, said)) or any("revert" in one[1].lower() for one in self.state.facts.commits)):
+                any(map(gist.may_name_cause, said)) or any("revert" in one[1].lower() for one in self.state.facts.commits)
+                or any("\n-" in "\n" + edit.hunk for edit in self.state.facts.edits)):
             from memory.capture import lessons
 
             lessons.keep(self.state)

@@ -9,8 +9,8 @@ Compared are the few learnings that recall finds for it, and those archived ones
     one of this session       nothing: the same capture ran twice
     any other one             the ledger gets a line `again`; a candidate of capture's that another session met is accepted
 
-A commit that was reverted takes the candidates along that tell it, unless a person accepted them; so does what a later session
-says to have removed, where a candidate's cause names it.
+A commit that was reverted takes the candidates along that tell it, unless a person accepted them; so does what was removed
+later, by an edit that took its definition away or by what a session says, where a candidate's cause or remedy names it.
 
 A wall becomes a candidate too, once two sessions met it (`settle_walls`): a call that was wrong in itself, and the other call
 that then worked in both or in the later one; a path that is not there, and what was worked on in its place; a linter's rule that
@@ -24,7 +24,6 @@ agent wrote outranks it.  `accepted: false` takes that back for good.
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from memory.capture import progress
@@ -33,9 +32,10 @@ from memory.core import StoreError, clock, config, files, records
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, count
 from memory.core.records import Record
+from memory.knowledge.duplicates import SAME, alike, words
 from memory.recall import search
 from memory.recall.question import Query
-from memory.session import commandline, mending, shell
+from memory.session import commandline, mending
 from memory.store import ledger
 from memory.store.store import Store
 
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from memory.knowledge.practice import Tree
     from memory.knowledge.walls import Groups, Row
 
-SAME = 0.95
 NEAR = 8  # learnings that a lesson is compared with
 ASKED = 600  # characters of a lesson that they are looked up by
 SEEN = "dayleaf, seen in 2 sessions"
@@ -59,9 +58,7 @@ WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
 MOSTLY = 2 / 3  # of the sessions that answered a linter's rule: as many alike
 _SILENCED = re.compile(r"(?:nolint|noqa|eslint-disable[\w-]*|type: ?ignore)\b")
 _CALLED = re.compile(r"[\w.]{4,}(?=\()")
-_WORD = re.compile(r"[^\W_]+(?:[_./:@+-]+[^\W_]+)*|[^\w\s]")
-_EXACT = re.compile(r"\d|[a-z][A-Z]|[^\W\d][_./:@][^\W\d]")
-_ORIGIN = re.compile(r"(?:Commit\b|From [a-z]-|Named by the |Seen by dayleaf)")
+_DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
 
 
 def settle(place: Place, settings: config.Config, now: float, session: str = "",
@@ -72,17 +69,18 @@ def settle(place: Place, settings: config.Config, now: float, session: str = "",
     each record that was written or accepted.  Raises OSError or StoreError; what was not written is tried again next time.
     """
     folder = place.cache + "/sessions"
+    names = [session] if session else sorted(one[:-5] for one in progress.names(folder) if one.endswith(".json"))
+    waiting = [name for name in names if progress.head(folder + "/" + name + ".json").get("lessons")]
     written = 0
-    for name in [session] if session else sorted(one[:-5] for one in progress.names(folder) if one.endswith(".json")):
-        if not progress.head(folder + "/" + name + ".json").get("lessons"):
-            continue
-        with files.Lock(folder + "/" + name + ".lock", wait=True):
-            state = progress.load(folder + "/" + name + ".json")
-            while state is not None and state.lessons:
-                if settings["capture.lessons"]:
-                    written += _settled(place, settings, now, name, state.lessons[0], on_change)
-                del state.lessons[0]
-                progress.save(state)
+    for takes_back in (False, True):  # first what all sessions taught, then what some took back
+        for name in waiting:
+            with files.Lock(folder + "/" + name + ".lock", wait=True):
+                state = progress.load(folder + "/" + name + ".json") or progress.State("")
+                for lesson in [one for one in state.lessons if takes_back == ("title" not in one)]:
+                    if settings["capture.lessons"]:
+                        written += _settled(place, settings, now, name, lesson, on_change)
+                    state.lessons.remove(lesson)
+                    progress.save(state)
     return written
 
 
@@ -90,14 +88,14 @@ def _settled(place: Place, settings: config.Config, now: float, session: str, le
              on_change: Callable[[str], None] | None) -> bool:
     """Write one lesson as a candidate, or count what says the same; returns whether one was written."""
     store = Store(place, settings, now, on_change)
-    if "reverts" in lesson:
-        _withdraw(store, lesson["reverts"])
+    if "title" not in lesson:
+        _withdraw(store, lesson["reverts"]) if "reverts" in lesson else _withdraw_undefined(store, session, lesson["gone"])
         return False
     if any(_rejects(record, lesson) for record in store.archived("learning", lesson["title"])):
         return False
     said = words(lesson["body"])
     twin = next((record for record in near(place, settings, now, lesson) if record.meta.get(records.MADE_OF) == lesson["key"]
-                 or similarity(words(record.body), said) > SAME), None)
+                 or alike(words(record.body), said) > SAME), None)
     if twin is None:
         _add(store, session, lesson)
         return True
@@ -112,7 +110,7 @@ def _settled(place: Place, settings: config.Config, now: float, session: str, le
 def _rejects(archived: Record, lesson: dict[str, Any]) -> bool:
     """Tell whether an archived learning was made of the same failure, or says the same."""
     return (archived.meta.get(records.MADE_OF) == lesson["key"]
-            or similarity(words(archived.body), words(lesson["body"])) > SAME)
+            or alike(words(archived.body), words(lesson["body"])) > SAME)
 
 
 def near(place: Place, settings: config.Config, now: float, lesson: dict[str, Any]) -> list[Record]:
@@ -130,17 +128,38 @@ def _withdraw(store: Store, subject: str) -> None:
             store.archive(record.name, "its commit was reverted")
 
 
+def _withdraw_undefined(store: Store, session: str, gone: dict[str, str]) -> None:
+    """Archive the lessons that speak of what a session then removed: in their remedy, or in the cause that another one named."""
+    for record in list(store.each(("learning",))):
+        cause, remedy = _spoken(record)
+        told = remedy if record.meta.get("session") == session else cause + "\n" + remedy
+        name = next((name for name, at in gone.items() if _quotes(told, name) and (clock.parse(at) or 0) > record.created), "")
+        if name and _is_open(record):
+            store.archive(record.name, "what it speaks of is gone: " + name)
+
+
+def _spoken(record: Record) -> tuple[str, str]:
+    """Return (the cause, what was said of its remedy) of a lesson, without the lines of its edits and commands."""
+    remedy = record.body.partition("\nWhat mended it:\n")[2].partition("\nNamed by the ")[0]
+    return record.body.partition("\n")[0], "\n".join(line for line in remedy.split("\n") if not _DONE.match(line))
+
+
+def _quotes(text: str, name: str) -> bool:
+    """Tell whether something that a text sets in marks of code begins with a name."""
+    return bool(re.search("`" + re.escape(name) + r"(?!\w)", text, re.I))
+
+
 def withdraw_gone(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
                   on_change: Callable[[str], None] | None = None) -> None:
-    """Archive the lessons whose cause names what was later said to be removed, unless a person accepted them.
+    """Archive the lessons that name what was later said to be removed, unless a person accepted them.
 
     rows: what `walls.known` returned.  Raises OSError or StoreError.
     """
     gone = [one for row in rows for one in row["turned"] if mending.takes_away(one["said"], one["old"])]
     store = Store(place, settings, now, on_change)
     for record in list(store.each(("learning",))) if gone else []:
-        cause = record.body.partition("\n")[0].lower()
-        said = next((one["said"] for one in gone if one["at"] > record.created and "`%s" % one["old"] in cause), "")
+        told = "\n".join(_spoken(record))
+        said = next((one["said"] for one in gone if one["at"] > record.created and _quotes(told, one["old"])), "")
         if said and _is_open(record):
             store.archive(record.name, "what it speaks of is gone: " + said)
 
@@ -378,23 +397,3 @@ def _taught(key: str, title: str, ran: str, telling: str, last: dict[str, tuple[
         _when(one) for _, one in list(last.values())[:-1 - MOST_TOLD:-1])]
     return Taught(at_failure.hash_of(key), at_word(title, TITLE), "\n".join(body) + "\n", telling,
                   tuple(last), *(tuple(dict.fromkeys(row[key] for row, _ in chosen)) for key in ("id", "name")))
-
-
-# --- how alike two learnings are
-
-def words(body: str) -> list[str]:
-    """Return the words that a learning is compared by; lines on where it comes from are left out, and what varies in errors."""
-    lines = [line for line in body.split("\n") if line.strip() and not _ORIGIN.match(line)]
-    return [word for line in lines for word in _WORD.findall(shell.normal(line) if line.startswith("    ") else line)]
-
-
-def similarity(one: list[str], other: list[str]) -> float:
-    """Return from 0 to 1 how alike two learnings are; 0 where an identifier or a number differs."""
-    if not one or not other or _exact(one) != _exact(other):
-        return 0.0
-    low, high = ([word.lower() for word in said] for said in (one, other))
-    return SequenceMatcher(None, low, high, autojunk=False).ratio()
-
-
-def _exact(said: Iterable[str]) -> set[str]:
-    return {word for word in said if _EXACT.search(word)}

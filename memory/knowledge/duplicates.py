@@ -23,6 +23,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 from unicodedata import category, normalize
 from zlib import crc32
@@ -31,13 +32,18 @@ from memory.core.records import READ_LIMIT, SOURCES, Record
 from memory.core.tokeniser import coded
 from memory.hook import handoffs
 from memory.index.kept import Kept, fact
+from memory.session import shell
 
 SIMILAR = 0.98
+SAME = 0.95  # of the words of two lessons that agree in their order: what makes them one
 MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence
 KINDS = ("learning", "checkpoint", "resource")  # rules bind as approved, a plan is an intention
 # Keys that are united, or say when, by whom and how a record came to be.
 _LOOSE = frozenset("id kind title created updated date tags topics versions links source confidence pinned accepted harvest "
                    "trigger until suggested_by".split())
+_TOKEN = re.compile(r"[^\W_]+(?:[_./:@+-]+[^\W_]+)*|[^\w\s]")
+_EXACT = re.compile(r"\d|[a-z][A-Z]|[^\W\d][_./:@][^\W\d]")
+_ORIGIN = re.compile(r"(?:Commit\b|From [a-z]-|Named by the |Seen by dayleaf)")
 NEGATIONS = frozenset(
     "no not never none nothing nobody neither nor cannot without except unless instead avoid hardly rarely barely seldom "
     "don't doesn't didn't isn't aren't wasn't weren't won't can't couldn't shouldn't wouldn't mustn't hasn't haven't hadn't "
@@ -324,3 +330,23 @@ def _candidates(pages: Sequence[Page]) -> list[list[int]]:
         rarest = min((sharing[key] for key in keys), key=len)
         out.append(sorted({*same[(blocks[number], page.body.words)][:MOST], *rarest[:MOST]}))
     return out
+
+
+# --- how alike two lessons are
+
+def words(body: str) -> list[str]:
+    """Return the words that a learning is compared by; lines on where it comes from are left out, and what varies in errors."""
+    lines = [line for line in body.split("\n") if line.strip() and not _ORIGIN.match(line)]
+    return [word for line in lines for word in _TOKEN.findall(shell.normal(line) if line.startswith("    ") else line)]
+
+
+def alike(one: list[str], other: list[str]) -> float:
+    """Return from 0 to 1 how alike two learnings are; 0 where an identifier or a number differs."""
+    if not one or not other or _exact(one) != _exact(other):
+        return 0.0
+    low, high = ([word.lower() for word in said] for said in (one, other))
+    return SequenceMatcher(None, low, high, autojunk=False).ratio()
+
+
+def _exact(said: Iterable[str]) -> set[str]:
+    return {word for word in said if _EXACT.search(word)}

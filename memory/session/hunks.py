@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from memory.core.plaintext import one_line
+
+_WIDTH, _LONG = 90, 200  # characters of a line that is told beside another, and of one that stands alone
 _CUT = " …"  # how a hunk ends that was clipped
 _COMMENT = re.compile(  # what tells nothing of a change: a comment, a line for the log
     r".*\b(?:DEBUG\b|(?:[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\()|"
     r"\s*(?:#(?!\[|include|if|define)|//|/\*|\*|--|<!--|\"\"\")")
+_DEFINED = re.compile(  # a line that defines what a whole file, or every file, may use: no method, nothing local
+    r"(?:export |public |static |async |default |pub(?:\(\w+\))? |abstract |final |unsafe )*"
+    r"(?:func|def|fn|class|type|struct|interface|enum|trait|module|function\*?)\s+(\w{5,})")
 _ASIDE = re.compile(r"(?<=\S)\s+(?://|#)\s.*(?<! …)\Z")  # a comment behind a line of code
 
 
@@ -45,6 +52,17 @@ def told(hunk: str, most: int) -> list[tuple[str, str]]:
     return found if len(found) <= most and not any(line.endswith(_CUT) for line in every) else []
 
 
+def undefined(changed: Iterable[str]) -> set[str]:
+    """Return the names whose definition some edits took away and none brought; not what was renamed, its line else the same.
+
+    changed: the lines of each edit.
+    """
+    held = [(line[0], match[1], line[1:].replace(match[1], "", 1)) for hunk in changed for line in hunk.split("\n")
+            for match in [_DEFINED.match(line, 1)] if match]
+    kept = {part for sign, *parts in held if sign == "+" for part in parts}
+    return {name for sign, name, rest in held if sign == "-" and name not in kept and rest not in kept}
+
+
 def is_comment(hunk: str) -> bool:
     """Tell whether an edit is known whole and changed nothing but comments."""
     return bool(hunk) and _CUT not in hunk and not told(hunk, len(hunk))
@@ -69,3 +87,17 @@ def apart(old: str, new: str, width: int) -> tuple[str, str]:
         return old, new
     start = old.rfind(" ", 0, same - width // 3) + 1
     return "…" * bool(start) + old[start:], "…" * bool(start) + new[start:]
+
+
+def shown(changed: list[tuple[str, str]], quoted: Callable[[str, int], str]) -> str:
+    """Tell what `told` returned behind the name of its file: in the same line where it is one change, else below it.
+
+    quoted: sets a line in marks of code, cut to so many characters.
+    """
+    if not changed:
+        return ""
+    if [sign for sign, _ in changed] == ["-", "+"]:
+        return ": %s → %s" % tuple(quoted(line, _WIDTH) for line in apart(changed[0][1], changed[1][1], _WIDTH))
+    if len(changed) == 1:
+        return ": %s %s" % (changed[0][0].replace("-", "−"), quoted(changed[0][1], _WIDTH))
+    return "\n".join(["", "", *("      %s %s" % (sign, one_line(line, _LONG)) for sign, line in changed)])

@@ -48,7 +48,8 @@ _AWAY = (
     r"\b(?:removed|deleted|dropped|got rid of|retired|abandoned)(?: (?:the|our|its|old|dead|unused|whole|entire|now|obsolete))*"
     r" `%s(?:\(\))?`(?: (?:function|method|helper|wrapper|class|struct|type|flag|option|package|module|command|file|hook|setting|"
     r"script|dependency|library|table|branch|service|worker|cache)s?)?(?: (?:completely|entirely|altogether))?(?:\W*\Z|[,;.(]|"
-    r" (?:and|since|because|as|which|in favou?r of|from the (?:code ?base|code|project|repo(?:sitory)?))\b)")
+    r" (?:and|since|because|as|which|in favou?r of|from the (?:code ?base|code|project|repo(?:sitory)?))\b)|"
+    r"\bthe (?:now |since )?(?:removed|deleted|dropped|retired) `%s(?:\(\))?`(?! (?:calls?|checks?|lines?|uses?|fields?)\b)")
 DENIES = re.compile(  # what the user says next of a cause that was none
     r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
     r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
@@ -111,7 +112,7 @@ def is_over(heading: str) -> bool:
 
 def takes_away(sentence: str, name: str) -> bool:
     """Tell whether a sentence says that a thing is gone as a whole, not a call or a check of it, nor from one place alone."""
-    return bool(re.search(_AWAY % re.escape(name), sentence, re.I))
+    return bool(re.search(_AWAY.replace("%s", re.escape(name)), sentence, re.I))
 
 
 # --- lists

@@ -303,11 +303,11 @@ def remember(call: Call, given: Given) -> Told:
 
 def _there(call: Call, title: str, said: str) -> Record | None:
     """Return a learning that says the same already, or None."""
-    from memory.knowledge import candidates
+    from memory.knowledge import candidates, duplicates
 
     near = candidates.near(call.place, call.settings, call.now, {"title": title, "body": said})
-    words = candidates.words(said)
-    return next((one for one in near if candidates.similarity(candidates.words(one.body), words) > candidates.SAME), None)
+    words = duplicates.words(said)
+    return next((one for one in near if duplicates.alike(duplicates.words(one.body), words) > duplicates.SAME), None)
 
 
 def suggest_rule(call: Call, given: Given) -> Told:

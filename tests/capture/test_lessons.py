@@ -14,10 +14,10 @@ from harness.session import Ending
 from harness.vault import learnings as many
 from harness.vault import put, settings
 
-from memory.capture import lessons, progress, recovery, stretches
+from memory.capture import causes, lessons, progress, recovery, stretches
 from memory.core import frontmatter
 from memory.health import worker
-from memory.knowledge import candidates
+from memory.knowledge import candidates, duplicates
 from memory.store import ledger, store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -116,7 +116,7 @@ def test_the_user_may_name_the_cause(session):
     session.ask("the export fails: the root cause is that `rate_table` has no header since the last import")
     session.change("src/rates.py", "rate_table = load()", "rate_table = load(header=None)").say("Done.")
     (lesson,) = _taught(session)
-    assert lesson.speaker == lessons.PERSON and "Named by the user on " in lesson.body
+    assert lesson.speaker == causes.PERSON and "Named by the user on " in lesson.body
 
 
 @pytest.mark.parametrize("words", [
@@ -309,6 +309,22 @@ def test_a_commit_that_is_reverted_takes_its_candidate_along(session, env, proje
             path.unlink()
 
 
+NEEDLESS = ("src/rates.py", "def loadStrict(path):\n    return read(path)\n", "")
+
+
+@pytest.mark.parametrize(("changed", "more", "stays"), [
+    (NEEDLESS, (), 0), (NEEDLESS, ("src/tables.py", "", "def loadStrict(path):"), 1), (("src/rates.py", "loadStrict(path)", ""), (), 1)])
+def test_what_a_lesson_tells_of_was_removed_later(session, env, project, now, changed, more, stays):
+    """By an edit that took its definition away, in another session; not where it stands elsewhere now, or is only not called."""
+    (kept,) = _failing(session).say(LENIENT + " Added `loadStrict()` beside `load()` for it.").end()
+    assert "`loadStrict()`" in kept.body
+    last = Ending(env, project, now + 86400, "sess-2")
+    last.ask("clean up what nobody calls").change(*changed)
+    if more:
+        last.change(*more)
+    assert len(last.say("Done: cleaned up.").end()) == stays
+
+
 def test_a_lesson_tells_cause_error_change_and_commit(session):
     """Then who named the cause, the commit that followed, the checkpoint, the turn of the conversation."""
     session.ask("fix it").bash("pytest -q tests/test_tokens.py", "E   KeyError: 'issuer'\nsrc/tokens.py:41: KeyError", 1)
@@ -445,7 +461,7 @@ def test_what_a_person_wrote_is_counted_and_left_alone(session, now):
 def test_near_duplicates_differ_in_no_identifier_and_no_number(one, other, same):
     """What varies in an error and where a learning comes from are put aside."""
     frame = "`pytest -q tests/test_export.py` failed:\n\n%s\n\nWhat made it pass after all that was tried before:\n"
-    assert (candidates.similarity(*(candidates.words(frame % said) for said in (one, other))) > candidates.SAME) is same
+    assert (duplicates.alike(*(duplicates.words(frame % said) for said in (one, other))) > duplicates.SAME) is same
 
 
 def test_without_an_index_what_is_there_is_found_all_the_same(session, env, project, now):

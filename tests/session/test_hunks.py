@@ -39,3 +39,21 @@ def test_an_edit_of_comments_alone_is_one():
     """Not one that is cut, or unknown."""
     assert hunks.is_comment("+//nolint:ireturn // a factory") and hunks.is_comment("-a = 1  # old\n+a = 1  # new")
     assert not any(map(hunks.is_comment, ("", "+// why …", "+a = 1")))
+
+
+@pytest.mark.parametrize(("changed", "gone"), [
+    (["-func openPool(n int) *Pool {\n-\treturn nil"], {"openPool"}),
+    (["-def open_pool(n):\n+def take_pool(n):"], set()),
+    (["-func openPool(n int) *Pool {", "+func openPool(n int, m int) *Pool {"], set()),
+    (["-\tdef open_pool(self):", "-func (p *Pool) openPool() {", "-\tpool := openPool(1)"], set())])
+def test_a_name_is_gone_where_its_definition_went(changed, gone):
+    """Not where it was renamed, moved or defined anew; of methods and locals another may bear the name."""
+    assert hunks.undefined(changed) == gone
+
+
+def test_a_change_stands_beside_its_file_or_below():
+    """One line in place of another, one alone, several."""
+    def told(*changed):
+        return hunks.shown(list(changed), lambda line, _: "`%s`" % line)
+    assert told(("-", "a = 1"), ("+", "a = 2")) == ": `a = 1` → `a = 2`" and told(("-", "a = 1")) == ": − `a = 1`"
+    assert told(("+", "a = 1"), ("+", "b = 2")) == "\n\n      + a = 1\n      + b = 2" and told() == ""
