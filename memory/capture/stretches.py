@@ -18,7 +18,7 @@ from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
-from memory.session import git, shell, transcript
+from memory.session import git, hunks, shell, transcript
 from memory.session.transcript import Entry, Stop
 from memory.store import redactor, store
 
@@ -334,7 +334,7 @@ class Capture:
         said = (text for turn in self.state.facts.turns for text in turn.said())
         if self.state.name and self.settings["capture.lessons"] and (
                 any(map(gist.may_name_cause, said)) or any("revert" in one[1].lower() for one in self.state.facts.commits)
-                or any("\n-" in "\n" + edit.hunk for edit in self.state.facts.edits)):
+                or hunks.undefined(edit.hunk for edit in self.state.facts.edits)):
             from memory.capture import lessons
 
             lessons.keep(self.state)

@@ -134,9 +134,7 @@ def _teach_walls(todo: Job) -> None:
     if wanted and todo.event.get("hook_event_name") == "SessionEnd" and files.exists(noted):
         from memory.knowledge import candidates, walls
 
-        rows = walls.known(todo.place)
-        candidates.settle_walls(todo.place, todo.settings, todo.now, rows, todo.written.append)
-        candidates.withdraw_gone(todo.place, todo.settings, todo.now, rows, todo.written.append)
+        candidates.settle_walls(todo.place, todo.settings, todo.now, walls.known(todo.place), todo.written.append)
 
 
 def _index_written(todo: Job) -> None:
@@ -243,10 +241,14 @@ def _refresh(todo: Job) -> None:
 
 
 def _note_walls(todo: Job) -> None:
-    """Bring the look-up of walls up to date."""
+    """Bring the look-up of walls up to date, and withdraw the lessons about what was said to be gone."""
     from memory.knowledge import walls
 
-    walls.write(todo.place, todo.settings, todo.now)
+    rows = walls.write(todo.place, todo.settings, todo.now)
+    if todo.settings["capture.enabled"] and any(row["turned"] for row in rows):
+        from memory.knowledge import candidates
+
+        candidates.withdraw_gone(todo.place, todo.settings, todo.now, rows)
 
 
 def _read_ledgers(todo: Job) -> None:

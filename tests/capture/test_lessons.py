@@ -325,6 +325,16 @@ def test_what_a_lesson_tells_of_was_removed_later(session, env, project, now, ch
     assert len(last.say("Done: cleaned up.").end()) == stays
 
 
+def test_what_a_session_says_to_be_gone_takes_its_lesson_along_at_the_next_start(session, env, project, now):
+    """Whoever took it away: the next session begins without it."""
+    _failing(session).say(LENIENT + " Added `loadStrict()` beside `load()` for it.").end()
+    last = Ending(env, project, now + 86400, "sess-2")
+    last.ask("what changed on main?").say("The removed `loadStrict` function took care of headers; readers do that now, one by one, each.")
+    assert len(last.end()) == 1
+    worker.after_start({"session_id": "next", "cwd": project}, {**session.env, "DAYLEAF_RUNTIME_AUTO": "0"}, now + 90000)
+    assert session.learnings() == []
+
+
 def test_a_lesson_tells_cause_error_change_and_commit(session):
     """Then who named the cause, the commit that followed, the checkpoint, the turn of the conversation."""
     session.ask("fix it").bash("pytest -q tests/test_tokens.py", "E   KeyError: 'issuer'\nsrc/tokens.py:41: KeyError", 1)
