@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import causes, checkpointpage, fixes, gist
-from memory.capture.causes import MODEL, Named, Said
+from memory.capture.causes import MODEL, PERSON, Named, Said
 from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY
@@ -141,9 +141,16 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
         fix = _fix(facts, said, failure, known) if failure else None
         if failure and tellingline.is_passing(failure.line):
             continue  # the compiler tells it again, and who compiles mends it
-        if failure and fix and (said.final or failure.shown or said.cause.weight >= causes.FOUND or failure.line and fix.stated):
+        sure = said.final or failure and failure.shown or said.cause.weight >= causes.FOUND or said.speaker == PERSON
+        if failure and fix and sure and (said.cause.weight != causes.AGREED or failure.shown or _is_tested(facts, said, fix)):
             drafts.append(_Draft(said, failure, fix))
     yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
+
+
+def _is_tested(facts: Facts, said: Said, fix: _Fix) -> bool:
+    """Tell whether a test was changed for what a person claimed: to agree with it proves nothing."""
+    return any(commandline.TEST_FILE.search(edit.path) for edit in facts.edits
+               if facts.turns[said.turn].at <= edit.at < max(_until(facts, said.turn), fix.at))
 
 
 # --- the failure

@@ -92,16 +92,27 @@ def test_a_failure_that_the_user_reports_or_pastes_counts(session, report):
 
 
 def test_what_the_model_agrees_with_is_a_cause_where_it_speaks_of_what_was_reported(session):
-    """And what it explains where nothing was mended is none."""
+    """And a test was changed for it, since to agree proves nothing; what it explains where nothing was mended is none."""
     session.ask("review says: the export with rate_table ends up empty without a header")
     session.say("You're right. `load()` drops the header of every `row` before it counts them.")
     session.change("src/rates.py", "rate_table = load()", "rate_table = load(strict=False)").say("Done.")
     assert _taught(session) == []
     session.ask("and the totals of rate_table are wrong too").say("You're right. `total()` adds the header of `rate_table` to its rows.")
     session.change("src/total.py", "total(rate_table)", "total(rate_table[1:])").say("Done.")
+    assert _taught(session) == []
+    session.ask("and the sums of rate_table are wrong too").say("You're right. `total()` adds the header of `rate_table` to its rows.")
+    session.change("src/total.py", "total(rate_table)", "total(rate_table[1:])")
+    session.change("tests/test_total.py", "", "assert total(rate_table) == 3").say("Done.")
     assert [lesson.files for lesson in _taught(session)] == [("src/total.py",)]
     session.ask("why did we need `total` again?").say("The original issue was that `total()` took each `header` for a row of numbers.")
     assert len(_taught(session)) == 1
+
+
+def test_what_is_called_the_issue_on_the_way_is_none_where_the_outcome_names_none(session):
+    """Only the error itself, or words that say it was found out, make it one."""
+    session.ask("the export of rate_table hangs at its end").say("The issue is that `close()` of rate_table waits far too long for readers.")
+    session.change("src/rates.py", "rate_table.close()", "rate_table.close(timeout=1)")
+    assert _taught(session.say("All done.\n\n- Changed `close()` of rate_table to wait for a second at most.")) == []
 
 
 def test_a_cause_that_is_found_in_one_turn_may_be_mended_in_the_next(session):
