@@ -8,7 +8,7 @@ said before, or was cut, is left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from memory.capture import gist, turns
@@ -18,13 +18,14 @@ from memory.core.plaintext import at_word, one_line
 from memory.session import mending, reasons, tellingline
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
-_READ = 800  # characters of a sentence that is judged
+_READ, _START = 800, 60  # characters of a sentence that is judged; by which one is known again
 _ALONE = 300  # characters of a request whose one report is of what its turn finds
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
 MODEL, PERSON = "model", "user"
 _TYPED = 1500  # characters of what a person types
 _PASTED = 4  # lines of an error that was pasted, of which one is told
+STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 SAME = 0.6  # of the words of the shorter of two causes that the other has
@@ -67,6 +68,18 @@ class Said(NamedTuple):
     final: bool
 
 
+class Mend(NamedTuple):
+    """A sentence that says what was changed.
+
+    surety: of mending's.  steps: the list below it.  block: the same number for the items of one list, -1 for no item.
+    """
+
+    surety: float
+    said: str
+    steps: tuple[str, ...] = ()
+    block: int = -1
+
+
 def named(text: str) -> list[Named]:
     """Return the causes that a text names, in their order, each in words that stand alone."""
     said = list(_labelled(text))
@@ -105,62 +118,85 @@ def _turned(text: str) -> Iterator[Named]:
                 yield Named(CHANGED, cause, "", _whole(fix))
 
 
-def mended(text: str) -> list[tuple[float, str]]:
-    """Return (how surely, the sentence) of what a text says was changed, in its order.
+def mended(text: str) -> list[Mend]:
+    """Return what a text says was changed, in its order.
 
-    What stands first below a heading `The fix` is one; an item or sentence that ends in a colon takes its list along.
+    What stands below a heading `The fix` is one; an item or sentence that ends in a colon takes its list along.
     """
-    found: list[tuple[float, str]] = []
+    found: list[Mend] = []
     lines = [line for line in gist.prose(text) if line[:1] not in "|>"]
-    below = ""
+    below, taken, begun = False, 0, dict[str, int]()  # the line at which each list that is not over began, by its mark
     for number, line in enumerate(lines):
+        if number < taken:
+            continue
         level, head = tokeniser.heading(line)
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
         bare = (head if level else mending.ITEM.sub("", line, count=1)).replace("**", "").strip()
         if level or bold:
-            below = bare if mending.is_over(bare.rstrip(":：")) else ""
+            below, begun = mending.is_over(bare.rstrip(":：")), {}
             continue
+        mark = mending.mark(line)
+        begun = {**begun, mark: begun.get(mark, number)} if mark else {}
+        nested = [at_word(one, STEP) for one in mending.nested(lines, number)] if bare.endswith((":", "：")) else []
         for sentence in gist.sentences(bare):
             surety, rest = mending.told(sentence)
-            if surety and rest.endswith((":", "：")):
-                rest = mending.joined(rest, mending.nested(lines, number), REPORT)
-            surety = mending.CALLED if surety and below else surety
-            if surety and _whole(rest):
-                found.append((surety, _whole(rest)))
+            steps = tuple(nested[:MOST_STEPS]) if rest.endswith((":", "：")) else ()
+            said = _whole(rest) or (rest.strip(" :：") if steps else "")
+            if surety and said:
+                taken = number + 1 + len(nested) if steps else 0
+                found.append(Mend(mending.CALLED if below else surety, said, steps, begun.get(mark, -1)))
     return found
 
 
-def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str], alone: bool) -> list[str]:
-    """Return the sentences that say best what mended a cause, at most two, in their order.
+def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str], alone: bool) -> list[Mend]:
+    """Return what says best what mended a cause, in its order: one list, or at most two sentences.
 
     failure: its telling line.  texts: what was said from the cause on, the outcome last.  edits: path and lines of each.
     alone: nothing else tells of the remedy, so that what is called the fix counts without a common name too.
     """
     own, near = words(cause.text) - _COMMON, words(failure).union(*map(code, edits))
-    found: dict[str, tuple[float, int, bool]] = {}
-    said_of = [(number == len(texts) - 1, *one) for number, text in enumerate(texts) for one in mended(text)]
-    if cause.fix and not any(said.startswith(cause.fix) for _, _, said in said_of):
-        said_of.append((True, mending.CALLED, cause.fix))
-    for at, (final, surety, said) in enumerate(said_of):
-        names, beside = words(mending.without_place(said)), bool(cause.fix) and said.startswith(cause.fix)
-        if OF_TEST.search(said) and not OF_TEST.search(cause.text):
+    found: dict[Mend, tuple[float, int, bool]] = {}
+    said_of = [(number, mend) for number, text in enumerate(texts) for mend in mended(text)]
+    if cause.fix and not any(_holds(mend, cause.fix) for _, mend in said_of):
+        said_of.append((len(texts) - 1, Mend(mending.CALLED, cause.fix)))
+    for at, (number, mend) in enumerate(said_of):
+        said = " ".join((mend.said, *mend.steps))
+        names, beside = words(mending.without_place(said)), _holds(mend, cause.fix)
+        if OF_TEST.search(mend.said) and not OF_TEST.search(cause.text):
             continue
         if names & (own | near if alone or beside else own) or beside and not names:
-            worth = surety + (min(3, len(names & own)) + final if names & own else 0.5 * min(2, len(names & near)))
-        elif alone and surety == mending.CALLED:
-            worth = surety + 0.5 * len(plain_words(cause.text) & plain_words(said)) - 0.5
+            worth = mend.surety + (min(3, len(names & own)) + (number == len(texts) - 1) if names & own
+                                   else 0.5 * min(2, len(names & near)))
+        elif alone and mend.surety == mending.CALLED:
+            worth = mend.surety + 0.5 * len(plain_words(cause.text) & plain_words(said)) - 0.5
         else:
             continue
-        found[said] = worth, at, beside
-    ranked = sorted(found, key=lambda said: (not found[said][2], -found[said][0], found[said][1]))
-    best = ranked[:1] + [said for said in ranked[1:] if found[said][0] > NEARLY * found[ranked[0]][0] and words(said) & own
-                         and not same(said, ranked[0])][:1]
-    return sorted(best, key=lambda said: found[said][1])
+        found[mend] = worth, at, beside
+    ranked = sorted(found, key=lambda mend: (not found[mend][2], -found[mend][0], found[mend][1]))
+    if not ranked:
+        return []
+    first = ranked[0]
+    listed = _listed(first, cause, texts[said_of[found[first][1]][0]], own | words(cause.fix) | (near if alone else own))
+    best = ranked[:1] + [mend for mend in ranked[1:] if found[mend][0] > NEARLY * found[first][0] and words(mend.said) & own
+                         and not any(same(mend.said, one) for one in (first.said, *first.steps))][:1]
+    return listed if len(listed) > 1 else sorted(best, key=lambda mend: found[mend][1])
+
+
+def _holds(mend: Mend, fix: str) -> bool:
+    return bool(fix) and any(one[:_START].rstrip(" .…") == fix[:_START].rstrip(" .…") for one in (mend.said, *mend.steps))
+
+
+def _listed(best: Mend, cause: Named, text: str, names: Set[str]) -> list[Mend]:
+    """Return the list that a remedy is an item of, where most of it bears one of the names and its text names no other cause."""
+    items = [mend for mend in mended(text) if mend.block == best.block >= 0
+             and (OF_TEST.search(cause.text) or not OF_TEST.search(mend.said))]
+    near = sum(bool(words(" ".join((mend.said, *mend.steps))) & names) for mend in items)
+    return items[:MOST_STEPS] if 2 * near > len(items) and all(same(one.text, cause.text) for one in named(text)) else []
 
 
 def _whole(sentence: str) -> str:
     """Return a sentence that says what was changed, "" where it is cut or too long."""
-    said = _capital(sentence.strip(" :："))
+    said = reasons.capital(sentence.strip(" :："))
     return said if 15 < len(said) <= LONGEST and not reasons.CUT.search(said.replace("→", "to")) else ""
 
 
@@ -201,7 +237,7 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
                     continue
                 weight, rest = _judged(sentence)
                 if heading and rest.endswith((":", "：")):
-                    whole = _capital(rest + " " + "; ".join(mending.listed(lines[number + 1:])))
+                    whole = reasons.capital(rest + " " + "; ".join(mending.listed(lines[number + 1:])))
                     rest = whole if len(whole) <= LONGEST else rest
                 if gist.is_announced(sentence):
                     heading = 0.0
@@ -228,7 +264,7 @@ def _joined(head: str, items: Sequence[str]) -> str:
         said = "; ".join(items)
     if len(head) >= SHORTEST and not reasons.CUT.search(head) and _MODULE.search(head):
         return head
-    return _capital(head + ": " + said if head else said)
+    return reasons.capital(head + ": " + said if head else said)
 
 
 def _judged(sentence: str) -> tuple[float, str]:
@@ -245,13 +281,13 @@ def _judged(sentence: str) -> tuple[float, str]:
     if not (label or late or told) or reasons.SUPPOSED.search(bare) or gist.is_announced(bare):
         return 0.0, bare
     if late:
-        return ROOT, _capital(_first(bare[late.end():]))
+        return ROOT, reasons.capital(_first(bare[late.end():]))
     if not label:
         return TOLD, bare
     surety = _surety(label["word"])
     if surety == LABELLED and reasons.PAST.search(label[0]):
         surety = FOUND
-    return surety, _capital(_first(bare[label.end():]))
+    return surety, reasons.capital(_first(bare[label.end():]))
 
 
 def _surety(word: str) -> float:
@@ -263,10 +299,6 @@ def _first(text: str) -> str:
     """Return a sentence without the list that it takes along, where it says enough without."""
     head = text.partition(": ")[0]
     return head if "; " in text and len(head) >= SHORTEST and ": " in text else text
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if re.match(r"[a-z]+(?:'[a-z]+)? ", text) else text
 
 
 def standing(text: str) -> bool:

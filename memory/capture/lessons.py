@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import causes, checkpointpage, fixes, gist
-from memory.capture.causes import MODEL, PERSON, Named, Said
+from memory.capture.causes import MODEL, PERSON, Mend, Named, Said
 from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY
@@ -82,7 +82,7 @@ class _Fix(NamedTuple):
 
     edits: tuple[Edit, ...]
     commands: tuple[str, ...]
-    stated: tuple[str, ...]
+    stated: tuple[Mend, ...]
     at: str
 
 
@@ -285,7 +285,7 @@ def _of_tests(edits: Sequence[Edit]) -> bool:
     return all(commandline.TEST_FILE.search(edit.path) for edit in edits)
 
 
-def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) -> tuple[str, ...]:
+def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) -> tuple[Mend, ...]:
     """Return what was said of a remedy: after the cause in its turn, and in the outcomes of the turns that edited for it."""
     last = max((edit.at for edit in edits), default="")
     texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
@@ -349,7 +349,7 @@ def _lesson(draft: _Draft, facts: Facts) -> Lesson:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
     elif failure.line:
         told += ["Reported: " + at_word(one_line(failure.line), causes.REPORT), ""]
-    told += ["What mended it:", "", *("- " + at_word(said, causes.REPORT) for said in fix.stated)]
+    told += ["What mended it:", "", *map(_stated_as, fix.stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
     told += [_change(edit, cause, _FEW_LINES if fix.stated else _MOST_LINES) for edit in fix.edits]
     told += ["", "Named by the %s on %s." % (speaker, facts.turns[turn].at[:10])]
@@ -358,6 +358,10 @@ def _lesson(draft: _Draft, facts: Facts) -> Lesson:
     return Lesson(at_word(cause.text.rstrip(" ."), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
                   tuple(dict.fromkeys(edit.path for edit in fix.edits)), landed[0], key_of(cause.text), turn, speaker,
                   facts.turns[turn].at)
+
+
+def _stated_as(mend: Mend) -> str:
+    return "\n".join(["- " + at_word(mend.said, causes.REPORT) + ":" * bool(mend.steps), *("  - " + one for one in mend.steps)])
 
 
 def key_of(cause: str) -> str:

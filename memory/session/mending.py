@@ -129,12 +129,12 @@ def listed(lines: Sequence[str]) -> list[str]:
 
 def nested(lines: Sequence[str], number: int) -> list[str]:
     """Return the items that stand below a line, of another kind of list than the line itself."""
-    kind = _mark(lines[number + 1]) if number + 1 < len(lines) else ""
-    end = next((at for at in range(number + 1, len(lines)) if _mark(lines[at]) != kind), len(lines))
-    return list(map(_bare, lines[number + 1:end])) if kind and kind != _mark(lines[number]) else []
+    kind = mark(lines[number + 1]) if number + 1 < len(lines) else ""
+    end = next((at for at in range(number + 1, len(lines)) if mark(lines[at]) != kind), len(lines))
+    return list(map(_bare, lines[number + 1:end])) if kind and kind != mark(lines[number]) else []
 
 
-def _mark(line: str) -> str:
+def mark(line: str) -> str:
     """Return the kind of list that a line is an item of: its mark, 1 for any number; "" for none."""
     item = ITEM.match(line)
     return ("1" if item[0].strip()[:1].isdigit() else item[0].strip()) if item else ""
@@ -142,14 +142,3 @@ def _mark(line: str) -> str:
 
 def _bare(line: str) -> str:
     return one_line(ITEM.sub("", line, count=1).replace("**", "")).strip().rstrip(".;")
-
-
-def joined(head: str, items: Sequence[str], most: int) -> str:
-    """Join a sentence that ends in a colon with as many items of its list as `most` characters have room for."""
-    said = head.rstrip(":： ")
-    for at, item in enumerate(items):
-        more = (": " if not at else "; ") + item
-        if len(said) + len(more) > most or item.endswith((":", "：")):
-            break
-        said += more
-    return said

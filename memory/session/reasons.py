@@ -66,3 +66,8 @@ AGREES = re.compile(  # with what somebody reports; what it is follows
     r"(?:feedback|point|concern|catch|finding))(?: [-–—][^.!]{3,40})?[.!]\Z", re.I)
 OWN_ACT = re.compile(r"(?:when|after|because|since|once) i (?!'|am\b|was\b)\w+", re.I)  # what a sentence begins with
 SUBJECT = re.compile(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
+
+
+def capital(text: str) -> str:
+    """Return a sentence with a capital first where it begins with a plain word, and not with a name of code."""
+    return text[:1].upper() + text[1:] if re.match(r"[a-z]+(?:'[a-z]+)? ", text) else text

@@ -86,8 +86,30 @@ def test_what_was_changed_stands_in_sentences_of_their_own():
     assert causes.mended(
         "All done.\n\n## The fix\n\nChanged `open_pool()` to:\n- wait for the lock\n- give up after the `timeout`\n\n## Files\n\n"
         "- `pool.go` - Added the `owner` field\n- `list.go`\n\nThe fix was to read `pools.json` first.\n\nMaybe we could change more."
-    ) == [(2.0, "Changed `open_pool()` to: wait for the lock; give up after the `timeout`"),
-          (1.0, "`pool.go` - Added the `owner` field"), (2.0, "Read `pools.json` first.")]
+    ) == [(2.0, "Changed `open_pool()` to", ("wait for the lock", "give up after the `timeout`"), -1),
+          (1.0, "`pool.go` - Added the `owner` field", (), 6), (2.0, "Read `pools.json` first.", (), -1)]
+
+
+STEPS = ("`pool.go` - Added the `owner` field", "`list.go` - Changed `list_pools` to read `owner`", "`mail.go` - Removed the second mail")
+OWNERLESS = causes.Named(causes.FOUND, "`list_pools` asked each pool for its `owner`, which none of them had.")
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("Files changed:\n\n- %s\n- %s\n- %s", STEPS),
+    ("Files changed:\n\n- %s\n- %s\n- %s\n- Added a page for mails\n- Added a menu for pages", STEPS[:2]),
+    ("Files changed:\n\n- %s\n- %s\n- %s\n\nThe bug was that `send_mail` never closed its connection to the host.", STEPS[:2]),
+    ("## The fix\n\n- %s\n- %s\n- %s\n- Added a test of `list_pools`", STEPS)])
+def test_a_remedy_in_several_steps_is_told_with_all_of_them(text, said):
+    """Not with what else was done: most of the list speaks of the cause, and no other cause is named."""
+    found = causes.remedy(OWNERLESS, "list_pools: no owner", [text % STEPS], [], alone=False)
+    assert tuple(one.said for one in found) == said
+
+
+def test_the_list_below_a_sentence_goes_with_it_once():
+    """As its steps, and none of them beside it."""
+    (one,) = causes.remedy(OWNERLESS, "", ["Updated `list_pools` to:\n1. read the `owner` of the file\n2. Added `owner` where it lacks"],
+                           [], alone=False)
+    assert one[1:] == ("Updated `list_pools` to", ("read the `owner` of the file", "Added `owner` where it lacks"), -1)
 
 
 @pytest.mark.parametrize(("request_", "line", "pasted"), [

@@ -203,7 +203,7 @@ def test_the_remedy_is_told_in_the_words_of_the_turn_s_outcome(session):
                 "Alternatively we could have changed `rate_table` itself.")
     (lesson,) = _taught(session)
     assert lesson.body.partition("What mended it:\n\n")[2].partition("\n\nNamed")[0] == (
-        "- `src/rates.py` - Changed the loader to: keep the header of `rate_table`; skip empty rows\n- edited `src/rates.py`")
+        "- `src/rates.py` - Changed the loader to:\n  - keep the header of `rate_table`\n  - skip empty rows\n- edited `src/rates.py`")
 
 
 def test_what_is_called_the_fix_is_told_without_a_name_where_nothing_else_tells(session):

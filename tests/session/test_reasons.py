@@ -24,3 +24,8 @@ def test_who_agrees_names_the_cause_next():
     """And who only says that it is found."""
     assert reasons.AGREES.match("You're absolutely right!") and reasons.SEES.search("I found the issue.")
     assert not reasons.AGREES.match("You're right that `load()` drops it, so the header goes.")
+
+
+def test_a_sentence_without_its_label_begins_anew():
+    """A name of code keeps its letters."""
+    assert reasons.capital("the header is gone") == "The header is gone" and reasons.capital("load_all() drops it") == "load_all() drops it"
