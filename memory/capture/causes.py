@@ -14,8 +14,9 @@ from typing import NamedTuple
 from memory.capture import gist, turns
 from memory.capture.turns import SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import mending, reasons, tellingline
+from memory.session.mending import Mend
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ, _START = 800, 60  # characters of a sentence that is judged; by which one is known again
@@ -25,7 +26,6 @@ _ANNOUNCED = 70  # characters of a sentence that only announces one
 MODEL, PERSON = "model", "user"
 _TYPED = 1500  # characters of what a person types
 _PASTED = 4  # lines of an error that was pasted, of which one is told
-STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 SAME = 0.6  # of the words of the shorter of two causes that the other has
@@ -68,18 +68,6 @@ class Said(NamedTuple):
     final: bool
 
 
-class Mend(NamedTuple):
-    """A sentence that says what was changed.
-
-    surety: of mending's.  steps: the list below it.  block: the same number for the items of one list, -1 for no item.
-    """
-
-    surety: float
-    said: str
-    steps: tuple[str, ...] = ()
-    block: int = -1
-
-
 def named(text: str) -> list[Named]:
     """Return the causes that a text names, in their order, each in words that stand alone."""
     said = list(_labelled(text))
@@ -101,7 +89,7 @@ def named(text: str) -> list[Named]:
         elif found and not (found[-1].fix or ended):
             surety, fix = mending.told(sentence)
             if surety == mending.CALLED or (near := near - 1) >= 0 and surety:
-                found[-1] = found[-1]._replace(fix=_whole(_first(fix)))
+                found[-1] = found[-1]._replace(fix=mending.whole(_first(fix)))
                 ended = surety == mending.CALLED and len(fix) > 1
     return found or list(_turned(text))
 
@@ -113,39 +101,9 @@ def _turned(text: str) -> Iterator[Named]:
         was = mending.BEFORE.match(line)
         now = next(filter(None, map(mending.AFTER.match, lines[number + 1:number + 4])), None) if was else None
         if was and now:
-            cause, fix = (gist.sentences(one["said"])[0] for one in (was, now))
+            cause, fix = (sentences(one["said"])[0] for one in (was, now))
             if standing(cause) and words(cause) and len(_QUOTED.sub("", cause)) >= SHORTEST // 2:
-                yield Named(CHANGED, cause, "", _whole(fix))
-
-
-def mended(text: str) -> list[Mend]:
-    """Return what a text says was changed, in its order.
-
-    What stands below a heading `The fix` is one; an item or sentence that ends in a colon takes its list along.
-    """
-    found: list[Mend] = []
-    lines = [line for line in gist.prose(text) if line[:1] not in "|>"]
-    below, taken, begun = False, 0, dict[str, int]()  # the line at which each list that is not over began, by its mark
-    for number, line in enumerate(lines):
-        if number < taken:
-            continue
-        level, head = tokeniser.heading(line)
-        bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
-        bare = (head if level else mending.ITEM.sub("", line, count=1)).replace("**", "").strip()
-        if level or bold:
-            below, begun = mending.is_over(bare.rstrip(":：")), {}
-            continue
-        mark = mending.mark(line)
-        begun = {**begun, mark: begun.get(mark, number)} if mark else {}
-        nested = [at_word(one, STEP) for one in mending.nested(lines, number)] if bare.endswith((":", "：")) else []
-        for sentence in gist.sentences(bare):
-            surety, rest = mending.told(sentence)
-            steps = tuple(nested[:MOST_STEPS]) if rest.endswith((":", "：")) else ()
-            said = _whole(rest) or (rest.strip(" :：") if steps else "")
-            if surety and said:
-                taken = number + 1 + len(nested) if steps else 0
-                found.append(Mend(mending.CALLED if below else surety, said, steps, begun.get(mark, -1)))
-    return found
+                yield Named(CHANGED, cause, "", mending.whole(fix))
 
 
 def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str], alone: bool) -> list[Mend]:
@@ -156,7 +114,7 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     """
     own, near = words(cause.text) - _COMMON, words(failure).union(*map(code, edits))
     found: dict[Mend, tuple[float, int, bool]] = {}
-    said_of = [(number, mend) for number, text in enumerate(texts) for mend in mended(text)]
+    said_of = [(number, mend) for number, text in enumerate(texts) for mend in mending.mended(text)]
     if cause.fix and not any(_holds(mend, cause.fix) for _, mend in said_of):
         said_of.append((len(texts) - 1, Mend(mending.CALLED, cause.fix)))
     for at, (number, mend) in enumerate(said_of):
@@ -188,16 +146,10 @@ def _holds(mend: Mend, fix: str) -> bool:
 
 def _listed(best: Mend, cause: Named, text: str, names: Set[str]) -> list[Mend]:
     """Return the list that a remedy is an item of, where most of it bears one of the names and its text names no other cause."""
-    items = [mend for mend in mended(text) if mend.block == best.block >= 0
+    items = [mend for mend in mending.mended(text) if mend.block == best.block >= 0
              and (OF_TEST.search(cause.text) or not OF_TEST.search(mend.said))]
     near = sum(bool(words(" ".join((mend.said, *mend.steps))) & names) for mend in items)
-    return items[:MOST_STEPS] if 2 * near > len(items) and all(same(one.text, cause.text) for one in named(text)) else []
-
-
-def _whole(sentence: str) -> str:
-    """Return a sentence that says what was changed, "" where it is cut or too long."""
-    said = reasons.capital(sentence.strip(" :："))
-    return said if 15 < len(said) <= LONGEST and not reasons.CUT.search(said.replace("→", "to")) else ""
+    return items[:mending.MOST_STEPS] if 2 * near > len(items) and all(same(one.text, cause.text) for one in named(text)) else []
 
 
 def _labelled(text: str) -> Iterator[tuple[float, str]]:
@@ -213,7 +165,7 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
         bare = head if level else line if bold else mending.ITEM.sub("", line, count=1).replace("**", "")
         bare = bare.strip("*: ") if level or bold else bare.strip()
         word = reasons.FINDING.match(bare.rstrip(":："))
-        *before, last = gist.sentences(bare) or [""]
+        *before, last = sentences(bare) or [""]
         if not (word or level or bold) and bare.endswith((":", "：")):
             word = reasons.LABEL.match(reasons.LEAD.sub("", last, count=1))
         if word:
@@ -231,7 +183,7 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
         elif level or bold:
             heading = 0.0
         else:
-            for sentence in gist.sentences(bare):
+            for sentence in sentences(bare):
                 if _announces(sentence):
                     heading = _announces(sentence)
                     continue
@@ -392,7 +344,7 @@ def reported(turn: Turn, cause: str) -> tuple[str, bool]:
         if told and mending.PASTED.search(told[0]):  # of several the one that the cause speaks of
             return one_line(max(told, key=lambda line: len(words(line) & words(cause))), REPORT), True
     said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
-            for line in gist.prose(request) for one in gist.sentences(one_line(line))
+            for line in gist.prose(request) for one in sentences(one_line(line))
             if len(one) > 12 and mending.REPORTS.search(one) and not mending.ORDERS.match(one)]
     near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
     alone = len(said) == 1 and len(request) < _ALONE and not mending.ASKED.match(sentence)

@@ -19,7 +19,7 @@ from memory.capture.fixes import Fix
 from memory.capture.gist import OUTCOME, REQUEST, TITLE, TRIVIAL
 from memory.capture.turns import Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line, short
+from memory.core.plaintext import at_word, one_line, sentences, short
 from memory.core.records import Record, labels
 from memory.session import commandline, shell, tellingline
 
@@ -339,7 +339,7 @@ class Outline(NamedTuple):
 def outline(record: Record) -> Outline:
     """Take a checkpoint apart; a body of any shape gives an outline."""
     found = _sections(record.body)
-    said = [sentence for line in [*found["outcome"], *found["said"]] for sentence in gist.sentences(gist.plain(line))]
+    said = [sentence for line in [*found["outcome"], *found["said"]] for sentence in sentences(gist.plain(line))]
     ahead = gist.next_steps("\n".join(found["said"])) if not found["next"] else []
     commits = [line[len("commit "):] for line in found["done"] if line.startswith("commit ")]
     others = [line for line in found["done"] if not line.startswith(("commit ", "created `", "edited `"))]

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import gist, turns, upshot
-from memory.capture.gist import DECISION, heading_of, outcome, sentences, statements, wide
+from memory.capture.gist import DECISION, heading_of, outcome, statements, wide
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
 from memory.capture.upshot import CUT, HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import lasting
 from memory.session.latepattern import Late
 

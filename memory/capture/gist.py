@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from memory.capture import turns
 from memory.capture.turns import APPROVED, SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, one_line, sentences
 
 TITLE = 70  # characters
 REQUEST, OUTCOME, DECISION, STEP, QUESTION = 140, 330, 220, 200, 240
@@ -220,13 +220,6 @@ def findings(report: str) -> str:
 def wide(value: str) -> bool:
     """Tell whether a text is written in a script without spaces or with particles: fewer characters say as much."""
     return not value.isascii() and any(map(tokeniser.is_cjk, value))
-
-
-def sentences(line: str) -> list[str]:
-    """Cut one line of prose at the ends of its sentences."""
-    for end in (". ", "? ", "! ", "。", "！", "？"):
-        line = line.replace(end, end.rstrip() + "\n")
-    return [one for one in map(str.strip, line.split("\n")) if one]
 
 
 def statements(text: str) -> Iterator[str]:

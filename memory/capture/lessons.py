@@ -20,13 +20,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.capture import causes, checkpointpage, fixes, gist
-from memory.capture.causes import MODEL, PERSON, Mend, Named, Said
+from memory.capture.causes import MODEL, PERSON, Named, Said
 from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
 from memory.session import commandline, hunks, mending, shell, tellingline
+from memory.session.mending import Mend
 from memory.session.shell import Run
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from memory.capture import gist, turns
 from memory.capture.turns import APPROVED, USER, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, one_line, sentences
 
 LINE = 150  # characters
 HEADING, ITEM, PROSE = "heading", "item", "prose"
@@ -272,7 +272,7 @@ def _best(statement: str, worked: bool = False) -> tuple[float, str]:
 
 def telling(line: str, most: int) -> str:
     """Return a statement on one line, at most `most` characters, without the sentences that say nothing."""
-    kept = [one for one in gist.sentences(_LEAD.sub("", line)) for said in [bare(_LEAD.sub("", one))]
+    kept = [one for one in sentences(_LEAD.sub("", line)) for said in [bare(_LEAD.sub("", one))]
             if said and (says(said) or one.endswith(":")) and not said.endswith(("?", "？"))]
     return at_word(_LEAD.sub("", bare(" ".join(kept))), most)
 
@@ -340,7 +340,7 @@ def sentences_of(statement: str) -> Iterator[tuple[str, str]]:
             continue
         item = _ITEM.match(line)
         text = _LINK.sub(r"\1", (line[item.end():] if item else line).replace("**", "").replace("__", ""))
-        for sentence in gist.sentences(text):
+        for sentence in sentences(text):
             yield ITEM if item else PROSE, sentence
 
 

@@ -101,3 +101,10 @@ def visible(value: str) -> str:
         return "\\u{%x}" % ord(char)
 
     return "".join(map(shown, value))
+
+
+def sentences(line: str) -> list[str]:
+    """Cut one line of prose at the ends of its sentences."""
+    for end in (". ", "? ", "! ", "。", "！", "？"):
+        line = line.replace(end, end.rstrip() + "\n")
+    return [one for one in map(str.strip, line.split("\n")) if one]

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from memory.core.plaintext import one_line
+from memory.core import tokeniser
+from memory.core.plaintext import at_word, one_line, sentences
+from memory.session import reasons
 
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
+STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
+_LONGEST = 330  # characters of a sentence that is told
 _READ = 1000  # characters of a sentence that is judged
 _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
 _LABEL = re.compile(
@@ -86,6 +91,18 @@ PASTED = re.compile(
     r"\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
 
 
+class Mend(NamedTuple):
+    """A sentence that says what was changed.
+
+    surety: of mending's.  steps: the list below it.  block: the same number for the items of one list, -1 for no item.
+    """
+
+    surety: float
+    said: str
+    steps: tuple[str, ...] = ()
+    block: int = -1
+
+
 def told(sentence: str) -> tuple[float, str]:
     """Return (how surely a sentence says what mended something, it without its label).  sentence: one line, without marks."""
     if len(sentence) > _READ or _VAGUE.search(sentence):
@@ -113,6 +130,43 @@ def is_over(heading: str) -> bool:
 def takes_away(sentence: str, name: str) -> bool:
     """Tell whether a sentence says that a thing is gone as a whole, not a call or a check of it, nor from one place alone."""
     return bool(re.search(_AWAY.replace("%s", re.escape(name)), sentence, re.I))
+
+
+def mended(text: str) -> list[Mend]:
+    """Return what a text says was changed, in its order.
+
+    What stands below a heading `The fix` is one; an item or sentence that ends in a colon takes its list along.
+    """
+    found: list[Mend] = []
+    stripped = (line.strip() for line, code in tokeniser.coded(text.split("\n")) if not code)
+    lines = [line for line in stripped if line and line[0] not in "|>"]
+    below, taken, begun = False, 0, dict[str, int]()  # the line at which each list that is not over began, by its mark
+    for number, line in enumerate(lines):
+        if number < taken:
+            continue
+        level, head = tokeniser.heading(line)
+        bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
+        bare = (head if level else ITEM.sub("", line, count=1)).replace("**", "").strip()
+        if level or bold:
+            below, begun = is_over(bare.rstrip(":：")), {}
+            continue
+        kind = mark(line)
+        begun = {**begun, kind: begun.get(kind, number)} if kind else {}
+        below_it = [at_word(one, STEP) for one in nested(lines, number)] if bare.endswith((":", "：")) else []
+        for sentence in sentences(bare):
+            surety, rest = told(sentence)
+            steps = tuple(below_it[:MOST_STEPS]) if rest.endswith((":", "：")) else ()
+            said = whole(rest) or (rest.strip(" :：") if steps else "")
+            if surety and said:
+                taken = number + 1 + len(below_it) if steps else 0
+                found.append(Mend(CALLED if below else surety, said, steps, begun.get(kind, -1)))
+    return found
+
+
+def whole(sentence: str) -> str:
+    """Return a sentence that says what was changed, "" where it is cut or too long."""
+    said = reasons.capital(sentence.strip(" :："))
+    return said if 15 < len(said) <= _LONGEST and not reasons.CUT.search(said.replace("→", "to")) else ""
 
 
 # --- lists

@@ -6,6 +6,7 @@ import pytest
 
 from memory.capture import causes
 from memory.capture.turns import Turn
+from memory.session import mending
 
 
 def _said(text):
@@ -83,7 +84,7 @@ def test_a_statement_tells_the_problem_and_the_fix_beside_the_cause():
 
 def test_what_was_changed_stands_in_sentences_of_their_own():
     """Below a heading, behind a label or by its verb; a list goes with its sentence."""
-    assert causes.mended(
+    assert mending.mended(
         "All done.\n\n## The fix\n\nChanged `open_pool()` to:\n- wait for the lock\n- give up after the `timeout`\n\n## Files\n\n"
         "- `pool.go` - Added the `owner` field\n- `list.go`\n\nThe fix was to read `pools.json` first.\n\nMaybe we could change more."
     ) == [(2.0, "Changed `open_pool()` to", ("wait for the lock", "give up after the `timeout`"), -1),
@@ -128,5 +129,5 @@ def test_what_a_person_reports_is_the_pasted_error_or_the_sentence_that_says_so(
 def test_repetition_does_not_hang_it(piece):
     """A line of 40 KB."""
     line = piece * (40000 // len(piece))
-    assert isinstance(_said(line), list) and isinstance(causes.mended(line), list)
+    assert isinstance(_said(line), list) and isinstance(mending.mended(line), list)
     assert isinstance(_said("before: %s\nafter%s" % (line, line)), list)

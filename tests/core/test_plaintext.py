@@ -59,3 +59,8 @@ def test_letters_of_every_script_stay(text):
 def test_a_cap_cuts_with_an_ellipsis():
     assert plaintext.one_line("word " * 5, 12) == "word word w…"
     assert plaintext.one_line("word " * 5, 11) == "word word…" and plaintext.one_line("word", 4) == "word"
+
+
+def test_a_line_is_cut_at_the_ends_of_its_sentences():
+    """In scripts without spaces as well; not within a name."""
+    assert plaintext.sentences("One is `a.b`. Two! Three? 네。はい。") == ["One is `a.b`.", "Two!", "Three?", "네。", "はい。"]
