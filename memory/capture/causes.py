@@ -334,8 +334,11 @@ def is_ordered(request: str) -> bool:
     return bool(_ORDERED.search(request[:200]))
 
 
-def reported(turn: Turn, cause: str) -> tuple[str, bool]:
-    """Return (what a turn's request reports as wrong, in one line, whether that is an error that it pastes)."""
+def reported(turn: Turn, cause: str, known: bool = False) -> tuple[str, bool]:
+    """Return (what a turn's request reports as wrong, in one line, whether that is an error that it pastes).
+
+    known: that it reports something is known, so that it needs no word for it; what it orders or asks is none all the same.
+    """
     request = turn.request
     if turn.asked == SUMMARY or is_ordered(request):
         return "", False
@@ -345,7 +348,8 @@ def reported(turn: Turn, cause: str) -> tuple[str, bool]:
             return one_line(max(told, key=lambda line: len(words(line) & words(cause))), REPORT), True
     said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
             for line in gist.prose(request) for one in sentences(one_line(line))
-            if len(one) > 12 and mending.REPORTS.search(one) and not mending.ORDERS.match(one)]
+            if len(one) > 12 and not mending.ORDERS.match(one) and (
+                not mending.ASKED.match(one) and not one.endswith("?") if known else mending.REPORTS.search(one))]
     near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
     alone = len(said) == 1 and len(request) < _ALONE and not mending.ASKED.match(sentence)
-    return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 or alone else ""), False
+    return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 or alone or known else ""), False

@@ -376,17 +376,17 @@ def _repeats(run: Run, before: Run) -> bool:
 
 
 def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int:
-    """Add an edit, joined with the one before it where that was of the same file and nothing ran in between."""
+    """Add an edit, joined with the one before it where that was of the same file and turn and nothing ran in between."""
     path = edit.path.replace("\n", " ")
     if not path:
         return 0
     edit.path = clip(relative(path, (*roots, facts.cwd)))
     piece = Piece(turns.FILE, edit.path, turns.CREATED if edit.made else turns.EDITED)
-    here = facts.turns[-1].pieces if facts.turns else []
-    if not agent and not any(p.kind == turns.FILE and p.text == edit.path for p in here):
+    turn = facts.turns[-1] if facts.turns else Turn("", "")
+    if not agent and not any(p.kind == turns.FILE and p.text == edit.path for p in turn.pieces):
         _add(facts, edit.at, piece)
     last = facts.edits[-1] if facts.edits else None
-    if last is not None and last.path == edit.path and not any(run.last > last.at for run in facts.runs[-_NEAR:]):
+    if last is not None and last.path == edit.path and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])]):
         last.at, last.made, last.hunk = edit.at, last.made or edit.made, clip(hunks.joined(last.hunk, edit.hunk), _HUNK)
     else:
         facts.edits.append(edit)

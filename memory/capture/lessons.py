@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memory.capture import causes, checkpointpage, fixes, gist
+from memory.capture import causes, checkpointpage, fixes, gist, turns
 from memory.capture.causes import MODEL, PERSON, Named, Said
 from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MOST = 6  # lessons of a session
 TITLE = 120  # characters
-_LINE_CHARS = 200
+_LINE_CHARS, _OPENING = 200, 400
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
 _TURNS = 300  # newest turns of a stretch that are looked at
@@ -169,6 +169,9 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
         if reported or not facts.turns[back + 1].is_brief or done and not _ASKS.search(facts.turns[number].request):
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
+    seen = not said.final and cause.weight >= causes.FOUND  # an outcome may tell of earlier turns as well
+    if not reported and seen and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]):
+        reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
     if reported and not _MERGED.search(reported):
         return _Failure(reported, shown=pasted)
     working = any(piece.kind == FILE for piece in facts.turns[number].pieces[said.place:])
@@ -233,14 +236,15 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
     passed = _passed(facts, said, failure, known) if known else None
     if passed or known and not said.final:
         return passed
-    turn, reach = facts.turns[said.turn], _REACH if failure.line else _agreed(facts, said.turn)
-    last = next((later for later in range(said.turn, min(said.turn + 1 + reach, len(facts.turns)))
-                 if any(piece.kind == FILE for piece in facts.turns[later].pieces)), said.turn)
+    turn, agreed = facts.turns[said.turn], _agreed(facts, said.turn)
+    later = [said.turn, *(_going_on(facts, said.turn) if failure.line else agreed)]
+    last = next((one for one in later if any(piece.kind == FILE for piece in facts.turns[one].pieces)), said.turn)
     until = _until(facts, last)
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
     edits = _edited(facts, said, failure, done, until)
     stated = _stated(facts, said, failure, edits) if edits or done else ()
-    own = failure.line or done and edits and edits[0].at < _until(facts, said.turn) or _agreed(facts, said.turn, outright=True)
+    own = failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
+        _GO.search(facts.turns[one].request[:100]) for one in agreed)
     told = stated or edits and own  # what "go on" brought may be of anything, and what was done before
     told = told and not fixes.fails(facts, turn.at, until)
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
@@ -290,7 +294,7 @@ def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) 
     """Return what was said of a remedy: after the cause in its turn, and in the outcomes of the turns that edited for it."""
     last = max((edit.at for edit in edits), default="")
     texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
-    texts += [gist.outcome(later) for later in facts.turns[said.turn + 1:said.turn + 1 + _REACH] if later.at <= last]
+    texts += [gist.outcome(facts.turns[one]) for one in _going_on(facts, said.turn) if facts.turns[one].at <= last]
     shown = bool(edits) and all(_lines(edit, said.cause, _MOST_LINES) for edit in edits)
     return tuple(causes.remedy(said.cause, failure.line, texts, [edit.path + edit.hunk for edit in edits], not shown))
 
@@ -303,10 +307,17 @@ def _with_begun(facts: Facts, since: str, until: str) -> list[Edit]:
         edit.at >= since or any((edit.path, line) in gone for line in hunks.lines(edit.hunk)[1]))]
 
 
-def _agreed(facts: Facts, number: int, outright: bool = False) -> int:
-    """Return 1 where the request after a turn tells the model to fix what it found, or (not outright) to go on, else 0."""
-    said = "".join(turn.request for turn in facts.turns[number + 1:number + 2])
-    return int(bool(_GO.search(said[:100]) or said and not outright and gist.TRIVIAL.match(said)))
+def _going_on(facts: Facts, number: int) -> list[int]:
+    """Return the turns, of the next ones, that go on with a turn."""
+    links = turns.follow(facts.turns[number:number + 1 + _REACH])
+    return [number + at for at in turns.later(links, 0)]
+
+
+def _agreed(facts: Facts, number: int) -> list[int]:
+    """Return the turn in which the user told the model to mend what it found, or to go on."""
+    held = facts.turns[number:number + 1 + _REACH]
+    return [number + at for at, link in enumerate(turns.follow(held)) if link == (0, turns.AGREES) or (
+        link.to == 0 and _GO.search(held[at].request[:100]))][:1]
 
 
 # --- what takes it back

@@ -30,7 +30,8 @@ _CHANGED = re.compile(
     r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just |then )?" + _VERB +
     r"\b(?! (?:(?:\w+ ){0,2}tests?\b|all\b|(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
     r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
-    r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b", re.I)
+    r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b|"
+    r"now (?:the|this) [`\w./-]+(?: [`\w-]+)?:\Z", re.I)
 _THE_FIX = re.compile(
     r"\A(?:the )?(?:fix|change)(?: (?:at|in|to) \S+)? (?:now )?"
     r"(?!(?:is|was|works|applies|handles|needs|looks|seems)\b)\w+s\b", re.I)
@@ -86,9 +87,13 @@ PLAINLY = re.compile(
 ORDERS = re.compile(
     r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|"
     r"fix|check|look|review|update|we (?:can|could|should))\b(?! (?:why|if|at) .{12})")
+FIXED = re.compile(  # what the outcome says where something was wrong, and no longer is
+    r"(?im)\A\W*(?:(?:done|perfect|great|excellent|good)\W+)*fixed\b|\bthe (?:fix|bug|root cause)\b|"
+    r"\b(?:bug|fix(?:es)?|problem)\W*$|\bfixed (?:the|a|this|that|it|both|all)\b|수정했|直しました|修复了|behoben")
 PASTED = re.compile(
     r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
-    r"\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
+    r"^\w[\w .-]{0,30}: (?:cannot|could not|no such|unknown|unable to|permission denied)\b|"
+    r": (?:not found|no such file or directory)\b|\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
 
 
 class Mend(NamedTuple):

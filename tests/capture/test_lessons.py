@@ -115,6 +115,24 @@ def test_what_is_called_the_issue_on_the_way_is_none_where_the_outcome_names_non
     assert _taught(session.say("All done.\n\n- Changed `close()` of rate_table to wait for a second at most.")) == []
 
 
+@pytest.mark.parametrize(("request_", "reports"), [
+    ("right now the export lists every row of rate_table twice in a row", True), ("add a column to the export of rate_table", False)])
+def test_what_the_user_described_is_the_report_where_the_turn_found_and_fixed_something(session, request_, reports):
+    """No word in it says that something is wrong; an order says nothing all the same."""
+    session.ask(request_).say("I found the bug. `load()` walks each `row` of rate_table once for its header and once for itself.")
+    session.change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)").say("Fixed. Rows come once now.")
+    assert [lesson.body.count("Reported: " + request_) for lesson in _taught(session)] == [1] * reports
+
+
+def test_an_edit_belongs_to_the_turn_that_made_it(session):
+    """Though the next turn changes the same file, with nothing run in between."""
+    session.ask("the export fails:\n\nerror: rate_table timed out").say("I found the issue. The timeout of `rate_table` is 20 s, which is too low.")
+    session.change("src/rates.py", "rate_table.wait(20)", "rate_table.wait(60)").say("Done. Raised the timeout of it.")
+    session.ask("add a retry to the mail").change("src/rates.py", "", "retry = 1").say("Added.")
+    (lesson,) = _taught(session)
+    assert "`rate_table.wait(20)` → `rate_table.wait(60)`" in lesson.body and "retry" not in lesson.body
+
+
 def test_a_cause_that_is_found_in_one_turn_may_be_mended_in_the_next(session):
     """The user says to go ahead."""
     session.ask("why does the export end up empty? it somehow lost rate_table").say(LENIENT).ask("ok fix it")

@@ -47,3 +47,16 @@ def test_a_thing_is_gone_where_it_was_removed_as_a_whole():
     assert not any(mending.takes_away(said, "open_pool") for said in (
         "Removed `open_pool()` from `pool.go`", "Removed the `open_pool` check", "Renamed `open_pool` to `take`", "Removed `open_pools`",
         "The removed `open_pool` calls took care of retries."))
+
+
+def test_what_something_does_now_is_a_remedy_with_its_list():
+    """Not where a verb says that it has or is something."""
+    (one,) = mending.mended("Now the script:\n- builds the binary at its start\n- removes it at its end")
+    assert one.said == "Now the script" and len(one.steps) == 2
+    assert mending.mended("Now the branch has three commits:\n- add the pool\n- name the pool") == []
+
+
+def test_an_error_of_a_tool_is_a_pasted_one():
+    """By its form: who says it, and what could not be done."""
+    assert all(map(mending.PASTED.search, ("=== Step 3\ngo: cannot find main module", "sh: 1: lint: not found")))
+    assert not mending.PASTED.search("we cannot find it here\nnor there")
