@@ -104,6 +104,9 @@ def _turned(text: str) -> Iterator[Named]:
             cause, fix = (sentences(one["said"])[0] for one in (was, now))
             if standing(cause) and words(cause) and len(_QUOTED.sub("", cause)) >= SHORTEST // 2:
                 yield Named(CHANGED, cause, "", mending.whole(fix))
+    for wrong, mend in mending.rows(gist.prose(text)) if "|" in text else ():
+        if standing(wrong) and words(wrong) and mending.whole(mend):
+            yield Named(CHANGED, wrong, "", mending.whole(mend))
 
 
 def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str], alone: bool) -> list[Mend]:

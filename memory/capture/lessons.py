@@ -159,7 +159,7 @@ def _is_tested(facts: Facts, said: Said, fix: _Fix) -> bool:
 def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     """Return what a cause is the cause of; None where nothing tells.  known: the fixes of the stretch."""
     run = _ran(facts, said) or (_mended(facts, said, known) if said.final else None)
-    if run:
+    if run and not (said.final and tellingline.is_passing(run.line)):  # else the outcome is of what was asked
         return run
     number, cause = said.turn, said.cause
     reported, pasted = causes.reported(facts.turns[number], cause.text)
@@ -169,8 +169,8 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
         if reported or not facts.turns[back + 1].is_brief or done and not _ASKS.search(facts.turns[number].request):
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
-    seen = not said.final and cause.weight >= causes.FOUND  # an outcome may tell of earlier turns as well
-    if not reported and seen and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]):
+    if not reported and cause.weight >= causes.FOUND and (_objects(facts, number) or (  # an outcome may tell of earlier turns
+            not said.final and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]))):
         reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
     if reported and not _MERGED.search(reported):
         return _Failure(reported, shown=pasted)
@@ -311,6 +311,11 @@ def _going_on(facts: Facts, number: int) -> list[int]:
     """Return the turns, of the next ones, that go on with a turn."""
     links = turns.follow(facts.turns[number:number + 1 + _REACH])
     return [number + at for at in turns.later(links, 0)]
+
+
+def _objects(facts: Facts, number: int) -> bool:
+    """Tell whether a turn's request objects to what the turn before came to."""
+    return number > 0 and turns.follow(facts.turns[number - 1:number + 1])[1].how == turns.OBJECTS
 
 
 def _agreed(facts: Facts, number: int) -> list[int]:

@@ -28,7 +28,8 @@ _VERB = (
     r"captured|declared|restored|registered|pinned|installed|upgraded|disabled|enabled|fixed|corrected|adjusted)")
 _CHANGED = re.compile(
     r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just |then )?" + _VERB +
-    r"\b(?! (?:(?:\w+ ){0,2}tests?\b|all\b|(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
+    r"\b(?! (?:(?:\w+ ){0,2}(?:tests?|issues|bugs|problems)\b|all\b|"
+    r"(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
     r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
     r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b|"
     r"now (?:the|this) [`\w./-]+(?: [`\w-]+)?:\Z", re.I)
@@ -47,8 +48,10 @@ OUTLIVES = re.compile(  # in a cause: a flag, a variable of the environment, a p
     r"(?<!\w)--\w|\b[A-Z_]{3,}=|(?<!\w)[/~.]\w+[/.]|\b[a-z]\w*\.[A-Z]\w+|\b[a-z_]+\.[a-z_]+\(|"
     r"\b(?:windows|macos|linux|docker|git|ci|locale|time ?zone|encoding|utf-8|cache|version|default)\b", re.I)
 SEES_NOW = re.compile(r"\Anow (?=i (?:can |have |finally )*(?:see|understand|found|know|got)\b)", re.I)
-BEFORE, AFTER = (re.compile(r"\W{0,8}(?:%s)\W{0,4}[:：]\W{0,4}\s(?P<said>[\w`].+)" % word, re.I)
+BEFORE, AFTER = (re.compile(r"(?:\d+[.)])?\W{0,8}(?:%s)\W{0,4}[:：]\W{0,4}\s(?P<said>[\w`].+)" % word, re.I)
                  for word in ("before", "after|now"))
+_WRONG = re.compile(r"(?:the )?(?:issue|problem|bug|finding|cause|root cause|what was wrong|before)s?", re.I)  # heads of a table
+_MEND = re.compile(r"(?:the )?(?:fix|solution|resolution|remedy|after)(?:es|s)?", re.I)
 ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")  # what an item of a list begins with
 _AWAY = (
     r"\b(?:removed|deleted|dropped|got rid of|retired|abandoned)(?: (?:the|our|its|old|dead|unused|whole|entire|now|obsolete))*"
@@ -180,9 +183,23 @@ def listed(lines: Sequence[str]) -> list[str]:
     """Return the items of a list that begins with the first line, at most three."""
     found: list[str] = []
     for line in lines[:3]:
-        if not ITEM.match(line):
+        if not ITEM.match(line) or found and line.rstrip().endswith((":", "：")):
             break
         found.append(_bare(line))
+    return found
+
+
+def rows(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return (what was wrong, what was changed) of each row of the tables that have a column for either."""
+    found: list[tuple[str, str]] = []
+    wrong = mend = -1
+    for line in lines:
+        cells = [cell.replace("**", "").strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        heads = [next((at for at, cell in enumerate(cells) if word.fullmatch(cell)), -1) for word in (_WRONG, _MEND)]
+        if min(heads) >= 0 or not cells:
+            wrong, mend = heads
+        elif min(wrong, mend) >= 0 and len(cells) > max(wrong, mend) and not set(cells[wrong]) <= set("-: "):
+            found.append((cells[wrong], cells[mend]))
     return found
 
 

@@ -91,6 +91,15 @@ def test_what_was_changed_stands_in_sentences_of_their_own():
           (1.0, "`pool.go` - Added the `owner` field", (), 6), (2.0, "Read `pools.json` first.", (), -1)]
 
 
+@pytest.mark.parametrize("text", [
+    "1. **Before**: `list_pools` asked every pool for its owner, one after the other\n2. **After**: Asks `owners.json` once",
+    "| # | Problem | Fix |\n|---|---|---|\n| 1 | `list_pools` asked every pool for its owner, one after the other | Asks `owners.json` once |"])
+def test_what_was_before_and_what_is_after_may_stand_in_a_list_or_a_table(text):
+    """Either names the cause and its mend."""
+    (one,) = causes.named(text)
+    assert (one.text, one.fix) == ("`list_pools` asked every pool for its owner, one after the other", "Asks `owners.json` once")
+
+
 STEPS = ("`pool.go` - Added the `owner` field", "`list.go` - Changed `list_pools` to read `owner`", "`mail.go` - Removed the second mail")
 OWNERLESS = causes.Named(causes.FOUND, "`list_pools` asked each pool for its `owner`, which none of them had.")
 

@@ -124,6 +124,25 @@ def test_what_the_user_described_is_the_report_where_the_turn_found_and_fixed_so
     assert [lesson.body.count("Reported: " + request_) for lesson in _taught(session)] == [1] * reports
 
 
+def test_an_objection_to_what_was_found_reports_it(session):
+    """The turn that looks again says what it is, and the user says to go on."""
+    session.ask("how does the export read rate_table?").say("`load()` of rate_table takes its header first.")
+    session.ask("hmm, but each row of it has a header").say("I see the issue now. `load()` takes every `row` of rate_table for a header.")
+    session.ask("yes").change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)").say("Done, it reads them.")
+    (lesson,) = _taught(session)
+    assert "Reported: hmm, but each row of it has a header" in lesson.body
+
+
+def test_an_error_of_the_compiler_on_the_way_is_not_what_the_outcome_explains(session):
+    """It says all of itself."""
+    session.ask("now the next problem: the export of rate_table lacks each second row").bash(
+        "go build ./...", "src/rates.go:3:2: declared and not used: rows", 1).change("src/rates.py", "rate_table = load()", "rate_table = every()")
+    session.bash("go build ./...", "").say("**Before**: `load()` went on after each `row` of rate_table, so every other one was lost\n\n"
+                                           "**After**: `every()` goes on by itself")
+    (lesson,) = _taught(session)
+    assert "Reported: now the next problem" in lesson.body and "declared" not in lesson.body
+
+
 def test_an_edit_belongs_to_the_turn_that_made_it(session):
     """Though the next turn changes the same file, with nothing run in between."""
     session.ask("the export fails:\n\nerror: rate_table timed out").say("I found the issue. The timeout of `rate_table` is 20 s, which is too low.")

@@ -22,7 +22,7 @@ def test_a_sentence_says_what_was_changed(sentence, surety, said):
 @pytest.mark.parametrize("sentence", [
     "The fix might be to read `pools.json` first.", "Fix: shall we read `pools.json` first?", "Added a test for `open_pool()`.",
     "Let me see what the fix is.", "You can change `pools.json` by hand.", "The pool now belongs to nobody.",
-    "Modified `open_pool()` to use the new logic"])
+    "Modified `open_pool()` to use the new logic", "I've fixed two issues in `open_pool`"])
 def test_what_is_weighed_or_tells_nothing_is_no_remedy(sentence):
     """Nor is what leans on words of before."""
     assert mending.told(sentence) == (mending.NONE, "")
@@ -54,6 +54,19 @@ def test_what_something_does_now_is_a_remedy_with_its_list():
     (one,) = mending.mended("Now the script:\n- builds the binary at its start\n- removes it at its end")
     assert one.said == "Now the script" and len(one.steps) == 2
     assert mending.mended("Now the branch has three commits:\n- add the pool\n- name the pool") == []
+
+
+def test_a_table_of_what_was_wrong_and_what_mended_it():
+    """A row of it tells both; other tables tell none."""
+    lines = ["| File | Issue | Fix |", "|---|---|---|", "| `a.go` | **reads** the folder | Added `Root()` |", "Then:", "| Name | Fix |",
+             "| - | - |", "| `b.go` | Added `Root()` |"]
+    assert mending.rows(lines) == [("reads the folder", "Added `Root()`")]
+
+
+def test_a_list_of_causes_ends_before_an_item_that_takes_another_list():
+    """That one is not whole."""
+    assert mending.listed(["- one reads the index", "- two reads the files", "- where both are there:", "- so"]) == [
+        "one reads the index", "two reads the files"]
 
 
 def test_an_error_of_a_tool_is_a_pasted_one():
