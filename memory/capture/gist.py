@@ -245,6 +245,13 @@ def statements(text: str) -> Iterator[str]:
         yield from map(one_line, sentences(bare))
 
 
+def leading(text: str) -> Iterator[str]:
+    """Yield the sentences of a text that stand in one line with the beginning of a list: `statements` leaves them out."""
+    for line in prose(text):
+        if line.endswith((":", "：")):
+            yield from sentences(_ITEM.sub("", line, count=1).replace("**", ""))[:-1]
+
+
 # --- causes
 
 

@@ -155,11 +155,12 @@ def withdraw_gone(place: Place, settings: config.Config, now: float, rows: Seque
 
     rows: what `walls.known` returned.  Raises OSError or StoreError.
     """
-    gone = [one for row in rows for one in row["turned"] if mending.takes_away(one["said"], one["old"])]
+    gone = [(row["session"], one) for row in rows for one in row["turned"] if mending.takes_away(one["said"], one["old"])]
     store = Store(place, settings, now, on_change)
     for record in list(store.each(("learning",))) if gone else []:
-        told = "\n".join(_spoken(record))
-        said = next((one["said"] for one in gone if one["at"] > record.created and _quotes(told, one["old"])), "")
+        told = _spoken(record)
+        said = next((one["said"] for session, one in gone if one["at"] > record.created and _quotes("\n".join(
+            told[:1 + (session != record.meta.get("session"))]), one["old"])), "")
         if said and _is_open(record):
             store.archive(record.name, "what it speaks of is gone: " + said)
 

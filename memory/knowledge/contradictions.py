@@ -335,7 +335,7 @@ def _turned(hit: Hit) -> Iterator[tuple[str, str]]:
 
 def turned(text: str) -> Iterator[tuple[str, str]]:
     """Yield (the name of what is no longer so, the sentence that says so) of a text."""
-    for sentence in gist.statements(text) if "`" in text else ():
+    for sentence in [*gist.statements(text), *gist.leading(text)] if "`" in text else ():
         if len(sentence) <= LONGEST and "?" not in sentence and not gist.is_announced(sentence) and (
                 not _WEIGHED.search(sentence)):
             for pattern in (*_TURNED, _INSTEAD):

@@ -108,3 +108,8 @@ def test_what_remains_is_a_next_step_only_where_it_is_work():
     assert gist.next_steps("## Required setup (manual)\n\n1. Create the app\n2. Add its key") == ["Create the app", "Add its key"]
     assert gist.next_steps("**Manual testing:**\n\n- start it") == []
     assert gist.next_steps("**Remaining:**\n\n- the metrics\n- the docs") == ["the metrics", "the docs"]
+
+
+def test_what_stands_before_the_beginning_of_a_list_is_said_too():
+    """In the same line; the beginning itself says nothing."""
+    assert list(gist.leading("**Yes.** The pool is gone. What happens now:\n- one\n\nMore: less")) == ["Yes.", "The pool is gone."]

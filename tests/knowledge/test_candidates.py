@@ -42,6 +42,19 @@ def test_a_lesson_goes_where_what_it_speaks_of_was_removed_later(place, now, sai
     assert len(list(store.each(("learning",)))) == stays
 
 
+@pytest.mark.parametrize(("session", "stays"), [("s-1", True), ("s-2", False)])
+def test_a_lesson_goes_where_what_its_remedy_made_was_removed_by_another_session(place, now, session, stays):
+    """Its own one may only have moved it; a sentence before a list counts as well."""
+    store = Store(place, vault.settings(), now)
+    body = "The client lost the status of the last try.\n\nWhat mended it:\n\n- Added `RetryPool` beside the client\n\nNamed by the model.\n"
+    store.add("learning", "The client lost the status of the last try", body, source="auto", session="s-1",
+              extra={"created": "2026-11-18T09:00:00Z"})
+    conversations.held(place, session, "2026-11-20", "## 09:00 what is new?\n\nMuch. The removed `RetryPool` class kept the status. "
+                       "Here's what happens now:\n\n**Scenario:**\n- one more\n")
+    candidates.withdraw_gone(place, vault.settings(), now, walls.write(place, vault.settings(), now))
+    assert len(list(store.each(("learning",)))) == stays
+
+
 # --- walls
 
 OPEN = "- ✗ `acme issue list --open` → exit 2: unknown flag: --open\n"
