@@ -169,7 +169,8 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
         if reported or not facts.turns[back + 1].is_brief or done and not _ASKS.search(facts.turns[number].request):
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
-    if not reported and cause.weight >= causes.FOUND and (_objects(facts, number) or (  # an outcome may tell of earlier turns
+    found = cause.weight >= causes.FOUND and not causes.OF_TEST.search(cause.text)
+    if found and not reported and (_objects(facts, number) or (  # an outcome may tell of earlier turns as well
             not said.final and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]))):
         reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
     if reported and not _MERGED.search(reported):

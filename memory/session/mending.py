@@ -148,15 +148,19 @@ def mended(text: str) -> list[Mend]:
     found: list[Mend] = []
     stripped = (line.strip() for line, code in tokeniser.coded(text.split("\n")) if not code)
     lines = [line for line in stripped if line and line[0] not in "|>"]
-    below, taken, begun = False, 0, dict[str, int]()  # the line at which each list that is not over began, by its mark
+    below, over, taken, begun = False, -1, 0, dict[str, int]()  # the line at which each list that is not over began, by its mark
     for number, line in enumerate(lines):
         if number < taken:
             continue
         level, head = tokeniser.heading(line)
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
         bare = (head if level else ITEM.sub("", line, count=1)).replace("**", "").strip()
+        surety, rest = told(ITEM.sub("", bare, count=1)) if bold and below else (NONE, "")
+        if surety and whole(rest):  # a heading below `The fix`
+            found.append(Mend(CALLED, whole(rest), (), over))
+        elif level or bold:
+            below, begun, over = is_over(bare.rstrip(":：")), {}, number
         if level or bold:
-            below, begun = is_over(bare.rstrip(":：")), {}
             continue
         kind = mark(line)
         begun = {**begun, kind: begun.get(kind, number)} if kind else {}
@@ -207,7 +211,8 @@ def nested(lines: Sequence[str], number: int) -> list[str]:
     """Return the items that stand below a line, of another kind of list than the line itself."""
     kind = mark(lines[number + 1]) if number + 1 < len(lines) else ""
     end = next((at for at in range(number + 1, len(lines)) if mark(lines[at]) != kind), len(lines))
-    return list(map(_bare, lines[number + 1:end])) if kind and kind != mark(lines[number]) else []
+    items = lines[number + 1:end] if kind and kind != mark(lines[number]) else ()
+    return [_bare(line) for line in items if not line.endswith((":", "："))]
 
 
 def mark(line: str) -> str:

@@ -56,6 +56,18 @@ def test_what_something_does_now_is_a_remedy_with_its_list():
     assert mending.mended("Now the branch has three commits:\n- add the pool\n- name the pool") == []
 
 
+def test_headings_below_the_fix_are_remedies():
+    """Where they say what was changed; a heading of the rank above ends that."""
+    text = "### The Fix\n\n**1. Removed the guard of `open_pool`**\n\nIt kept all out:\n\n**2. Details of it**\n\n### Files\n\n**Added the `pool.go` file**"
+    assert [one.said for one in mending.mended(text)] == ["Removed the guard of `open_pool`"]
+
+
+def test_a_step_that_takes_another_list_is_left_out():
+    """It is not whole without that one."""
+    (one,) = mending.mended("Changed `open_pool()` to:\n1. wait for the lock\n2. give up with:")
+    assert one.steps == ("wait for the lock",)
+
+
 def test_a_table_of_what_was_wrong_and_what_mended_it():
     """A row of it tells both; other tables tell none."""
     lines = ["| File | Issue | Fix |", "|---|---|---|", "| `a.go` | **reads** the folder | Added `Root()` |", "Then:", "| Name | Fix |",
