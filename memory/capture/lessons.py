@@ -237,17 +237,18 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
     passed = _passed(facts, said, failure, known) if known else None
     if passed or known and not said.final:
         return passed
-    turn, agreed = facts.turns[said.turn], _agreed(facts, said.turn)
-    later = [said.turn, *(_going_on(facts, said.turn) if failure.line else agreed)]
-    last = next((one for one in later if any(piece.kind == FILE for piece in facts.turns[one].pieces)), said.turn)
+    turn, agreed = facts.turns[said.turn], [] if failure.line else _agreed(facts, said.turn)
+    last = said.turn
+    if not any(piece.kind == FILE for piece in turn.pieces):
+        later = _going_on(facts, said.turn) if failure.line else agreed
+        last = next((one for one in later if any(piece.kind == FILE for piece in facts.turns[one].pieces)), said.turn)
     until = _until(facts, last)
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
     edits = _edited(facts, said, failure, done, until)
     stated = _stated(facts, said, failure, edits) if edits or done else ()
     own = failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
         _GO.search(facts.turns[one].request[:100]) for one in agreed)
-    told = stated or edits and own  # what "go on" brought may be of anything, and what was done before
-    told = told and not fixes.fails(facts, turn.at, until)
+    told = (stated or edits and own) and not fixes.fails(facts, turn.at, until)  # what "go on" brought may be of anything
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
 
 
@@ -295,7 +296,8 @@ def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) 
     """Return what was said of a remedy: after the cause in its turn, and in the outcomes of the turns that edited for it."""
     last = max((edit.at for edit in edits), default="")
     texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
-    texts += [gist.outcome(facts.turns[one]) for one in _going_on(facts, said.turn) if facts.turns[one].at <= last]
+    later = _going_on(facts, said.turn) if last >= _until(facts, said.turn) else ()
+    texts += [gist.outcome(facts.turns[one]) for one in later if facts.turns[one].at <= last]
     shown = bool(edits) and all(_lines(edit, said.cause, _MOST_LINES) for edit in edits)
     return tuple(causes.remedy(said.cause, failure.line, texts, [edit.path + edit.hunk for edit in edits], not shown))
 
@@ -310,8 +312,7 @@ def _with_begun(facts: Facts, since: str, until: str) -> list[Edit]:
 
 def _going_on(facts: Facts, number: int) -> list[int]:
     """Return the turns, of the next ones, that go on with a turn."""
-    links = turns.follow(facts.turns[number:number + 1 + _REACH])
-    return [number + at for at in turns.later(links, 0)]
+    return [number + at for at in turns.later(turns.follow(facts.turns[number:number + 1 + _REACH]), 0)]
 
 
 def _objects(facts: Facts, number: int) -> bool:

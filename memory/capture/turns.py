@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from memory.core import tokeniser
@@ -178,5 +179,6 @@ def later(links: Sequence[Link], number: int) -> list[int]:
     return sorted(found - {number})
 
 
+@lru_cache(maxsize=64)  # the turns just before are looked at again for the next one
 def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in tokeniser.tokens(text) if word not in tokeniser.STOP and word not in tokeniser.COMMON)
