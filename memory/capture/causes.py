@@ -15,7 +15,7 @@ from memory.capture import gist, turns
 from memory.capture.turns import SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import mending, reasons, tellingline
+from memory.session import mending, rulings, tellingline
 from memory.session.mending import Mend
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
@@ -78,7 +78,7 @@ def named(text: str) -> list[Named]:
         if root and weight in (LABELLED, FOUND):
             symptom = sentence  # the problem stands beside its cause
             continue
-        if found and found[-1].text == last and reasons.OWN_ACT.match(sentence):
+        if found and found[-1].text == last and mending.OWN_ACT.match(sentence):
             found.pop()  # it came of what the model itself had just done
         last = sentence
         if weight and standing(sentence):
@@ -167,14 +167,14 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
         bare = head if level else line if bold else mending.ITEM.sub("", line, count=1).replace("**", "")
         bare = bare.strip("*: ") if level or bold else bare.strip()
-        word = reasons.FINDING.match(bare.rstrip(":："))
+        word = mending.FINDING.match(bare.rstrip(":："))
         *before, last = sentences(bare) or [""]
         if not (word or level or bold) and bare.endswith((":", "：")):
-            word = reasons.LABEL.match(reasons.LEAD.sub("", last, count=1))
+            word = mending.LABEL.match(mending.LEAD.sub("", last, count=1))
         if word:
             listed = mending.listed(lines[number + 1:])
             yield from map(_judged, before)
-            weight, rest = _judged(last) if word.re is reasons.LABEL else (_surety(word["word"]), "")
+            weight, rest = _judged(last) if word.re is mending.LABEL else (_surety(word["word"]), "")
             if len(listed) > 1 and word["word"].endswith("s"):
                 yield from ((weight, one) for one in listed)  # each is one
             else:
@@ -192,7 +192,7 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
                     continue
                 weight, rest = _judged(sentence)
                 if heading and rest.endswith((":", "：")):
-                    whole = reasons.capital(rest + " " + "; ".join(mending.listed(lines[number + 1:])))
+                    whole = rulings.capital(rest + " " + "; ".join(mending.listed(lines[number + 1:])))
                     rest = whole if len(whole) <= LONGEST else rest
                 if gist.is_announced(sentence):
                     heading = 0.0
@@ -205,8 +205,8 @@ def _announces(sentence: str) -> float:
     """Return how surely the next sentence names a cause: where this one only says that it is found, or agrees; else 0."""
     if len(sentence) > _ANNOUNCED or not sentence.endswith((".", "!", ":")):
         return 0.0
-    surety = AGREED if reasons.AGREES.match(sentence) else FOUND if reasons.SEES.search(sentence) else 0.0
-    vague = surety and (_MODULE.search(sentence) or reasons.SUPPOSED.search(sentence)
+    surety = AGREED if mending.AGREES.match(sentence) else FOUND if mending.SEES.search(sentence) else 0.0
+    vague = surety and (_MODULE.search(sentence) or mending.SUPPOSED.search(sentence)
                         or gist.is_announced(mending.SEES_NOW.sub("", sentence)))
     return 0.0 if vague else surety
 
@@ -217,32 +217,32 @@ def _joined(head: str, items: Sequence[str]) -> str:
     while len(items) > 1 and len(head) + len(said) + 2 > LONGEST:
         items = items[:-1]
         said = "; ".join(items)
-    if len(head) >= SHORTEST and not reasons.CUT.search(head) and _MODULE.search(head):
+    if len(head) >= SHORTEST and not mending.CUT.search(head) and _MODULE.search(head):
         return head
-    return reasons.capital(head + ": " + said if head else said)
+    return rulings.capital(head + ": " + said if head else said)
 
 
 def _judged(sentence: str) -> tuple[float, str]:
     """Return (how surely a sentence names a cause, it without its label)."""
     if len(sentence) > _READ:
         return 0.0, ""
-    bare = reasons.SUBJECT.sub("The run ", one_line(reasons.LEAD.sub("", sentence, count=1)))
-    label = reasons.LABEL.match(bare)
-    inner = reasons.LABEL.match(bare[label.end():]) if label else None
+    bare = mending.SUBJECT.sub("The run ", one_line(mending.LEAD.sub("", sentence, count=1)))
+    label = mending.LABEL.match(bare)
+    inner = mending.LABEL.match(bare[label.end():]) if label else None
     if label and inner:  # `the issue - the problem is that …`
         bare, label = bare[label.end():], inner
-    late = None if label else reasons.LATE.match(bare)
-    told = not (label or late) and reasons.WHY.search(bare) and reasons.TOLD.search(bare)
-    if not (label or late or told) or reasons.SUPPOSED.search(bare) or gist.is_announced(bare):
+    late = None if label else mending.LATE.match(bare)
+    told = not (label or late) and mending.WHY.search(bare) and mending.TOLD.search(bare)
+    if not (label or late or told) or mending.SUPPOSED.search(bare) or gist.is_announced(bare):
         return 0.0, bare
     if late:
-        return ROOT, reasons.capital(_first(bare[late.end():]))
+        return ROOT, rulings.capital(_first(bare[late.end():]))
     if not label:
         return TOLD, bare
     surety = _surety(label["word"])
-    if surety == LABELLED and reasons.PAST.search(label[0]):
+    if surety == LABELLED and mending.PAST.search(label[0]):
         surety = FOUND
-    return surety, reasons.capital(_first(bare[label.end():]))
+    return surety, rulings.capital(_first(bare[label.end():]))
 
 
 def _surety(word: str) -> float:
@@ -259,12 +259,12 @@ def _first(text: str) -> str:
 def standing(text: str) -> bool:
     """Tell whether a cause says something to who reads nothing else: whole, about something named, not of one's own last edit."""
     least = SHORTEST // 2 if gist.wide(text) else SHORTEST
-    if not least <= len(text) <= LONGEST or reasons.LEANS.match(text) or any(p.search(text) for p in (reasons.CUT, reasons.OWN)):
+    if not least <= len(text) <= LONGEST or mending.LEANS.match(text) or any(p.search(text) for p in (mending.CUT, mending.OWN)):
         return False
-    if reasons.POINTS.search(text) and len(words(text)) < 2:
+    if mending.POINTS.search(text) and len(words(text)) < 2:
         return False
     whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
-    return whole and bool(_MODULE.search(text)) and not reasons.TRIVIAL.search(text) and not reasons.SUPPOSED.search(text)
+    return whole and bool(_MODULE.search(text)) and not mending.TRIVIAL.search(text) and not mending.SUPPOSED.search(text)
 
 
 def words(text: str) -> frozenset[str]:

@@ -85,3 +85,22 @@ def test_an_error_of_a_tool_is_a_pasted_one():
     """By its form: who says it, and what could not be done."""
     assert all(map(mending.PASTED.search, ("=== Step 3\ngo: cannot find main module", "sh: 1: lint: not found")))
     assert not mending.PASTED.search("we cannot find it here\nnor there")
+
+
+@pytest.mark.parametrize("said", [
+    "The root cause is that `load()` drops the header", "Problem: the header is dropped", "The bug was in `load()`", "원인: 헤더"])
+def test_a_label_stands_before_a_cause(said):
+    """In the words that people and models use for it."""
+    assert mending.LABEL.match(said)
+
+
+@pytest.mark.parametrize("said", ["It might be the header", "Perhaps the header is gone", "Is the header gone?"])
+def test_what_is_supposed_is_no_cause(said):
+    """A question is none either."""
+    assert mending.SUPPOSED.search(said)
+
+
+def test_who_agrees_names_the_cause_next():
+    """And who only says that it is found."""
+    assert mending.AGREES.match("You're absolutely right!") and mending.SEES.search("I found the issue.")
+    assert not mending.AGREES.match("You're right that `load()` drops it, so the header goes.")
