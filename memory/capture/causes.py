@@ -15,7 +15,7 @@ from memory.capture import gist, turns
 from memory.capture.turns import SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import mending, rulings, tellingline
+from memory.session import lasting, mending, tellingline
 from memory.session.mending import Mend
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
@@ -192,7 +192,7 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
                     continue
                 weight, rest = _judged(sentence)
                 if heading and rest.endswith((":", "：")):
-                    whole = rulings.capital(rest + " " + "; ".join(mending.listed(lines[number + 1:])))
+                    whole = lasting.capital(rest + " " + "; ".join(mending.listed(lines[number + 1:])))
                     rest = whole if len(whole) <= LONGEST else rest
                 if gist.is_announced(sentence):
                     heading = 0.0
@@ -219,7 +219,7 @@ def _joined(head: str, items: Sequence[str]) -> str:
         said = "; ".join(items)
     if len(head) >= SHORTEST and not mending.CUT.search(head) and _MODULE.search(head):
         return head
-    return rulings.capital(head + ": " + said if head else said)
+    return lasting.capital(head + ": " + said if head else said)
 
 
 def _judged(sentence: str) -> tuple[float, str]:
@@ -236,13 +236,13 @@ def _judged(sentence: str) -> tuple[float, str]:
     if not (label or late or told) or mending.SUPPOSED.search(bare) or gist.is_announced(bare):
         return 0.0, bare
     if late:
-        return ROOT, rulings.capital(_first(bare[late.end():]))
+        return ROOT, lasting.capital(_first(bare[late.end():]))
     if not label:
         return TOLD, bare
     surety = _surety(label["word"])
     if surety == LABELLED and mending.PAST.search(label[0]):
         surety = FOUND
-    return surety, rulings.capital(_first(bare[label.end():]))
+    return surety, lasting.capital(_first(bare[label.end():]))
 
 
 def _surety(word: str) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import rulings
+from memory.session import lasting
 
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
 STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
@@ -243,7 +243,7 @@ def mended(text: str) -> list[Mend]:
 
 def whole(sentence: str) -> str:
     """Return a sentence that says what was changed, "" where it is cut or too long."""
-    said = rulings.capital(sentence.strip(" :："))
+    said = lasting.capital(sentence.strip(" :："))
     return said if 15 < len(said) <= _LONGEST and not CUT.search(said.replace("→", "to")) else ""
 
 
