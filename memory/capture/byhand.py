@@ -13,7 +13,7 @@ from memory.capture.turns import Turn
 from memory.core import StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record, steps
-from memory.session import git, transcript
+from memory.session import deeds, git, transcript
 from memory.store import store
 from memory.store.redactor import without_private
 
@@ -108,7 +108,7 @@ def _worked(turn: Turn) -> bool:
         return True
     said = gist.outcome(turn) if turn.asked != turns.SUMMARY else ""
     first = next((upshot.bare(text) for _, text in upshot.sentences_of(said)), "")
-    return bool(upshot.REPORTS.match(first) or _DEED.match(said))
+    return bool(deeds.REPORTS.match(first) or _DEED.match(said))
 
 
 def _since_work(held: Sequence[Turn]) -> list[str]:

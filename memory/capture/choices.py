@@ -11,7 +11,7 @@ from typing import NamedTuple
 from memory.capture import gist, turns, upshot
 from memory.capture.gist import DECISION, heading_of, outcome, statements, wide
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
-from memory.capture.upshot import CUT, HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
+from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import lasting
 from memory.session.latepattern import Late
@@ -183,7 +183,7 @@ def dead_ends(held: Sequence[Turn]) -> list[str]:
     found = [bare(text) for turn in held if turn.asked != turns.SUMMARY and any(
         piece.kind in (turns.FILE, turns.RUN) for piece in turn.pieces) for text in _deeds(gist.outcome(turn))]
     found = [line for line in found if _TRIED.search(line) and not _SUPPOSED.search(line) and line[:1] not in "\"“'"]
-    return [line for line in dict.fromkeys(found) if SHORTEST < len(line) <= 2 * LINE and says(line) and not CUT.search(line)]
+    return [line for line in dict.fromkeys(found) if SHORTEST < len(line) <= 2 * LINE and says(line) and not deeds.CUT.search(line)]
 
 
 def _deeds(statement: str) -> Iterator[str]:
@@ -285,7 +285,7 @@ def _came(turn: Turn, did: bool, any_way: bool) -> str:
     said = outcome(turn)
     if not did:
         return _shown(_opening(said)) if any_way and any(map(_CONCEDES.match, turn.said()[:1])) else ""
-    found = [(not upshot.REPORTS.match(line), -score, line) for score, line in upshot.scored(said)]
+    found = [(not deeds.REPORTS.match(line), -score, line) for score, line in upshot.scored(said)]
     found = [one for one in found if not one[0] or any_way and -one[1] >= _CAME]
     return _shown(min(found)[2] if found else _opening(said) if any_way else "")
 

@@ -1,0 +1,108 @@
+"""How deeds are told and ordered: the words of a change or a finding, and those around them that tell nothing."""
+
+from __future__ import annotations
+
+import re
+
+WORK = (
+    r"(?:re)?(?:add|allow|annotat|archiv|bump|chang|clarif|clean|complet|configur|consolidat|convert|correct|cover|creat|"
+    r"delet|deprecat|disabl|document|dropp|enabl|ensur|extend|extract|fix|guard|handl|implement|improv|integrat|introduc|"
+    r"invert|limit|merg|migrat|mov|nam|order|pass|patch|port|pin|prevent|push|rebas|reduc|refactor|releas|remov|renam|"
+    r"replac|resolv|restor|restructur|revert|rework|simplif|solv|speed|split|squash|support|switch|tighten|track|"
+    r"unif|updat|upgrad|us|validat|verif|wir|wrapp|writ)")
+REPORTS = re.compile(
+    r"(?:(?:%s)(?:ed|ied)|made|wrote|(?:re)?built|found|kept|cut|set|sped up|took|got rid|rewrote|ran)\b" % WORK, re.I)
+PASSIVE = re.compile(
+    r"\b(?:has|have|is|are|was|were)(?: now| been| all)* (?:%s)(?:ed|ied)\b|\bnow (?:\w+ly )?(?:\w+(?:s|ed)|be)\b|"
+    r"\b(?:is|are) now\b|\bno longer\b|\Athe (?:fix|changes?) (?:now )?%s(?:e?s|e|y|ies)?\b" % (WORK, WORK), re.I)
+FOUND = re.compile(
+    r"\b(?:root cause|culprit|because|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|"
+    r"때문|원인|原因|ため|因为|Ursache|weil", re.I)
+LABELLED = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue|fix|solution|decision|finding|conclusion)s?\s*[:–-]", re.I)
+FAULT = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?(?:\s*[:–-]| (?:was|is) that\b)\s*", re.I)
+SAYS_FIXED = re.compile(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
+LEAD = re.compile(
+    r"\A(?:(?:all|the|both|every\w*|unit|integration)\b[^.:;!]{0,60}\b(?:pass(?:es|ing|ed)?|clean|green|complete[d]?|"
+    r"done|success\w*)[^.:;!]{0,30}[.!]\s+|(?:here(?:'s| is| are)|let me (?:create|summari[sz]e|give))\b[^:.;]{0,70}[:.]\s*|"
+    r"(?:summary|changes made|done|perfect|great)\s*[:.!]\s*)+", re.I)
+AROUND = re.compile(
+    r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|\d+[.)]\s+|(?:p|step|task|part|phase|item|point)\s?#?\d+(?:\s#\d+)?\s*[:–—-]\s+|(?:perfect|great|"
+    r"excellent|done|good|yes|right|correct|ok(?:ay)?|sure|you(?:'re| are) (?:absolutely )?right|got it|(?:final )?summary|"
+    r"in summary|overview|result|(?:key )?changes?(?: made)?|(?:here's )?what (?:was|i) (?:done|did|changed|fixed|implemented|"
+    r"added|updated)|so|now|also|then|finally)\b(?:[.!:,]+\s+|\s*[–—-]+\s+|[.!:]+$)|"
+    r"(?:i(?:'ve| have)|we(?:'ve| have)?|i|ich habe|now i(?:'ve| have)?)\s+(?:just |now |also |successfully |completely )*"
+    r"(?=(?:%s)(?:ed|ied)\b|made\b|found\b|wrote\b|set\b|kept\b|built\b)|successfully\s+)" % WORK, re.I)
+EMPTY = re.compile(
+    r"(?:all|the|both|unit|integration|every\w*|build|tests?|lint\w*|checks?|ci|code|everything|it|and|also|formatted|properly|"
+    r"now|are|is|still|including|with|no|has|have|been|completed?|complete|done|ready|fix|fixed|changes?|implementation|task|"
+    r"issues?|errors?|bugs?|problems?|root|cause|found|add(?:ed)?|verif(?:y|ied)|correctly|comprehensive|coverage|successfully|"
+    r"successful|pass(?:es|ed|ing)?|clean(?:ly)?|green|compiles?|works?|working|tested|finished|linting|race|detection|\d+|updated|"
+    r"files?|here's|here|summary|what|was|made|of|to|for|that|this|these|i|did|documentation|plan|commit(?:ted)?|pushed|good|"
+    r"look(?:s|ing)?|go|session|work|be|merged?)", re.I)
+ASIDE = re.compile(
+    r"(?:here(?:'s| is| are)|the following|(?:let me|i'll|i will|i'd|i would|i think|i see|i need|i can|i don't|i understand)\b|"
+    r"(?:if|when|once) (?:we|i|the|it|this|that)\b|would you|do you|want me|should i|shall i|"
+    r"let me know|feel free|if you|you (?:can|may|could|should|need|might)|"
+    r"(?:now )?(?:dispatching|running|checking|looking)|ready (?:to|for)|next\b|note\b|great question|good (?:catch|question|"
+    r"point)|i (?:have|was|am)\b|i'm\b|one (?:more|last)\b|good (?:news|idea|call)\b|"
+    r"(?:i(?:'ve| have)? )?(?:now )?(?:reviewed|looked|read|checked|analy[sz]ed|explored|examined)\b|looking at|based on|"
+    r"(?:files?|lines?|tests?)(?: \w+)?:|before\b|after\b|example|usage|to (?:test|verify|use|run)\b|"
+    r"option \w+\b|recommend|alternativ|status\b|no[,!]|this (?:means|would|could|might))", re.I)
+ORDER = re.compile(
+    r"(?:\w+ly )?(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|configure|consolidate|convert|correct|cover|create|debug|"
+    r"delete|disable|document|drop|enable|extend|extract|fix|handle|hide|implement|improve|integrate|introduce|invert|limit|log|make|"
+    r"merge|migrate|move|name|port|prevent|print|reduce|refactor|release|remove|rename|replace|report|resolve|restore|"
+    r"restructure|revert|rework|show|simplify|skip|speed|split|store|support|switch|test|tighten|track|unify|update|upgrade|"
+    r"use|validate|warn|wire|wrap|write)\b", re.I)
+LISTED = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+DETAIL = re.compile(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
+LEANS = re.compile(  # on what was said before, or cut in the middle
+    r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my|let's)\b|"
+    r"\bthe (?:rest|others?|first|second|third|new (?:functionality|feature|code|behaviou?r|tests?|logic|changes?))\b|\d, \d|"
+    r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
+LOOSE = re.compile(  # a name that is pasted, a path, a quotation that does not close, or cut in the middle
+    r"""\A(?:[^\w`'"(.]|/|https?:|[^"]*"[^"]*\Z)|\b(?:which|but|because|that|and|or|the|an?|to|of|no)\W*\Z""", re.I)
+SPOKEN = re.compile(r"\b(?:you|your|i|we|my|our|but|should|instead)\b|[?]", re.I)
+CODE = re.compile(r"`[^`]*`?|\S*[_(./]\S*")
+WORD = re.compile(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
+LINK = re.compile(r"\[([^\]]+)\]\([^)\s]*\)")
+CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by):?$", re.I)
+POINTS = re.compile(
+    r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
+    r"the (?:output|above|following))\b", re.I)
+BACKWARD = re.compile(r"\A[^`]*\b(?:both|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)  # what only the session knows
+WOULD = re.compile(r"\b(?:would|could|might)\b", re.I)
+PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
+    r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
+BEFORE = re.compile(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|options?|alternatives?)\b[^:]{0,30}:?\Z", re.I)
+FAULTY = re.compile(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
+BLAND = re.compile(  # a verdict on all of it, which names nothing
+    r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
+    r"\w+ed (?:\w+ )?imports?\b|(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|"
+    r"consistent|comprehensive|place|notes?)\W*\Z|the code (?:now )?passes\b|"
+    r"\w+ed the (?:\w+ )?(?:notes?|docs|documentation|suite|comments?)\W*\Z", re.I)
+VERDICT = re.compile(  # on all of it, which does not say what was done
+    r"[^`]*\b(?:no|any) (?:outstanding|open|remaining|further|more) (?:issues?|problems?|findings)\b[^`]*\Z|"
+    r"(?:both|all|everything|each|the \d+|\d+)\b.*\b(?:updated|addressed|fixed|resolved|handled|applied|made|done|complete[d]?|"
+    r"implemented|verified|validated|tested|in place|pass(?:es|ed|ing)?|work(?:s|ing)?|block the \w+)\W*\Z", re.I)
+UNTOLD = re.compile(  # in a heading: of what there is, not of what was done
+    r"\b(?:summary|files?|changes|details|results?|matrix|tests?|status|output|overview|analysis|findings|root cause|problems?|"
+    r"issues?|options?|pros|cons|why|how|what|example|usage|flow|before|after|plan|review|steps?|questions?|approach|states?|"
+    r"recommend\w*|pr|key|next|remaining|notes?|current|existing|possible|comparison|background|context)\b|[?]|:\Z", re.I)
+LOOKING = re.compile(r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|"
+                      r"explain|discuss|research|analy[sz]e|[a-z]+-\d+)\b", re.I)
+ADDS = re.compile(r"(?:added|introduced|created|enabled|set)\b", re.I)
+TAKES = re.compile(r"(?:removed|reverted|dropped|deleted|undid|disabled)\b", re.I)
+TICKET = re.compile(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
+COMMON = frozenset("bug bugs bugfix issue issues feat feature make sure not new when all task chore wip dev main branch".split())
+BESIDES = re.compile(r"[\s,]+(?:too|also|as well|please|then|again|now)\W*\Z", re.I)  # at the end of a request
+TAIL = re.compile(r" (?:[-–—] \w[^,;–—]{0,60}|(?:that|which) (?:now )?\w+s(?: if| whether| how| what)?)[:：]\Z", re.I)
+IN_CODE = re.compile(r"`[^`]*[A-Z_(/.][^`]*`")
+MERGE = re.compile(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
+CHORE = re.compile(r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
+                    r"(?:\w+(?:\([\w-]+\))?: )?(?:gofmt|address\b.*\b(?:feedback|comments?|review)\b)", re.I)
+MINOR = re.compile(
+    r"\b(?:imports?|unused|no longer needed|comments?|tests?|typos?|whitespace|gofmt|formatting|nolint|constants?|signatures?|"
+    r"struct|fields?|parameters?|helpers?|the calls?)\b", re.I)
+HOWEVER = re.compile(
+    r"(?:however|but|unfortunately|still)\b.*\b(?:fail\w*|broke\w*|breaks?|wrong|not work\w*|doesn't work)\b", re.I)
