@@ -346,8 +346,8 @@ def heading_of(plan: str) -> str:
     return one_line(re.sub(r"(?i)^(?:implementation )?plan\s*[:–-]\s*", "", head.replace("**", "")).replace("`", ""))
 
 
-def topic(request: str) -> str:
-    """Return what a request is about, at most 70 characters, cut where a clause ends; "" where it says nothing."""
+def topic(request: str, most: int = TITLE) -> str:
+    """Return what a request is about, at most `most` characters, cut where a clause ends; "" where it says nothing."""
     lines = prose(request)
     own = [line for line in lines if not line.startswith((">", "|", "http://", "https://", "@", "/", "<"))] or lines
     for line in own[:3]:
@@ -355,7 +355,7 @@ def topic(request: str) -> str:
         bare = _POLITE.sub("", bare, count=1).strip(" ,.:;-!?\"'") or bare
         words = [w for w in tokeniser.tokens(bare) if w not in tokeniser.STOP]
         if len(set(words)) >= 2 or any(map(tokeniser.is_cjk, bare)):
-            return clause(bare)
+            return clause(bare, most)
     return ""
 
 

@@ -20,6 +20,7 @@ LINE = 150  # characters
 HEADING, ITEM, PROSE = "heading", "item", "prose"
 SHORTEST = 20  # characters of a sentence that tells something
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
+_OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets little of, and what is left of it at least
 _EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
 # Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
 _BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
@@ -47,13 +48,16 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     made = [one.partition(": ") for one in commits]
     found = [Upshot(_COMMIT - 2.0 * bool(deeds.CHORE.match(subject)), "%s (%s)" % (subject, mark) if subject else mark)
              for mark, _, subject in made if not deeds.MERGE.match(subject)]
+    asked = [one for turn in held for one in [order(turn.request)] if one]
     changed = [at for at, turn in enumerate(held) if any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)]
+    covered = _committed(held) if any(not deeds.CHORE.match(subject) for _, _, subject in made) else 0
     for at, turn in enumerate(held):
-        told = _of_turn(turn, bool(commits))
+        told = [] if at < covered or _goes_on(held, at) else _of_turn(turn, bool(commits))
         if at in changed or not changed or any(deeds.REPORTS.match(one.line) for one in told):
             found += told
         elif at > changed[-1]:  # what was found before it led to the change, which tells it
             found += [one._replace(weight=_SINCE * one.weight) for one in told]
+    title = next((one for one in asked if one.lower().startswith(title.lower())), title) if is_order(title) else title
     if not commits and not deeds.LOOKING.match(title) and (_is_named(title, held) or is_order(title)):
         found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, _ordered(title)))
     return distinct(found)
@@ -115,16 +119,66 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
         return []
     worth = _EDITED + _FILE * min(touched, _FILES) if touched else 0.0
     finished = gist.is_finished(turn)
-    score, line = _best(gist.outcome(turn), bool(touched))
-    found = []
-    if line and (finished or score > 3) and (score > _WEAK or touched or gist.wide(line)):
-        found.append(Upshot(worth + score, _mended(line, gist.outcome(turn)) if touched and finished else line, turn.at))
+    score, line = _result(turn, bool(touched) and finished)
+    found = [Upshot(worth + score, line, turn.at)] if line and (finished or score > 3) else []
     plan = next((p.text for p in turn.pieces if p.kind == USER and p.name == APPROVED), "")
     if touched and finished:
-        asked = gist.heading_of(plan) if plan else gist.topic(turn.request)
-        if (plan or is_order(asked)) and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
+        asked = gist.heading_of(plan) if plan else order(turn.request)
+        if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
             found.append(Upshot(worth + (_PLANNED if plan else _ASKED), _ordered(asked), turn.at))
     return sorted(found, key=lambda one: -one.weight)[:1]
+
+
+def _committed(held: Sequence[Turn]) -> int:
+    """Return how many turns there are up to the last commit, which its subject tells."""
+    return max((at + 1 for at, turn in enumerate(held) if any(piece.kind == turns.COMMIT for piece in turn.pieces)), default=0)
+
+
+def _goes_on(held: Sequence[Turn], at: int) -> bool:
+    """Tell whether what a turn was about goes on in the next one: after a compaction, or asked once more."""
+    rest = [turn for turn in held[at + 1:at + 3] if turn.asked != turns.SUMMARY][:1]
+    return not gist.is_finished(held[at]) and any(
+        turn.asked == turns.GOES_ON or turn.request == held[at].request for turn in rest)
+
+
+def _result(turn: Turn, worked: bool) -> tuple[float, str]:
+    """Return (how much it tells, the sentence) of a turn's outcome that a teammate gets most of; "" for none.
+
+    worked: it finished something, so that what only explains is no result.
+    """
+    statement = gist.outcome(turn)
+    touched = any(piece.kind == turns.FILE for piece in turn.pieces)
+    found = []
+    for at, (score, text) in enumerate(scored(statement, touched)):
+        if score <= _WEAK and not (touched or gist.wide(text)):
+            continue
+        line = deeds.PLACE.sub("", _mended(text, statement) if worked else text)
+        reports = deeds.REPORTS.match(line) or deeds.SINCE.search(line) or line.startswith(_FIXED)
+        anew = worked and not (reports or deeds.PASSIVE.search(line)) and bool(deeds.NOW.search(line))
+        idle = score <= _WEAK or deeds.EXPLAINS.search(line)
+        told = reports or any(one.search(line) for one in (deeds.FAULTY, deeds.LABELLED, deeds.NOW))
+        if worked and (idle and not told or deeds.TRY.match(line)):
+            continue
+        score += anew - _OFF * deeds.is_poor(line)
+        found.append((min(-score, -_LEFT), at, line))
+    if not found:
+        return 0.0, ""
+    least, _, line = min(found)
+    return -least, _shortened(line.rstrip(":;,"))
+
+
+def _shortened(line: str) -> str:
+    """Return a line in at most 150 characters: whole clauses where that leaves a third of it, else whole words."""
+    line = deeds.ASIDES.sub("", line) if len(line) > LINE else line
+    if len(line) <= LINE or deeds.BEGINS.match(line):
+        return at_word(line, LINE)
+    ends = [match.start() for match in deeds.CLAUSE.finditer(line) if LINE // 3 <= match.start() <= LINE]
+    heads = (line[:end].rstrip(" ,;:-–—(") for end in reversed(ends))
+    return next((head for head in heads if _is_balanced(head) and not deeds.CUT.search(head)), at_word(line, LINE))
+
+
+def _is_balanced(line: str) -> bool:
+    return line.count("`") % 2 == 0 and line.count('"') % 2 == 0 and line.count("(") == line.count(")")
 
 
 def _ordered(asked: str) -> str:
@@ -133,13 +187,13 @@ def _ordered(asked: str) -> str:
 
 
 def _in_words(line: str) -> int:
-    """Count the words of a line beside its code."""
-    return len(deeds.WORD.findall(deeds.CODE.sub("", line)))
+    """Count the words of a line beside the code's names; a command that it quotes is a word."""
+    return len(deeds.WORD.findall(deeds.CODE.sub("", line))) + len(deeds.COMMAND.findall(line))
 
 
 def _mended(line: str, statement: str) -> str:
     """Return a line that tells a fault as one of a fault that is fixed, where the statement says so."""
-    faulty = deeds.FAULT.match(line) or deeds.FOUND.search(line) or (
+    faulty = deeds.FAULT.match(line) or deeds.AT_FAULT.search(line) or (
         deeds.FAULTY.search(line) and not deeds.SAYS_FIXED.search(line))
     if deeds.REPORTS.match(line) or not faulty or not deeds.SAYS_FIXED.search(statement):
         return line
@@ -161,6 +215,26 @@ def is_named(line: str) -> bool:
 def is_order(line: str) -> bool:
     """Tell whether a line names a piece of work by itself: `Fix the …`, `Add a …`."""
     return bool(deeds.ORDER.match(line)) and gist.telling(line) > 3 and not deeds.LEANS.search(line)
+
+
+def order(request: str) -> str:
+    """Return what a request orders, in its first sentence and in one of at most 150 characters; "" where it orders nothing."""
+    whole = gist.topic(request, 4 * LINE)
+    first = next(iter(gist.sentences(whole)), "").rstrip("?!. ")
+    line = re.split(r" [-–—] ", deeds.PLACE.sub("", first))[0]
+    if len(line) > LINE or deeds.NO_DEED.match(line) or gist.telling(line) < _NAMES or not is_whole(line):
+        return ""
+    if deeds.is_detail(line) or deeds.SIDE.search(line):
+        return ""
+    asked = any(deeds.ASKED.match(one) for one in gist.prose(request)[:3])
+    return line if (asked or deeds.ORDER.match(line)) and not deeds.SPOKEN.search(line) and line.count("`") % 2 == 0 else ""
+
+
+def plainest(found: Sequence[Upshot]) -> list[Upshot]:
+    """Return upshots, beside those that a teammate gets none that only the code's names or the tests tell."""
+    plain = [one for one in found if not one.at and one.weight >= _COMMIT - 2.0 or not (
+        deeds.is_poor(one.line) or deeds.SIDE.search(one.line))]
+    return plain or list(found)
 
 
 def same(one: str, other: str) -> bool:
@@ -200,17 +274,18 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
             continue
         if len(line) <= 2 * LINE and deeds.VERDICT.match(line):
             continue
+        kind = ITEM if deeds.NUMBERED.match(text) else kind
         done, headed = bool(deeds.REPORTS.match(line)), kind == HEADING
         if before or not says(line) or (done or not headed) and deeds.PIECE.match(line):
             continue
         back = any(deeds.HOWEVER.match(after) for _, after in found[place + 1:place + 2])
         if back or not headed and deeds.CUT.search(line):
             continue
-        if deeds.WOULD.search(line) and not (done or deeds.FAULTY.search(line)):
+        if deeds.WOULD.search(line) and not (done or deeds.FAULTY.search(line) or deeds.FAULT.match(line)):
             continue
         told = 1.5 * done + 1.0 * bool(deeds.PASSIVE.search(line)) + 1.2 * bool(deeds.FOUND.search(line))
         told += 1.5 * bool(deeds.LABELLED.match(line))
-        if worked and headed and place < _FIRST and not (told or deeds.UNTOLD.search(line)):
+        if worked and headed and place < _FIRST and not (told or deeds.UNTOLD.search(line) and not deeds.FIX_OF.match(line)):
             told = _HEADED * (_in_words(line) >= _NAMES)
         if not told:
             if kind == PROSE and not deeds.POINTS.match(line):

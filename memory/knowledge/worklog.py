@@ -40,7 +40,8 @@ class Work(NamedTuple):
     """What one session did on one day, or one note without a session.
 
     day: local, `2026-11-20`.  at: instant of the last thing told, seconds since the epoch.  ids: of its checkpoints, oldest
-    first.  came: what came out of it, what tells most first.  parts: lines by name, see `checkpointpage.Outline`.
+    first.  came: what came out of it, what tells most first.  parts: lines by name, see `checkpointpage.Outline`.  name: its
+    title, "" where that names what was taken back.
     """
 
     session: str
@@ -51,6 +52,7 @@ class Work(NamedTuple):
     ids: Tuple[str, ...]
     came: Tuple[Upshot, ...]
     parts: Dict[str, Tuple[str, ...]]
+    name: str = ""
 
 
 class Strand(NamedTuple):
@@ -123,7 +125,7 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
     for (session, day), group in groups.items():
         rest = left.get(session, [])
         many = next((at for at, turn in enumerate(rest) if not _ends_before(turn, group[-1][0])), len(rest))
-        work.append(_merged(day, group, rest[:many]))
+        work.append(_merged(day, group, rest[:many], bool(rest[many:])))
         left[session] = rest[many:]
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
@@ -166,26 +168,32 @@ def _records(place: Place, settings: Config, since: float, now: float) -> Tuple[
     return found, talks
 
 
-def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn]) -> Work:
+def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn], went_on: bool) -> Work:
     """Tell several checkpoints of one session as one: what was done adds up, what is open comes from the newest.
 
-    held: the turns that they tell, empty where no conversation has them.
+    held: the turns that they tell, empty where no conversation has them.  went_on: later turns follow, so that what was in the
+    middle then is told by them.
     """
     at, newest = group[-1]
     told = [checkpointpage.outline(record) for _, record in group]
     parts = {name: tuple(dict.fromkeys(line for one in told for line in getattr(one, name)))
              for name in ("commits", "files", "decisions", "fixed", "said")}
     parts.update((name, getattr(told[-1], name)) for name in ("outcome", "failing", "open", "next"))
-    title = one_line(newest.title)
+    stand = choices.standing(held)
+    undone = [topic(turn.request) for turn in held if turn not in stand]
+    name = title = one_line(newest.title)
+    if title in undone or any(map(_is_left, parts["outcome"])):
+        name = ""
+    if went_on:
+        parts["outcome"] = tuple(line for line in parts["outcome"] if not _is_left(line))
     if parts["said"] and not any(one.outcome for one in told):
         came = [Upshot(3.0, line) for line in parts["said"]]
+    elif held:
+        came = upshot.of_turns(stand, name, parts["commits"])
     else:
-        stand = choices.standing(held)
-        undone = [topic(turn.request) for turn in held if turn not in stand] + [title] * any(map(_is_left, parts["outcome"]))
-        came = upshot.of_turns(stand, "" if title in undone else title, parts["commits"]) if held else upshot.of_lines(
-            [line for one in told for line in one.outcome], title, parts["commits"])
+        came = upshot.of_lines([line for one in told for line in one.outcome], title, parts["commits"])
     return Work(_text(newest.meta.get("session")), day, at, title, _text(newest.meta.get("branch")),
-                tuple(record.id for _, record in group), tuple(came), parts)
+                tuple(record.id for _, record in group), tuple(came), parts, "" if title in undone else title)
 
 
 def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
@@ -201,7 +209,8 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
     for (_, name), group in groups.items():
         still = () if name in told else _still(group[0])
         told.add(name)
-        came = upshot.distinct(upshot.about((one for work in group for one in work.came), "" if name in _TRUNKS else name))
+        came = upshot.plainest(upshot.distinct(upshot.about(
+            (one for work in group for one in work.came), "" if name in _TRUNKS else name)))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
         lines = [one.line for one in came][:most] or ([] if still or came_of & {work.ids for work in group} else _title(group[0]))
@@ -224,7 +233,7 @@ def _standing(every: Sequence[Work]) -> Iterator[Work]:
 
 def _title(work: Work) -> List[str]:
     """Name work of which nothing tells what came out, where its title tells something."""
-    if upshot.is_named(work.title) or not work.session:
+    if upshot.is_named(work.name) and work.name or not work.session:
         return [work.title if work.parts["files"] or not work.session else "looked into: " + work.title]
     names = _files(work)
     return ["worked on " + names] if names else [

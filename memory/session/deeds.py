@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 WORK = (
-    r"(?:re)?(?:add|allow|annotat|archiv|bump|chang|clarif|clean|complet|configur|consolidat|convert|correct|cover|creat|"
-    r"delet|deprecat|disabl|document|dropp|enabl|ensur|extend|extract|fix|guard|handl|implement|improv|integrat|introduc|"
-    r"invert|limit|merg|migrat|mov|nam|order|pass|patch|port|pin|prevent|push|rebas|reduc|refactor|releas|remov|renam|"
-    r"replac|resolv|restor|restructur|revert|rework|simplif|solv|speed|split|squash|support|switch|tighten|track|"
-    r"unif|updat|upgrad|us|validat|verif|wir|wrapp|writ)")
+    r"(?:re)?(?:add|adjust|align|allow|annotat|archiv|attach|block|bump|captur|chang|clarif|clean|clear|collaps|combin|complet|"
+    r"configur|consolidat|convert|correct|cover|creat|declar|decreas|delet|deprecat|disabl|document|dropp|eliminat|embed|enabl|"
+    r"ensur|exclud|expand|expos|extend|extract|filter|fix|group|guard|handl|hoist|implement|improv|increas|inlin|insert|install|"
+    r"integrat|introduc|invert|isolat|limit|lower|merg|migrat|mov|nam|normali[sz]|order|pass|patch|port|pin|prevent|propagat|push|"
+    r"rais|rebas|reduc|refactor|register|releas|remov|renam|replac|resolv|restor|restructur|revert|rework|rout|saniti[sz]|"
+    r"shorten|simplif|skipp|solv|sort|speed|split|squash|stabili[sz]|stor|stripp|support|swapp|switch|tighten|track|tun|"
+    r"unblock|unif|updat|upgrad|us|validat|verif|widen|wir|wrapp|writ)")
 REPORTS = re.compile(
     r"(?:(?:%s)(?:ed|ied)|made|wrote|(?:re)?built|found|kept|cut|set|sped up|took|got rid|rewrote|ran)\b" % WORK, re.I)
 PASSIVE = re.compile(
@@ -58,7 +60,8 @@ LISTED = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 DETAIL = re.compile(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
 LEANS = re.compile(  # on what was said before, or cut in the middle
     r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my|let's)\b|"
-    r"\bthe (?:rest|others?|first|second|third|new (?:functionality|feature|code|behaviou?r|tests?|logic|changes?))\b|\d, \d|"
+    r"\bthe (?:ones?|rest|others?|first|second|third|new (?:functionality|feature|code|behaviou?r|tests?|logic|changes?))\b|"
+    r"\d, \d|: \d+[.)]|"
     r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
 LOOSE = re.compile(  # a name that is pasted, a path, a quotation that does not close, or cut in the middle
     r"""\A(?:[^\w`'"(.]|/|https?:|[^"]*"[^"]*\Z)|\b(?:which|but|because|that|and|or|the|an?|to|of|no)\W*\Z""", re.I)
@@ -75,6 +78,9 @@ WOULD = re.compile(r"\b(?:would|could|might)\b", re.I)
 PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
     r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
 BEFORE = re.compile(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|options?|alternatives?)\b[^:]{0,30}:?\Z", re.I)
+AT_FAULT = re.compile(  # names something as the fault
+    r"\b(?:root cause|culprit|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|원인|原因|Ursache",
+    re.I)
 FAULTY = re.compile(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
 BLAND = re.compile(  # a verdict on all of it, which names nothing
     r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
@@ -106,3 +112,70 @@ MINOR = re.compile(
     r"struct|fields?|parameters?|helpers?|the calls?)\b", re.I)
 HOWEVER = re.compile(
     r"(?:however|but|unfortunately|still)\b.*\b(?:fail\w*|broke\w*|breaks?|wrong|not work\w*|doesn't work)\b", re.I)
+ASKED = re.compile(  # how a request begins that orders something politely
+    r"(?:(?:hi|hey|ok|okay|so|and|now|then|also|yes|yeah|yep|no|well|hm+|great|cool|perfect|thanks|alright|but)\b[\s,.!:;-]*)*"
+    r"(?:(?:can|could|would|will) (?:you|we)|let'?s|please|(?:i (?:think|feel|guess) )?we (?:should|need to|want to)|"
+    r"i(?:'d| would)?(?: also| do| really| just)* (?:like|want|need)(?: you)? to|help me(?: to)?)\b", re.I)
+NO_DEED = re.compile(  # what is ordered so changes nothing, or nothing that a name is for
+    r"(?:\w+ly )?(?:take|double|triple|check|see|tell|explain|look|review|make (?:sure|me)|find|figure|understand|give|get|list|"
+    r"print|generate (?:me|a)|run|try|do|go|commit|push|pull|stage|unstage|stash|merge|rebase|cherry|reply|answer|test|debug|"
+    r"validate|verify|discuss|brainstorm|work|start|continue|keep|have|be|investigate|research|analy[sz]e|proof|summari[sz]e|"
+    r"help|think|read|compare|ask|show me|write me|create (?:me|(?:an? )?(?:pr|commit|pull request|summary))|what|why|how|is|"
+    r"are|does|did|when|where|which|who|i|you|it|that|there|this|maybe|if|not|we|just|instead|first|second|all|both|address|"
+    r"fix (?:all|both|the (?:lint|tests?)))\b", re.I)
+SINCE = re.compile(r"\b(?:has|have)(?: now| all)* been\b|\bno longer\b|\Athe (?:fix|changes?)\b", re.I)
+TRY = re.compile(r"(?:now )?(?:please )?(?:try|run|give|restart|use|check|see|verify|open|test)\b", re.I)  # somebody is to do it
+NOW = re.compile(r"\b(?:now|from now on|by default)\b", re.I)  # of what is so since the work
+EXPLAINS = re.compile(  # how something is, and why; a heading and a report have none of it
+    r"\b(?:is|are|was|were|has|have|had|can|does|did|do|will|would|should|must|because|since)\b|[.。]\Z", re.I)
+FIX_OF = re.compile(r"fix(?:ed|es)?\b", re.I)
+COMMAND = re.compile(r"`[a-z][\w-]*(?: [\w-]+)+`")  # quoted, of two words and more
+CLAUSE = re.compile(  # where one begins
+    r" [-–—] |; |, (?=(?:and|but|so|which|where|while|though|although|even|since|because|instead|rather|not|making|with|without|"
+    r"as|\w+ing)\b)| \(|(?<=[.!?])\s| (?=(?:because|since|so that|which)\b)")
+ASIDES = re.compile(r" \([^()`]*\)")
+BEGINS = re.compile(r"(?:fixed: )?(?:when|if|while|after|before|as|once)\b", re.I)  # a clause whose sentence is still to come
+NUMBERED = re.compile(r"\d+[.)]\s")
+SIDE = re.compile(  # what goes along with work: its tests, comments, imports and what a linter says
+    r"\btests?\b|_tests?\b|\btest_|(?-i:\bTest[A-Z])|"
+    r"\b(?:coverage|imports?|unused|dead code|comments?|staticcheck|typos?|whitespace|gofmt|nolint|assertions?|"
+    r"lint(?:er|ing)? (?:errors?|issues?))\b", re.I)
+_INNER = re.compile(  # a name that only the code knows: of a function, a type, a field, a file of the source
+    r"`[^`\s]*(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]*`|\b\w+\(\)|\b[a-z]+[A-Z]\w*|\b\w+_\w+|"
+    r"`?[\w./-]+\.(?:go|py|ts|tsx|js|jsx|rs|java|rb|kt|c|h|cc|cpp|cs|php|swift|sql)\b(?::[\d-]+)?`?")
+_OBJECT = re.compile(r"(?:\w+(?:ed|de|ilt|lit)\s+(?:the |an? |both )?)?(?:%s)" % _INNER.pattern)  # what work is on
+_BESIDE_OBJECT = 8  # words beside it that say something all the same
+_IN_PLAIN = re.compile(r"[^\W\d_]{3,}")
+_OF_CODE = frozenset(  # words that say no more than that it is code
+    "the and for from with into that this which its all now also both new via function functions method methods struct field "
+    "fields call calls calling called helper helpers constant constants type types typed parameter parameters package packages "
+    "file files code logic check checks test tests uses use used using instead added updated changed removed created moved "
+    "replaced extracted renamed fixed error errors return returns value values variable variables import imports string line "
+    "lines".split())
+_VAGUE = re.compile(  # of something that only who was there can tell
+    r"(?:now,? )?(?:the|each|all|both|these|those) (?:\w+ ){0,2}(?:function|code|output|prompt|message|warning|check|file|list|"
+    r"change|command|logic|method|label|title|item|column|hint|error|name|text|test|package|migration|implementation|truncation|"
+    r"count|behaviou?r|naming|feature|design|structure|flow|approach|result|bug|issue|problem|key fix)s?(?: text)? "
+    r"(?:now|is|are|was|were|has|have|uses?|shows?|will|reads?)\b|"
+    r"(?:updated|revised|final|proposed|new) (?:recommendation|summary|plan|list|table|analysis|code|output|message|design)s?\b",
+    re.I)
+_TOLD_OF = re.compile(  # in the third person, of something that only the lines around it name; or it goes on with them
+    r"(?:verifies|tests|checks|ensures|returns|uses|shows|prints|handles|calls|creates|reads|writes|takes|falls|makes|validates|"
+    r"detects|prevents|moves|stores|sets|adds|removes|now \w+s|now the user|but|and|since|because|so|otherwise|solution|"
+    r"alternative|(?:the|this) (?:fix|change)s? (?:ensures?|means|makes? sure|explicitly))\b", re.I)
+_PLACED = re.compile(r"\.\w+:\d+|\blines? \d+")
+PLACE = re.compile(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
+
+
+
+def is_poor(line: str) -> bool:
+    """Tell whether a teammate gets little of a line: a detail, a verdict, or one that only who was there understands."""
+    return is_detail(line) or bool(_PLACED.search(line)) or any(one.match(line) for one in (_VAGUE, BLAND, _TOLD_OF))
+
+
+def is_detail(line: str) -> bool:
+    """Tell whether a line says little to somebody who does not know the code: its names, and few words beside them."""
+    inner = _INNER.findall(line)
+    words = {word.lower() for word in _IN_PLAIN.findall(_INNER.sub(" ", line))} - _OF_CODE
+    least = _BESIDE_OBJECT if _OBJECT.match(line) else 2 + 2 * min(len(inner), 2)
+    return bool(inner) and len(words) < least

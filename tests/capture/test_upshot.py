@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.capture import upshot
-from memory.capture.turns import APPROVED, COMMIT, EDITED, FILE, RUN, SAID, SUMMARY, USER, Piece, Turn
+from memory.capture.turns import APPROVED, COMMIT, EDITED, FILE, GOES_ON, RUN, SAID, SUMMARY, USER, Piece, Turn
 
 
 def turn(request, said, *files, asked="", plan=""):
@@ -184,3 +184,54 @@ def test_a_success_that_the_next_sentence_takes_back_is_not_what_came_out():
     assert upshot.best(fixed + " It was slow before.") == fixed
     for back in ("However, the third one makes two integration tests fail.", "But `worker.py` still breaks when it is asked twice."):
         assert upshot.best(fixed + " " + back) != fixed
+
+
+@pytest.mark.parametrize(("request_", "told"), [
+    ("can we also show the branch's name in `queue list` ?", "show the branch's name in `queue list`"),
+    ("yes, let's sort the workers by date. They are a mess now.", "sort the workers by date"),
+    ('we should update "Made the pool for jobs of this queue" to also have a mark in front of the name', ""),
+    ("we should change the line of the made pool to also have a check mark in front of the name of the queue",
+     "change the line of the made pool to also have a check mark in front of the name of the queue"),
+    ("Handle single lines over the limit in worker.py:84 - a longer one passes through", "Handle single lines over the limit"),
+    ("can you check why the workers stop?", ""), ("can we add at least one test of the worker?", ""), ("could you do both of them?", ""),
+    ("why does the worker stop early", ""), ("let's use `run_worker()` here", "")])
+def test_a_request_is_an_order_where_it_asks_for_a_deed(request_, told):
+    """Whole, without what is said after it; not to look at something, nor for what only goes along with work."""
+    assert upshot.order(request_) == told
+
+
+def test_what_work_came_to_is_no_explanation():
+    """What is so since it, and a fault that it mended, are."""
+    assert lines(turn("go", "Each row is kept in the pool of workers, because a worker may come back.", "a.py")) == []
+    assert lines(turn("go", "Workers now keep rows until the queue is empty.", "a.py")) == ["Workers now keep rows until the queue is empty."]
+    assert lines(turn("go", "Try starting a second worker now.", "a.py")) == []
+
+
+def test_a_turn_that_goes_on_tells_nothing_before_it_has_ended():
+    left = turn("list the workers", "The issue is that the pool lists all workers. Let me look at it.", "a.py")
+    left.pieces.append(Piece(RUN, "pytest -q", "", "failed"))
+    ended = turn("list the workers", "Workers are now listed by their own queue.", "a.py", asked=GOES_ON)
+    assert lines(left, turn("", "Summary", asked=SUMMARY), ended) == ["Workers are now listed by their own queue."]
+
+
+def test_what_led_to_a_commit_is_told_by_it():
+    """And what came after it is told beside it; a commit that only names a chore tells little."""
+    made = turn("commit", "Committed.", "a.py")
+    made.pieces.insert(0, Piece(COMMIT, "Reset the counter", "aaaaaaa"))
+    held = [turn("go", "Added a limit for retries to the settings.", "a.py"), made, turn("go", "Renamed the worker's pool to `crew`.", "a.py")]
+    assert lines(*held, commits=["aaaaaaa: Reset the counter"]) == ["Reset the counter (aaaaaaa)", "Renamed the worker's pool to `crew`."]
+    assert "Added a limit for retries to the settings." in lines(*held, commits=["aaaaaaa: chore: address review comments"])
+
+
+def test_a_long_line_ends_with_a_clause():
+    """Asides and places in files are left out; a clause that begins a sentence is not all of it."""
+    said = "Fixed the wrong order of shutdown hooks in `a.py:12` (which all of them share), so that the pool of workers is empty when the queue ends"
+    assert lines(turn("go", said + ", though nobody had asked for it at all in these days.", "a.py")) == [said.replace(
+        " in `a.py:12` (which all of them share)", "")]
+
+
+def test_beside_results_details_and_tests_are_left_out():
+    found = [upshot.Upshot(4.0, "Added a limit for retries.", "t"), upshot.Upshot(3.0, "Updated `run_worker()`", "t"),
+             upshot.Upshot(2.0, "Added tests of the worker", "t"), upshot.Upshot(6.0, "Add tests (abc1234)")]
+    assert [one.line for one in upshot.plainest(found)] == ["Added a limit for retries.", "Add tests (abc1234)"]
+    assert upshot.plainest(found[1:3]) == found[1:3]

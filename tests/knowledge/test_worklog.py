@@ -210,12 +210,12 @@ def test_sessions_of_a_branch_are_told_as_one_and_those_of_a_trunk_apart(place, 
     for name, when, branch, body in (
             ("a", "2026-11-20T09:00:00Z", "retries", "## Outcome\n\n- Added a dead letter queue.\n\n## Next\n\n- old step"),
             ("b", "2026-11-21T09:00:00Z", "retries", "## Done\n\n- commit aaaaaaa: Reset the counter\n\n## Next\n\n- the metrics"),
-            ("c", "2026-11-21T10:00:00Z", "retries", "## Outcome\n\n- Moved the delays into `delays.py`."),
+            ("c", "2026-11-21T10:00:00Z", "retries", "## Outcome\n\n- Moved the delays of all retries to a place of their own."),
             ("d", "2026-11-21T11:00:00Z", "main", "## Outcome\n\n- Updated the licence of the package."),
             ("e", "2026-11-21T12:00:00Z", "main", "## Outcome\n\n- Removed the old changelog from the docs.")):
         captured(place, name, body, when, session="s-" + name, branch=branch)
     assert tell(columns=200).split("\n")[2:] == [
-        "Sat 2026-11-21", "  - retries: Reset the counter (aaaaaaa)", "    - Moved the delays into `delays.py`.",
+        "Sat 2026-11-21", "  - retries: Reset the counter (aaaaaaa)", "    - Moved the delays of all retries to a place of their own.",
         "  - main: Removed the old changelog from the docs.", "  - main: Updated the licence of the package.", "",
         "Fri 2026-11-20", "  - retries: Added a dead letter queue."]
 
@@ -266,3 +266,13 @@ def test_a_session_that_changed_nothing_says_what_it_looked_into(place, tell):
     captured(place, "b", "## Turns\n\n- 09:00 and this", "2026-11-21T09:00:00Z", session="s-2", title="and what about this one")
     captured(place, "c", "## Done\n\n- edited `src/a.py`", "2026-11-21T08:00:00Z", session="s-3", title="do both of them", files="[src/a.py, b.py]")
     assert tell().split("\n")[3:] == ["  - worked on a.py, b.py", "  - looked into: How the retries back off"]
+
+
+def test_work_that_went_on_the_next_day_is_not_told_as_left_in_the_middle(run, place):
+    """The day after tells what came of it."""
+    talk(place, "## 2026-11-20 23:50 name the pool of workers\n\n- edited `a.py`\n\nLet me look.\n\n"
+         "## 2026-11-21 00:10 (goes on) name the pool of workers\n\n- edited `a.py`\n\nNamed the pool of workers.\n", day="2026-11-20")
+    captured(place, "a", "## Outcome\n\n- in progress, not finished: name the pool of workers", "2026-11-20T23:55:00Z", session="s-1",
+             branch="retries", files="[a.py]", until="2026-11-20T23:55:00Z")
+    told = run("standup", "--since", "2026-11-20", "--until", "2026-11-20").stdout
+    assert "retries" in told and "in progress" not in told

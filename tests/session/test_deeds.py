@@ -15,3 +15,25 @@ def test_a_sentence_that_begins_with_a_deed_reports_it(line):
 @pytest.mark.parametrize("line", ["Add a limit for retries.", "Adding is slow.", "The pool is slow."])
 def test_an_order_and_a_description_report_nothing(line):
     assert not deeds.REPORTS.match(line)
+
+
+@pytest.mark.parametrize("line", [
+    "Updated `Worker.run()` and `Pool.run()`.", "Added retry handling in `mergeSettings()`", "Removed the `start_pool` function",
+    "Changed `run_worker()` to return early", "Moved the delays into `delays.py`"])
+def test_a_line_of_the_codes_names_alone_is_a_detail(line):
+    assert deeds.is_detail(line) and deeds.is_poor(line)
+
+
+@pytest.mark.parametrize("line", [
+    "Added a limit for retries to the settings.", "The `queue resume` command now finds jobs of other branches.",
+    "Added a rule that flags `os.getcwd()` in production code of the workers.", "Renamed the worker's pool to `crew`."])
+def test_what_is_told_in_words_is_none(line):
+    assert not deeds.is_poor(line)
+
+
+@pytest.mark.parametrize("line", [
+    "The prompt is shown in quotes.", "All tests now use it", "Updated recommendation: one queue alone", "Verifies that the pool is empty",
+    "But it's no longer cut", "Fixed the order (line 12)"])
+def test_what_only_who_was_there_understands_is_poor(line):
+    """A verdict, the third person without a subject, what goes on with the line before, a place in a file."""
+    assert deeds.is_poor(line)
