@@ -13,7 +13,7 @@ from memory.capture.gist import DECISION, heading_of, outcome, statements, wide
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
 from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import lasting
+from memory.session import deeds, lasting
 from memory.session.latepattern import Late
 
 _MOST_USER, _MOST_MODEL = 8, 3
@@ -70,10 +70,6 @@ _TRIED = Late(
 _WEIGHED = Late(  # what stands below such a heading is no deed
     r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
     r"problems?|issues?|causes?|before|reverted)\b", re.I)
-_OBJECTS = Late(  # what begins a request that doubts what was just done
-    r"(?:(?:ok(?:ay)?|well|so|and|ah|oh|yes|yeah|sorry|hm+)\b[\s,.!]*)*(?:no\b|nope\b|nah\b|but\b|wait\b|actually\b|instead\b|"
-    r"rather\b|thinking again|on second thought|taking a step back|i(?:'m| am) (?:questioning|not convinced)|"
-    r"i (?:don't|do not) (?:like|want|think)|revert\b|undo\b|아니|하지만|근데|いや|でも|不对|不是|但|nein\b|aber\b|doch\b)", re.I)
 _CONCEDES = Late(r"(?:you(?:'re| are) (?:absolutely |completely )?right|you raise|i was wrong|my mistake|i misread|"
                        r"맞습니다|その通り|你说得对|du hast recht)", re.I)
 _TOOK_BACK = Late(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
@@ -199,14 +195,15 @@ def _deeds(statement: str) -> Iterator[str]:
 def standing(held: Sequence[Turn]) -> list[Turn]:
     """Return turns without those whose work was taken back, or done anew once somebody had objected to it."""
     gone: set[int] = set()
+    links = turns.follow(held)
     last, doubted = -1, False  # the last turn that edited something, and whether somebody has objected to it since
     for at, turn in enumerate(held):
         if turn.asked == SUMMARY:
             continue
         came = outcome(turn)
         gone |= {one for one in range(at) if _takes_back(came, held[one])}
-        objected = bool(_OBJECTS.match(one_line(turn.request)))
-        doubted = doubted or objected or any(map(_CONCEDES.match, turn.said()[:1]))
+        objected = links[at].how == turns.OBJECTS
+        doubted = doubted or objected
         files = _files(turn)
         near = last >= 0 and (files & _files(held[last]) or files and objected and last == at - 1)
         if near and doubted and (_is_taken_back(came) or _redoes(came, held[last])):

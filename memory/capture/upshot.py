@@ -19,6 +19,7 @@ from memory.session import deeds
 LINE = 150  # characters
 HEADING, ITEM, PROSE = "heading", "item", "prose"
 SHORTEST = 20  # characters of a sentence that tells something
+_LESS = 2.0  # of the weight of a commit that is a chore
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
 _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets little of, and what is left of it at least
 _EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
@@ -46,7 +47,7 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     title: the name of the work.  commits: `hash: subject` of those that were made in it; they stand for the turns that made them.
     """
     made = [one.partition(": ") for one in commits]
-    found = [Upshot(_COMMIT - 2.0 * bool(deeds.CHORE.match(subject)), "%s (%s)" % (subject, mark) if subject else mark)
+    found = [Upshot(_weight(subject), "%s (%s)" % (subject, mark) if subject else mark)
              for mark, _, subject in made if not deeds.MERGE.match(subject)]
     asked = [one for turn in held for one in [order(turn.request)] if one]
     changed = [at for at, turn in enumerate(held) if any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)]
@@ -94,7 +95,8 @@ def distinct(found: Iterable[Upshot]) -> list[Upshot]:
         near = next((at for at, other in enumerate(kept) if same(one.line, other.line)), -1)
         if near < 0:
             kept.append(one)
-        elif kept[near].at and one.at > kept[near].at and one.weight >= _LATER * kept[near].weight:
+        elif kept[near].at and one.at > kept[near].at and one.weight >= _LATER * kept[near].weight and (
+                len(words_of(one.line)) >= _LATER * len(words_of(kept[near].line))):
             kept[near] = one._replace(weight=kept[near].weight)
     return kept
 
@@ -127,6 +129,11 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
         if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
             found.append(Upshot(worth + (_PLANNED if plan else _ASKED), _ordered(asked), turn.at))
     return sorted(found, key=lambda one: -one.weight)[:1]
+
+
+def _weight(subject: str) -> float:
+    """Return how much a commit tells; less where it only tidies up."""
+    return _COMMIT - _LESS * bool(deeds.CHORE.match(subject)) - 0.5 * subject.startswith("refactor")
 
 
 def _committed(held: Sequence[Turn]) -> int:
@@ -231,8 +238,10 @@ def order(request: str) -> str:
 
 
 def plainest(found: Sequence[Upshot]) -> list[Upshot]:
-    """Return upshots, beside those that a teammate gets none that only the code's names or the tests tell."""
-    plain = [one for one in found if not one.at and one.weight >= _COMMIT - 2.0 or not (
+    """Return upshots; beside what a teammate gets, none that tells the code's names or the tests alone, nor chores."""
+    made = [one for one in found if one.weight >= _COMMIT - _LESS and not one.at]
+    telling = [one for one in made if not deeds.CHORE.match(one.line)]
+    plain = [one for one in found if one in (telling or made) or one not in made and not (
         deeds.is_poor(one.line) or deeds.SIDE.search(one.line))]
     return plain or list(found)
 

@@ -157,7 +157,8 @@ _VAGUE = re.compile(  # of something that only who was there can tell
     r"change|command|logic|method|label|title|item|column|hint|error|name|text|test|package|migration|implementation|truncation|"
     r"count|behaviou?r|naming|feature|design|structure|flow|approach|result|bug|issue|problem|key fix)s?(?: text)? "
     r"(?:now|is|are|was|were|has|have|uses?|shows?|will|reads?)\b|"
-    r"(?:updated|revised|final|proposed|new) (?:recommendation|summary|plan|list|table|analysis|code|output|message|design)s?\b",
+    r"(?:updated|revised|final|proposed|new) (?:the )?(?:recommendation|summary|plan|list|table|analysis|code|output|message|"
+    r"design)s?\b",
     re.I)
 _TOLD_OF = re.compile(  # in the third person, of something that only the lines around it name; or it goes on with them
     r"(?:verifies|tests|checks|ensures|returns|uses|shows|prints|handles|calls|creates|reads|writes|takes|falls|makes|validates|"
