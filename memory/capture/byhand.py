@@ -49,6 +49,8 @@ BODY, TITLE, BRANCH = 1500, 100, 40  # characters
 SAYS = 60  # characters of an outcome that says where work stands
 _DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
 _CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|どちら|哪", re.I)
+_KEEPS = re.compile(r"\b(?:commit|push|merge|pull request|pr)\b", re.I)  # an offer to keep what was done: nobody has yet
+_LINES_OF_CODE = re.compile(r"\s*`[^`]*⏎[^`]*`")
 _ON_THE_WAY = ("said on the way: ", "done last: ")
 
 
@@ -69,22 +71,22 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     """
     told = [outline(record) for record in checkpoints]
     newest = told[0]
-    stands = _since_work(held) or [_stands(line) for line in newest.outcome] or list(newest.said)
+    stands = _since_work(held, checkpoints[0].title) or [_stands(line) for line in newest.outcome] or list(newest.said)
     commits = [line for one in told for line in one.commits]
     done = [turn for turn in choices.standing(held) if _worked(turn)]
     came = [one.line for one in upshot.of_turns(done, "", commits[::-1])
             if not (one.at and any(upshot.same(one.line, line) for line in stands))] or ["commit " + line for line in commits]
     decisions = [line for one in told for line in one.decisions[::-1] if not line.endswith(("?", "？"))]
     never = [line for line in decisions if choices.forbids(line)]
-    never += [*choices.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead)]
+    never += [*choices.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead if line.count("…") < 2)]
     came = [line for line in came if line not in never]
     names = [name for name in newest.files if name[:1] not in "/~"][:8]
     requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request]
-    requests = [line for line in requests if line and not TRIVIAL.match(line)]
+    requests = [line for line in requests if not TRIVIAL.match(line) and _asks(line)] or requests[:1]
     sections = [
         ("Where it stands" if newest.outcome else "Notes", _lines(stands, 320), 1),
-        ("Next", _lines(newest.next[:4], 180), 1),
-        ("Open", _lines([*_open(newest.open, held)[:4], *newest.failing[-2:]], 160), 1),
+        ("Next", _lines(choices.still_next(newest.next, held)[:4], 180), 1),
+        ("Open", _lines([*_open(newest.open, held)[:4], *newest.failing[-2:]], 240), 1),
         ("Do not try again", _lines(never[:4], 180), 1),
         ("Decisions", _lines([line for line in decisions if line not in never][:4], 160), 1),
         ("Done", _lines([*came[:4], *(["files: " + ", ".join(names)] if names else [])], 140), 1),
@@ -97,9 +99,22 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     return Draft(title, text, tuple(record.id for record in checkpoints))
 
 
+def _asks(request: str) -> bool:
+    """Tell whether a request says by itself what is wanted."""
+    return gist.wide(request) or len(upshot.words_of(request)) > 2
+
+
 def _stands(line: str) -> str:
-    """Say where work stands, without praise and without what leads up to it."""
-    return line if line.startswith((LEFT, *_ON_THE_WAY)) else upshot.telling(line, 320) or line
+    """Say where work stands, without praise, what leads up to it, tables and lines of code."""
+    if line.startswith((LEFT, *_ON_THE_WAY)):
+        return line
+    shown = _LINES_OF_CODE.search(line)
+    bare = _LINES_OF_CODE.sub("", line)
+    if shown and bare.count("`") % 2:
+        bare = line[:shown.start()]
+    if bare.count(" | ") > 2:
+        bare = bare.partition(" | ")[0].rpartition(":")[0] or bare
+    return upshot.telling(bare, 320).rstrip(":") or line
 
 
 def _worked(turn: Turn) -> bool:
@@ -111,19 +126,29 @@ def _worked(turn: Turn) -> bool:
     return bool(deeds.REPORTS.match(first) or _DEED.match(said))
 
 
-def _since_work(held: Sequence[Turn]) -> list[str]:
+def _since_work(held: Sequence[Turn], title: str) -> list[str]:
     """Return what the last work came to and what was said since; empty where the last turn is that work or has not ended.
 
-    What only commits or pushes says nothing of the work, either.
+    What only commits, pushes or explains says nothing of the work, either.  title: of the work, where no turn says what it came
+    to.
     """
     last = gist.closing(held)
-    edited = [turn for turn in held if _worked(turn) and len(gist.outcome(turn)) >= SAYS and gist.is_finished(turn)]
-    if last is None or not edited or edited[-1] is last or not (gist.is_finished(last) and gist.outcome(last)):
+    worked = [turn for turn in held if _worked(turn)]
+    edited = [turn for turn in worked if len(gist.outcome(turn)) >= SAYS and gist.is_finished(turn) and not _answers(turn)]
+    if last is None or not worked or not (gist.is_finished(last) and gist.outcome(last)) or (edited or worked)[-1] is last:
         return []
-    came = upshot.telling(gist.plain(gist.unasked(gist.outcome(edited[-1])), 320), 320)
+    came = _stands(gist.plain(gist.unasked(gist.outcome(edited[-1])), 320)) if edited else ""
+    if not came and upshot.is_named(title) and any(piece.kind == turns.FILE for turn in worked for piece in turn.pieces):
+        came = "worked on: " + one_line(title)
     since = at_word(gist.plain(gist.unasked(gist.outcome(last))), 160)
     asked = "" if _worked(last) or not gist.topic(last.request) else "asked since: %s → " % at_word(gist.plain(last.request), 80)
     return [came, asked + since] if came else []
+
+
+def _answers(turn: Turn) -> bool:
+    """Tell whether a turn ends with an answer, though it may have edited something: it tells no result."""
+    first = next((upshot.bare(text) for _, text in upshot.sentences_of(gist.outcome(turn))), "")
+    return bool(deeds.ASIDE.match(first)) and not upshot.of_turns([turn])
 
 
 def _open(lines: Sequence[str], held: Sequence[Turn]) -> list[str]:
@@ -135,9 +160,19 @@ def _open(lines: Sequence[str], held: Sequence[Turn]) -> list[str]:
         asks = line.endswith(("?", "？"))
         if asks and offered and _CHOICE.search(line):
             found.append("%s %s" % (line, "; ".join(at_word(one, 60) for one in offered[:3])))
-        elif not asks or gist.telling(line) > 2:
+        elif not asks or gist.telling(line) > 2 or _KEEPS.search(line):
             found.append(line)
+        elif last and _asked_on(last, line):
+            found.append("%s (%s)" % (line, _asked_on(last, line)))
     return found
+
+
+def _asked_on(turn: Turn, question: str) -> str:
+    """Return what a question at the end of a turn is about: what is said before it, of a choice two sentences."""
+    said = [one_line(text) for _, text in upshot.sentences_of(gist.outcome(turn))]
+    at = next((at for at, text in enumerate(said) if text.startswith(question[:40])), 0)
+    before = said[max(0, at - 2):at] if _CHOICE.search(question) else said[max(0, at - 1):at]
+    return at_word(" ".join(before), 140)
 
 
 def turns_of(keeper: store.Store, record: Record) -> tuple[Turn, ...]:

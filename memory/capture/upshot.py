@@ -227,7 +227,7 @@ def is_order(line: str) -> bool:
 def order(request: str) -> str:
     """Return what a request orders, in its first sentence and in one of at most 150 characters; "" where it orders nothing."""
     whole = gist.topic(request, 4 * LINE)
-    first = next(iter(gist.sentences(whole)), "").rstrip("?!. ")
+    first = next(iter(sentences(whole)), "").rstrip("?!. ")
     line = re.split(r" [-–—] ", deeds.PLACE.sub("", first))[0]
     if len(line) > LINE or deeds.NO_DEED.match(line) or gist.telling(line) < _NAMES or not is_whole(line):
         return ""
@@ -265,7 +265,7 @@ def _best(statement: str, worked: bool = False) -> tuple[float, str]:
 def telling(line: str, most: int) -> str:
     """Return a statement on one line, at most `most` characters, without the sentences that say nothing."""
     kept = [one for one in sentences(deeds.LEAD.sub("", line)) for said in [bare(deeds.LEAD.sub("", one))]
-            if said and (says(said) or one.endswith(":")) and not said.endswith(("?", "？"))]
+            if said and (says(said) or one.endswith(":")) and not said.endswith(("?", "？")) and not deeds.LEADS.match(said)]
     return at_word(deeds.LEAD.sub("", bare(" ".join(kept))), most)
 
 

@@ -179,6 +179,7 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
     parts = {name: tuple(dict.fromkeys(line for one in told for line in getattr(one, name)))
              for name in ("commits", "files", "decisions", "fixed", "said")}
     parts.update((name, getattr(told[-1], name)) for name in ("outcome", "failing", "open", "next"))
+    parts["next"] = tuple(choices.still_next(parts["next"], held))
     stand = choices.standing(held)
     undone = [topic(turn.request) for turn in held if turn not in stand]
     name = title = one_line(newest.title)

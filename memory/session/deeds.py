@@ -27,6 +27,8 @@ LEAD = re.compile(
     r"\A(?:(?:all|the|both|every\w*|unit|integration)\b[^.:;!]{0,60}\b(?:pass(?:es|ing|ed)?|clean|green|complete[d]?|"
     r"done|success\w*)[^.:;!]{0,30}[.!]\s+|(?:here(?:'s| is| are)|let me (?:create|summari[sz]e|give))\b[^:.;]{0,70}[:.]\s*|"
     r"(?:summary|changes made|done|perfect|great)\s*[:.!]\s*)+", re.I)
+LEADS = re.compile(  # all of a sentence that leads up to a list, or announces what comes
+    r"(?:here(?:'s| is| are)\b.*:\Z|(?:now |next )?(?:dispatching|running|checking|looking)\b)", re.I)
 AROUND = re.compile(
     r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|\d+[.)]\s+|(?:p|step|task|part|phase|item|point)\s?#?\d+(?:\s#\d+)?\s*[:–—-]\s+|(?:perfect|great|"
     r"excellent|done|good|yes|right|correct|ok(?:ay)?|sure|you(?:'re| are) (?:absolutely )?right|got it|(?:final )?summary|"
@@ -48,7 +50,7 @@ ASIDE = re.compile(
     r"(?:now )?(?:dispatching|running|checking|looking)|ready (?:to|for)|next\b|note\b|great question|good (?:catch|question|"
     r"point)|i (?:have|was|am)\b|i'm\b|one (?:more|last)\b|good (?:news|idea|call)\b|"
     r"(?:i(?:'ve| have)? )?(?:now )?(?:reviewed|looked|read|checked|analy[sz]ed|explored|examined)\b|looking at|based on|"
-    r"(?:files?|lines?|tests?)(?: \w+)?:|before\b|after\b|example|usage|to (?:test|verify|use|run)\b|"
+    r"(?:files?|lines?|tests?)(?: \w+)?:|before\b|after\b|example|usage|to (?:answer|test|verify|use|run)\b|"
     r"option \w+\b|recommend|alternativ|status\b|no[,!]|this (?:means|would|could|might))", re.I)
 ORDER = re.compile(
     r"(?:\w+ly )?(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|configure|consolidate|convert|correct|cover|create|debug|"

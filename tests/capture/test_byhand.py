@@ -76,3 +76,41 @@ def test_work_stands_where_the_last_work_left_it(place, now):
         "## Where it stands", "", "- The worker now retries a job twice before it gives up on it.",
         "- asked since: what does the queue flag do? → It names the queue. Option 1: keep it Option 2: drop it", "", "## Open", "",
         "- Which option do you prefer? Option 1: keep it; Option 2: drop it", "", "## Done", "", "- files: worker.py", "", ""])
+
+
+def handoff(place, now, said, page, **keys):
+    """Return the sections of the handoff of a session of which the conversation and the checkpoint are given."""
+    keeper = store.Store(place, vault.settings(), now)
+    talk(place, said)
+    captured(place, "a", page, "2026-11-21T10:30:00Z", session="s-1", conversation=next(keeper.each(("conversation",))).id, **keys)
+    checkpoint = next(keeper.each(("checkpoint",)))
+    body = byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint)).body
+    parts = [part.split("\n\n", 1) for part in body.split("From [")[0].split("## ")[1:]]
+    return {name: lines.strip().split("\n") for name, lines in parts}
+
+
+@pytest.mark.parametrize(("said", "question", "told"), [
+    ("One could drop the pool.\n\nWant me to make that change?", "Want me to make that change?", ["- Want me to make that change? (One could drop the pool.)"]),
+    ("The worker now retries.\n\nReady to commit?", "Ready to commit?", ["- Ready to commit?"]),
+    ("- keep the pool\n- name the queue\n\nWhich do you prefer?", "Which do you prefer?", ["- Which do you prefer? (keep the pool name the queue)"])])
+def test_an_offer_at_the_end_is_open_with_what_it_is_about(place, now, said, question, told):
+    """One to keep the work says that nobody has yet."""
+    assert handoff(place, now, "## 09:00 look at the pool\n\n%s\n" % said, "## Outcome\n\n- x\n\n## Open\n\n- " + question)["Open"] == told
+
+
+def test_a_request_that_says_nothing_by_itself_is_not_told(place, now):
+    """Nor a next step that a later turn was asked for."""
+    told = handoff(place, now, "## 09:00 make the worker retry jobs twice\n\n- edited `a.py`\n\nThe worker retries jobs twice now.\n\n"
+                   "## 09:30 test the retries of the pool\n\n- ✓ `pytest`\n\nTests of the retries pass.\n\n## 09:40 3\n\n- edited `a.py`\n\nDone.\n",
+                   "## Outcome\n\n- Done.\n\n## Next\n\n- test the pool's retries\n- the metrics\n\n## Turns\n\n"
+                   "- 09:00 make the worker retry jobs twice\n- 09:40 3")
+    assert told["Request"] == ["- make the worker retry jobs twice"] and told["Next"] == ["- the metrics"]
+
+
+def test_where_it_stands_is_no_table_code_or_answer(place, now):
+    """A session that edited something and then only showed something stands at its work."""
+    page = "## Outcome\n\n- All rows were updated: Row | State 1 | done 2 | done 3 | open"
+    assert handoff(place, now, "", page)["Where it stands"] == ["- All rows were updated"]
+    left = "## 09:00 name the pool\n\n- edited `a.py`\n\nLet me run the tests:\n\n## 09:30 try the search\n\nResults for pool: `a.py`, `b.py` and more.\n"
+    assert handoff(place, now, left, "## Outcome\n\n- Results for pool", title="Names for the pools of workers")["Where it stands"] == [
+        "- worked on: Names for the pools of workers", "- asked since: try the search → Results for pool: `a.py`, `b.py` and more."]
