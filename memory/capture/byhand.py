@@ -49,6 +49,7 @@ BODY, TITLE, BRANCH = 1500, 100, 40  # characters
 SAYS = 60  # characters of an outcome that says where work stands
 _DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
 _CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|どちら|哪", re.I)
+_NODS = frozenset("yes yeah yep sure okay great works good nice fine thanks perfect".split())
 _KEEPS = re.compile(r"\b(?:commit|push|merge|pull request|pr)\b", re.I)  # an offer to keep what was done: nobody has yet
 _LINES_OF_CODE = re.compile(r"\s*`[^`]*⏎[^`]*`")
 _ON_THE_WAY = ("said on the way: ", "done last: ")
@@ -101,7 +102,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
 
 def _asks(request: str) -> bool:
     """Tell whether a request says by itself what is wanted."""
-    return gist.wide(request) or len(upshot.words_of(request)) > 2
+    return gist.wide(request) or any(word.isalpha() for word in upshot.words_of(request) - _NODS)
 
 
 def _stands(line: str) -> str:
