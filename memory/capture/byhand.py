@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memory.capture import choices, conversationpage, gist, turns, upshot
-from memory.capture.checkpointpage import LEFT, fitted, outline
+from memory.capture.checkpointpage import ON_THE_WAY, fitted, outline
 from memory.capture.gist import TRIVIAL
 from memory.capture.turns import Turn
 from memory.core import StoreError, UsageError, clock, files, layout
@@ -52,7 +52,6 @@ _CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|ど
 _NODS = frozenset("yes yeah yep sure okay great works good nice fine thanks perfect".split())
 _KEEPS = re.compile(r"\b(?:commit|push|merge|pull request|pr)\b", re.I)  # an offer to keep what was done: nobody has yet
 _LINES_OF_CODE = re.compile(r"\s*`[^`]*⏎[^`]*`")
-_ON_THE_WAY = ("said on the way: ", "done last: ")
 
 
 class Draft(NamedTuple):
@@ -107,7 +106,7 @@ def _asks(request: str) -> bool:
 
 def _stands(line: str) -> str:
     """Say where work stands, without praise, what leads up to it, tables and lines of code."""
-    if line.startswith((LEFT, *_ON_THE_WAY)):
+    if line.startswith(ON_THE_WAY):
         return line
     shown = _LINES_OF_CODE.search(line)
     bare = _LINES_OF_CODE.sub("", line)

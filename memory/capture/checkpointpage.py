@@ -24,12 +24,12 @@ from memory.core.records import Record, labels
 from memory.session import commandline, shell, tellingline
 
 BODY, LAST = 6000, 600  # characters: of a page, of the last outcome
-_CHANGE = 100  # characters of a line that met a linter's rule
-_SUBSTANCE = 120  # characters of an answer that is worth a file
+_CHANGE, _SUBSTANCE = 100, 120  # characters of a line that met a linter's rule, of an answer that is worth a file
 _LEAST, _FIXED, _COMMANDS, _COMMITS, _FILES, _REPORTS, _OPEN = 110, 4, 6, 12, 14, 2, 4
 _SILENCED = re.compile(r"^\+.*(?:nolint|noqa|type: ignore|eslint-disable|@ts-ignore|#\[allow|pylint: disable).*", re.M)
 _COMMENT = ("//", "#", "/*", "*", "--", '"')
 LEFT = "in progress, not finished: "  # before the request of a turn that has not ended
+ON_THE_WAY = LEFT, "said on the way: ", "done last: "  # what begins a line of an outcome that is none
 _LANGUAGES = {
     "py": "python", "ts": "typescript", "tsx": "typescript", "js": "javascript", "jsx": "javascript", "rs": "rust",
     "go": "go", "java": "java", "kt": "kotlin", "rb": "ruby", "php": "php", "c": "c", "h": "c", "cpp": "cpp",

@@ -21,6 +21,7 @@ HEADING, ITEM, PROSE = "heading", "item", "prose"
 SHORTEST = 20  # characters of a sentence that tells something
 _LESS = 2.0  # of the weight of a commit that is a chore
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
+_INNER = 0.3  # taken off the weight of a line for each of the code's names in it, up to three
 _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets little of, and what is left of it at least
 _EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
 # Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
@@ -157,7 +158,7 @@ def _result(turn: Turn, worked: bool) -> tuple[float, str]:
     touched = any(piece.kind == turns.FILE for piece in turn.pieces)
     found = []
     for at, (score, text) in enumerate(scored(statement, touched)):
-        if score <= _WEAK and not (touched or gist.wide(text)):
+        if score <= _WEAK and not (touched or gist.wide(text)) or deeds.LISTS.search(text):
             continue
         line = deeds.PLACE.sub("", _mended(text, statement) if worked else text)
         reports = deeds.REPORTS.match(line) or deeds.SINCE.search(line) or line.startswith(_FIXED)
@@ -166,7 +167,7 @@ def _result(turn: Turn, worked: bool) -> tuple[float, str]:
         told = reports or any(one.search(line) for one in (deeds.FAULTY, deeds.LABELLED, deeds.NOW))
         if worked and (idle and not told or deeds.TRY.match(line)):
             continue
-        score += anew - _OFF * deeds.is_poor(line)
+        score += anew - _OFF * deeds.is_poor(line) - _INNER * min(deeds.inner(line), 3)
         found.append((min(-score, -_LEFT), at, line))
     if not found:
         return 0.0, ""
@@ -200,8 +201,8 @@ def _in_words(line: str) -> int:
 
 def _mended(line: str, statement: str) -> str:
     """Return a line that tells a fault as one of a fault that is fixed, where the statement says so."""
-    faulty = deeds.FAULT.match(line) or deeds.AT_FAULT.search(line) or (
-        deeds.FAULTY.search(line) and not deeds.SAYS_FIXED.search(line))
+    faulty = deeds.FAULT.match(line) or not deeds.SAYS_FIXED.search(line) and any(
+        one.search(line) for one in (deeds.AT_FAULT, deeds.FAULTY))
     if deeds.REPORTS.match(line) or not faulty or not deeds.SAYS_FIXED.search(statement):
         return line
     match = deeds.FAULT.match(line)
@@ -229,9 +230,10 @@ def order(request: str) -> str:
     whole = gist.topic(request, 4 * LINE)
     first = next(iter(sentences(whole)), "").rstrip("?!. ")
     line = re.split(r" [-–—] ", deeds.PLACE.sub("", first))[0]
-    if len(line) > LINE or deeds.NO_DEED.match(line) or gist.telling(line) < _NAMES or not is_whole(line):
+    least = _NAMES + bool(deeds.FIX_OF.match(line))
+    if len(line) > LINE or gist.telling(line) < least or not is_whole(line):
         return ""
-    if deeds.is_detail(line) or deeds.SIDE.search(line):
+    if deeds.NO_DEED.match(line) or deeds.is_detail(line) or deeds.SIDE.search(line):
         return ""
     asked = any(deeds.ASKED.match(one) for one in gist.prose(request)[:3])
     return line if (asked or deeds.ORDER.match(line)) and not deeds.SPOKEN.search(line) and line.count("`") % 2 == 0 else ""

@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import checkpointpage, choices, conversationpage, upshot
-from memory.capture.checkpointpage import LEFT, outline
+from memory.capture.checkpointpage import LEFT, ON_THE_WAY, outline
 from memory.capture.gist import topic
 from memory.capture.turns import GOES_ON, Turn
 from memory.capture.upshot import Upshot
@@ -238,7 +238,7 @@ def _title(work: Work) -> List[str]:
         return [work.title if work.parts["files"] or not work.session else "looked into: " + work.title]
     names = _files(work)
     return ["worked on " + names] if names else [
-        line for line in work.parts["outcome"][:1] if not _is_left(line) and upshot.is_whole(line)]
+        line for line in work.parts["outcome"][:1] if not line.startswith(ON_THE_WAY) and upshot.is_whole(line)]
 
 
 def _files(work: Work) -> str:

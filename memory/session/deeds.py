@@ -84,7 +84,11 @@ AT_FAULT = re.compile(  # names something as the fault
     r"\b(?:root cause|culprit|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|원인|原因|Ursache",
     re.I)
 FAULTY = re.compile(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
+LISTS = re.compile(  # what a list that follows says
+    r"\b(?:includes?|including|shows?|following|follows|returns?|supports?|contains?|is|are|was|like|uses?|to|by|with|for):\Z",
+    re.I)
 BLAND = re.compile(  # a verdict on all of it, which names nothing
+    r"\w+ed (?:exactly |just )?(?:that|this|the) (?:issue|bug|problem)\b[^`]*\Z|"
     r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
     r"\w+ed (?:\w+ )?imports?\b|(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|"
     r"consistent|comprehensive|place|notes?)\W*\Z|the code (?:now )?passes\b|"
@@ -127,7 +131,7 @@ NO_DEED = re.compile(  # what is ordered so changes nothing, or nothing that a n
     r"fix (?:all|both|the (?:lint|tests?)))\b", re.I)
 SINCE = re.compile(r"\b(?:has|have)(?: now| all)* been\b|\bno longer\b|\Athe (?:fix|changes?)\b", re.I)
 TRY = re.compile(r"(?:now )?(?:please )?(?:try|run|give|restart|use|check|see|verify|open|test)\b", re.I)  # somebody is to do it
-NOW = re.compile(r"\b(?:now|from now on|by default)\b", re.I)  # of what is so since the work
+NOW = re.compile(r"(?<![.\w])(?:now|from now on|by default)\b(?!\()", re.I)  # of what is so since the work
 EXPLAINS = re.compile(  # how something is, and why; a heading and a report have none of it
     r"\b(?:is|are|was|were|has|have|had|can|does|did|do|will|would|should|must|because|since)\b|[.。]\Z", re.I)
 FIX_OF = re.compile(r"fix(?:ed|es)?\b", re.I)
@@ -174,6 +178,11 @@ PLACE = re.compile(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;
 def is_poor(line: str) -> bool:
     """Tell whether a teammate gets little of a line: a detail, a verdict, or one that only who was there understands."""
     return is_detail(line) or bool(_PLACED.search(line)) or any(one.match(line) for one in (_VAGUE, BLAND, _TOLD_OF))
+
+
+def inner(line: str) -> int:
+    """Count the names in a line that only the code knows."""
+    return len(_INNER.findall(line))
 
 
 def is_detail(line: str) -> bool:
