@@ -26,6 +26,7 @@ from memory.knowledge import history, practice
 from memory.recall import lookup, search
 from memory.recall.hit import record_json, turns
 from memory.recall.question import Query
+from memory.session import deeds
 from memory.store.redactor import strip_private, without_private
 from memory.store.store import Store
 
@@ -193,6 +194,9 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
         came = upshot.of_turns(stand, name, parts["commits"])
     else:
         came = upshot.of_lines([line for one in told for line in one.outcome], title, parts["commits"])
+    if held and not (parts["files"] or parts["commits"] or any(deeds.REPORTS.match(one.line) for one in came)) and (
+            upshot.is_named(title)):
+        came = []  # of what only was looked into, its name tells more than an answer
     return Work(_text(newest.meta.get("session")), day, at, title, _text(newest.meta.get("branch")),
                 tuple(record.id for _, record in group), tuple(came), parts, "" if title in undone else title)
 

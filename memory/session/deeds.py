@@ -147,7 +147,7 @@ SIDE = re.compile(  # what goes along with work: its tests, comments, imports an
     r"\b(?:coverage|imports?|unused|dead code|comments?|staticcheck|typos?|whitespace|gofmt|nolint|assertions?|"
     r"lint(?:er|ing)? (?:errors?|issues?))\b", re.I)
 _INNER = re.compile(  # a name that only the code knows: of a function, a type, a field, a file of the source
-    r"`[^`\s]*(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]*`|\b\w+\(\)|\b[a-z]+[A-Z]\w*|\b\w+_\w+|"
+    r"`[^`\s]*(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]*`|`(?:return|if|nil|func|var|const|def)\b[^`]*`|\b\w+\(\)|\b[a-z]+[A-Z]\w*|\b\w+_\w+|"
     r"`?[\w./-]+\.(?:go|py|ts|tsx|js|jsx|rs|java|rb|kt|c|h|cc|cpp|cs|php|swift|sql)\b(?::[\d-]+)?`?")
 _OBJECT = re.compile(r"(?:\w+(?:ed|de|ilt|lit)\s+(?:the |an? |both )?)?(?:%s)" % _INNER.pattern)  # what work is on
 _BESIDE_OBJECT = 8  # words beside it that say something all the same

@@ -276,3 +276,12 @@ def test_work_that_went_on_the_next_day_is_not_told_as_left_in_the_middle(run, p
              branch="retries", files="[a.py]", until="2026-11-20T23:55:00Z")
     told = run("standup", "--since", "2026-11-20", "--until", "2026-11-20").stdout
     assert "retries" in told and "in progress" not in told
+
+
+def test_an_answer_to_what_was_looked_into_is_told_by_its_name(place, tell):
+    """An answer needs its question; a report stands by itself."""
+    for session, title, said in (("s-1", "Retries of the slow queue", "They stop, because the counter is never reset."),
+                                 ("s-2", "no, why does it?", "Updated the lease of the staging queue.")):
+        talk(place, "## 09:00 why\n\n%s\n" % said, session)
+        captured(place, session, "## Outcome\n\n- x", "2026-11-21T09:30:00Z", session=session, title=title)
+    assert tell().split("\n")[3:] == ["  - looked into: Retries of the slow queue", "  - Updated the lease of the staging queue."]
