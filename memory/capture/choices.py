@@ -179,7 +179,8 @@ def dead_ends(held: Sequence[Turn]) -> list[str]:
     found = [bare(text) for turn in held if turn.asked != turns.SUMMARY and any(
         piece.kind in (turns.FILE, turns.RUN) for piece in turn.pieces) for text in _deeds(gist.outcome(turn))]
     found = [line for line in found if _TRIED.search(line) and not _SUPPOSED.search(line) and line[:1] not in "\"“'"]
-    return [line for line in dict.fromkeys(found) if SHORTEST < len(line) <= 2 * LINE and says(line) and not deeds.CUT.search(line)]
+    whole = [line for line in dict.fromkeys(found) if SHORTEST < len(line) <= 2 * LINE and not deeds.CUT.search(line)]
+    return [line for line in whole if says(line)]
 
 
 def _deeds(statement: str) -> Iterator[str]:
