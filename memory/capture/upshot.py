@@ -21,6 +21,7 @@ HEADING, ITEM, PROSE = "heading", "item", "prose"
 SHORTEST = 20  # characters of a sentence that tells something
 _LESS = 2.0  # of the weight of a commit that is a chore
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
+_DESCRIBED = 5.9  # of what was written for others
 _INNER = 0.3  # taken off the weight of a line for each of the code's names in it, up to three
 _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets little of, and what is left of it at least
 _EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
@@ -60,6 +61,7 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
         elif at > changed[-1]:  # what was found before it led to the change, which tells it
             found += [one._replace(weight=_SINCE * one.weight) for one in told]
     title = next((one for one in asked if one.lower().startswith(title.lower())), title) if is_order(title) else title
+    found += _described(held)[-1:]
     if not commits and not deeds.LOOKING.match(title) and (_is_named(title, held) or is_order(title)):
         found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, _ordered(title)))
     return distinct(found)
@@ -132,6 +134,13 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
     return sorted(found, key=lambda one: -one.weight)[:1]
 
 
+def _described(held: Sequence[Turn]) -> list[Upshot]:
+    """Return what the work was called where somebody asked for words that others read."""
+    asked = [turn for turn in held if turn.asked != turns.SUMMARY and not any(piece.kind == turns.FILE for piece in turn.pieces)]
+    called = [(deeds.described(turn.request, gist.outcome(turn)), turn.at) for turn in asked]
+    return [Upshot(_DESCRIBED, name, at) for name, at in called if name]
+
+
 def _weight(subject: str) -> float:
     """Return how much a commit tells; less where it only tidies up."""
     return _COMMIT - _LESS * bool(deeds.CHORE.match(subject)) - 0.5 * subject.startswith("refactor")
@@ -182,21 +191,12 @@ def _shortened(line: str) -> str:
         return at_word(line, LINE)
     ends = [match.start() for match in deeds.CLAUSE.finditer(line) if LINE // 3 <= match.start() <= LINE]
     heads = (line[:end].rstrip(" ,;:-–—(") for end in reversed(ends))
-    return next((head for head in heads if _is_balanced(head) and not deeds.CUT.search(head)), at_word(line, LINE))
-
-
-def _is_balanced(line: str) -> bool:
-    return line.count("`") % 2 == 0 and line.count('"') % 2 == 0 and line.count("(") == line.count(")")
+    return next((head for head in heads if deeds.is_balanced(head) and not deeds.CUT.search(head)), at_word(line, LINE))
 
 
 def _ordered(asked: str) -> str:
     """Return an order as a line, without `too`, `please` and the like at its end."""
     return deeds.BESIDES.sub("", asked[:1].upper() + asked[1:])
-
-
-def _in_words(line: str) -> int:
-    """Count the words of a line beside the code's names; a command that it quotes is a word."""
-    return len(deeds.WORD.findall(deeds.CODE.sub("", line))) + len(deeds.COMMAND.findall(line))
 
 
 def _mended(line: str, statement: str) -> str:
@@ -297,7 +297,7 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
         told = 1.5 * done + 1.0 * bool(deeds.PASSIVE.search(line)) + 1.2 * bool(deeds.FOUND.search(line))
         told += 1.5 * bool(deeds.LABELLED.match(line))
         if worked and headed and place < _FIRST and not (told or deeds.UNTOLD.search(line) and not deeds.FIX_OF.match(line)):
-            told = _HEADED * (_in_words(line) >= _NAMES)
+            told = _HEADED * (deeds.in_words(line) >= _NAMES)
         if not told:
             if kind == PROSE and not deeds.POINTS.match(line):
                 yield _WEAK - place / 1000, line
@@ -385,7 +385,7 @@ def _came(held: Sequence[Turn]) -> list[str]:
     faults = [line for line in lines if line.startswith(_FIXED) and len(line) <= gist.TITLE]
     names = [gist.clause(line[:1].lower() + line[1:]) for line in lines if deeds.REPORTS.match(line) and not (
         line.startswith(_FIXED) or deeds.PIECE.match(line) or deeds.DETAIL.search(line) or deeds.MINOR.search(line))]
-    return [*(name for name in names if _in_words(name) >= _NAMES and _is_name(name)), *faults]
+    return [*(name for name in names if deeds.in_words(name) >= _NAMES and _is_name(name)), *faults]
 
 
 def _is_name(line: str) -> bool:

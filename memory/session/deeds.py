@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from memory.core import tokeniser
+
 WORK = (
     r"(?:re)?(?:add|adjust|align|allow|annotat|archiv|attach|block|bump|captur|chang|clarif|clean|clear|collaps|combin|complet|"
     r"configur|consolidat|convert|correct|cover|creat|declar|decreas|delet|deprecat|disabl|document|dropp|eliminat|embed|enabl|"
@@ -161,7 +163,7 @@ _OF_CODE = frozenset(  # words that say no more than that it is code
 _VAGUE = re.compile(  # of something that only who was there can tell
     r"(?:now,? )?(?:the|each|all|both|these|those) (?:\w+ ){0,2}(?:function|code|output|prompt|message|warning|check|file|list|"
     r"change|command|logic|method|label|title|item|column|hint|error|name|text|test|package|migration|implementation|truncation|"
-    r"count|behaviou?r|naming|feature|design|structure|flow|approach|result|bug|issue|problem|key fix)s?(?: text)? "
+    r"count|behaviou?r|naming|feature|design|structure|flow|approach|result|bug|issue|problem|(?:key )?fix)s?(?: text)? "
     r"(?:now|is|are|was|were|has|have|uses?|shows?|will|reads?)\b|"
     r"(?:updated|revised|final|proposed|new) (?:the )?(?:recommendation|summary|plan|list|table|analysis|code|output|message|"
     r"design)s?\b",
@@ -173,6 +175,14 @@ _TOLD_OF = re.compile(  # in the third person, of something that only the lines 
 _PLACED = re.compile(r"\.\w+:\d+|\blines? \d+")
 PLACE = re.compile(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
 
+
+_FOR_OTHERS = re.compile(  # asks for the text of a pull request or a commit
+    r"\b(?:git|give|generate|create|write|draft|make|suggest|summari[sz]e|describe|need)\b.{0,30}"
+    r"(?:\b(?:pr|pull request|commit)\b.{0,20}\b(?:descr\w*|summar\w*|message|title|body|text)\b|"
+    r"\b(?:summar\w*|descri\w*|messaging|body)\b.{0,30}\b(?:pr|pull request|commit|changelog)\b)|"
+    r"\b(?:summari[sz]e|describe)\b.{0,30}\b(?:pr|pull request|commit|changelog)\b", re.I)
+_LABEL = re.compile(r"(?:(?:pr|pull request|commit) )?(?:summary|title|description|message)\s*[:–-]\s+", re.I)
+_SUBJECT = re.compile(r"\w+(?:\([\w/-]+\))?!?: \S.{10,80}")
 
 
 def is_poor(line: str) -> bool:
@@ -191,3 +201,33 @@ def is_detail(line: str) -> bool:
     words = {word.lower() for word in _IN_PLAIN.findall(_INNER.sub(" ", line))} - _OF_CODE
     least = _BESIDE_OBJECT if _OBJECT.match(line) else 2 + 2 * min(len(inner), 2)
     return bool(inner) and len(words) < least
+
+
+def is_balanced(line: str) -> bool:
+    """Tell whether what a line opens it closes: quotations, code, brackets."""
+    return line.count("`") % 2 == 0 and line.count('"') % 2 == 0 and line.count("(") == line.count(")")
+
+
+def in_words(line: str) -> int:
+    """Count the words of a line beside the code's names; a command that it quotes is a word."""
+    return len(WORD.findall(CODE.sub("", line))) + len(COMMAND.findall(line))
+
+
+def described(request: str, statement: str) -> str:
+    """Return what a statement calls the work, where the text of a pull request or commit was asked for; else ""."""
+    if not _FOR_OTHERS.search(request[:200]):
+        return ""
+    for line, code in tokeniser.coded(statement.split("\n")):
+        bare = line.strip()
+        level, head = tokeniser.heading(bare)
+        bold = bare.startswith("**") and bare.endswith("**") and bare.count("**") == 2
+        if code and _SUBJECT.fullmatch(bare):
+            return bare
+        called = "" if code else head if level else bare.strip("*") if bold else ""
+        name = _LABEL.sub("", called, count=1).strip()
+        if in_words(name) > 1 and not name.endswith(":") and (name != called or not UNTOLD.search(name)):
+            return name
+        item = None if code else LISTED.match(line)
+        if item and ORDER.match(line[item.end():]) and in_words(line) > 2:
+            return line[item.end():].strip()
+    return ""

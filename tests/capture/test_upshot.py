@@ -235,3 +235,11 @@ def test_beside_results_details_and_tests_are_left_out():
              upshot.Upshot(2.0, "Added tests of the worker", "t"), upshot.Upshot(6.0, "Add tests (abc1234)")]
     assert [one.line for one in upshot.plainest(found)] == ["Added a limit for retries.", "Add tests (abc1234)"]
     assert upshot.plainest(found[1:3]) == found[1:3]
+
+
+def test_what_the_work_was_called_for_others_names_it():
+    """The last time that it was."""
+    held = [turn("go", "Added a limit for retries to the settings.", "a.py"),
+            turn("write me a PR summary", "**PR Summary: Add limits**"),
+            turn("summarize it for the PR again", "**PR Summary: Limits of the upload queue**")]
+    assert lines(*held)[0] == "Limits of the upload queue" and "Add limits" not in lines(*held)

@@ -37,3 +37,14 @@ def test_what_is_told_in_words_is_none(line):
 def test_what_only_who_was_there_understands_is_poor(line):
     """A verdict, the third person without a subject, what goes on with the line before, a place in a file."""
     assert deeds.is_poor(line)
+
+
+@pytest.mark.parametrize(("request_", "statement", "told"), [
+    ("can you generate me a summary for the PR?", "Here it is:\n\n**PR Summary: Improve `queue list` Output**\n\n**Overview**", "Improve `queue list` Output"),
+    ("give me a commit message for it", "Here's one:\n\n```\nfeat(queue): add a flag for quiet workers\n\nSo that …\n```", "feat(queue): add a flag for quiet workers"),
+    ("create a PR description about the changes", "**Summary**\n- Change the retries to be off by default\n\n**Test plan**\n- [ ] run", "Change the retries to be off by default"),
+    ("could we show the commit message instead?", "**Names of the workers**\n\n- Add a column", ""),
+    ("write the PR description", "Which base branch is it?", "")])
+def test_words_for_others_name_the_work(request_, statement, told):
+    """Where they were asked for."""
+    assert deeds.described(request_, statement) == told
