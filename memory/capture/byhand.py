@@ -80,6 +80,9 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     never = [line for line in decisions if choices.forbids(line)]
     never += [*choices.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead if line.count("…") < 2)]
     came = [line for line in came if line not in never]
+    first = next(iter(gist.sentences(stands[0])), "")[:upshot.LINE] if stands else ""
+    if came and deeds.is_poor(first) and not deeds.is_poor(came[0]):
+        stands = [came.pop(0), *stands]
     names = [name for name in newest.files if name[:1] not in "/~"][:8]
     requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request]
     requests = [line for line in requests if not TRIVIAL.match(line) and _asks(line)] or requests[:1]
@@ -109,7 +112,7 @@ def _stands(line: str) -> str:
     if line.startswith(ON_THE_WAY):
         return line
     shown = _LINES_OF_CODE.search(line)
-    bare = _LINES_OF_CODE.sub("", line)
+    bare = _LINES_OF_CODE.sub("", line).replace("**", "")
     if shown and bare.count("`") % 2:
         bare = line[:shown.start()]
     if bare.count(" | ") > 2:

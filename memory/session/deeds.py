@@ -27,7 +27,8 @@ FAULT = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?(?:\s*[:–
 SAYS_FIXED = re.compile(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
 LEAD = re.compile(
     r"\A(?:(?:all|the|both|every\w*|unit|integration)\b[^.:;!]{0,60}\b(?:pass(?:es|ing|ed)?|clean|green|complete[d]?|"
-    r"done|success\w*)[^.:;!]{0,30}[.!]\s+|(?:here(?:'s| is| are)|let me (?:create|summari[sz]e|give))\b[^:.;]{0,70}[:.]\s*|"
+    r"done|success\w*)[^.:;!]{0,30}[.!]\s+|"
+    r"(?:here(?:'s| is| are)|let me (?:create|summari[sz]e|give|provide))\b[^:;]{0,90}?(?::|\.(?=\s|\Z))\s*|"
     r"(?:summary|changes made|done|perfect|great)\s*[:.!]\s*)+", re.I)
 LEADS = re.compile(  # all of a sentence that leads up to a list, or announces what comes
     r"(?:here(?:'s| is| are)\b.*:\Z|(?:now |next )?(?:dispatching|running|checking|looking)\b)", re.I)

@@ -114,3 +114,13 @@ def test_where_it_stands_is_no_table_code_or_answer(place, now):
     left = "## 09:00 name the pool\n\n- edited `a.py`\n\nLet me run the tests:\n\n## 09:30 try the search\n\nResults for pool: `a.py`, `b.py` and more.\n"
     assert handoff(place, now, left, "## Outcome\n\n- Results for pool", title="Names for the pools of workers")["Where it stands"] == [
         "- worked on: Names for the pools of workers", "- asked since: try the search → Results for pool: `a.py`, `b.py` and more."]
+
+
+def test_where_it_stands_begins_with_what_somebody_else_gets(place, now):
+    """Not with a detail of the last turn, where the work came to more; what leads up to a list is left out."""
+    told = handoff(place, now, "## 09:00 mend the retries\n\n- edited `a.py`\n\nThe fix adds a limit for retries of slow jobs.\n\n"
+                   "## 09:30 the method should use a helper\n\n- edited `a.py`\n\nThe method now uses `limit_of()` of the pool.\n",
+                   "## Outcome\n\n- The method now uses `limit_of()` of the pool.")
+    assert told["Where it stands"] == ["- The fix adds a limit for retries of slow jobs.", "- The method now uses `limit_of()` of the pool."]
+    page = "## Outcome\n\n- Here's a summary of the changes made to `src/a.py`: Added a limit for **retries** of slow jobs."
+    assert handoff(place, now, "", page)["Where it stands"] == ["- Added a limit for retries of slow jobs."]
