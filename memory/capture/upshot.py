@@ -169,12 +169,12 @@ def _result(turn: Turn, worked: bool) -> tuple[float, str]:
     for at, (score, text) in enumerate(scored(statement, touched)):
         if score <= _WEAK and not (touched or gist.wide(text)) or deeds.LISTS.search(text):
             continue
-        line = deeds.PLACE.sub("", _mended(text, statement) if worked else text)
+        line = deeds.PLACE.sub("", _mended(text, statement) if worked else text).strip()
         reports = deeds.REPORTS.match(line) or deeds.SINCE.search(line) or line.startswith(_FIXED)
         anew = worked and not (reports or deeds.PASSIVE.search(line)) and bool(deeds.NOW.search(line))
         idle = score <= _WEAK or deeds.EXPLAINS.search(line)
         told = reports or any(one.search(line) for one in (deeds.FAULTY, deeds.LABELLED, deeds.NOW))
-        if worked and (idle and not told or deeds.TRY.match(line)):
+        if not says(line) or worked and (idle and not told or deeds.TRY.match(line)):
             continue
         score += anew - _OFF * deeds.is_poor(line) - _INNER * min(deeds.inner(line), 3)
         found.append((min(-score, -_LEFT), at, line))

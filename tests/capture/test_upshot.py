@@ -204,7 +204,7 @@ def test_what_work_came_to_is_no_explanation():
     """What is so since it, and a fault that it mended, are."""
     assert lines(turn("go", "Each row is kept in the pool of workers, because a worker may come back.", "a.py")) == []
     assert lines(turn("go", "Workers now keep rows until the queue is empty.", "a.py")) == ["Workers now keep rows until the queue is empty."]
-    assert lines(turn("go", "Try starting a second worker now.", "a.py")) == []
+    assert lines(turn("go", "Try starting a second worker now.", "a.py")) == lines(turn("go", "Removed `a.py:12-19`.", "a.py")) == []
 
 
 def test_a_turn_that_goes_on_tells_nothing_before_it_has_ended():
