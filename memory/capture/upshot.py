@@ -250,7 +250,7 @@ def plainest(found: Sequence[Upshot]) -> list[Upshot]:
 
 def same(one: str, other: str) -> bool:
     """Tell whether two lines tell nearly the same."""
-    first, second = ({word for word in tokeniser.tokens(line) if word not in tokeniser.STOP} for line in (one, other))
+    first, second = ({word for word in tokeniser.tokens(line) if word and word not in tokeniser.STOP} for line in (one, other))
     return len(first & second) >= 0.6 * max(1, min(len(first), len(second)))
 
 

@@ -243,3 +243,8 @@ def test_what_the_work_was_called_for_others_names_it():
             turn("write me a PR summary", "**PR Summary: Add limits**"),
             turn("summarize it for the PR again", "**PR Summary: Limits of the upload queue**")]
     assert lines(*held)[0] == "Limits of the upload queue" and "Add limits" not in lines(*held)
+
+
+def test_two_lines_are_not_the_same_for_one_word():
+    assert not upshot.same("Core Fix", 'The fix adds a check of "queue states" (idle, busy) at the start.')
+    assert upshot.same("Core fix", "The core fix is in the queue")
