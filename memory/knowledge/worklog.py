@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 from memory.capture import checkpointpage, choices, conversationpage, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY, outline
 from memory.capture.gist import topic
-from memory.capture.turns import GOES_ON, Turn
+from memory.capture.turns import FILE, GOES_ON, Turn
 from memory.capture.upshot import Upshot
 from memory.core import IndexFault, StoreError, clock, walk
 from memory.core.config import Config
@@ -197,8 +197,10 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
     if held and not (parts["files"] or parts["commits"] or any(deeds.REPORTS.match(one.line) for one in came)) and (
             upshot.is_named(title)):
         came = []  # of what only was looked into, its name tells more than an answer
+    changed = [turn for turn in held if any(piece.kind == FILE for piece in turn.pieces)]
+    before = [topic(turn.request) for turn in changed[:-1]] if not came else []  # what was asked for first may be so no more
     return Work(_text(newest.meta.get("session")), day, at, title, _text(newest.meta.get("branch")),
-                tuple(record.id for _, record in group), tuple(came), parts, "" if title in undone else title)
+                tuple(record.id for _, record in group), tuple(came), parts, "" if title in undone + before else title)
 
 
 def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:

@@ -285,3 +285,10 @@ def test_an_answer_to_what_was_looked_into_is_told_by_its_name(place, tell):
         talk(place, "## 09:00 why\n\n%s\n" % said, session)
         captured(place, session, "## Outcome\n\n- x", "2026-11-21T09:30:00Z", session=session, title=title)
     assert tell().split("\n")[3:] == ["  - looked into: Retries of the slow queue", "  - Updated the lease of the staging queue."]
+
+
+def test_work_is_not_named_by_what_a_later_turn_changed_again(place, tell):
+    """Where no turn says what it came to, only the files are sure."""
+    talk(place, "## 09:00 use on and off for the workers\n\n- edited `a.py`\n\nDone.\n\n## 09:10 why no booleans?\n\n- edited `a.py`\n\nDone.\n")
+    captured(place, "a", "## Outcome\n\n- Done.", "2026-11-21T09:30:00Z", session="s-1", title="use on and off for the workers", files="[a.py]")
+    assert tell().split("\n")[3:] == ["  - worked on a.py"]
