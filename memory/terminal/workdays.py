@@ -17,7 +17,7 @@ from memory.terminal import screen
 DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to which each is told by itself
 NAME, OPEN = 44, 150  # characters of a branch's name, and of what is open
 # How much of a branch is told, the fullest first: its results, lines of each on a terminal, lines of what is open.
-_LEVELS = ((3, 2, 2), (2, 2, 1), (1, 2, 1), (1, 2, 0))
+_LEVELS = ((3, 3, 2), (3, 2, 2), (2, 2, 1), (1, 2, 1), (1, 2, 0))
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
 
 

@@ -50,6 +50,13 @@ def test_it_is_readable_on_eighty_columns_and_fifteen_lines_a_day(place, tell):
         assert "\x1b" not in "".join(said) and "\u202e" not in "".join(said) and " more: feature-" in said[-1]
 
 
+def test_a_line_is_told_whole_in_three_rows_where_there_is_room(place, tell):
+    said = "Added a handler of the queue of uploads to the worker, so that a slow upload of one customer holds up no others in line"
+    captured(place, "a", "## Outcome\n\n- " + said, "2026-11-21T09:00:00Z", session="s-1", branch="queue-of-uploads-by-customer", files="[a.py]")
+    lines = tell(columns=70).split("\n")[3:]
+    assert len(lines) == 3 and " ".join(line.strip() for line in lines) == "- queue-of-uploads-by-customer: " + said
+
+
 def test_a_week_is_told_by_branch_in_sixty_lines(place, tell):
     """With the days of each; the branches where most was done are told."""
     for day in range(14, 22):
