@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from memory.core import tokeniser
+from memory.session.latepattern import Late
 
 WORK = (
     r"(?:re)?(?:add|adjust|align|allow|annotat|archiv|attach|block|bump|captur|chang|clarif|clean|clear|collaps|combin|complet|"
@@ -14,39 +15,39 @@ WORK = (
     r"rais|rebas|reduc|refactor|register|releas|remov|renam|replac|resolv|restor|restructur|revert|rework|rout|saniti[sz]|"
     r"shorten|simplif|skipp|solv|sort|speed|split|squash|stabili[sz]|stor|stripp|support|swapp|switch|tighten|track|tun|"
     r"unblock|unif|updat|upgrad|us|validat|verif|widen|wir|wrapp|writ)")
-REPORTS = re.compile(
+REPORTS = Late(
     r"(?:(?:%s)(?:ed|ied)|made|wrote|(?:re)?built|found|kept|cut|set|sped up|took|got rid|rewrote|ran)\b" % WORK, re.I)
-PASSIVE = re.compile(
+PASSIVE = Late(
     r"\b(?:has|have|is|are|was|were)(?: now| been| all)* (?:%s)(?:ed|ied)\b|\bnow (?:\w+ly )?(?:\w+(?:s|ed)|be)\b|"
     r"\b(?:is|are) now\b|\bno longer\b|\Athe (?:fix|changes?) (?:now )?%s(?:e?s|e|y|ies)?\b" % (WORK, WORK), re.I)
-FOUND = re.compile(
+FOUND = Late(
     r"\b(?:root cause|culprit|because|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|"
     r"때문|원인|原因|ため|因为|Ursache|weil", re.I)
-LABELLED = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue|fix|solution|decision|finding|conclusion)s?\s*[:–-]", re.I)
-FAULT = re.compile(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?(?:\s*[:–-]| (?:was|is) that\b)\s*", re.I)
-SAYS_FIXED = re.compile(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
-LEAD = re.compile(
+LABELLED = Late(r"(?:the )?(?:(?:root )?cause|bug|problem|issue|fix|solution|decision|finding|conclusion)s?\s*[:–-]", re.I)
+FAULT = Late(r"(?:the )?(?:(?:root )?cause|bug|problem|issue)s?(?:\s*[:–-]| (?:was|is) that\b)\s*", re.I)
+SAYS_FIXED = Late(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
+LEAD = Late(
     r"\A(?:(?:all|the|both|every\w*|unit|integration)\b[^.:;!]{0,60}\b(?:pass(?:es|ing|ed)?|clean|green|complete[d]?|"
     r"done|success\w*)[^.:;!]{0,30}[.!]\s+|"
     r"(?:here(?:'s| is| are)|let me (?:create|summari[sz]e|give|provide))\b[^:;]{0,90}?(?::|\.(?=\s|\Z))\s*|"
     r"(?:summary|changes made|done|perfect|great)\s*[:.!]\s*)+", re.I)
-LEADS = re.compile(  # all of a sentence that leads up to a list, or announces what comes
+LEADS = Late(  # all of a sentence that leads up to a list, or announces what comes
     r"(?:here(?:'s| is| are)\b.*:\Z|(?:now |next )?(?:dispatching|running|checking|looking)\b)", re.I)
-AROUND = re.compile(
+AROUND = Late(
     r"\A(?:[✅✓✔☑🎉❌⚠️\s]+|\d+[.)]\s+|(?:p|step|task|part|phase|item|point)\s?#?\d+(?:\s#\d+)?\s*[:–—-]\s+|(?:perfect|great|"
     r"excellent|done|good|yes|right|correct|ok(?:ay)?|sure|you(?:'re| are) (?:absolutely )?right|got it|(?:final )?summary|"
     r"in summary|overview|result|(?:key )?changes?(?: made)?|(?:here's )?what (?:was|i) (?:done|did|changed|fixed|implemented|"
     r"added|updated)|so|now|also|then|finally)\b(?:[.!:,]+\s+|\s*[–—-]+\s+|[.!:]+$)|"
     r"(?:i(?:'ve| have)|we(?:'ve| have)?|i|ich habe|now i(?:'ve| have)?)\s+(?:just |now |also |successfully |completely )*"
     r"(?=(?:%s)(?:ed|ied)\b|made\b|found\b|wrote\b|set\b|kept\b|built\b)|successfully\s+)" % WORK, re.I)
-EMPTY = re.compile(
+EMPTY = Late(
     r"(?:all|the|both|unit|integration|every\w*|build|tests?|lint\w*|checks?|ci|code|everything|it|and|also|formatted|properly|"
     r"now|are|is|still|including|with|no|has|have|been|completed?|complete|done|ready|fix|fixed|changes?|implementation|task|"
     r"issues?|errors?|bugs?|problems?|root|cause|found|add(?:ed)?|verif(?:y|ied)|correctly|comprehensive|coverage|successfully|"
     r"successful|pass(?:es|ed|ing)?|clean(?:ly)?|green|compiles?|works?|working|tested|finished|linting|race|detection|\d+|updated|"
     r"files?|here's|here|summary|what|was|made|of|to|for|that|this|these|i|did|documentation|plan|commit(?:ted)?|pushed|good|"
     r"look(?:s|ing)?|go|session|work|be|merged?)", re.I)
-ASIDE = re.compile(
+ASIDE = Late(
     r"(?:here(?:'s| is| are)|the following|(?:let me|i'll|i will|i'd|i would|i think|i see|i need|i can|i don't|i understand)\b|"
     r"(?:if|when|once) (?:we|i|the|it|this|that)\b|would you|do you|want me|should i|shall i|"
     r"let me know|feel free|if you|you (?:can|may|could|should|need|might)|"
@@ -55,113 +56,113 @@ ASIDE = re.compile(
     r"(?:i(?:'ve| have)? )?(?:now )?(?:reviewed|looked|read|checked|analy[sz]ed|explored|examined)\b|looking at|based on|"
     r"(?:files?|lines?|tests?)(?: \w+)?:|before\b|after\b|example|usage|to (?:answer|test|verify|use|run)\b|"
     r"option \w+\b|recommend|alternativ|status\b|no[,!]|this (?:means|would|could|might))", re.I)
-ORDER = re.compile(
+ORDER = Late(
     r"(?:\w+ly )?(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|configure|consolidate|convert|correct|cover|create|debug|"
     r"delete|disable|document|drop|enable|extend|extract|fix|handle|hide|implement|improve|integrate|introduce|invert|limit|log|make|"
     r"merge|migrate|move|name|port|prevent|print|reduce|refactor|release|remove|rename|replace|report|resolve|restore|"
     r"restructure|revert|rework|show|simplify|skip|speed|split|store|support|switch|test|tighten|track|unify|update|upgrade|"
     r"use|validate|warn|wire|wrap|write)\b", re.I)
-LISTED = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
-DETAIL = re.compile(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
-LEANS = re.compile(  # on what was said before, or cut in the middle
+LISTED = Late(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+DETAIL = Late(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
+LEANS = Late(  # on what was said before, or cut in the middle
     r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my|let's)\b|"
     r"\bthe (?:ones?|rest|others?|first|second|third|new (?:functionality|feature|code|behaviou?r|tests?|logic|changes?))\b|"
     r"\d, \d|: \d+[.)]|"
     r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
-LOOSE = re.compile(  # a name that is pasted, a path, a quotation that does not close, or cut in the middle
+LOOSE = Late(  # a name that is pasted, a path, a quotation that does not close, or cut in the middle
     r"""\A(?:[^\w`'"(.]|/|https?:|[^"]*"[^"]*\Z)|\b(?:which|but|because|that|and|or|the|an?|to|of|no)\W*\Z""", re.I)
-SPOKEN = re.compile(r"\b(?:you|your|i|we|my|our|but|should|instead)\b|[?]", re.I)
-CODE = re.compile(r"`[^`]*`?|\S*[_(./]\S*")
-WORD = re.compile(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
-LINK = re.compile(r"\[([^\]]+)\]\([^)\s]*\)")
-CUT = re.compile(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by):?$", re.I)
-POINTS = re.compile(
+SPOKEN = Late(r"\b(?:you|your|i|we|my|our|but|should|instead)\b|[?]", re.I)
+CODE = Late(r"`[^`]*`?|\S*[_(./]\S*")
+WORD = Late(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
+LINK = Late(r"\[([^\]]+)\]\([^)\s]*\)")
+CUT = Late(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by):?$", re.I)
+POINTS = Late(
     r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
     r"the (?:output|above|following))\b", re.I)
-BACKWARD = re.compile(r"\A[^`]*\b(?:both|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)  # what only the session knows
-WOULD = re.compile(r"\b(?:would|could|might)\b", re.I)
-PIECE = re.compile(  # what is left of an entry whose subject stands in its heading
+BACKWARD = Late(r"\A[^`]*\b(?:both|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)  # what only the session knows
+WOULD = Late(r"\b(?:would|could|might)\b", re.I)
+PIECE = Late(  # what is left of an entry whose subject stands in its heading
     r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
-BEFORE = re.compile(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|options?|alternatives?)\b[^:]{0,30}:?\Z", re.I)
-AT_FAULT = re.compile(  # names something as the fault
+BEFORE = Late(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|options?|alternatives?)\b[^:]{0,30}:?\Z", re.I)
+AT_FAULT = Late(  # names something as the fault
     r"\b(?:root cause|culprit|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|원인|原因|Ursache",
     re.I)
-FAULTY = re.compile(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
-LISTS = re.compile(  # what a list that follows says
+FAULTY = Late(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
+LISTS = Late(  # what a list that follows says
     r"\b(?:includes?|including|shows?|following|follows|returns?|supports?|contains?|is|are|was|like|uses?|to|by|with|for):\Z",
     re.I)
-BLAND = re.compile(  # a verdict on all of it, which names nothing
+BLAND = Late(  # a verdict on all of it, which names nothing
     r"\w+ed (?:exactly |just )?(?:that|this|the) (?:issue|bug|problem)\b[^`]*\Z|"
     r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
     r"\w+ed (?:\w+ )?imports?\b|(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|"
     r"consistent|comprehensive|place|notes?)\W*\Z|the code (?:now )?passes\b|"
     r"\w+ed the (?:\w+ )?(?:notes?|docs|documentation|suite|comments?)\W*\Z", re.I)
-VERDICT = re.compile(  # on all of it, which does not say what was done
+VERDICT = Late(  # on all of it, which does not say what was done
     r"[^`]*\b(?:no|any) (?:outstanding|open|remaining|further|more) (?:issues?|problems?|findings)\b[^`]*\Z|"
     r"(?:both|all|everything|each|the \d+|\d+)\b.*\b(?:updated|addressed|fixed|resolved|handled|applied|made|done|complete[d]?|"
     r"implemented|verified|validated|tested|in place|pass(?:es|ed|ing)?|work(?:s|ing)?|block the \w+)\W*\Z", re.I)
-UNTOLD = re.compile(  # in a heading: of what there is, not of what was done
+UNTOLD = Late(  # in a heading: of what there is, not of what was done
     r"\b(?:summary|files?|changes|details|results?|matrix|tests?|status|output|overview|analysis|findings|root cause|problems?|"
     r"issues?|options?|pros|cons|why|how|what|example|usage|flow|before|after|plan|review|steps?|questions?|approach|states?|"
     r"recommend\w*|pr|key|next|remaining|notes?|current|existing|possible|comparison|background|context)\b|[?]|:\Z", re.I)
-LOOKING = re.compile(r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|"
+LOOKING = Late(r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|"
                       r"explain|discuss|research|analy[sz]e|[a-z]+-\d+)\b", re.I)
-ADDS = re.compile(r"(?:added|introduced|created|enabled|set)\b", re.I)
-TAKES = re.compile(r"(?:removed|reverted|dropped|deleted|undid|disabled)\b", re.I)
-TICKET = re.compile(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
+ADDS = Late(r"(?:added|introduced|created|enabled|set)\b", re.I)
+TAKES = Late(r"(?:removed|reverted|dropped|deleted|undid|disabled)\b", re.I)
+TICKET = Late(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
 COMMON = frozenset("bug bugs bugfix issue issues feat feature make sure not new when all task chore wip dev main branch".split())
-BESIDES = re.compile(r"[\s,]+(?:too|also|as well|please|then|again|now)\W*\Z", re.I)  # at the end of a request
-TAIL = re.compile(r" (?:[-–—] \w[^,;–—]{0,60}|(?:that|which) (?:now )?\w+s(?: if| whether| how| what)?)[:：]\Z", re.I)
-IN_CODE = re.compile(r"`[^`]*[A-Z_(/.][^`]*`")
-MERGE = re.compile(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
-CHORE = re.compile(r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
+BESIDES = Late(r"[\s,]+(?:too|also|as well|please|then|again|now)\W*\Z", re.I)  # at the end of a request
+TAIL = Late(r" (?:[-–—] \w[^,;–—]{0,60}|(?:that|which) (?:now )?\w+s(?: if| whether| how| what)?)[:：]\Z", re.I)
+IN_CODE = Late(r"`[^`]*[A-Z_(/.][^`]*`")
+MERGE = Late(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
+CHORE = Late(r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
                     r"(?:\w+(?:\([\w-]+\))?: )?(?:gofmt|address\b.*\b(?:feedback|comments?|review)\b)", re.I)
-MINOR = re.compile(
+MINOR = Late(
     r"\b(?:imports?|unused|no longer needed|comments?|tests?|typos?|whitespace|gofmt|formatting|nolint|constants?|signatures?|"
     r"struct|fields?|parameters?|helpers?|the calls?)\b", re.I)
-HOWEVER = re.compile(
+HOWEVER = Late(
     r"(?:however|but|unfortunately|still)\b.*\b(?:fail\w*|broke\w*|breaks?|wrong|not work\w*|doesn't work)\b", re.I)
-ASKED = re.compile(  # how a request begins that orders something politely
+ASKED = Late(  # how a request begins that orders something politely
     r"(?:(?:hi|hey|ok|okay|so|and|now|then|also|yes|yeah|yep|no|well|hm+|great|cool|perfect|thanks|alright|but)\b[\s,.!:;-]*)*"
     r"(?:(?:can|could|would|will) (?:you|we)|let'?s|please|(?:i (?:think|feel|guess) )?we (?:should|need to|want to)|"
     r"i(?:'d| would)?(?: also| do| really| just)* (?:like|want|need)(?: you)? to|help me(?: to)?)\b", re.I)
-NO_DEED = re.compile(  # what is ordered so changes nothing, or nothing that a name is for
+NO_DEED = Late(  # what is ordered so changes nothing, or nothing that a name is for
     r"(?:\w+ly )?(?:take|double|triple|check|see|tell|explain|look|review|make (?:sure|me)|find|figure|understand|give|get|list|"
     r"print|generate (?:me|a)|run|try|do|go|commit|push|pull|stage|unstage|stash|merge|rebase|cherry|reply|answer|test|debug|"
     r"validate|verify|discuss|brainstorm|work|start|continue|keep|have|be|investigate|research|analy[sz]e|proof|summari[sz]e|"
     r"help|think|read|compare|ask|show me|write me|create (?:me|(?:an? )?(?:pr|commit|pull request|summary))|what|why|how|is|"
     r"are|does|did|when|where|which|who|i|you|it|that|there|this|maybe|if|not|we|just|instead|first|second|all|both|address|"
     r"fix (?:all|both|the (?:lint|tests?)))\b", re.I)
-SINCE = re.compile(r"\b(?:has|have)(?: now| all)* been\b|\bno longer\b|\Athe (?:fix|changes?)\b", re.I)
-TRY = re.compile(r"(?:now )?(?:please )?(?:try|run|give|restart|use|check|see|verify|open|test)\b", re.I)  # somebody is to do it
-NOW = re.compile(r"(?<![.\w])(?:now|from now on|by default)\b(?!\()", re.I)  # of what is so since the work
-EXPLAINS = re.compile(  # how something is, and why; a heading and a report have none of it
+SINCE = Late(r"\b(?:has|have)(?: now| all)* been\b|\bno longer\b|\Athe (?:fix|changes?)\b", re.I)
+TRY = Late(r"(?:now )?(?:please )?(?:try|run|give|restart|use|check|see|verify|open|test)\b", re.I)  # somebody is to do it
+NOW = Late(r"(?<![.\w])(?:now|from now on|by default)\b(?!\()", re.I)  # of what is so since the work
+EXPLAINS = Late(  # how something is, and why; a heading and a report have none of it
     r"\b(?:is|are|was|were|has|have|had|can|does|did|do|will|would|should|must|because|since)\b|[.。]\Z", re.I)
-FIX_OF = re.compile(r"fix(?:ed|es)?\b", re.I)
-COMMAND = re.compile(r"`[a-z][\w-]*(?: [\w-]+)+`")  # quoted, of two words and more
-CLAUSE = re.compile(  # where one begins
+FIX_OF = Late(r"fix(?:ed|es)?\b", re.I)
+COMMAND = Late(r"`[a-z][\w-]*(?: [\w-]+)+`")  # quoted, of two words and more
+CLAUSE = Late(  # where one begins
     r" [-–—] |; |, (?=(?:and|but|so|which|where|while|though|although|even|since|because|instead|rather|not|making|with|without|"
     r"as|\w+ing)\b)| \(|(?<=[.!?])\s| (?=(?:because|since|so that|which)\b)")
-ASIDES = re.compile(r" \([^()`]*\)")
-BEGINS = re.compile(r"(?:fixed: )?(?:when|if|while|after|before|as|once)\b", re.I)  # a clause whose sentence is still to come
-NUMBERED = re.compile(r"\d+[.)]\s")
-SIDE = re.compile(  # what goes along with work: its tests, comments, imports and what a linter says
+ASIDES = Late(r" \([^()`]*\)")
+BEGINS = Late(r"(?:fixed: )?(?:when|if|while|after|before|as|once)\b", re.I)  # a clause whose sentence is still to come
+NUMBERED = Late(r"\d+[.)]\s")
+SIDE = Late(  # what goes along with work: its tests, comments, imports and what a linter says
     r"\btests?\b|_tests?\b|\btest_|(?-i:\bTest[A-Z])|"
     r"\b(?:coverage|imports?|unused|dead code|comments?|staticcheck|typos?|whitespace|gofmt|nolint|assertions?|"
     r"lint(?:er|ing)? (?:errors?|issues?))\b", re.I)
-_INNER = re.compile(  # a name that only the code knows: of a function, a type, a field, a file of the source
+_INNER = Late(  # a name that only the code knows: of a function, a type, a field, a file of the source
     r"`[^`\s]*(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]*`|`(?:return|if|nil|func|var|const|def)\b[^`]*`|\b\w+\(\)|\b[a-z]+[A-Z]\w*|\b\w+_\w+|"
     r"`?[\w./-]+\.(?:go|py|ts|tsx|js|jsx|rs|java|rb|kt|c|h|cc|cpp|cs|php|swift|sql)\b(?::[\d-]+)?`?")
-_OBJECT = re.compile(r"(?:\w+(?:ed|de|ilt|lit)\s+(?:the |an? |both )?)?(?:%s)" % _INNER.pattern)  # what work is on
+_OBJECT = Late(r"(?:\w+(?:ed|de|ilt|lit)\s+(?:the |an? |both )?)?(?:%s)" % _INNER.pattern)  # what work is on
 _BESIDE_OBJECT = 8  # words beside it that say something all the same
-_IN_PLAIN = re.compile(r"[^\W\d_]{3,}")
+_IN_PLAIN = Late(r"[^\W\d_]{3,}")
 _OF_CODE = frozenset(  # words that say no more than that it is code
     "the and for from with into that this which its all now also both new via function functions method methods struct field "
     "fields call calls calling called helper helpers constant constants type types typed parameter parameters package packages "
     "file files code logic check checks test tests uses use used using instead added updated changed removed created moved "
     "replaced extracted renamed fixed error errors return returns value values variable variables import imports string line "
     "lines".split())
-_VAGUE = re.compile(  # of something that only who was there can tell
+_VAGUE = Late(  # of something that only who was there can tell
     r"(?:now,? )?(?:the|each|all|both|these|those) (?:\w+ ){0,2}(?:function|code|output|prompt|message|warning|check|file|list|"
     r"change|command|logic|method|label|title|item|column|hint|error|name|text|test|package|migration|implementation|truncation|"
     r"count|behaviou?r|naming|feature|design|structure|flow|approach|result|bug|issue|problem|(?:key )?fix)s?(?: text)? "
@@ -169,21 +170,21 @@ _VAGUE = re.compile(  # of something that only who was there can tell
     r"(?:updated|revised|final|proposed|new) (?:the )?(?:recommendation|summary|plan|list|table|analysis|code|output|message|"
     r"design)s?\b",
     re.I)
-_TOLD_OF = re.compile(  # in the third person, of something that only the lines around it name; or it goes on with them
+_TOLD_OF = Late(  # in the third person, of something that only the lines around it name; or it goes on with them
     r"(?:verifies|tests|checks|ensures|returns|uses|shows|prints|handles|calls|creates|reads|writes|takes|falls|makes|validates|"
     r"detects|prevents|moves|stores|sets|adds|removes|now \w+s|now the user|but|and|since|because|so|otherwise|solution|"
     r"alternative|(?:the|this) (?:fix|change)s? (?:ensures?|means|makes? sure|explicitly))\b", re.I)
-_PLACED = re.compile(r"\.\w+:\d+|\blines? \d+")
-PLACE = re.compile(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
+_PLACED = Late(r"\.\w+:\d+|\blines? \d+")
+PLACE = Late(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
 
 
-_FOR_OTHERS = re.compile(  # asks for the text of a pull request or a commit
+_FOR_OTHERS = Late(  # asks for the text of a pull request or a commit
     r"\b(?:git|give|generate|create|write|draft|make|suggest|summari[sz]e|describe|need)\b.{0,30}"
     r"(?:\b(?:pr|pull request|commit)\b.{0,20}\b(?:descr\w*|summar\w*|message|title|body|text)\b|"
     r"\b(?:summar\w*|descri\w*|messaging|body)\b.{0,30}\b(?:pr|pull request|commit|changelog)\b)|"
     r"\b(?:summari[sz]e|describe)\b.{0,30}\b(?:pr|pull request|commit|changelog)\b", re.I)
-_LABEL = re.compile(r"(?:(?:pr|pull request|commit) )?(?:summary|title|description|message)\s*[:–-]\s+", re.I)
-_SUBJECT = re.compile(r"\w+(?:\([\w/-]+\))?!?: \S.{10,80}")
+_LABEL = Late(r"(?:(?:pr|pull request|commit) )?(?:summary|title|description|message)\s*[:–-]\s+", re.I)
+_SUBJECT = Late(r"\w+(?:\([\w/-]+\))?!?: \S.{10,80}")
 
 
 def is_poor(line: str) -> bool:
