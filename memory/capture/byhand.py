@@ -11,7 +11,7 @@ from memory.capture.checkpointpage import ON_THE_WAY, fitted, outline
 from memory.capture.gist import TRIVIAL
 from memory.capture.turns import Turn
 from memory.core import StoreError, UsageError, clock, files, layout
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, one_line, sentences
 from memory.core.records import Record, steps
 from memory.session import deeds, git, transcript
 from memory.store import store
@@ -80,7 +80,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     never = [line for line in decisions if choices.forbids(line)]
     never += [*choices.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead if line.count("…") < 2)]
     came = [line for line in came if line not in never]
-    first = next(iter(gist.sentences(stands[0])), "")[:upshot.LINE] if stands else ""
+    first = next(iter(sentences(stands[0])), "")[:upshot.LINE] if stands else ""
     if came and deeds.is_poor(first) and not deeds.is_poor(came[0]):
         stands = [came.pop(0), *stands]
     names = [name for name in newest.files if name[:1] not in "/~"][:8]
