@@ -247,8 +247,8 @@ ANSWERED, RULED, CORRECTED, WISHED, PLANNED, CAUSED, EXPLAINED, REPEATED, LIMITE
     "the user's answer", "a rule of the user's", "a correction with its reason", "a wish of the user's", "an approved plan",
     "a root cause", "an answer to a question of several sessions", "an answer asked for again", "what cannot be",
     "a decision with its reason", "why it is so")
-_WEIGHTS = {RULED: 0.8, LIMITED: 0.76, CORRECTED: 0.74, CAUSED: 0.7, EXPLAINED: 0.7, REPEATED: 0.7, PLANNED: 0.64, WISHED: 0.63,
-            FOUNDED: 0.58, CHOSEN: 0.55, ANSWERED: 0.52}
+_WEIGHTS = {RULED: 0.8, LIMITED: 0.76, CORRECTED: 0.74, CAUSED: 0.7, EXPLAINED: 0.7, ANSWERED: 0.68, FOUNDED: 0.66,
+            REPEATED: 0.64, WISHED: 0.62, CHOSEN: 0.58, PLANNED: 0.48}
 BY_USER = (ANSWERED, RULED, CORRECTED, WISHED, PLANNED)
 _TRIFLE = Late(  # asked about the work at hand
     r"(?i)\b(?:proceed|continue|next|ready|commit|push|look (?:good|right|correct)|would you like|do you want me|shall i|"
@@ -370,7 +370,7 @@ def _answers(request: str, outcome: str) -> Iterator[tuple[str, str]]:
         told = [lasting.said(one) for one in gist.statements(outcome) if not gist.is_announced(one)]
         answer = lasting.opening(told) if again else next(
             (one for one in told if lasting.tells(one) and words & upshot.words_of(one)), "")
-        yield from [(REPEATED if again else FOUNDED, answer)] if names(answer) else []
+        yield from [(REPEATED if again else FOUNDED, answer)] if names(answer) and not lasting.has_place(answer) else []
     if lasting.wonders(request):
         yield EXPLAINED, upshot.telling(gist.plain(outcome), LONGEST)
 
@@ -383,8 +383,9 @@ def _stands(text: str) -> bool:
 
 def weight_of(told: Told) -> float:
     """Weigh what a turn states, about 0.4 to 0.9: by its kind, what it names, a reason, what came of it and a length that says
-    it; less for an order of the moment, and for what a compiler names."""
+    it; less for an order of the moment, and for what a compiler names.  A plan without its reason stands in the code."""
     passing = lasting.is_passing(told.text) if told.kind in (RULED, CORRECTED) else (
         told.kind == CAUSED and lasting.is_slip(told.text))
+    reason = told.kind in BY_USER and has_reason(told.text)
     return (_WEIGHTS[told.kind] + 0.02 * min(len(told.names), 3) + 0.02 * (60 <= len(told.text) <= 240) + 0.03 * bool(told.came)
-            + 0.03 * (told.kind in BY_USER and has_reason(told.text)) - 0.2 * passing)
+            + (0.16 if told.kind == PLANNED else 0.03) * reason - 0.2 * passing)

@@ -169,6 +169,8 @@ _FOUNDED = Late(  # how something is, and why, not what became of it
     r"stays?|needs?|works?|does(?:n't| not)|do(?:n't| not)|cannot|must|uses?|lives?|happens?|fails?)\b"
     r"[^:]*?\b(?:because|since|so that|due to)\b.{20,}")
 _STATES = Late(r"(?i)\b(?:is|are|has|have|does|do|can|must|\w+s)\b \w+")  # what has no verb is a heading
+_HEADS = Late(r"(?i)(?:how|why|what|when|where|which)\b[^.,;]{,60}\Z")  # a heading that begins as a question does
+_PLACED = Late(r"(?i)\blines? \d|\.\w+:\d")
 _BACK = Late(  # begins with what points back, or is said to somebody
     r"(?i)\A\W*(?:it|its|it's|this|that|these|those|they|them|both|but|and|also|then|so|one|another|i|we|agree\w*|option|pros?|"
     r"cons?|approach|issue|problem|before|after|now|here|in your|what (?:we|i)|the (?:two|three|other|same|new|old|original|"
@@ -237,11 +239,16 @@ def opening(sentences: Iterable[str]) -> str:
     for one in sentences:
         if sum(map(len, kept)) + len(one) > AT_MOST:
             break
-        if is_whole(one) and _STATES.search(one) and not one.endswith(("?", ":", "？", "：")) and (
+        if is_whole(one) and _STATES.search(one) and not one.endswith(("?", ":", "？", "：")) and not _HEADS.match(one) and (
                 kept or _TELLS.search(one) and not _BACK.match(one)):
             kept.append(one if one.endswith((".", "。")) else one + ".")
     text = " ".join(kept)
     return text if len(text) >= EXPLAINS and not _ONCE.search(kept[0]) and not _DOUBT.search(text) else ""
+
+
+def has_place(text: str) -> bool:
+    """Tell whether a text names a line of a file, which moves with the next edit."""
+    return bool(_PLACED.search(text))
 
 
 def is_slip(cause: str) -> bool:

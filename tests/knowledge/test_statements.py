@@ -210,6 +210,10 @@ def test_an_approved_plan_is_told_by_its_aim():
     (one,) = heard(turn("go", "", turns.Piece(turns.USER, plan, turns.APPROVED)))
     assert (one.kind, one.text, one.said_to) == (
         statements.PLANNED, "Seal parcels twice before they leave the depot.", "Seal parcels twice")
+    reasoned = plan.replace("the depot.", "the depot, because rain gets into them.")
+    (other,) = heard(turn("go", "", turns.Piece(turns.USER, reasoned, turns.APPROVED)))
+    (wish,) = heard(turn("we don't pack the whole depot, only `depot/index.json` belongs in the parcel", "Done."))
+    assert statements.weight_of(one) < statements.weight_of(wish) <= statements.weight_of(other)
 
 
 @pytest.mark.parametrize(("request_", "kind"), [

@@ -88,6 +88,13 @@ def test_an_answer_opens_with_what_explains():
     assert lasting.opening(told) == WHY + " The lock is given back after a minute."
     assert lasting.opening([WHY, "Probably the clerk has gone home"]) == ""
     assert lasting.opening(["The depot", "Parcels"]) == ""
+    assert lasting.opening([WHY, "How it happens in practice", "Why this check exists"]) == WHY
+
+
+def test_a_line_of_a_file_is_a_place():
+    """It moves with the next edit."""
+    assert lasting.has_place("`Depot.pack` (depot.go, line 70) keeps a lock") and lasting.has_place("see depot.go:94")
+    assert not lasting.has_place(WHY) and not lasting.has_place("It takes 3 lines.")
 
 
 @pytest.mark.parametrize(("plan", "aim"), [
