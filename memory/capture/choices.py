@@ -70,8 +70,6 @@ _TRIED = Late(
 _WEIGHED = Late(  # what stands below such a heading is no deed
     r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
     r"problems?|issues?|causes?|before|reverted)\b", re.I)
-_CONCEDES = Late(r"(?:you(?:'re| are) (?:absolutely |completely )?right|you raise|i was wrong|my mistake|i misread|"
-                       r"맞습니다|その通り|你说得对|du hast recht)", re.I)
 _TOOK_BACK = Late(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
 _QUOTED = Late(r"`([^`]+)`")
 _PROSE = Late(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
@@ -271,7 +269,8 @@ def became(held: Sequence[Turn], number: int) -> list[Since]:
     That is what was done first, where the turn did nothing itself, and what was changed or conceded last and before that.  A
     turn that agrees or objects is meant for it whatever its words are; one that asks for more must speak of the same.
     """
-    links, close, about = turns.follow(held), {number}, upshot.words_of(outcome(held[number]))
+    links, about = turns.follow(held), upshot.words_of(outcome(held[number]))
+    close, direct = {number}, {number}  # what goes on with it, and what does without a turn in between that only adds
     found: list[Since] = []
     first = None if _did(held[number]) else next((at for at in turns.later(links, number) if _did(held[at])), None)
     for at in turns.later(links, number):
@@ -279,7 +278,8 @@ def became(held: Sequence[Turn], number: int) -> list[Since]:
         alike = _likeness(about, upshot.words_of(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
         if meant or alike:
             close.add(at)
-            line = _came(held[at], _did(held[at]), meant)
+            direct |= {at} if meant and links[at].to in direct else set()
+            line = _came(held[at], meant) if _did(held[at]) else _conceded(held[at]) if at in direct else ""
             found += [Since(at, line)] * bool(line)
     kept = [one for at, one in enumerate(found) if not any(upshot.same(one.line, later.line) for later in found[at + 1:])]
     return [one for one in kept if one.turn == first or one in kept[-_LAST:]]
@@ -289,17 +289,19 @@ def _did(turn: Turn) -> bool:
     return any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)
 
 
-def _came(turn: Turn, did: bool, any_way: bool) -> str:
+def _came(turn: Turn, any_way: bool) -> str:
     """Return the sentence that says best what a turn came to, "" for none.
 
-    did: it changed something; else what it conceded counts.  any_way: what it found or said first counts too.
+    any_way: what it found or said first counts too, and not only what it changed.
     """
     said = outcome(turn)
-    if not did:
-        return _shown(_opening(said)) if any_way and any(map(_CONCEDES.match, turn.said()[:1])) else ""
     found = [(not deeds.REPORTS.match(line), -score, line) for score, line in upshot.scored(said)]
     found = [one for one in found if not one[0] or any_way and -one[1] >= _CAME]
     return _shown(min(found)[2] if found else _opening(said) if any_way else "")
+
+
+def _conceded(turn: Turn) -> str:
+    return _shown(_opening(outcome(turn))) if turns.concedes(turn) else ""
 
 
 def _shown(line: str) -> str:
@@ -309,7 +311,8 @@ def _shown(line: str) -> str:
 def _opening(statement: str) -> str:
     """Return the first sentence of a statement that says something by itself, "" for none."""
     return next((text for kind, text in sentences_of(statement) if kind == PROSE and text[:1] not in "<‹" and not (
-        text.endswith(("?", "？", ":", "：")) or gist.is_announced(text) or _CONCEDES.match(text)) and (
+        text.startswith(("Then ", "So ", "And ", "Now ")) or
+        text.endswith(("?", "？", ":", "：")) or gist.is_announced(text) or turns.CONCEDES.match(text)) and (
         says(bare(text)) or _TOOK_BACK.match(text))), "")
 
 

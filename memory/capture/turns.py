@@ -115,10 +115,12 @@ _LEANS = re.compile(
     r"\W*(?:and|or|also|und|auch|그리고|また|还)\b|"
     r"\b(?:it|its|this|that|these|those|them|they|there|again|too|instead|above|same|other|rest|both)\b|"
     r"\b(?:also|as well)\b|그것|이것|그거|이거|それ|これ|这|那", re.I)
-_CONCEDES = re.compile(
-    r"\W*(?:ah[, ]*)?(?:(?:yes|good (?:catch|point|question|idea)|great (?:catch|point))[!,. –—-]*)?"
-    r"(?:you(?:['’]re| are|['’]ve| have) (?:\w+ly |quite |raised? )?(?:right|correct|found|spotted)|i was wrong|my mistake|"
-    r"i mis(?:read|understood)|i apologi[sz]e|맞습니다|その通り|你说得对|du hast recht)", re.I)
+CONCEDES = re.compile(  # how a reply begins that finds what was said before it wrong, or not all
+    r"\W*(?:ah[, ]*|wait[, ]*|hm+[, ]*)?(?:(?:yes|good (?:catch|point|question|idea)|great (?:catch|point))[!,. –—-]*)?"
+    r"(?:you(?:['’]re| are|['’]ve| have) (?:\w+ly |quite |raised? )?(?:right|correct|found|spotted)|you raise\b|i was wrong|"
+    r"my mistake|i mis(?:read|understood)|i apologi[sz]e|i (?:now )?(?:found|see|spot\w*) (?:an?|one|another) (?:\w+ )?"
+    r"(?:issue|bug|problem|gap)\b|there(?:['’]s| is) (?:indeed |actually )?(?:an?|one) (?:\w+ )?(?:issue|bug|problem|gap)\b|"
+    r"맞습니다|その通り|你说得对|du hast recht)", re.I)
 
 
 class Link(NamedTuple):
@@ -153,7 +155,7 @@ def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]]) -> 
         return Link(last, ADDS)
     if agrees(request):
         return Link(last, AGREES)
-    objects = _OBJECTS.match(request) or any(map(_CONCEDES.match, turn.said()[:1]))
+    objects = _OBJECTS.match(request) or concedes(turn)
     words = _words(request)
     shares = [(len(words & said[one]) / max(len(words), 1), one) for one in before]
     most, nearest = max(shares)
@@ -168,6 +170,11 @@ def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]]) -> 
 def agrees(request: str) -> bool:
     """Tell whether a request only agrees to what was said before it, or chooses from it."""
     return _AGREES.match(request) is not None and len(request.split()) <= _SHORT
+
+
+def concedes(turn: Turn) -> bool:
+    """Tell whether a reply finds what was said before it wrong, or not all."""
+    return any(map(CONCEDES.match, (*turn.said()[:1], *turn.said()[-1:])))
 
 
 def later(links: Sequence[Link], number: int) -> list[int]:

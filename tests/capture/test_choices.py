@@ -139,6 +139,15 @@ def test_what_became_of_a_turn_is_what_was_done_first_and_changed_last():
     assert choices.became(held, 3) == [] and choices.became(held[:1], 0) == []
 
 
+def test_a_reply_that_finds_a_fault_overtakes_the_one_it_looks_into():
+    """The user only asked on; a turn in between that adds something keeps it from what stood before."""
+    held = [turn("do two jobs of one queue get two workers?", "Yes, each job of a queue gets its own worker."),
+            turn("how would that look in the log?", "I found an issue. The second worker overwrites the log of the first one."),
+            turn("and in the metrics?", "The metrics name both workers.")]
+    assert [(one.turn, one.line) for one in choices.became(held, 0)] == [(1, "The second worker overwrites the log of the first one.")]
+    assert choices.became([held[0], held[2], held[1]], 0) == []
+
+
 @pytest.mark.parametrize("reply", [
     "All tests pass.", "The fix is complete and all tests pass.", "<thinking>", "Shall I commit it?", "Let me look at it."])
 def test_a_reply_that_says_nothing_by_itself_tells_nothing_of_a_turn(reply):
