@@ -16,6 +16,7 @@ from memory.capture.turns import SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import lasting, mending, tellingline
+from memory.session.latepattern import Late
 from memory.session.mending import Mend
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
@@ -31,14 +32,14 @@ NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second on
 SAME = 0.6  # of the words of the shorter of two causes that the other has
 # How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; none of them
 ROOT, AGREED, FOUND, LABELLED, CHANGED, TOLD = 3.0, 2.6, 2.5, 2.0, 1.7, 1.5
-_MODULE = re.compile(
+_MODULE = Late(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
-_CODE = re.compile(r"[^\W\d]\w{2,}")
-_QUOTED = re.compile(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
-OF_TEST = re.compile(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
-_RULE = re.compile(r"\(([\w-]+)\)\s*\Z")
-_ORDERED = re.compile(r"implement the following plan|base directory for this skill|\A/", re.I)
+_WORD = Late(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+_CODE = Late(r"[^\W\d]\w{2,}")
+_QUOTED = Late(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
+OF_TEST = Late(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
+_RULE = Late(r"\(([\w-]+)\)\s*\Z")
+_ORDERED = Late(r"implement the following plan|base directory for this skill|\A/", re.I)
 _COMMON = frozenset(
     "test tests error errors fail failed fails file files line code with that this from when does have been were into session "
     "only because which true false nil null string value call calls path name type main run running should expected "
@@ -167,14 +168,14 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
         bare = head if level else line if bold else mending.ITEM.sub("", line, count=1).replace("**", "")
         bare = bare.strip("*: ") if level or bold else bare.strip()
-        word = mending.FINDING.match(bare.rstrip(":："))
+        word, labelled = mending.FINDING.match(bare.rstrip(":：")), False
         *before, last = sentences(bare) or [""]
         if not (word or level or bold) and bare.endswith((":", "：")):
-            word = mending.LABEL.match(mending.LEAD.sub("", last, count=1))
+            word, labelled = mending.LABEL.match(mending.LEAD.sub("", last, count=1)), True
         if word:
             listed = mending.listed(lines[number + 1:])
             yield from map(_judged, before)
-            weight, rest = _judged(last) if word.re is mending.LABEL else (_surety(word["word"]), "")
+            weight, rest = _judged(last) if labelled else (_surety(word["word"]), "")
             if len(listed) > 1 and word["word"].endswith("s"):
                 yield from ((weight, one) for one in listed)  # each is one
             else:

@@ -23,25 +23,26 @@ from functools import lru_cache
 from memory.capture.facts import Edit, Facts
 from memory.core import files
 from memory.session import commandline, hunks, shell, tellingline
+from memory.session.latepattern import Late
 from memory.session.shell import Run
 
 MOST_COMMANDS, MOST_FILES = 3, 2  # of a fix
 _STEM = 3  # characters of a file's name from which on it is looked for without its ending
 _VAGUE = frozenset("index main mod lib init app apps test tests util utils types type config setup src conf core base error "
                    "errors common server client data model models views run".split())
-_ENDING = re.compile(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{2,}")
-_TELLING = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|[A-Za-z]\d")
-_QUOTED = re.compile(r"[`'\"‘“]([A-Za-z_@][\w./@:-]{2,60})[`'\"’”]")
+_ENDING = Late(r"^test_|[._-](?:test|tests|spec|d)$|_test$")
+_WORD = Late(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+_TELLING = Late(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|[A-Za-z]\d")
+_QUOTED = Late(r"[`'\"‘“]([A-Za-z_@][\w./@:-]{2,60})[`'\"’”]")
 _TALK = frozenset(
     "-v -vv -q -s --verbose --quiet --debug --fix --write -u --update --trace --dry-run -n --version --help -h".split())
-_NUMBER = re.compile(r"[\d.]+\Z")
+_NUMBER = Late(r"[\d.]+\Z")
 _FILTERS = frozenset(
     "-k -m -t -p --package --filter --workspace -w --project --testNamePattern --tests -run --test --bin".split())
 _RUNNERS = frozenset("npx bunx uv poetry pdm bundle run exec sudo env time pnpm yarn npm . ./".split())
 _JS = r"npm|npx|pnpm|yarn|bun|node|tsx|jest|vitest|mocha|tsc|eslint|prettier|vite|next|webpack|playwright|cypress"
 _PYTHON = r"python|pytest|py\.test|unittest|tox|nox|mypy|ruff|flake8|pylint|black|pip3?|uv|poetry|django-admin|alembic"
-_SETTINGS = tuple((re.compile(program), re.compile(file)) for program, file in (
+_SETTINGS = tuple((Late(program), Late(file)) for program, file in (
     (_JS, r"package\.json|tsconfig.*\.json|.*\.config\.[cm]?[jt]s|\.env.*|\.npmrc|\.babelrc|\.eslintrc.*"),
     (_PYTHON, r"pyproject\.toml|setup\.(?:cfg|py)|(?:tox|pytest|mypy)\.ini|conftest\.py|requirements.*|ruff\.toml|\.env.*"
               r"|settings\.py"),
@@ -53,16 +54,16 @@ _SETTINGS = tuple((re.compile(program), re.compile(file)) for program, file in (
     (r"bundle|rspec|rake|rails|ruby", r"Gemfile|Rakefile|\.rspec|(?:spec|rails)_helper\.rb"),
     (r"terraform|kubectl|helm", r".*\.tf|.*\.tfvars|.*\.ya?ml")))
 _STARTERS = frozenset("make just task tox nox pre-commit".split())
-_CHANGES = re.compile(
+_CHANGES = Late(
     r"(?:^|[\s:/_-])(?:generate|gen|codegen|proto|protoc|migrate|migration|migrations|makemigrations|upgrade|seed|setup|init|"
     r"bootstrap|"
     r"compile|createdb|create|start|up|restart|reset|clean|login|rebuild|prune|rm|chmod|chown|ln|cp|mv|submodule|lfs|pkill|"
     r"(?:nvm|fnm|volta|pyenv|rbenv|asdf|mise|rustup|sdk)(?: \w+)? (?:use|local|global|shell|default|override|pin)|"
     r"systemctl|service|initdb|redis-server|postgres|mongod|corepack|sysctl|ulimit|dos2unix)\b|^(?:sed|perl) -i")
-_MISSING = re.compile(
+_MISSING = Late(
     r"(?i)cannot find (?:module|package)|no module named|not (?:found|installed)|missing|in sync|no required module|"
     r"could not (?:find|resolve)|unresolved|lock ?file|no such file")
-_BARE = re.compile(r"(?:[a-z]+ )+(?:--?[\w-]+ ?)*\Z")  # `npm install`, which names no package
+_BARE = Late(r"(?:[a-z]+ )+(?:--?[\w-]+ ?)*\Z")  # `npm install`, which names no package
 _EMPTY = frozenset("assert assertionerror assertion error errors exit code status failed fails failure failures process "
                    "completed returned command line file exception none true false test tests passed the and for with not"
                    .split())
@@ -89,7 +90,7 @@ _NOT_YET = (
     r"(?i)\b(?:not|until|once|should|if|when|will|would|ensure|make sure|verify|let me|let's|to (?:see|confirm)|need|must|before|"
     r"after|except|but|want|unless|whether|can|wait|unit|only)\b|n't\b|\?$|않|ない|没|沒|nicht|sollte")
 _STILL_BAD = r"(?i)❌|✗|\b(?:still|are|is|keeps?|tests?|now|it)\b.{0,30}\bfail(?:s|ing)\b|\bcausing\b.{0,40}\bfail"
-_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_LETTERS = Late(r"[^\W\d_]{3,}")
 
 
 @dataclass(frozen=True)

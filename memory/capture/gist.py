@@ -13,6 +13,7 @@ from memory.capture import turns
 from memory.capture.turns import APPROVED, SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
+from memory.session.latepattern import Late
 
 TITLE = 70  # characters
 REQUEST, OUTCOME, DECISION, STEP, QUESTION = 140, 330, 220, 200, 240
@@ -22,43 +23,43 @@ _SAYS = 75  # characters of an item that still says something
 _CODE_LINES, _CODE_LINE, _CODE = 6, 70, 180  # of code that a sentence introduces: lines, characters of one and of all
 _MOST_STEPS, _MOST_QUESTIONS = 6, 2
 
-TRIVIAL = re.compile(
+TRIVIAL = Late(
     r"(?:y|yes|yep|yeah|ok|okay|k|go|go on|go ahead|continue|proceed|sure|thanks?|thank you|do it|please|no|done|next|push|"
     r"commit|try again|retry|"
     r"looks good|lgtm|perfect|great|nice|cool|"
     r"네|응|예|계속|はい|続けて|继续|好|好的|是|ja|weiter|danke)(?: please| it| that| then)?[\s.!~]*\Z", re.I)
-_ON_THE_WAY = re.compile(
+_ON_THE_WAY = Late(
     r"(?:(?:now|next|first|then|ok|okay|good|great|perfect|excellent|right|alright|so|and|but|also|finally|hmm|wait|actually|"
     r"since \w+|interesting)\b[\s,.!:;-]*)*"
     r"(?:let me\b|let's (?:check|see|look|run|try|verify|also|first|now|fix|update|add|start|read|find)\b|i'll\b|i will\b|"
     r"i'm going to\b|"
     r"i am going to\b|i need to\b|i should\b|i'm (?:now )?(?:checking|looking|running|reading)|now i\b|time to\b|going to\b|"
     r"checking\b|looking at\b|running\b|reading\b)", re.I)
-_DONE = re.compile(r"(?:all )?(?:done|finished|complete[d]?|fixed|ready|good|perfect|great|clean)\b", re.I)
-_OPENERS = re.compile(r"\A(?:(?:perfect|great|excellent|awesome|good|sure|absolutely|nice|got it|i see|"
+_DONE = Late(r"(?:all )?(?:done|finished|complete[d]?|fixed|ready|good|perfect|great|clean)\b", re.I)
+_OPENERS = Late(r"\A(?:(?:perfect|great|excellent|awesome|good|sure|absolutely|nice|got it|i see|"
                       r"good (?:question|idea|point|catch|call)|great (?:question|idea|point|catch))[!.]+\s+)+", re.I)
-_LEADS_UP = re.compile(r"(?:now |great|perfect|excellent|based on|here(?:'s| is| are)|i(?:'ve| have|'ll)|let me|my |this is|#+ )",
+_LEADS_UP = Late(r"(?:now |great|perfect|excellent|based on|here(?:'s| is| are)|i(?:'ve| have|'ll)|let me|my |this is|#+ )",
                        re.I)
-_PLAIN_HEADING = re.compile(r"(?:the |my |final |overall |fix |implementation )*(?:summary|overview|result|results|changes|"
+_PLAIN_HEADING = Late(r"(?:the |my |final |overall |fix |implementation )*(?:summary|overview|result|results|changes|"
                             r"changes made|"
                             r"what (?:i|was) \w+|done|complete|answer|findings|analysis|conclusion)\b.{0,24}", re.I)
-_CAUSE = re.compile(
+_CAUSE = Late(
     r"\b(?:root cause|because|the (?:issue|problem|bug|reason|cause|culprit)\b.{0,40}\b(?:is|was|were|are)|turn(?:s|ed) out|"
     r"caused by|due to|"
     r"was missing|were missing|weil|wegen|grund|ursache)\b|때문|이유|ため|理由|因为|因為|由于|由於|原因", re.I)
-_CUE = re.compile(
+_CUE = Late(
     r"\b(?:causes?\b|caused by|culprit|because|due to|bugs?\b|issues?\b|problems?\b|turn(?:s|ed) out|insight|flaw|fault|mistake|"
     r"reason\b|you(?:'re| are) (?:\w+ )?(?:right|correct)\b|(?:valid|good|great|fair) (?:feedback|point|concern|catch|finding)\b|"
     r"before\**:|weil\b|ursache)|때문|원인|ため|原因|因为", re.I)
-_AHEAD = re.compile(
+_AHEAD = Late(
     r"\b(?:next steps?|next up|"
     r"remaining(?= (?:\w+ )?(?:work|steps?|tasks?|items?|todos?|issues?|phases?|problems?|failures?)\b|\W*$)|"
     r"still (?:need|to do|missing|open)|left to do|follow[- ]ups?|not yet|todo|to do|"
     r"nächste\w*|noch (?:nicht|offen)|steht noch)\b|다음|남은|아직|残り|次に|次は|次の|まだ|下一步|接下来|還需|还需|待办", re.I)
-_BY_HAND = re.compile(r"\W*(?:(?:required|manual|remaining) (?:setup|steps?|actions?)|(?:setup|steps?) required)\b", re.I)
-_AFTER = re.compile(r"(?i)(?:^|[;,.]\s*|\s)(?:next(?: steps?| up)?|todo|다음(?: 단계)?|次|下一步|als nächstes)\s*[:：]\s*(\S.+)")
-_ITEM = re.compile(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
-_POLITE = re.compile(
+_BY_HAND = Late(r"\W*(?:(?:required|manual|remaining) (?:setup|steps?|actions?)|(?:setup|steps?) required)\b", re.I)
+_AFTER = Late(r"(?i)(?:^|[;,.]\s*|\s)(?:next(?: steps?| up)?|todo|다음(?: 단계)?|次|下一步|als nächstes)\s*[:：]\s*(\S.+)")
+_ITEM = Late(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_POLITE = Late(
     r"\A(?:(?:hi|hey|hello|ok|okay|so|and|now|please|pls|also|yes|yeah|no|well|hm+|great|cool|perfect|thanks|"
     r"alright)\b[\s,.!:;-]*|"
     r"(?:can|could|would|will) (?:you|we)(?: please| maybe| also| now| just)*\s+|"
@@ -67,12 +68,12 @@ _POLITE = re.compile(
     r"(?:please )?(?:check|see|tell me|look at|find out|understand|make sure|explain)(?: if| whether| to me)?(?= (?:how|why|"
     r"what|where|if|when)))\s+)+",
     re.I)
-_POINTS = re.compile(r"\b(?:this|that|these|those|it|its|again|same|above|them|here|there|thing|things|something|problem|"
+_POINTS = Late(r"\b(?:this|that|these|those|it|its|again|same|above|them|here|there|thing|things|something|problem|"
                      r"issue|changes?|error|"
                      r"tests? pass|done|all)\b", re.I)
-_LOOKS = re.compile(r"(?:(?:take a )?look|review|explain|check|show|see|tell|add (?:this|it)|all (?:lint|tests))\b", re.I)
-_BREAK = re.compile(r"(?<=[.!?;])\s|[。！？]|\n| [-–—] |: |, (?=\w+ \w+)| \(")
-_JOINT = re.compile(r" (?=(?:because|so|and|but|when|which|that|where|while|instead|since|after|before|with|without|for|"
+_LOOKS = Late(r"(?:(?:take a )?look|review|explain|check|show|see|tell|add (?:this|it)|all (?:lint|tests))\b", re.I)
+_BREAK = Late(r"(?<=[.!?;])\s|[。！？]|\n| [-–—] |: |, (?=\w+ \w+)| \(")
+_JOINT = Late(r" (?=(?:because|so|and|but|when|which|that|where|while|instead|since|after|before|with|without|for|"
                     r"from|into|to|in|on|of)\b)|, ")
 
 

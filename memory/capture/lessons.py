@@ -15,7 +15,6 @@ turned round, its commit was reverted, the user's next words deny it, or the mod
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ from memory.capture.turns import FILE, RUN, SAID, SUMMARY
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
 from memory.session import commandline, hunks, mending, shell, tellingline
+from memory.session.latepattern import Late
 from memory.session.mending import Mend
 from memory.session.shell import Run
 
@@ -40,12 +40,12 @@ _LINE_CHARS, _OPENING = 200, 400
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
 _TURNS = 300  # newest turns of a stretch that are looked at
-_GO = re.compile(
+_GO = Late(
     r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
     r"고쳐|直して|修一下|behebe")
-_ASKS = re.compile(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
-_MERGED = re.compile(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
-_REVERT = re.compile(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
+_ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
+_MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
+_REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
 
 
 class Lesson(NamedTuple):

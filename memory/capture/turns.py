@@ -11,6 +11,7 @@ from typing import NamedTuple
 from memory.core import tokeniser
 from memory.core.plaintext import one_line
 from memory.session import shell
+from memory.session.latepattern import Late
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK = "said", "user", "run", "file", "commit", "report", "link"
 SLASH, BANG, SUMMARY, GOES_ON = "slash", "bang", "summary", "goes on"
@@ -93,14 +94,14 @@ def relative(path: str, roots: Iterable[str]) -> str:
 AGREES, OBJECTS, ADDS = "agrees", "objects", "adds"
 _BACK, _READ, _SHORT = 4, 300, 12  # turns looked back on; characters of a request that are judged; words of one that is short
 _ALIKE, _LEANING = 0.5, 0.15  # share of a request's words that an earlier turn holds; of one that leans on something
-_AGREES = re.compile(
+_AGREES = Late(
     r"\W*(?:(?:ah|oh|hm+|well|great|good|perfect|nice|cool|thanks?|and|so)\b\W*)*"
     r"(?:y|yes|yeah|yep|ok(?:ay)?|sure|go ahead|go for it|go on|continue|proceed|do (?:it|that|so|this|the fix)|please do|"
     r"sounds good|agreed|exactly|correct|lgtm|makes sense|option \w|(?:can|could) you (?:do|fix|implement|apply|change) "
     r"(?:it|that|this|them|the fix)|(?:let'?s|please|go and|i'd like to) (?:do|fix|implement|apply|add|go with|change) "
     r"(?:it|that|this|them|option \w+|both|all)|(?:fix|implement|apply) (?:it|that|this|them|both|all)|both|all of them|"
     r"[1-9a-d]|ja|klar|네|응|좋아|はい|お願い|好的|是的)\b", re.I)
-_OBJECTS = re.compile(
+_OBJECTS = Late(
     r"\W*(?:(?:hm+|ah|oh|ok(?:ay)?|well|yes|yeah|so|and|sorry|i think|now)\b\W*)*"
     r"(?:no\b(?! need| more| problem|w)|nope\b|nah\b|wrong\b|but\b|wait\b|actually\b|instead\b|rather\b|revert\b|undo\b|"
     r"(?:please|can you|could you|let'?s) (?:revert|undo|roll back)\b|"
@@ -111,11 +112,11 @@ _OBJECTS = re.compile(
     r"i (?:also )?meant\b|i (?:don['’]t|do not) (?:like|want|think)|i(?:['’]m| am) (?:questioning|not convinced)|"
     r"why (?:did|do|have|would) you\b|thinking again|on second thought|taking a step back|you (?:wrote|said|forgot|missed)\b|"
     r"nein\b|aber\b|doch\b|das stimmt nicht|아니|틀렸|하지만|근데|いや|でも|違(?:う|い)|不对|错了|不是|但)", re.I)
-_LEANS = re.compile(
+_LEANS = Late(
     r"\W*(?:and|or|also|und|auch|그리고|また|还)\b|"
     r"\b(?:it|its|this|that|these|those|them|they|there|again|too|instead|above|same|other|rest|both)\b|"
     r"\b(?:also|as well)\b|그것|이것|그거|이거|それ|これ|这|那", re.I)
-CONCEDES = re.compile(  # how a reply begins that finds what was said before it wrong, or not all
+CONCEDES = Late(  # how a reply begins that finds what was said before it wrong, or not all
     r"\W*(?:ah[, ]*|wait[, ]*|hm+[, ]*)?(?:(?:yes|good (?:catch|point|question|idea)|great (?:catch|point))[!,. –—-]*)?"
     r"(?:you(?:['’]re| are|['’]ve| have) (?:\w+ly |quite |raised? )?(?:right|correct|found|spotted)|you raise\b|i was wrong|"
     r"my mistake|i mis(?:read|understood)|i apologi[sz]e|i (?:now )?(?:found|see|spot\w*) (?:an?|one|another) (?:\w+ )?"

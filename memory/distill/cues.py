@@ -6,72 +6,73 @@ import re
 from typing import Callable, List
 
 from memory.core import tokeniser
+from memory.session.latepattern import Late
 
-_DECISION = re.compile(
+_DECISION = Late(
     r"(?i)\b(?:decid\w+|decision|because|instead|chose\w*|reason\w*|root cause|caused?|fix\w*|fail\w*|error|must|never|"
     r"always|workaround|todo|open|blocked|next|revert\w*|broke\w*|regression|resolved?|entschied\w*|weil|statt|grund|"
     r"ursache|behoben|fehler|nie|immer|offen)\b|결정|때문|대신|원인|해결|수정|실패|오류|반드시|다음|"
     r"決め|決定|理由|原因|代わり|修正|失敗|エラー|必ず|解決|决定|因为|而不是|修复|失败|错误|必须|下一步")
-_TECHNICAL = re.compile(
+_TECHNICAL = Late(
     r"`?(?:--?[A-Za-z][\w-]*|\$?[A-Za-z]\w*_\w+|[A-Za-z]+[a-z][A-Z]\w*|\w*(?:Error|Exception)|[A-Z]+-?\d+|v?\d+(?:\.\d+)+|"
     r"[0-9a-f]{7,40}|\d{2,}\w*%?|[\w.-]+\.[A-Za-z]\w{0,4}|[\w.-]+\(\)|\w+::[\w:]+)`?", re.ASCII)
-_NUMBER = re.compile(r"[\d.,:/%-]+[a-zA-Z]{0,3}")
-_TIME = re.compile(r"\[?\d{1,4}[:-]\d\d[:-]\d\d\S*|\d+(?:ms|s|m|h)")
-_ROUTINE = re.compile(r"\S{0,40}\s?\S{0,20}\s?\[?(?:TRACE|DEBUG|INFO|NOTICE)\b")
-_PROSE = re.compile(r"[A-Za-z]?[a-z]+(?:[/-][A-Za-z]?[a-z]+)|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
+_NUMBER = Late(r"[\d.,:/%-]+[a-zA-Z]{0,3}")
+_TIME = Late(r"\[?\d{1,4}[:-]\d\d[:-]\d\d\S*|\d+(?:ms|s|m|h)")
+_ROUTINE = Late(r"\S{0,40}\s?\S{0,20}\s?\[?(?:TRACE|DEBUG|INFO|NOTICE)\b")
+_PROSE = Late(r"[A-Za-z]?[a-z]+(?:[/-][A-Za-z]?[a-z]+)|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
 # What announces the next step, offers one, or praises a suggestion: true when it was said, and no answer later.
-_PASSING = re.compile(
+_PASSING = Late(
     r"(?i)\W*(?:(?:now|ok(?:ay)?|good|great|perfect|first|next|then|so)[,.!]? )*"
     r"(?:let me|let's|i'll|i will|i need to|i'm going to|i'd be happy|before i)\b|"
     r"\W*(?:(?:do|would) you (?:want|like|prefer|mind)|want me to|should i|shall i|shall we|could you|can you|"
     r"does (?:this|that))\b.*[?:]\W*$|\((?:answer|while working|goes on)\b[^)]*\).*\?\W*$|now (?:i can|update|add|run)\b|"
     r"\W*(?:(?:that's|what) an? )?(?:good|great|excellent|clever|nice|fair|perfect)\b.{0,24}$")
 # What only says that all is well, whose message it was, or that what stands before is in doubt.
-_CLOSING = re.compile(
+_CLOSING = Late(
     r"(?i)\W*(?:all )?(?:\d+ )?(?:(?:the|unit|integration|existing|new|and) )*(?:tests?|checks?|lint(?:ing|er)?|builds?|"
     r"formatting|everything)\b(?:(?: and|,) (?:lint\w*|tests|builds?|formatting))*(?: (?:all|now|still))* (?:pass(?:es|ed)?|"
     r"(?:is|are) (?:clean|green)|succeeds?|compiles|works)\b.{0,30}$|\W*no (?:lint\w* )?(?:issues|errors)\b.{0,20}$|"
     r"\W*(?:wait|hmm)\b|\W*(?:i was wrong|you(?:['’]re| are) (?:\w+ly )?right|you raise an? \w+ (?:point|question)|"
     r"i(?:['’]ve)? (?:see|found|identified) (?:the|an) (?:issue|problem|bug))\b.{0,16}$|"
     r"\W*(?:the )?user(?:'s)? (?:\w+ ){0,3}(?:asked|request\w*|wanted|wants|said|reported|approved|confirmed)\b")
-_CHECKS = re.compile(r"(?i)\b(?:tests?|lint\w*|checks?|builds?|user)\b|테스트|テスト|测试")
+_CHECKS = Late(r"(?i)\b(?:tests?|lint\w*|checks?|builds?|user)\b|테스트|テスト|测试")
 # What could or should be done.
-_PROPOSED = re.compile(
+_PROPOSED = Late(
     r"(?i)\b(?:could|should|would|might|i'd|recommend\w*|suggest\w*|propos(?:e|al)\w*|option \d|options|alternatively|"
     r"needs? to|pending|still need|want to|könnte|sollte|müsste|vorschlag)\b")
 # How a request says that what was said before it is wrong, and how an answer agrees that something was missing, or takes it back.
-_OBJECTS = re.compile(
+_OBJECTS = Late(
     r"(?i)\W*(?:(?:hmm|ah|ok|okay|well|i think)\W+)*(?:no\b(?! need| more| problem)|nope\b|wrong\b|"
     r"(?:that(?:['’]s| is)|this is)(?: still)? (?:wrong|not (?:right|correct|true|it))|"
     r"(?:it|that|this) (?:still )?(?:doesn['’]t|does not|didn['’]t) work|i still (?:see|get|have)|"
     r"nein\b|das stimmt nicht|아니|틀렸|違(?:う|い)|不对|错了)")
-_AGREES = re.compile(
+_AGREES = Late(
     r"(?i)\W*(?:you(?:['’]re| are) (?:\w+ly |quite )?(?:right|correct)|(?:good|great|nice) (?:point|catch)\b|fair point|"
     r"exactly right)")
-_RETRACTS = re.compile(
+_RETRACTS = Late(
     r"(?i).{0,60}\b(?:i was (?:wrong|mistaken)|my mistake|i mis(?:read|understood)|won['’]t work either|that was wrong)\b|"
     r"\W*(?:wait|sorry)\b", re.DOTALL)
-_QUOTED = re.compile(r"(?:>[^\n]*\n|\s)+")
-_OPENER = re.compile(
+_QUOTED = Late(r"(?:>[^\n]*\n|\s)+")
+_OPENER = Late(
     r"(?i)(?:(?:done|perfect|great|excellent|nice|good(?: (?:point|call|catch|question|idea))?|great (?:point|question|idea)|"
     r"you(?:'|’)re (?:absolutely )?right|got it|sure|ok(?:ay)?|all done)(?:[.!,]| [-–—])\s+)+(?=[A-Z`\"\d])")
-_COUNTED = re.compile(r"^\*\*\d{1,2}[.)] ")
-_BOLD = re.compile(r"(?<![\w*/`.])\*\*(?=\S)([^*\n`]*(?:`[^`\n]*`[^*\n`]*)*)(?<=\S)\*\*(?![\w*/`])")
-_COMMANDS = re.compile(
+_COUNTED = Late(r"^\*\*\d{1,2}[.)] ")
+_BOLD = Late(r"(?<![\w*/`.])\*\*(?=\S)([^*\n`]*(?:`[^`\n]*`[^*\n`]*)*)(?<=\S)\*\*(?![\w*/`])")
+_COMMANDS = Late(
     r"(?i)\b(?:what|which|the|all)\s(?:\w+\s)?(?:commands|invocations?|commits)\b|\b(?:which|what) command\b|"
     r"\b(?:what|which)\b[^?]{0,40}\b(?:did|have|was|were|has)\b[^?]{0,30}\b(?:run|ran|execute[ds]?|edit(?:ed)?|touch(?:ed)?|commit(?:ted)?)\b|"
     r"\bhow (?:do|did|can|should|to)\b(?: (?:i|we|you))? (?:run|start|invoke|execute|build|commit|test)\b|"
     r"\b(?:welche[rs]? )?befehle?\b|\baufruf\w*|\bausgef\w+|명령|커밋|コマンド|コミット|命令|提交")
-_BLOCK = re.compile(r"(?i)\b(?:code|snippet|example|format|schema|syntax|config\w*|json|yaml|toml|sql|"
+_BLOCK = Late(r"(?i)\b(?:code|snippet|example|format|schema|syntax|config\w*|json|yaml|toml|sql|"
                     r"quer(?:y|ies)|output|print\w*|looks?|"
                     r"layout|structure|table|compare|comparison|difference|commands?|beispiel|tabelle|befehle?)\b|코드|예시|명령|例|表|命令|代码|コード")
-_STORY = re.compile(r"(?i)\b(?:how (?:did|has|have) .{2,80}\b(?:develop|evolve|change|come about|get here|go)\w*|histor(?:y|ie)|"
+_STORY = Late(r"(?i)\b(?:how (?:did|has|have) .{2,80}\b(?:develop|evolve|change|come about|get here|go)\w*|histor(?:y|ie)|"
                     r"timeline|evolution|story of|entwickel\w+|verlauf)\b|경위|변천|경과|経緯|变迁|经过")
 
 # Words at a sentence's start that point at the one before it.
-_LEANS = re.compile(
+_LEANS = Late(
     r"(?:It|This|That|These|Those|They|He|She|So|Therefore|Hence|Thus|However|But|Then|Also|Both|Instead|Otherwise|Dies|"
     r"Das|Deshalb|Daher|Aber|Dadurch)\b(?!\s+(?:is|was)\s+(?:why|how)\b)|이는|이것|그래서|따라서|그러나|하지만|그 |"
     r"これ|それ|そのため|しかし|したがって|だから|这|因此|所以|但是|然而|它")

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from memory.distill.digests import Source, cite
+from memory.session.latepattern import Late
 
 BODY_LIMIT = 200_000  # characters read of one source
 
-_FENCE = re.compile(r"\s*(```+|~~~+)")
-_RULER = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$")
-_HEADING = re.compile(r" {0,3}#{1,6}\s+(\S.*)")
-_UNDERLINE = re.compile(r"(?:=+|-+)\s*$")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
-_TITLE = re.compile(r"\*\*[^*\n]{1,90}\*\*:?$")  # a line that is a heading in bold type
-_FIELD = re.compile(r"[A-Za-z][\w ./-]{0,30}: \S")
+_FENCE = Late(r"\s*(```+|~~~+)")
+_RULER = Late(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$")
+_HEADING = Late(r" {0,3}#{1,6}\s+(\S.*)")
+_UNDERLINE = Late(r"(?:=+|-+)\s*$")
+_ITEM = Late(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
+_TITLE = Late(r"\*\*[^*\n]{1,90}\*\*:?$")  # a line that is a heading in bold type
+_FIELD = Late(r"[A-Za-z][\w ./-]{0,30}: \S")
 # A line of a log or of a program's output stands alone: a time, a level, a mark of a test runner or of a trace in front.
-_LOGGED = re.compile(
+_LOGGED = Late(
     r"\s*(?:\[?\d{4}-\d\d-\d\d[T \]]|\[?\d{1,2}:\d\d:\d\d|\[\s*\d+%?\]|E\s{2,}|>\s|\$\s|(?:PASS|FAIL)(?:ED)?\b|Traceback |"
     r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|at [\w.$<>]+\(|[\w.]+(?:Error|Exception): |"
     r"File \"|[=_-]{3,})")
-_STOP = re.compile(r"(?<![.!?])[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
+_STOP = Late(r"(?<![.!?])[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
                    r"(?<=[다요죠까]\.)(?=[가-힣A-Z\"'`])")
-_ABBREVIATION = re.compile(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ca|approx|Dr|Mr|Mrs|Nr|No|Fig|bzw|usw|vgl|"
+_ABBREVIATION = Late(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ca|approx|Dr|Mr|Mrs|Nr|No|Fig|bzw|usw|vgl|"
                            r"z\.\s?B|d\.\s?h|u\.\s?a|[A-Za-z])\.$")
-_ORDINAL = re.compile(r"(?:^|\s)\d{1,2}\. (?=(?:Jan|Feb|M[aä]r|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
-_CLAUSE = re.compile(r"[,;:—–]\s|[、，；：。！？]|\.\s|\s[-–—]\s")
+_ORDINAL = Late(r"(?:^|\s)\d{1,2}\. (?=(?:Jan|Feb|M[aä]r|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
+_CLAUSE = Late(r"[,;:—–]\s|[、，；：。！？]|\.\s|\s[-–—]\s")
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from memory.knowledge.remedies import (
 )
 from memory.project import gitindex
 from memory.session import commandline, shell, tellingline
+from memory.session.latepattern import Late
 
 HALVED = 45.0  # days after which a use counts half
 SESSIONS, TOLD = 3, 2  # that a wall was met in: at least, and where another call or a cause is known
@@ -42,22 +43,22 @@ INSTRUCTIONS = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"
 MOST_BYTES = 1 << 19  # of a file of instructions
 LEARNT = 400  # characters of a text for a learning
 MOST_KIN = 3  # files that are named in place of one that is not there
-_ABSENT = re.compile(r"(?i)does not exist|no such file|not found|cannot find")
+_ABSENT = Late(r"(?i)does not exist|no such file|not found|cannot find")
 # What the client says of its own rules carries its remedy and tells nothing of a project.
-PROTOCOL = re.compile(
+PROTOCOL = Late(
     r"(?i)string to replace not found|has not been read yet|modified since read|matches of the string to replace|"
     r"no changes to make|exceeds maximum allowed|inputvalidationerror|parallel tool call|sibling tool call|doesn't want to|"
     r"tool permission|no such tool|file is empty|illegal operation on a directory|EISDIR|old_string|request was aborted|"
     r"requires approval|blocked by hook|operation stopped by hook|no task found|not running|no shell found|timed? ?out waiting")
-_SILENCED = re.compile(
+_SILENCED = Late(
     r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore|#\[allow|(?<![\w.])_(?:, _)* :?= |\(void\) ?\w|"
     r"\blet _ = |\bblank identifier\b|\b(?:ignor|discard|suppress|swallow)\w* (?:the |its )?(?:error|return|value)|"
     r"\berr == nil \{|[a-z]Err == nil \{|\bexcept\b[^:]{0,60}: ?pass\b|\bcontextlib\.suppress\b", re.I)
-_MENDED = re.compile(r"\b(?:wrap|handl|log(?:ged|s)?\b|propagat|extract|renam|replac|split)", re.I)  # which silences nothing
-_WORDS = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
-_BARE = re.compile(r"[a-z][a-z0-9:_-]*\Z")
+_MENDED = Late(r"\b(?:wrap|handl|log(?:ged|s)?\b|propagat|extract|renam|replac|split)", re.I)  # which silences nothing
+_WORDS = Late(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")
+_BARE = Late(r"[a-z][a-z0-9:_-]*\Z")
 # What says that a call was wrong, and not what it was to look at.
-MISUSED = re.compile(
+MISUSED = Late(
     r"(?i)\b(?:unknown|unrecogni[sz]ed|unexpected|invalid|illegal|ambiguous|bad) (?:\w+ )?(?:flag|option|argument|command|"
     r"subcommand|switch|field|key|task|script|target|shorthand)|not found|no such|not defined|flag provided|usage:|requires?\b|"
     r"missing|must (?:be|specify|provide)|\b40[0-9]\b|\b422\b|denied|not a (?:valid|git|command)|cannot (?:find|use|write|open)|"

@@ -22,6 +22,7 @@ from memory.core.layout import Place
 from memory.core.plaintext import at_word, one_line
 from memory.knowledge.history import EMPTY, QUOTE, RULE, WORD, Past, cause_in, committed, mark_of, outcome, source
 from memory.session import commandline, shell, tellingline
+from memory.session.latepattern import Late
 
 END, LINE = 10000, 500  # characters of a pasted error's begin and end, and of its lines, that are read
 MOST_LINES = 12  # of a pasted error, the most telling ones
@@ -32,11 +33,11 @@ FEW = 3  # failures of a line, below which those who spoke of it are asked too
 NEAR, NEAREST = 0.68, 0.45  # likeness of two lines: the same kind of failure; worth a mention
 ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the other
 OPENING = 240  # characters of a statement's opening
-REDIRECTED = re.compile(r"\s+(?:\d?>&?\s*\S+|<\s*\S+)+\s*\Z")  # what a command sends its output to
-_FRAME = re.compile(r"\s*(?:at |File \"|goroutine |\^|\||~+|>|\$ |\d+ \|)")
-PLACE = re.compile(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
-_NAMES = re.compile(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
-_PATH = re.compile(r"[\w./-]*/[\w.-]+|[\w-]+\.\w{1,5}\b")
+REDIRECTED = Late(r"\s+(?:\d?>&?\s*\S+|<\s*\S+)+\s*\Z")  # what a command sends its output to
+_FRAME = Late(r"\s*(?:at |File \"|goroutine |\^|\||~+|>|\$ |\d+ \|)")
+PLACE = Late(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
+_NAMES = Late(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
+_PATH = Late(r"[\w./-]*/[\w.-]+|[\w-]+\.\w{1,5}\b")
 
 
 class Met(NamedTuple):

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Dict, List, NamedTuple, Tuple
 
 from memory.core.records import Record
+from memory.session.latepattern import Late
 
 MEMBER, DEFINED, USED, ABSENT = 3, 2, 1, 0
 TEXT_LIMIT = 1 << 16  # characters of a body that are searched
@@ -30,37 +31,37 @@ BEFORE = r"(?<![\w/.:@~\\+)\]-])"  # no path starts in the midst of one: each ru
 PATH = r"(?:%s/)*%s(?<=[\w\])])\.[A-Za-z0-9]{1,8}" % (_PART, _PART)
 
 _NAME = r"[A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*"
-_QUOTED = re.compile(r"`([^`\n]{2,200})`")
-_SYMBOL = re.compile(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
-_AT = re.compile(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
-_IN = re.compile(r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported|function|method|"
+_QUOTED = Late(r"`([^`\n]{2,200})`")
+_SYMBOL = Late(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
+_AT = Late(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
+_IN = Late(r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported|function|method|"
                  r"class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?"
                  r"`?(%s)" % PATH)
 _OF = ("'s", "’s", "의", "の", "的", "에서", ":")
-_OWNER = re.compile(BEFORE + r"(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
-_SEPARATOR = re.compile(r"\.|::|#|->")
-_COMMENT = re.compile(r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)|.*(?:(?<!:)//|\s#\s|/\*)")
-_KEYWORD = re.compile(
+_OWNER = Late(BEFORE + r"(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
+_SEPARATOR = Late(r"\.|::|#|->")
+_COMMENT = Late(r"\s*(?:#(?!\s*(?:define|include|if|undef|\[|!))|//|/?\*|--(?![\w-])|;|<!--)|.*(?:(?<!:)//|\s#\s|/\*)")
+_KEYWORD = Late(
     r"(?:^|[^\w$])(?:def|class|func|fun|fn|function\*?|struct|enum|union|trait|interface|type|const|let|var|val|module|mod|macro|"
     r"macro_rules!|impl|record|object|namespace|typedef|package|protocol|extension|sub|proc|static|defmodule|defp|message|"
     r"service|rpc|#\s*define|(?i:create\s+(?:table|view|index|function)(?:\s+if\s+not\s+exists)?))"
     r"\s+(?:mut\s+|unique\s+)?(?:\([^)\n]*\)\s*)?(?:[\w$]+(?:\.|::))*[*&`\"]*\Z")
-_LEFT = re.compile(r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z")
-_TYPED = re.compile(r"\s*(?!return\b|else\b|new\b|await\b|yield\b|throw\b|case\b|in\b|not\b|and\b|or\b|assert\b|del\b|raise\b)"
+_LEFT = Late(r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z")
+_TYPED = Late(r"\s*(?!return\b|else\b|new\b|await\b|yield\b|throw\b|case\b|in\b|not\b|and\b|or\b|assert\b|del\b|raise\b)"
                     r"(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
-_MODIFIERS = re.compile(r"\s*(?:(?:public|private|protected|static|async|export|default|final|override|get|set|virtual|inline|"
+_MODIFIERS = Late(r"\s*(?:(?:public|private|protected|static|async|export|default|final|override|get|set|virtual|inline|"
                         r"extern|const|unsigned|abstract|readonly|\*)\s+)*\Z")
-_ASSIGNED = re.compile(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
-_BODY = re.compile(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
-_HEAD = re.compile(r"\s*\([^;\n]*\)?\s*(?:const|noexcept|override)?\s*\Z")
-_FIELD = re.compile(r"\s*(?:;|=[^=>])")
-_OPENING = re.compile(r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\#[^\n]*|//[^\n]*""")
+_ASSIGNED = Late(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
+_BODY = Late(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
+_HEAD = Late(r"\s*\([^;\n]*\)?\s*(?:const|noexcept|override)?\s*\Z")
+_FIELD = Late(r"\s*(?:;|=[^=>])")
+_OPENING = Late(r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\#[^\n]*|//[^\n]*""")
 _CLOSING = {'"""': '"""', "'''": "'''", "/*": "*/"}
-_KEY = re.compile(r"[\"']?\s*:(?!:)")
+_KEY = Late(r"[\"']?\s*:(?!:)")
 
-_PATH = re.compile(BEFORE + r"(%s)(?![\w/])" % PATH)
-_HASH = re.compile(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
-_SAID = re.compile(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"
+_PATH = Late(BEFORE + r"(%s)(?![\w/])" % PATH)
+_HASH = Late(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
+_SAID = Late(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"
                    r"git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in|as))"
                    r"\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z")
 

@@ -9,71 +9,72 @@ from typing import NamedTuple
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import lasting
+from memory.session.latepattern import Late
 
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
 STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
 _LONGEST = 330  # characters of a sentence that is told
 _READ = 1000  # characters of a sentence that is judged
 _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
-_LABEL = re.compile(
+_LABEL = Late(
     r"\A(?:the |my |core |root cause |simple |proper |actual )*" + _NOUN +
     r"(?: (?:was|is)(?: to| simple| easy| straightforward| small)?)?\s*(?:\([^()]*\))?\s*[:：–—]\s*|"
     r"\A(?:the )?(?:proper |actual |simple(?:st)? )?fix (?:was|is) (?:to\s+|(?=\w+ing\b))", re.I)
-_FIXED = re.compile(r"\A(?:i |we )?(?:fixed|solved|resolved|mended)(?: (?:this|it|that))? by\s+(?=\w+ing\b)", re.I)
-_PLACE = re.compile(  # what a line of a list begins with before it says what was changed there
+_FIXED = Late(r"\A(?:i |we )?(?:fixed|solved|resolved|mended)(?: (?:this|it|that))? by\s+(?=\w+ing\b)", re.I)
+_PLACE = Late(  # what a line of a list begins with before it says what was changed there
     r"\A(?:`[^`]+`|[\w./-]+\.\w+(?::[\d-]+)?|lines? [\d-]+)(?: \([^()]*\))?\s*(?:[-–—]|:)\s+", re.I)
 _VERB = (
     r"(?:added|changed|updated|replaced|removed|moved|switched|wrapped|renamed|extended|reset|cleared|converted|passed|skipped|"
     r"split|rewrote|made|set|ensured|reworked|refactored|created|extracted|introduced|increased|reduced|modified|excluded|stripped|"
     r"captured|declared|restored|registered|pinned|installed|upgraded|disabled|enabled|fixed|corrected|adjusted)")
-_CHANGED = re.compile(
+_CHANGED = Late(
     r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just |then )?" + _VERB +
     r"\b(?! (?:(?:\w+ ){0,2}(?:tests?|issues|bugs|problems)\b|all\b|"
     r"(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
     r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
     r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b|"
     r"now (?:the|this) [`\w./-]+(?: [`\w-]+)?:\Z", re.I)
-_THE_FIX = re.compile(
+_THE_FIX = Late(
     r"\A(?:the )?(?:fix|change)(?: (?:at|in|to) \S+)? (?:now )?"
     r"(?!(?:is|was|works|applies|handles|needs|looks|seems)\b)\w+s\b", re.I)
-_VAGUE = re.compile(
+_VAGUE = Late(
     r"[?？]\W*\Z|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|could|alternativ\w+|options?|would|suggest\w*|recommend\w*|"
     r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|you can)\b|\bsee (?:above|below)\b|…\W*\Z|"
     r"\b(?:new|same|updated) (?:logic|approach|fix|behaviou?r|pattern)\b", re.I)
-_OVER = re.compile(
+_OVER = Late(
     r"\W*(?:the |my |proposed |final )*(?:" + _NOUN + r"(?:es|s)?|what (?:i|was) (?:fixed|changed)|"
     r"how (?:it|i|this) (?:was )?fixed(?: it)?)(?:\s*\([^()]*\)|\s+applied|\s+made|\s+implemented)?\W*\Z", re.I)
 
-OUTLIVES = re.compile(  # in a cause: a flag, a variable of the environment, a path, a library's call, a tool or file that stays
+OUTLIVES = Late(  # in a cause: a flag, a variable of the environment, a path, a library's call, a tool or file that stays
     r"(?<!\w)--\w|\b[A-Z_]{3,}=|(?<!\w)[/~.]\w+[/.]|\b[a-z]\w*\.[A-Z]\w+|\b[a-z_]+\.[a-z_]+\(|"
     r"\b(?:windows|macos|linux|docker|git|ci|locale|time ?zone|encoding|utf-8|cache|version|default)\b", re.I)
-SEES_NOW = re.compile(r"\Anow (?=i (?:can |have |finally )*(?:see|understand|found|know|got)\b)", re.I)
-BEFORE, AFTER = (re.compile(r"(?:\d+[.)])?\W{0,8}(?:%s)\W{0,4}[:：]\W{0,4}\s(?P<said>[\w`].+)" % word, re.I)
+SEES_NOW = Late(r"\Anow (?=i (?:can |have |finally )*(?:see|understand|found|know|got)\b)", re.I)
+BEFORE, AFTER = (Late(r"(?:\d+[.)])?\W{0,8}(?:%s)\W{0,4}[:：]\W{0,4}\s(?P<said>[\w`].+)" % word, re.I)
                  for word in ("before", "after|now"))
-_WRONG = re.compile(r"(?:the )?(?:issue|problem|bug|finding|cause|root cause|what was wrong|before)s?", re.I)  # heads of a table
-_MEND = re.compile(r"(?:the )?(?:fix|solution|resolution|remedy|after)(?:es|s)?", re.I)
-ITEM = re.compile(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")  # what an item of a list begins with
+_WRONG = Late(r"(?:the )?(?:issue|problem|bug|finding|cause|root cause|what was wrong|before)s?", re.I)  # heads of a table
+_MEND = Late(r"(?:the )?(?:fix|solution|resolution|remedy|after)(?:es|s)?", re.I)
+ITEM = Late(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")  # what an item of a list begins with
 _AWAY = (
     r"\b(?:removed|deleted|dropped|got rid of|retired|abandoned)(?: (?:the|our|its|old|dead|unused|whole|entire|now|obsolete))*"
     r" `%s(?:\(\))?`(?: (?:function|method|helper|wrapper|class|struct|type|flag|option|package|module|command|file|hook|setting|"
     r"script|dependency|library|table|branch|service|worker|cache)s?)?(?: (?:completely|entirely|altogether))?(?:\W*\Z|[,;.(]|"
     r" (?:and|since|because|as|which|in favou?r of|from the (?:code ?base|code|project|repo(?:sitory)?))\b)|"
     r"\bthe (?:now |since )?(?:removed|deleted|dropped|retired) `%s(?:\(\))?`(?! (?:calls?|checks?|lines?|uses?|fields?)\b)")
-DENIES = re.compile(  # what the user says next of a cause that was none
+DENIES = Late(  # what the user says next of a cause that was none
     r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
     r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
     r"hm+,? (?:no|but|still)|still (?:not|the same|fail|broken|see|gett)|(?:it|this|that)(?:'s| is)? still|"
     r"same (?:issue|problem|error)|then i (?:would|'d)|revert|undo|roll ?back|(?:please|can you) (?:revert|undo)|"
     r"아니|違|不是|不对|nein\b)|\b(?:revert (?:that|this|it|the)|undo (?:that|this|it|the)|"
     r"not the (?:issue|problem|cause|reason)|then i(?: would|'d) (?:want|rather|like|prefer))\b")
-RETRACTS = re.compile(  # what the model says later of one
+RETRACTS = Late(  # what the model says later of one
     r"(?i)\bmisdiagnos\w+|\b(?:was|were) (?:wrong|incorrect|unnecessary|a mistake)\b|"
     r"\bnot (?:actually )?the (?:actual |real |root )?(?:cause|issue|problem|bug)\b|"
     r"\bthe (?:actual|real) (?:root cause|cause|issue|problem|bug)\b|\bunrelated to\b|"
     r"\bmy (?:earlier|previous|first|last|initial) (?:fix|analysis|assumption|explanation|change)\b|"
     r"\bmy fix\b.{0,70}\b(?:caus|br[eo]k|fail)\w*|\b(?:reverted|rolled back|took back|undid) (?:the|that|this|my)\b")
 
-REPORTS = re.compile(  # what a person says of something that is wrong
+REPORTS = Late(  # what a person says of something that is wrong
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|"
     r"hang(?:s|ing)?|panics?|stuck|slow|flaky|missing|lost|empty|"
     r"(?:does|did|do|is|are|was|were|has|have|can|should)(?:n't| not)\b(?! (?:we|it|there|you|that)\b)|no longer|"
@@ -83,17 +84,17 @@ REPORTS = re.compile(  # what a person says of something that is wrong
     r"problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|overrid\w+|duplicat\w*|twice|misleading|delay|"
     r"timed? ?out|vulnerab\w+)\b|"
     r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
-ASKED = re.compile(r"(?i)\W*(?:how(?! come)|what|which|where|when|who|is|are|do|does|did|should|would|could|can)\b")
-PLAINLY = re.compile(
+ASKED = Late(r"(?i)\W*(?:how(?! come)|what|which|where|when|who|is|are|do|does|did|should|would|could|can)\b")
+PLAINLY = Late(
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"
     r"isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
-ORDERS = re.compile(
+ORDERS = Late(
     r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|"
     r"fix|check|look|review|update|we (?:can|could|should))\b(?! (?:why|if|at) .{12})")
-FIXED = re.compile(  # what the outcome says where something was wrong, and no longer is
+FIXED = Late(  # what the outcome says where something was wrong, and no longer is
     r"(?im)\A\W*(?:(?:done|perfect|great|excellent|good)\W+)*fixed\b|\bthe (?:fix|bug|root cause)\b|"
     r"\b(?:bug|fix(?:es)?|problem)\W*$|\bfixed (?:the|a|this|that|it|both|all)\b|수정했|直しました|修复了|behoben")
-PASTED = re.compile(
+PASTED = Late(
     r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
     r"^\w[\w .-]{0,30}: (?:cannot|could not|no such|unknown|unable to|permission denied)\b|"
     r": (?:not found|no such file or directory)\b|\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
@@ -105,22 +106,22 @@ NAMED = (
     r"(?:(?:root|actual|real|true|underlying|original|core|main|key|remaining|first|second)[\s-]+)*"
     r"(?P<word>root causes?|causes?|culprits?|reason|insight|bugs?|issues?|problems?|flaw|fault|mistake|gotcha|catch|"
     r"ursache|(?:근본 ?)?원인|(?:根本)?原因)")
-LEAD = re.compile(
+LEAD = Late(
     r"\A(?:[✅❌⚠️🎉🔧•→\s*-]+|(?:\d+|[A-Z]\d?)[.)]\s+|(?:i see|found (?:it|the \w+(?: \w+)?)|got it|now i (?:see|understand)|"
     r"good catch|so|and|but|before|ok|okay|right|interesting|yes|perfect|great|ah|actually|indeed|"
     r"summary(?: of (?:changes|the fix))?|looking at (?:the |this )?[\w ]{3,30})\b\s*"
     r"(?:[-–—,.:!]+\s+|\s(?=the (?:issue|problem|bug|root|cause))))+", re.I)
-LABEL = re.compile(
+LABEL = Late(
     r"(?:the |this |das |die )?" + NAMED + r"(?: here| now| (?:of|with|behind|for) [^:.]{3,60}?)?"
     r"(?:(?:\s+(?:is|was|are|were))?\s*[:：–—](?:\s+|\Z)|\s-\s+|"
     r"\s+(?:occurr(?:s|ed)|happen(?:s|ed)|arose|arises|came|comes|stem(?:s|med))\s+(?:because|when|since|due to|from)\s+|"
     r"\s+(?:is|was|were|ist|war)\s+(?:(?:likely )?(?:that|because|how|due to|caused by|dass)\s+)?|(?:은|는|は|是)\s*)", re.I)
-LATE = re.compile(  # a label behind other words
+LATE = Late(  # a label behind other words
     r".{0,80}\b(?:root cause|culprit)\b(?: (?:of|behind|for|here) [^:.]{0,60}?)?(?:\s*[:–—]\s+|\s+(?:is|was)\s+(?:that\s+)?)",
     re.I)
-PAST = re.compile(r"\s(?:was|were|war)\b|[:：]\s*\Z")
-WHY = re.compile(r"because|due to|since|as it|caused by|turn(?:ed|s) out|때문|ため|原因|因为|weil", re.I)
-TOLD = re.compile(
+PAST = Late(r"\s(?:was|were|war)\b|[:：]\s*\Z")
+WHY = Late(r"because|due to|since|as it|caused by|turn(?:ed|s) out|때문|ため|原因|因为|weil", re.I)
+TOLD = Late(
     r"\b(?:fail(?:s|ed|ing|ures?)?|broke(?:n)?|crash(?:es|ed|ing)?|hangs?|hung|panic(?:s|ked)?|occur(?:s|red)?|"
     r"happen(?:s|ed)?|errors?|lost|missing|missed|skipped|wrong|ignored|rejected|times? out|flaky|"
     r"(?:does|did|do|could|can)(?:n't| ?not) (?:work|show|appear|run|match|find|compile|build|install|start|load|resolve|exist|"
@@ -129,40 +130,40 @@ TOLD = re.compile(
     r"(?<=.{8})\b(?:(?:was|were|is|are) (?:being )?caused by|turn(?:ed|s) out (?:that|to be))\b|"
     r"실패.{0,40}때문|때문에.{0,40}실패|失敗.{0,40}(?:ため|原因)|ため.{0,30}失敗|因为.{0,60}失败|失败.{0,40}因为|"
     r"(?:schlug|schlägt|fehl\w+).{0,60}\bweil\b", re.I)
-SUPPOSED = re.compile(
+SUPPOSED = Late(
     r"[?？]|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|may(?! not be)|"
     r"could(?:n't)? (?:be|cause|have|lead|also)|seems?|appears? to|suspect|assume|presum\w+|looks? like|i think|not sure|unclear|"
     r"whether|would(?:n't)? (?:you|be|need|like|have|require|make|mean|recommend|suggest|also|still)|should|needs? to|"
     r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|hypothes\w+)\b", re.I)
-OWN = re.compile(
+OWN = Late(
     r"\b(?:i|i'm|i've|i'd|my|myself|me)\b|\b(?:your|you) (?:description|request)\b|\bsubagent renamed\b", re.I)
-LEANS = re.compile(
+LEANS = Late(
     r"\W*(?:it|its|it's|this(?! (?:version|project|repo|package|library|machine|database|release)\w*\b)|that|that's|these|"
     r"those|they|them|he|she|both|so|also|then|there|here|one|another|in (?:how|the (?:design|logic|way))|"
     r"the (?:above|following|same|visualization)|exactly|twofold|clear|becoming|real|fixed|still|now|only|partially|about|with|"
     r"line \d+)\b|\A(?:in|on|at) [^,]{3,120}\Z", re.I)
-POINTS = re.compile(
+POINTS = Late(
     r"\b(?:create|do|use|support|have|set|find|see|call|handle|add|remove|expose|fix|cause|show)s? "
     r"(?:it|this|that|them|these)\b", re.I)
-CUT = re.compile(
+CUT = Late(
     r"[:：…]\W*\Z|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|so|when|because|if|since|while)\W*\Z|→|⏎|"
     r"\bsee (?:above|below)\b")
-TRIVIAL = re.compile(
+TRIVIAL = Late(
     r"\b(?:unused|missing .{0,20}imports?|imports? (?:is|was) missing|typos?|gofmt|formatting|whitespace|scop(?:e|ing) issue|"
     r"redeclared|undefined: \w+|syntax error|(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict|"
     r"staged changes|\A(?:moving|renaming|deleting|removing|refactoring) .{3,80} (?:broke|created|caused|introduced)|"
     r"(?:the|this) (?:merge|rebase) (?:brought|introduced|left|added|pulled|took))\b",
     re.I)
-FINDING = re.compile(r"\W*(?:the )?" + NAMED + r"\W*\Z", re.I)
-SEES = re.compile(  # somebody has come to see what is wrong
+FINDING = Late(r"\W*(?:the )?" + NAMED + r"\W*\Z", re.I)
+SEES = Late(  # somebody has come to see what is wrong
     r"\b(?:see|saw|found|find|understand|know|got|identified|spotted|located|pinpointed)\b(?: [\w-]+){0,4}? (?:it|why|"
     r"what(?:'s| is| was)? (?:going )?(?:wrong|on|happen\w+)|" + NAMED + r")\b|"
     + NAMED.replace("?P<word>", "?:") + r" (?:is|was) (?:\w+ )?(?:clear|obvious|apparent|visible|evident)\b", re.I)
-AGREES = re.compile(  # with what somebody reports; what it is follows
+AGREES = Late(  # with what somebody reports; what it is follows
     r"\W*(?:you(?:'re| are) (?:absolutely |completely |totally )?(?:right|correct)|(?:valid|good|great|fair) "
     r"(?:feedback|point|concern|catch|finding))(?: [-–—][^.!]{3,40})?[.!]\Z", re.I)
-OWN_ACT = re.compile(r"(?:when|after|because|since|once) i (?!'|am\b|was\b)\w+", re.I)  # what a sentence begins with
-SUBJECT = re.compile(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
+OWN_ACT = Late(r"(?:when|after|because|since|once) i (?!'|am\b|was\b)\w+", re.I)  # what a sentence begins with
+SUBJECT = Late(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
 
 
 class Mend(NamedTuple):
