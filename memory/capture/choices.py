@@ -205,7 +205,7 @@ def standing(held: Sequence[Turn]) -> list[Turn]:
         doubted = doubted or objected
         files = _files(turn)
         near = last >= 0 and (files & _files(held[last]) or files and objected and last == at - 1)
-        if near and doubted and (_is_taken_back(came) or _redoes(came, held[last])):
+        if near and (_is_taken_back(came) or doubted and _redoes(came, held[last])):
             gone.add(last)
         if files and gist.is_finished(turn):
             last, doubted = at, False

@@ -361,12 +361,13 @@ def topic(request: str, most: int = TITLE) -> str:
 
 
 def clause(line: str, most: int = TITLE) -> str:
-    """Shorten a line to whole clauses, or else to whole words."""
+    """Shorten a line to whole clauses, or else to whole words; code is not cut where a clause ends before it."""
     line = line.strip(" ,.:;-")
     if len(line) <= most:
         return line
-    for pattern, least in ((_BREAK, 24), (_JOINT, 32)):
+    for pattern, least in ((_BREAK, 24), (_JOINT, 32), (_BREAK, 16)):
         ends = [match.start() for match in pattern.finditer(line) if least <= match.start() <= most]
+        ends = [end for end in ends if line.count("`", 0, end) % 2 == 0]
         if ends:
             return line[:ends[-1]].strip(" ,.:;-(")
     at = line.rfind(" ", 0, most + 1)

@@ -116,6 +116,14 @@ def test_work_that_was_objected_to_and_done_anew_does_not_stand():
     assert choices.standing([removed, turn("and now?", "If you like I can have `stage()` reverted.")])[0] is removed
 
 
+def test_work_that_the_next_edit_of_its_file_reverts_does_not_stand():
+    """Who asks for it may only agree: "yes, this should stay as it was"."""
+    held = [edit("show steps in the list", "Updated the list to show steps instead of checkpoints.", "list.py"),
+            turn("which strings are checkpoints?", "All of them are the commit's."),
+            edit("yes, this should still be checkpoints", "Reverted. All tests pass.", "list.py")]
+    assert held[0] not in choices.standing(held) and held[0] in choices.standing(held[:2])
+
+
 def test_options_are_those_that_a_statement_lists():
     assert choices.options("Two ways:\n\n**Option 1:** keep the pool\n### Option 2 - drop it\n\nWhich one?") == [
         "Option 1: keep the pool", "Option 2 - drop it"]

@@ -101,6 +101,12 @@ def test_a_request_is_named_by_its_clauses(request_, name):
     assert told.endswith(name) or told.startswith(name[:20]) and len(told) <= gist.TITLE and not told.endswith("…")
 
 
+def test_code_is_not_cut_where_a_clause_ends_before_it():
+    """Half a name says nothing."""
+    line = "Fixed the comparison: Changed `job.lastNumber != firstNumberOfTheQueue` to `job.lastNumber.equals(first)`"
+    assert gist.clause(line) == "Fixed the comparison"
+
+
 def test_what_remains_is_a_next_step_only_where_it_is_work():
     """`The remaining 20 ms` are none."""
     assert gist.next_steps("All green. The remaining 20 ms are spent in the machine id call.") == []
