@@ -62,12 +62,12 @@ class Draft(NamedTuple):
     sources: tuple[str, ...]
 
 
-def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Turn] = ()) -> Draft:
+def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Turn] = (), before: Sequence[Record] = ()) -> Draft:
     """Make a handoff of at most 1,500 characters, which ends with the ids that it was made of.
 
     checkpoints: of one session, newest first, at least one: what is open and next is what the newest says, earlier ones add to
     decisions and commits.  plan: the active one, or None.  held: the turns of its conversation, whose last work says where it
-    stands.
+    stands.  before: of earlier sessions on the same branch, one each, newest first; a line tells what came of each.
     """
     told = [outline(record) for record in checkpoints]
     newest = told[0]
@@ -93,6 +93,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
         ("Do not try again", _lines(never[:4], 180), 1),
         ("Decisions", _lines([line for line in decisions if line not in never][:4], 160), 1),
         ("Done", _lines([*came[:4], *(["files: " + ", ".join(names)] if names else [])], 140), 1),
+        ("Before, on this branch", _lines(map(_before, before[:4]), 160), 2),
         ("Plan", _lines(_plan(plan), 100), 1),
         ("Request", _lines(dict.fromkeys(requests[:1] + requests[-1:]), 140), 1)]
     end = _sources(checkpoints)
@@ -189,6 +190,14 @@ def turns_of(keeper: store.Store, record: Record) -> tuple[Turn, ...]:
 
 def _lines(lines: Iterable[str], most: int) -> list[str]:
     return list(dict.fromkeys(one_line(line, most) for line in lines if line.strip()))
+
+
+def _before(checkpoint: Record) -> str:
+    """Tell a checkpoint in a line: its day, what came of it, its id."""
+    found = outline(checkpoint).outcome
+    best = upshot.best("\n".join(found)) if found else ""
+    told = best if best and not deeds.is_poor(best) else checkpoint.title
+    return "%s: %s [%s]" % (clock.day(checkpoint.created), one_line(told, 120), checkpoint.id)
 
 
 def _plan(plan: Record | None) -> list[str]:

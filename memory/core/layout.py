@@ -250,6 +250,9 @@ def ref_of(line: str) -> str:
     return ref if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable() else ""
 
 
+TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is work of its own
+
+
 def branch_of(git: str, head: str = "") -> str:
     """Return the branch that is checked out, "" where none is.
 

@@ -17,7 +17,7 @@ from memory.capture.turns import FILE, GOES_ON, Turn
 from memory.capture.upshot import Upshot
 from memory.core import IndexFault, StoreError, clock, walk
 from memory.core.config import Config
-from memory.core.layout import GLOBAL, Place, branch_of
+from memory.core.layout import GLOBAL, TRUNKS, Place, branch_of
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
@@ -32,7 +32,6 @@ from memory.store.store import Store
 
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
-_TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is a topic of its own
 _NAMED = 4  # files that stand for work which nothing else names
 _UNDER_WAY, _ABOUT = "in progress: ", "about to: "
 
@@ -211,13 +210,13 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
     groups: Dict[Tuple[str, str], List[Work]] = {}
     for work in _standing(every):
         topic = work.session or work.ids[0]
-        groups.setdefault((work.day if by_day else "", topic if work.branch in _TRUNKS else work.branch), []).append(work)
+        groups.setdefault((work.day if by_day else "", topic if work.branch in TRUNKS else work.branch), []).append(work)
     found, told, came_of = [], set(), {work.ids for work in every if work.came}
     for (_, name), group in groups.items():
         still = () if name in told else _still(group[0])
         told.add(name)
         came = upshot.plainest(upshot.distinct(upshot.about(
-            (one for work in group for one in work.came), "" if name in _TRUNKS else name)))
+            (one for work in group for one in work.came), "" if name in TRUNKS else name)))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
         lines = [one.line for one in came][:most] or ([] if still or came_of & {work.ids for work in group} else _title(group[0]))
@@ -256,7 +255,7 @@ def _still(work: Work) -> Tuple[str, ...]:
     by_hand = not work.session
     left = [topic(line[len(LEFT):]) for line in work.parts["outcome"] if _is_left(line)]
     named = [next(filter(upshot.is_named, filter(None, (name, work.title))), "") for name in left]
-    unnamed = [] if work.branch in _TRUNKS or work.came else [(_UNDER_WAY + _files(work)).rstrip(": ")]
+    unnamed = [] if work.branch in TRUNKS or work.came else [(_UNDER_WAY + _files(work)).rstrip(": ")]
     under_way = [line for name in named for line in ([_UNDER_WAY + name] if name else unnamed)]
     lines = [*("open: " + line for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))), *under_way,
              *("next: " + line for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT))]

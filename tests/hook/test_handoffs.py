@@ -328,6 +328,21 @@ def test_a_session_of_several_checkpoints_is_told_as_one():
     assert body.endswith("\nFrom [c-new], [c-old] on branch `main`, at commit 0123456789.\n")
 
 
+def test_earlier_sessions_of_the_branch_stand_in_it_in_a_line_each(ok, place):
+    """The newest checkpoint of each; not those of other branches, and none on a trunk."""
+    for number, branch in enumerate(("feature/queue", "feature/queue", "other", "main", "feature/queue")):
+        outcome = "## Outcome\n\n- Moved the retries of worker %d into the queue, so that it survives a restart." % number
+        vault.put(place, "p/checkpoints/2026-01-0%d/w.md" % (number + 1), "Worker %d" % number, outcome, source="auto",
+                  id="c-1a2b3c%02d" % number, created="2026-01-0%dT10:00:00Z" % (number + 1), session="s-%d" % number, branch=branch)
+    body = json.loads(ok("show", json.loads(ok("handoff", "--json"))["id"], "--json"))["body"]
+    assert body.split("## Before, on this branch\n\n")[1].split("\n\n")[0] == "\n".join(
+        "- 2026-01-0%d: Moved the retries of worker %d into the queue, so that it survives a restart. [c-1a2b3c%02d]" % (day, number, number)
+        for day, number in ((2, 1), (1, 0)))
+    vault.put(place, "p/checkpoints/2026-01-06/w.md", "Worker 5", "## Outcome\n\n- Moved it.", source="auto", id="c-1a2b3c05",
+              created="2026-01-06T10:00:00Z", session="s-5", branch="main")
+    assert "Before, on" not in json.loads(ok("show", json.loads(ok("handoff", "--json"))["id"], "--json"))["body"]
+
+
 def test_the_active_plan_stands_in_it_with_its_open_steps(ok, place):
     """Ticked boxes are done; a plan that is done is none."""
     vault.put(place, "p/plans/old.md", "Old plan", "- [ ] never", status="done")
