@@ -12,22 +12,23 @@ what is next adds less than PAYS of likelihood per 1,000 bytes, taken by the squ
 holds: where the records hold half of what was asked, more of them seldom answers, and a long list hides that.  It ends earlier
 where a turn was asked the very question.  What tools ran is quoted only where the question asks for it.
 
-Where the sources hold too little of the question, they do not tell: there is no bullet, and what is nearest is named.
+Where the sources hold too little of the question, they do not tell: there is no bullet, and what is nearest is named.  Where no
+source holds more than half of it, a note names what the answer has nothing on.
 
 Each line is a bullet with its record's id; those of one source stand together in their order.  A session stands by its likeliest
 line, the turn of that line first and its others in their order; all in the order of time where the question asks how something
-came about.  Behind them stands what a later turn that went on
-with the best one changed, since a reply is often overtaken a few turns later.
+came about.  A turn that one which is quoted too found wrong is left out.  Behind them stands what became of the best one in the
+turns that went on with it, since a reply is often overtaken a few turns later.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import AbstractSet, Iterator, Sequence
+from typing import AbstractSet, Iterable, Iterator, Sequence
 
 from memory.capture import choices, conversationpage, upshot
-from memory.capture.turns import Turn
+from memory.capture.turns import ADDS, Turn, concedes, follow
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
@@ -35,6 +36,7 @@ from memory.distill.likely import Held, Likely, cosine, likely
 from memory.distill.lines import RUN, lines
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 from memory.recall import hit
+from memory.recall.question import ASKING
 
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
@@ -45,6 +47,7 @@ LEAST = 0.2  # share of a question that counts as held at least
 POOL = 300  # lines that compete; the rest are less likely
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
 TURN = 12_000  # characters read of one turn
+SURE, LACKING = 0.52, 4  # share of a question from which on its answer is believed; words named where less is held
 ASKED = 60  # characters of the request of a turn that went on with one
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
@@ -72,7 +75,9 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, flo
         notes.append("no word of the question occurs in the sources: chosen by content only")
     runs = cues.asks_commands(question) or all(line.kind == RUN for line in found)
     asked = {term for term, _ in tokeniser.terms(clean(question))}
-    bullets = _Choice(read, found, weighed, room, runs, asked).bullets(cues.asks_story(question))
+    choice = _Choice(read, found, weighed, room, runs, asked)
+    bullets = choice.bullets(cues.asks_story(question))
+    notes += _unsure(question, weighed.held, bullets, choice.titles()) if floor else []
     if sources and not bullets:
         notes.append("nothing fits into %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
     return _said(sources, bullets, notes)
@@ -81,6 +86,21 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, flo
 def tells(held: Held) -> bool:
     """Tell whether sources hold enough of a question that one may answer it; a question that names nothing is no measure."""
     return not held.asked or SOURCE * held.source + LINES * held.lines + min(held.terms, MOST_TERMS) >= TELLS
+
+
+def _unsure(question: str, held: Held, bullets: Sequence[Bullet], titles: Iterable[str]) -> list[str]:
+    """Return a line that names what of a question an answer does not have, where the records hold half of it at most.
+
+    titles: of the sources that the bullets quote.
+    """
+    if not bullets or not held.asked or held.source >= SURE:
+        return []
+    said = {term for text in (*titles, *(bullet.text for bullet in bullets)) for term, _ in tokeniser.terms(text)}
+    words = [word.strip(".,;:?!\"'()") for word in clean(question).split()]
+    lacking = ["'%s'" % word for word in dict.fromkeys(words)
+               if word.lower() not in tokeniser.STOP
+               and (terms := {term for term, _ in tokeniser.terms(word)} - ASKING - tokeniser.COMMON) and not terms & said]
+    return ["this may be about something else: it has nothing on " + ", ".join(lacking[:LACKING])] if lacking else []
 
 
 def _said(sources: Sequence[Source], bullets: Sequence[Bullet], notes: Sequence[str],
@@ -155,10 +175,36 @@ class _Choice:
             return source.created if story else -best[source.id], peak[unit.source] < best[source.id], unit.source, unit.order
 
         self.led, self.cited = set(), set()
-        shown = [self._bullet(group, True) for group in sorted(self.taken, key=place)]
         main = max(peak, key=lambda source: (peak[source], -source), default=-1)
+        gone = self._overtaken(peak) - {main}
+        self.taken = [group for group in self.taken if self.units[group[0]].source not in gone]
+        shown = [self._bullet(group, True) for group in sorted(self.taken, key=place)]
         told = main >= 0 and not story and self.sources[main].kind == "conversation"
         return [*shown, *self._became(main)] if told else shown
+
+    def titles(self) -> list[str]:
+        """Return the titles or requests of what is quoted."""
+        return [self.sources[source].title for source in dict.fromkeys(self.units[group[0]].source for group in self.taken)]
+
+    def _overtaken(self, quoted_of: Iterable[int]) -> set[int]:
+        """Return the turns that one which is quoted too found wrong, by a reply that concedes it."""
+        gone: set[int] = set()
+        for source in quoted_of:
+            if self.sources[source].kind != "conversation" or not concedes(_turn(self.sources[source])):
+                continue
+            first, held = self._session(source)
+            links = follow(held)
+            at = source - first
+            while links[at].to >= 0 and links[at].how != ADDS:
+                at = links[at].to
+                gone.add(first + at)
+        return gone
+
+    def _session(self, source: int) -> tuple[int, list[Turn]]:
+        """Return (the number of a session's first turn, its turns) of the session that a turn is of."""
+        id = self.sources[source].id
+        first = next(i for i, other in enumerate(self.sources) if other.id == id)
+        return first, [_turn(other) for other in self.sources[first:] if other.id == id]
 
     def _open(self) -> None:
         """Take the sentence that opens the outcome of the likeliest turn: a model says first what came of it."""
@@ -188,8 +234,7 @@ class _Choice:
 
         The words of such turns are seldom the question's: "is it 0?", then "set it to 1".
         """
-        id, first = self.sources[turn].id, next(i for i, source in enumerate(self.sources) if source.id == self.sources[turn].id)
-        held = [_turn(source) for source in self.sources[first:] if source.id == id]
+        id, (first, held) = self.sources[turn].id, self._session(turn)
         quoted_of = {self.units[i].source for group in self.taken for i in group}
         for since in choices.became(held, turn - first):
             asked = plaintext.at_word(plaintext.one_line(self.sources[first + since.turn].title), ASKED)

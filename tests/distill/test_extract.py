@@ -174,6 +174,28 @@ def test_the_sentence_that_opens_the_outcome_of_the_likeliest_turn_is_quoted():
         "Currently, no. One worker takes the uploads of a queue in turn.")
 
 
+def test_a_turn_that_a_later_one_found_wrong_is_not_quoted_beside_it():
+    """The reply concedes it; where the later turn only adds, both stand."""
+    first = ("## 14:40 can you review the cache fix?\n\nThe fix is right: the queue's cache was stale, since the cache of the queue is "
+             "never emptied.\n")
+    later = ("## 14:50 but each command is a process of its own\n\nYou're right, I was wrong. No cache of the queue can be stale: "
+             "each command reads the queue anew.\n")
+    question = "was the cache of the queue really stale?"
+    said = " ".join(said_of(question, first, later))
+    assert "reads the queue anew" in said and "fix is right" not in said
+    assert "fix is right" in " ".join(said_of(question, first, later.replace("You're right, I was wrong. ", "").replace("but each", "each")))
+
+
+def test_where_half_of_a_question_is_held_at_most_a_note_names_the_rest():
+    """The answer may be about something else; of one that holds most of it nothing is said."""
+    def notes(question):
+        return extract.extract(question, many(6), floor=True).notes
+
+    found, = notes("the upload timeout of nginx, its cache, token and login queue on kafka in berlin")
+    assert found.startswith("this may be about something else: it has nothing on ") and found.endswith("'kafka', 'berlin'")
+    assert notes("upload timeout of nginx") == ()
+
+
 def test_one_session_answers_where_another_shares_a_word():
     """A line of another session must be as likely by itself."""
     right = dataclasses.replace(source(TALK, "c-1"), kind="conversation", turns=(TALK,), score=9.0)
