@@ -10,7 +10,7 @@ from harness import talks, vault
 from harness.asking import ask, fill, ids, settings, write
 
 from memory.index import builder
-from memory.recall import search
+from memory.recall import question, search
 from memory.store import ledger
 from memory.terminal import results
 
@@ -299,7 +299,8 @@ def test_a_turn_is_shown_with_what_later_turns_made_of_it(place, now):
             "## 14:10 no, make the uploader's retries three\n\n- edited `upload.py`\n\nChanged the number to `3` for every queue.\n")
     write(place, "p/conversations/2026-01-23/140000-retries-0001.md", body, kind="conversation", id="c-7a1c0002",
           title="how many retries", created="2026-01-23T14:00:00Z", session="5b1c", source="auto")
-    first, = ask(place, now, "how many retries does the uploader make", limit=1).hits
+    asked = question.Query("how many retries does the uploader make", limit=1)
+    first, = search.recall(place, settings(place), asked, now, 0.0, links=True).hits
     assert "makes five retries" in first.passage
     assert first.otherwise == ('later there (c-7a1c0002#3), after "no, make the uploader\'s retries three": '
                                "Changed the number to `3` for every queue.")
