@@ -309,11 +309,13 @@ def _shown(line: str) -> str:
 
 
 def _opening(statement: str) -> str:
-    """Return the first sentence of a statement that says something by itself, "" for none."""
-    return next((text for kind, text in sentences_of(statement) if kind == PROSE and text[:1] not in "<‹" and not (
-        text.startswith(("Then ", "So ", "And ", "Now ")) or
-        text.endswith(("?", "？", ":", "：")) or gist.is_announced(text) or turns.CONCEDES.match(text)) and (
-        says(bare(text)) or _TOOK_BACK.match(text))), "")
+    """Return the first sentence of a statement that says something by itself, else a deed that leads a list in, "" for none."""
+    told = [text for kind, text in sentences_of(statement) if kind == PROSE and text[:1] not in "<‹" and not (
+        text.startswith(("Then ", "So ", "And ", "Now ")) or gist.is_announced(text) or turns.CONCEDES.match(text))]
+    whole = (text for text in told if not text.endswith(("?", "？", ":", "：")) and (says(bare(text)) or _TOOK_BACK.match(text)))
+    led = (text.rstrip(":：") for text in told if text.endswith((":", "：")) and says(bare(text)))
+    leads = (text for text in led if deeds.REPORTS.match(bare(text)))
+    return next(whole, "") or next(leads, "")
 
 
 def _likeness(one: set[str], other: set[str]) -> float:

@@ -93,6 +93,7 @@ def relative(path: str, roots: Iterable[str]) -> str:
 
 AGREES, OBJECTS, ADDS = "agrees", "objects", "adds"
 _BACK, _READ, _SHORT = 4, 300, 12  # turns looked back on; characters of a request that are judged; words of one that is short
+_SAME, _AGAIN = 0.75, 4  # share of a request's words that the one before it has, and how many, where it asks the same anew
 _ALIKE, _LEANING = 0.5, 0.15  # share of a request's words that an earlier turn holds; of one that leans on something
 _AGREES = Late(
     r"\W*(?:(?:ah|oh|hm+|well|great|good|perfect|nice|cool|thanks?|and|so)\b\W*)*"
@@ -105,6 +106,7 @@ _OBJECTS = Late(
     r"\W*(?:(?:hm+|ah|oh|ok(?:ay)?|well|yes|yeah|so|and|sorry|i think|now)\b\W*)*"
     r"(?:no\b(?! need| more| problem|w)|nope\b|nah\b|wrong\b|but\b|wait\b|actually\b|instead\b|rather\b|revert\b|undo\b|"
     r"(?:please|can you|could you|let'?s) (?:revert|undo|roll back)\b|"
+    r"(?:i messed up\b.{0,20})?(?:(?:please|can you|could you) )*(?:re-?do\b|do (?:it|that|this) (?:again|over)\b)|"
     r"(?:that|this|it)(?:['’]s| is| was| looks| seems)(?: still| now)? (?:a bug|wrong|strange|weird|odd|a bit strange|"
     r"not (?:right|correct|true|it|what|the))|not (?:quite|right|really|what)\b|"
     r"(?:it |that |this )?(?:still |also )?(?:doesn['’]t|does not|didn['’]t|did not) (?:work|help|fix)|"
@@ -138,26 +140,27 @@ class Link(NamedTuple):
 def follow(held: Sequence[Turn]) -> list[Link]:
     """Return of each turn which one it goes on with, and how.
 
-    A request that agrees, objects or points at something goes on with the turn before it; any other one with the turn, of
-    those just before it, that holds half of what it names.  What the client asks by itself is passed over.
+    A request that agrees, objects, asks the same anew or points at something goes on with the turn before it; any other one with
+    the turn, of those just before it, that holds half of what it names.  What the client asks by itself is passed over.
     """
     links: list[Link] = []
     said = [_words(" ".join((turn.request, *turn.said()[-1:]))) for turn in held]
     asked = [number for number, turn in enumerate(held) if turn.asked != SUMMARY]
     for number, turn in enumerate(held):
         before = [one for one in asked if one < number][-_BACK:]
-        links.append(_link(turn, before, said) if before and number in asked else Link(-1, ""))
+        links.append(_link(turn, before, said, held) if before and number in asked else Link(-1, ""))
     return links
 
 
-def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]]) -> Link:
+def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]], held: Sequence[Turn]) -> Link:
     last, request = before[-1], one_line(turn.request)[:_READ]
     if turn.asked == GOES_ON:
         return Link(last, ADDS)
     if agrees(request):
         return Link(last, AGREES)
-    objects = _OBJECTS.match(request) or concedes(turn)
     words = _words(request)
+    again = len(words) >= _AGAIN and len(words & _words(held[last].request)) >= _SAME * len(words)
+    objects = again or _OBJECTS.match(request) or concedes(turn)
     shares = [(len(words & said[one]) / max(len(words), 1), one) for one in before]
     most, nearest = max(shares)
     if objects:

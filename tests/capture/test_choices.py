@@ -145,6 +145,8 @@ def test_what_became_of_a_turn_is_what_was_done_first_and_changed_last():
     again = edit("now give each job of the worker 6 retries", "Changed the number of retries to `6` of each job.", "worker.py")
     assert [one.turn for one in choices.became([*held, again], 0)] == [1, 2, 5]
     assert choices.became(held, 3) == [] and choices.became(held[:1], 0) == []
+    listed = edit("yes", "Done. Cut the tests of the queue down to four:\n\n- `retries`\n- `limits`\n", "test_queue.py")
+    assert [one.line for one in choices.became([held[0], listed], 0)] == ["Cut the tests of the queue down to four"]
 
 
 def test_a_reply_that_finds_a_fault_overtakes_the_one_it_looks_into():

@@ -28,7 +28,8 @@ def test_a_turn_goes_on_with_the_one_that_it_agrees_or_objects_to():
     first = said("why does the upload stop?", "The nginx buffer is full. Shall I raise `client_max_body_size`?")
     for request, how in (("yes", AGREES), ("yes, let's add this", AGREES), ("ok, do option 2", AGREES), ("can you do the fix?", AGREES),
                          ("no, revert this", OBJECTS), ("hmm but it is the same on main", OBJECTS), ("this is a bug", OBJECTS),
-                         ("I also meant the download", OBJECTS), ("are you sure?", OBJECTS), ("set it to 1", ADDS),
+                         ("I also meant the download", OBJECTS), ("are you sure?", OBJECTS), ("sorry I messed up, can you do it again", OBJECTS),
+                         ("set it to 1", ADDS),
                          ("and for the download?", ADDS)):
         assert follow([first, said(request, "Done.")])[1] == Link(0, how), request
     for request in ("draw a logo for the front page", "now write the changelog of the release", "node 22 is out, please bump the image"):
@@ -39,6 +40,13 @@ def test_a_reply_that_concedes_makes_its_request_an_objection():
     """The user only asked."""
     held = [said("why does the upload stop?", "The nginx buffer is full."),
             said("could the proxy's timeout stop the upload as well?", "You're right, it is the timeout.")]
+    assert follow(held)[1] == Link(0, OBJECTS)
+
+
+def test_who_asks_the_same_anew_objects():
+    """The first answer was not it."""
+    asked = "let `queue status --long` print the worker, its host and its queue in one line"
+    held = [said(asked, "It prints the worker and its host."), said(asked + ", the worker first", "Done.")]
     assert follow(held)[1] == Link(0, OBJECTS)
 
 
