@@ -3,7 +3,6 @@ did that was tried in vain, or that a later one took back."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -22,14 +21,14 @@ _DECIDED = Late(
     r"going with|went with|stick(?:ing)? with|settled on|(?:i|we)(?:'d| would)? (?:prefer|recommend)|preferred|entschieden)\b|"
     r"하기로|결정|ことにし|決め|决定|決定|而不是|改用", re.I)
 _CHOSEN = Late(r"\b(?:instead of|rather than|switched (?:to|from)|kept|keep|use[sd]?|using|avoid(?:s|ing)?|anstatt|"
-                     r"stattdessen|statt|behalten|behielt)\b|"
-                     r"대신|유지|代わりに|使い|使う|改用|用", re.I)
+               r"stattdessen|statt|behalten|behielt)\b|"
+               r"대신|유지|代わりに|使い|使う|改用|用", re.I)
 _REASON = Late(r"\b(?:because|since|so that|to avoid|due to|otherwise|as (?:it|this|that|they|we)\b|in order to|"
-                     r"for (?:consistency|safety|"
-                     r"clarity|performance|simplicity)|weil|damit|wegen)\b|때문|위해|ため|理由|因为|因為|为了|為了", re.I)
+               r"for (?:consistency|safety|"
+               r"clarity|performance|simplicity)|weil|damit|wegen)\b|때문|위해|ため|理由|因为|因為|为了|為了", re.I)
 _REPORTING = Late(r"(?:updated?|changed?|fixed|added|removed|modified|files? changed|result|alternatives?|additional|"
-                        r"the (?:issue|problem|bug|test)|"
-                        r"before|after|now|both|all|and (?:updated|changed))\b", re.I)
+                  r"the (?:issue|problem|bug|test)|"
+                  r"before|after|now|both|all|and (?:updated|changed))\b", re.I)
 _CORRECTION = Late(
     r"(?:no\b|nope\b|nah\b|don't\b|do not\b|stop\b|wait\b|actually\b|instead\b|rather\b|not\b|never\b|revert\b|undo\b|"
     r"i(?:'d| would)? (?:rather|prefer)\b|i (?:don't|do not) (?:want|like|think)\b|i want\b|i think (?:we|it|the|that)\b|"
@@ -37,10 +36,10 @@ _CORRECTION = Late(
     r"let's (?:not|use|keep|go|do|make|leave|skip|remove|drop|call|rename|stick|just|only|have|put)\b|"
     r"please (?:don't|keep|use|do not)\b|keep\b|use\b|아니|하지 ?마|違|いや|不要|不是|别|nein\b|nicht\b|lieber\b)", re.I)
 _HEDGED = Late(r"\b(?:your decision|you decide|existing|original|current(?:ly)?|recommend|suggest|could|would|might|"
-                     r"options?\b|how it works|"
-                     r"decision (?:logic|whether)|"
-                     r"lean towards?|seems?|"
-                     r"trade-?offs? (?:is|are|would)|if (?:you|we))\b|[?？]", re.I)
+               r"options?\b|how it works|"
+               r"decision (?:logic|whether)|"
+               r"lean towards?|seems?|"
+               r"trade-?offs? (?:is|are|would)|if (?:you|we))\b|[?？]", re.I)
 _OWN = Late(r"(?:i|we|ich|wir)\b|(?:kept|keeping|used|using|chose|switched|left|decided|decision|so)\b", re.I)
 _PICKED = Late(
     r"(?:(?:implement |do |go (?:with|for) |let'?s (?:do |go (?:with|for) |implement )?)?(?:the )?(?:options?|variant|"
@@ -272,10 +271,11 @@ def became(held: Sequence[Turn], number: int) -> list[Since]:
     links, about = turns.follow(held), upshot.words_of(outcome(held[number]))
     close, direct = {number}, {number}  # what goes on with it, and what does without a turn in between that only adds
     found: list[Since] = []
-    first = None if _did(held[number]) else next((at for at in turns.later(links, number) if _did(held[at])), None)
-    for at in turns.later(links, number):
+    after = turns.later(links, number)
+    first = None if _did(held[number]) else next((at for at in after if _did(held[at])), None)
+    for at in after:
         meant = links[at].to in close and links[at].how != turns.ADDS
-        alike = _likeness(about, upshot.words_of(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
+        alike = turns.cosine(about, upshot.words_of(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
         if meant or alike:
             close.add(at)
             direct |= {at} if meant and links[at].to in direct else set()
@@ -316,11 +316,6 @@ def _opening(statement: str) -> str:
     led = (text.rstrip(":：") for text in told if text.endswith((":", "：")) and says(bare(text)))
     leads = (text for text in led if deeds.REPORTS.match(bare(text)))
     return next(whole, "") or next(leads, "")
-
-
-def _likeness(one: set[str], other: set[str]) -> float:
-    """Return the cosine of two sets of words."""
-    return len(one & other) / math.sqrt(len(one) * len(other)) if one and other else 0.0
 
 
 def came_of(said: str, held: Sequence[Turn], number: int) -> str:

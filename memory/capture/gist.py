@@ -13,6 +13,7 @@ from memory.capture import turns
 from memory.capture.turns import APPROVED, SAID, SUMMARY, USER, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
+from memory.session import deeds
 from memory.session.latepattern import Late
 
 TITLE = 70  # characters
@@ -37,12 +38,12 @@ _ON_THE_WAY = Late(
     r"checking\b|looking at\b|running\b|reading\b)", re.I)
 _DONE = Late(r"(?:all )?(?:done|finished|complete[d]?|fixed|ready|good|perfect|great|clean)\b", re.I)
 _OPENERS = Late(r"\A(?:(?:perfect|great|excellent|awesome|good|sure|absolutely|nice|got it|i see|"
-                      r"good (?:question|idea|point|catch|call)|great (?:question|idea|point|catch))[!.]+\s+)+", re.I)
+                r"good (?:question|idea|point|catch|call)|great (?:question|idea|point|catch))[!.]+\s+)+", re.I)
 _LEADS_UP = Late(r"(?:now |great|perfect|excellent|based on|here(?:'s| is| are)|i(?:'ve| have|'ll)|let me|my |this is|#+ )",
                        re.I)
 _PLAIN_HEADING = Late(r"(?:the |my |final |overall |fix |implementation )*(?:summary|overview|result|results|changes|"
-                            r"changes made|"
-                            r"what (?:i|was) \w+|done|complete|answer|findings|analysis|conclusion)\b.{0,24}", re.I)
+                      r"changes made|"
+                      r"what (?:i|was) \w+|done|complete|answer|findings|analysis|conclusion)\b.{0,24}", re.I)
 _CAUSE = Late(
     r"\b(?:root cause|because|the (?:issue|problem|bug|reason|cause|culprit)\b.{0,40}\b(?:is|was|were|are)|turn(?:s|ed) out|"
     r"caused by|due to|"
@@ -58,7 +59,6 @@ _AHEAD = Late(
     r"nächste\w*|noch (?:nicht|offen)|steht noch)\b|다음|남은|아직|残り|次に|次は|次の|まだ|下一步|接下来|還需|还需|待办", re.I)
 _BY_HAND = Late(r"\W*(?:(?:required|manual|remaining) (?:setup|steps?|actions?)|(?:setup|steps?) required)\b", re.I)
 _AFTER = Late(r"(?i)(?:^|[;,.]\s*|\s)(?:next(?: steps?| up)?|todo|다음(?: 단계)?|次|下一步|als nächstes)\s*[:：]\s*(\S.+)")
-_ITEM = Late(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _POLITE = Late(
     r"\A(?:(?:hi|hey|hello|ok|okay|so|and|now|please|pls|also|yes|yeah|no|well|hm+|great|cool|perfect|thanks|"
     r"alright)\b[\s,.!:;-]*|"
@@ -69,12 +69,12 @@ _POLITE = Late(
     r"what|where|if|when)))\s+)+",
     re.I)
 _POINTS = Late(r"\b(?:this|that|these|those|it|its|again|same|above|them|here|there|thing|things|something|problem|"
-                     r"issue|changes?|error|"
-                     r"tests? pass|done|all)\b", re.I)
+               r"issue|changes?|error|"
+               r"tests? pass|done|all)\b", re.I)
 _LOOKS = Late(r"(?:(?:take a )?look|review|explain|check|show|see|tell|add (?:this|it)|all (?:lint|tests))\b", re.I)
 _BREAK = Late(r"(?<=[.!?;])\s|[。！？]|\n| [-–—] |: |, (?=\w+ \w+)| \(")
 _JOINT = Late(r" (?=(?:because|so|and|but|when|which|that|where|while|instead|since|after|before|with|without|for|"
-                    r"from|into|to|in|on|of)\b)|, ")
+              r"from|into|to|in|on|of)\b)|, ")
 
 
 # --- statements
@@ -130,7 +130,7 @@ def _parts(statement: str) -> list[tuple[bool, str]]:
             if not _PLAIN_HEADING.fullmatch(head.strip("*: ")):
                 out.append((False, head.strip("*: ") + ":"))
             continue
-        item = _ITEM.match(bare)
+        item = deeds.LISTED.match(bare)
         text = bare[item.end():] if item else bare
         out.append((bool(item), text.replace("**", "").replace("__", "").rstrip("|").lstrip("| ")))
     return out
@@ -160,7 +160,7 @@ def is_on_the_way(statement: str) -> bool:
     last, code = lines[-1] if lines else ("", False)
     if code or tokeniser.heading(last)[0] or last.startswith("|"):
         return False
-    last = _ITEM.sub("", last, count=1).replace("**", "").strip()
+    last = deeds.LISTED.sub("", last, count=1).replace("**", "").strip()
     return not last or last.endswith((":", "：")) or bool(_ON_THE_WAY.match((sentences(last) or [last])[-1]))
 
 
@@ -230,13 +230,13 @@ def statements(text: str) -> Iterator[str]:
     while number < len(lines):
         line = lines[number]
         level, head = tokeniser.heading(line)
-        item = _ITEM.match(line)
+        item = deeds.LISTED.match(line)
         bare = (head if level else line[item.end():] if item else line).replace("**", "").replace("__", "").strip()
         number += 1
         if bare.endswith((":", "：")) or level:
             taken: list[str] = []
-            while number < len(lines) and len(taken) < 4 and _ITEM.match(lines[number]) and not item:
-                taken.append(_ITEM.sub("", lines[number], count=1).replace("**", "").strip().rstrip("."))
+            while number < len(lines) and len(taken) < 4 and deeds.LISTED.match(lines[number]) and not item:
+                taken.append(deeds.LISTED.sub("", lines[number], count=1).replace("**", "").strip().rstrip("."))
                 number += 1
             if taken and not level:
                 yield one_line(bare + " " + "; ".join(taken))
@@ -250,7 +250,7 @@ def leading(text: str) -> Iterator[str]:
     """Yield the sentences of a text that stand in one line with the beginning of a list: `statements` leaves them out."""
     for line in prose(text):
         if line.endswith((":", "：")):
-            yield from sentences(_ITEM.sub("", line, count=1).replace("**", ""))[:-1]
+            yield from sentences(deeds.LISTED.sub("", line, count=1).replace("**", ""))[:-1]
 
 
 # --- causes
@@ -277,9 +277,9 @@ def next_steps(statement: str) -> list[str]:
     for number, line in enumerate(lines):
         if line.strip("#*_ ").endswith((":", "：")) or tokeniser.heading(line)[0]:
             leads = len(line) < 80 and (_AHEAD.search(line) or _BY_HAND.match(line))
-            listed = [x for x in lines[number + 1:number + 6] if _ITEM.match(x)] if leads else []
+            listed = [x for x in lines[number + 1:number + 6] if deeds.LISTED.match(x)] if leads else []
             if listed:
-                return [one_line(_ITEM.sub("", x, count=1).replace("**", "")) for x in listed][:4]
+                return [one_line(deeds.LISTED.sub("", x, count=1).replace("**", "")) for x in listed][:4]
     found = [s for s in statements(statement) if (_AHEAD.search(s) or _AFTER.search(s))
              and not _ON_THE_WAY.match(s) and not s.endswith(("?", ":"))]
     return [match[1] if match else s for s in found[:4] for match in [_AFTER.search(s)]]
@@ -332,7 +332,7 @@ def questions(held: Sequence[Turn]) -> list[str]:
     """Return the questions at the end of the last final statement: nobody has answered them."""
     last = closing(held)
     lines = prose(outcome(last)) if last and is_finished(last) else []
-    said = [one for line in lines[-2:] for one in sentences(one_line(_ITEM.sub("", line, count=1).replace("**", "")))]
+    said = [one for line in lines[-2:] for one in sentences(one_line(deeds.LISTED.sub("", line, count=1).replace("**", "")))]
     return [at_word(one, QUESTION) for one in said[-3:] if one.endswith(("?", "？")) and len(one) > 5][-_MOST_QUESTIONS:]
 
 
@@ -352,7 +352,7 @@ def topic(request: str, most: int = TITLE) -> str:
     lines = prose(request)
     own = [line for line in lines if not line.startswith((">", "|", "http://", "https://", "@", "/", "<"))] or lines
     for line in own[:3]:
-        bare = one_line(_ITEM.sub("", line.lstrip("#> "), count=1).replace("**", ""))
+        bare = one_line(deeds.LISTED.sub("", line.lstrip("#> "), count=1).replace("**", ""))
         bare = _POLITE.sub("", bare, count=1).strip(" ,.:;-!?\"'") or bare
         words = [w for w in tokeniser.tokens(bare) if w not in tokeniser.STOP]
         if len(set(words)) >= 2 or any(map(tokeniser.is_cjk, bare)):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -145,10 +146,11 @@ def follow(held: Sequence[Turn]) -> list[Link]:
     """
     links: list[Link] = []
     said = [_words(" ".join((turn.request, *turn.said()[-1:]))) for turn in held]
-    asked = [number for number, turn in enumerate(held) if turn.asked != SUMMARY]
+    before: list[int] = []
     for number, turn in enumerate(held):
-        before = [one for one in asked if one < number][-_BACK:]
-        links.append(_link(turn, before, said, held) if before and number in asked else Link(-1, ""))
+        counts = turn.asked != SUMMARY
+        links.append(_link(turn, before, said, held) if before and counts else Link(-1, ""))
+        before = [*before, number][-_BACK:] if counts else before
     return links
 
 
@@ -188,6 +190,12 @@ def later(links: Sequence[Link], number: int) -> list[int]:
         if links[at].to in found:
             found.add(at)
     return sorted(found - {number})
+
+
+def cosine(one: Set[str], other: Set[str]) -> float:
+    """Return the likeness of two sets of words or terms, 0 to 1."""
+    shared = len(one & other)
+    return shared / math.sqrt(len(one) * len(other)) if shared else 0.0
 
 
 @lru_cache(maxsize=64)  # the turns just before are looked at again for the next one

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 FOLDERS = {"rule": "rules", "learning": "learnings", "plan": "plans", "resource": "resources",
            "checkpoint": "checkpoints", "conversation": "conversations"}
 DATED = ("checkpoint", "conversation")  # kinds with a folder a day, of which there are many
+TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is work of its own
 PRIVATE, SHARED, GLOBAL, ADDED = "p", "s", "g", "a"
 TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "added"}
 # What editors and synchronisers leave beside a file: a second copy of a memory, not a second memory.
@@ -248,9 +249,6 @@ def ref_of(line: str) -> str:
     """Return the ref that `ref: refs/heads/main` names, "" for anything that could leave the git directory."""
     ref = line[4:].strip() if line.startswith("ref:") else ""
     return ref if ref.startswith("refs/") and ".." not in ref and "\\" not in ref and ref.isprintable() else ""
-
-
-TRUNKS = ("", "main", "master", "trunk", "develop", "HEAD")  # branches on which each session is work of its own
 
 
 def branch_of(git: str, head: str = "") -> str:

@@ -25,10 +25,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import Sequence
 
+from memory.capture.turns import cosine
 from memory.core import tokeniser
 from memory.distill.cues import leans, names
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources
-from memory.distill.likely import Likely, cosine, likely
+from memory.distill.likely import Likely, likely
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted, units
 
 MOST, SHORT = 8, 60  # bullets, and more where each may have that many tokens

@@ -66,10 +66,10 @@ _COMMANDS = Late(
     r"\bhow (?:do|did|can|should|to)\b(?: (?:i|we|you))? (?:run|start|invoke|execute|build|commit|test)\b|"
     r"\b(?:welche[rs]? )?befehle?\b|\baufruf\w*|\bausgef\w+|명령|커밋|コマンド|コミット|命令|提交")
 _BLOCK = Late(r"(?i)\b(?:code|snippet|example|format|schema|syntax|config\w*|json|yaml|toml|sql|"
-                    r"quer(?:y|ies)|output|print\w*|looks?|"
-                    r"layout|structure|table|compare|comparison|difference|commands?|beispiel|tabelle|befehle?)\b|코드|예시|명령|例|表|命令|代码|コード")
+              r"quer(?:y|ies)|output|print\w*|looks?|"
+              r"layout|structure|table|compare|comparison|difference|commands?|beispiel|tabelle|befehle?)\b|코드|예시|명령|例|表|命令|代码|コード")
 _STORY = Late(r"(?i)\b(?:how (?:did|has|have) .{2,80}\b(?:develop|evolve|change|come about|get here|go)\w*|histor(?:y|ie)|"
-                    r"timeline|evolution|story of|entwickel\w+|verlauf)\b|경위|변천|경과|経緯|变迁|经过")
+              r"timeline|evolution|story of|entwickel\w+|verlauf)\b|경위|변천|경과|経緯|变迁|经过")
 
 # Words at a sentence's start that point at the one before it.
 _LEANS = Late(
@@ -92,7 +92,6 @@ _ASKED = (
                 r"어디|どこ|哪里|哪个"),
      re.compile(r"[\w-]+[/._]\w+|\w::\w|--\w")),
 )
-
 
 
 def technical(value: str) -> List[str]:

@@ -28,11 +28,11 @@ from dataclasses import replace
 from typing import AbstractSet, Iterable, Iterator, Sequence
 
 from memory.capture import choices, conversationpage, upshot
-from memory.capture.turns import ADDS, Turn, concedes, follow
+from memory.capture.turns import ADDS, Turn, concedes, cosine, follow
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
-from memory.distill.likely import Held, Likely, cosine, likely
+from memory.distill.likely import Held, Likely, likely
 from memory.distill.lines import RUN, lines
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 from memory.recall import hit
@@ -48,7 +48,6 @@ POOL = 300  # lines that compete; the rest are less likely
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
 TURN = 12_000  # characters read of one turn
 SURE, LACKING = 0.52, 4  # share of a question from which on its answer is believed; words named where less is held
-ASKED = 60  # characters of the request of a turn that went on with one
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
@@ -122,12 +121,6 @@ def _passages(source: Source) -> Iterator[Source]:
         yield replace(source, title=clean(source.title), body=clean(body[:BODY_LIMIT]))
 
 
-def _turn(passage: Source) -> Turn:
-    """Return the turn that a passage was made of."""
-    found = conversationpage.parse("".join(passage.turns))
-    return found[0] if found else Turn("", passage.title)
-
-
 def _says(line: str) -> bool:
     """Tell whether a line is more than an announcement, a question or the remark that checks pass."""
     return not (cues.is_passing(line) or cues.is_closing(line) or line.endswith(("?", "？"))) and upshot.says(upshot.bare(line))
@@ -154,6 +147,7 @@ class _Choice:
         self.taken: list[list[int]] = []
         self.led: set[tuple[int, str]] = set()
         self.cited: set[str] = set()
+        self.parsed: dict[int, Turn] = {}
 
     def bullets(self, story: bool) -> list[Bullet]:
         """Take what fits and pays, and return it as bullets.  story: in the order of time."""
@@ -190,7 +184,7 @@ class _Choice:
         """Return the turns that one which is quoted too found wrong, by a reply that concedes it."""
         gone: set[int] = set()
         for source in quoted_of:
-            if self.sources[source].kind != "conversation" or not concedes(_turn(self.sources[source])):
+            if self.sources[source].kind != "conversation" or not concedes(self._turn(source)):
                 continue
             first, held = self._session(source)
             links = follow(held)
@@ -204,7 +198,14 @@ class _Choice:
         """Return (the number of a session's first turn, its turns) of the session that a turn is of."""
         id = self.sources[source].id
         first = next(i for i, other in enumerate(self.sources) if other.id == id)
-        return first, [_turn(other) for other in self.sources[first:] if other.id == id]
+        return first, [self._turn(i) for i in range(first, len(self.sources)) if self.sources[i].id == id]
+
+    def _turn(self, source: int) -> Turn:
+        """Return the turn that a passage was made of, read once."""
+        if source not in self.parsed:
+            passage = self.sources[source]
+            self.parsed[source] = next(iter(conversationpage.parse("".join(passage.turns))), Turn("", passage.title))
+        return self.parsed[source]
 
     def _open(self) -> None:
         """Take the sentence that opens the outcome of the likeliest turn: a model says first what came of it."""
@@ -237,8 +238,8 @@ class _Choice:
         id, (first, held) = self.sources[turn].id, self._session(turn)
         quoted_of = {self.units[i].source for group in self.taken for i in group}
         for since in choices.became(held, turn - first):
-            asked = plaintext.at_word(plaintext.one_line(self.sources[first + since.turn].title), ASKED)
-            text = 'after "%s": %s [%s]' % (asked, since.line, id)
+            asked = hit.after(plaintext.one_line(self.sources[first + since.turn].title))
+            text = "%s: %s [%s]" % (asked, since.line, id)
             if first + since.turn not in quoted_of and len(text.encode()) + 4 <= self.left:
                 self.left -= len(text.encode()) + 4
                 yield Bullet(text, (id,))

@@ -32,6 +32,7 @@ from collections import Counter
 from typing import AbstractSet, Callable, Dict, FrozenSet, Iterable, List, NamedTuple, Sequence, Set, Tuple
 
 from memory.capture import turns
+from memory.capture.turns import cosine
 from memory.core import tokeniser
 from memory.distill import cues
 from memory.distill.digests import Source, clean
@@ -276,9 +277,3 @@ def _counter() -> Callable[[str], List[str]]:
         return out
 
     return terms
-
-
-def cosine(one: FrozenSet[str], other: FrozenSet[str]) -> float:
-    """Return the likeness of two sets of terms, 0 to 1."""
-    shared = len(one & other)
-    return shared / math.sqrt(len(one) * len(other)) if shared else 0.0

@@ -22,9 +22,9 @@ _LOGGED = Late(
     r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|at [\w.$<>]+\(|[\w.]+(?:Error|Exception): |"
     r"File \"|[=_-]{3,})")
 _STOP = Late(r"(?<![.!?])[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
-                   r"(?<=[다요죠까]\.)(?=[가-힣A-Z\"'`])")
+             r"(?<=[다요죠까]\.)(?=[가-힣A-Z\"'`])")
 _ABBREVIATION = Late(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ca|approx|Dr|Mr|Mrs|Nr|No|Fig|bzw|usw|vgl|"
-                           r"z\.\s?B|d\.\s?h|u\.\s?a|[A-Za-z])\.$")
+                     r"z\.\s?B|d\.\s?h|u\.\s?a|[A-Za-z])\.$")
 _ORDINAL = Late(r"(?:^|\s)\d{1,2}\. (?=(?:Jan|Feb|M[aä]r|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
 _CLAUSE = Late(r"[,;:—–]\s|[、，；：。！？]|\.\s|\s[-–—]\s")
 

@@ -52,7 +52,7 @@ _NO = frozenset(
     "keine keinen nie niemals ohne".split())
 _PASSED = frozenset("always must should shall only do does did please we you i to immer".split())
 _REASON = Late(r"(?i)[,;:]?\s+(?:because|since|so that|due to|otherwise|as (?:it|they|the)|weil|damit|sonst)\b"
-                     r"|\s+[—–]\s+|;\s| \(|(?<=[다요까지])[,.] |[、。，；]")
+               r"|\s+[—–]\s+|;\s| \(|(?<=[다요까지])[,.] |[、。，；]")
 _BENT = ("\u017f", "\u0130", "\u0131")  # `re.I` takes them for s and i
 # What stands in each match, in small letters; a sentence without it is not searched.
 _REASONS = ("because", "since", "so that", "due to", "otherwise", "as it", "as they", "as the", "weil", "damit", "sonst",
@@ -62,7 +62,7 @@ _DIGIT = Late(r"\d")
 _PLACE = Late(r"(?i)\s(?:in|for|on|at|when|with|to|as|by|für|bei|im|in)\s")
 _OVER = Late(r"(?i)^(?P<before>.*?)\b(?:instead of|rather than|in favou?r of|over|, not|statt)\s+(?P<behind>.+)$")
 _NUMBER = Late(r"(?<![\w./#:$-])(?P<number>\d+(?:\.\d+)?)\s?(?P<unit>%|ms|s|sec(?:ond)?s?|min(?:ute)?s?|h(?:ours?)?|"
-                     r"d(?:ays?)?|[kmg]i?b|bytes?|b|€|\$)?(?![\w/:-]|\.\d)", re.I)
+               r"d(?:ays?)?|[kmg]i?b|bytes?|b|€|\$)?(?![\w/:-]|\.\d)", re.I)
 _COUNTED = Late(
     r"(?i)(?:step|case|phase|issue|pr|line|task|chapter|section|part|round|attempt|error|code|status|http|item|no)\W*$")
 _UNITS = {"ms": ("time", 0.001), "kb": ("size", 1e3), "mb": ("size", 1e6), "gb": ("size", 1e9), "kib": ("size", 1024.0),

@@ -35,8 +35,8 @@ _QUOTED = Late(r"`([^`\n]{2,200})`")
 _SYMBOL = Late(r"(%s)(\([^()\n]*\))?\Z" % _NAME)
 _AT = Late(BEFORE + r"(%s):{1,2}(?:L?\d+:)?([A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]*)*)" % PATH)
 _IN = Late(r"(?:\s+(?:is|was|are|lives?|lived|sits|stands|defined|declared|found|implemented|exported|function|method|"
-                 r"class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?"
-                 r"`?(%s)" % PATH)
+           r"class|helper|handler|hook|constant|variable|type))*\s+(?:in|of|from|inside|at)\s+(?:the\s+)?(?:file\s+)?"
+           r"`?(%s)" % PATH)
 _OF = ("'s", "’s", "의", "の", "的", "에서", ":")
 _OWNER = Late(BEFORE + r"(%s)`?(?:'s|’s|의|の|中的|的|에서|:)\s*`\Z" % PATH)
 _SEPARATOR = Late(r"\.|::|#|->")
@@ -48,9 +48,9 @@ _KEYWORD = Late(
     r"\s+(?:mut\s+|unique\s+)?(?:\([^)\n]*\)\s*)?(?:[\w$]+(?:\.|::))*[*&`\"]*\Z")
 _LEFT = Late(r"\s*(?:[\w$<>\[\]*&:?]+\s+){0,4}(?:[\w$]+(?:\.prototype)?\.)?[*&]*\Z")
 _TYPED = Late(r"\s*(?!return\b|else\b|new\b|await\b|yield\b|throw\b|case\b|in\b|not\b|and\b|or\b|assert\b|del\b|raise\b)"
-                    r"(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
+              r"(?:[\w$<>\[\],*&:.?]+\s+){1,6}(?:[\w$]+::)*[*&]*\Z")
 _MODIFIERS = Late(r"\s*(?:(?:public|private|protected|static|async|export|default|final|override|get|set|virtual|inline|"
-                        r"extern|const|unsigned|abstract|readonly|\*)\s+)*\Z")
+                  r"extern|const|unsigned|abstract|readonly|\*)\s+)*\Z")
 _ASSIGNED = Late(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
 _BODY = Late(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
 _HEAD = Late(r"\s*\([^;\n]*\)?\s*(?:const|noexcept|override)?\s*\Z")
@@ -62,8 +62,8 @@ _KEY = Late(r"[\"']?\s*:(?!:)")
 _PATH = Late(BEFORE + r"(%s)(?![\w/])" % PATH)
 _HASH = Late(r"(?<![\w/.-])[0-9a-f]{7,40}(?![\w/-]|\.\w)")
 _SAID = Late(r"(?i)\b(?:commit(?:s|ted)?|revert(?:s|ed)?|cherry-?pick(?:s|ed)?|merged?|rev(?:ision)?|sha|since|"
-                   r"git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in|as))"
-                   r"\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z")
+             r"git (?:show|log|checkout|diff)|fixed (?:in|by)|introduced (?:in|by)|landed (?:in|as))"
+             r"\W*(?:[0-9a-f]{7,40}\W+(?:and\W+)?)*\Z")
 
 
 # --- files and commits

@@ -14,11 +14,11 @@ from typing import Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import choices, conversationpage
 from memory.core import clock
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import one_line
 from memory.core.records import Link, Record
 from memory.hook import documents, segment
 from memory.recall import relations
-from memory.recall.hit import Hit, of
+from memory.recall.hit import Hit, after, of
 from memory.recall.look import Candidate
 from memory.recall.question import Query, passes
 from memory.recall.shelf import Shelf
@@ -26,7 +26,6 @@ from memory.store import archive
 
 LONE, MATES = 4, 4  # sessions whose checkpoints are read for the sake of their turns, the best first, and how many of each
 MOST = 5  # records that come beside the hits
-ASKED = 60  # characters of the request of a later turn
 HITS = 50  # whose links are followed
 OUT, INTO = 50, 20  # links of a hit, and records that link to it, that are read
 RELATIONS = ("has_script", "proved_by", "has_doc", "related_to")  # as seen from the hit, those that say most first
@@ -93,8 +92,8 @@ def since(found: Hit) -> Hit:
     if not 0 < found.turn <= len(held):
         return found
     last = choices.became(held, found.turn - 1)[-1:]
-    return found._replace(otherwise='later there (%s#%d), after "%s": %s' % (
-        found.conversation or found.id, last[0].turn + 1, at_word(one_line(held[last[0].turn].request), ASKED), last[0].line)
+    return found._replace(otherwise="later there (%s#%d), %s: %s" % (
+        found.conversation or found.id, last[0].turn + 1, after(one_line(held[last[0].turn].request)), last[0].line)
     ) if last else found
 
 

@@ -137,16 +137,21 @@ def turns(record: Record) -> List[Turn]:
     return found
 
 
+def after(request: str) -> str:
+    """Name the request that something followed: `after "why does resume fail"`."""
+    return 'after "%s"' % plaintext.at_word(request, REQUEST)
+
+
 def passage(turn: Turn, said: str) -> str:
     """Write what a turn says on one line: when, after which request, what.
 
     said: the sentences that count; "" for the opening of the turn's outcome.
     """
     request = turn.request
-    after = ', after "%s"' % plaintext.at_word(request, REQUEST) if request else ""
+    asked = ", " + after(request) if request else ""
     if request == BY_CLIENT:
-        after = ", " + request[1:-1]
-    return "%s%s: %s" % (turn.at.replace("T", " "), after, plaintext.at_word(plaintext.one_line(said or _outcome(turn)), PASSAGE))
+        asked = ", " + request[1:-1]
+    return "%s%s: %s" % (turn.at.replace("T", " "), asked, plaintext.at_word(plaintext.one_line(said or _outcome(turn)), PASSAGE))
 
 
 def _outcome(turn: Turn) -> str:

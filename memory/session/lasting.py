@@ -159,11 +159,11 @@ _WONDERED = Late(
 _AGAIN = Late(  # of a question that was answered before
     r"(?i)\b(?:tell|explain|understand|what|how|why|where|which)\b.{0,60}?(?<!check )(?<!wrong )\bagain\b|\bremind me\b")
 _WHY = Late(r"(?i)\bwhy (?!not)|\bdifferences?\b|\bdifferent (?:from|to)\b|\bwhat happens\b|\bwhat(?:'s| is) the reason\b|"
-                  r"왜|차이|なぜ|違い|为什么|区别|\bwarum\b|\bunterschied\b")
+            r"왜|차이|なぜ|違い|为什么|区别|\bwarum\b|\bunterschied\b")
 _SPOKEN = Late(
     r"(?i)\A(?:(?:yeah|yes|right|exactly|ah|well|so|good (?:question|point|catch)|i see|that's right)\b[\s,.:!–-]*)+")
 _TELLS = Late(r"(?i)\b(?:because|since|so that|due to|when|if|only|unless|until|means|differs?|weil|wenn|nur)\b|"
-                    r"때문|만|ため|とき|因为|当|只")
+              r"때문|만|ため|とき|因为|当|只")
 _FOUNDED = Late(  # how something is, and why, not what became of it
     r"(?:(?!\b(?:[Tt]est\w*|[Rr]emoved|[Aa]dded|[Ff]ixed|[Cc]hanged|[Uu]pdated)\b)[^:])*?\b(?:is|are|exists?|has|have|keeps?|"
     r"stays?|needs?|works?|does(?:n't| not)|do(?:n't| not)|cannot|must|uses?|lives?|happens?|fails?)\b"
