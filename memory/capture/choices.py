@@ -262,13 +262,15 @@ class Since(NamedTuple):
     line: str
 
 
-def became(held: Sequence[Turn], number: int) -> list[Since]:
+def became(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) -> list[Since]:
     """Return what the turns that went on with a turn made of what it said: none, or up to three.
 
     That is what was done first, where the turn did nothing itself, and what was changed or conceded last and before that.  A
     turn that agrees or objects is meant for it whatever its words are; one that asks for more must speak of the same.
+
+    links: what `turns.follow` returned for all turns, where several of them are asked for.
     """
-    links, about = turns.follow(held), upshot.words_of(outcome(held[number]))
+    links, about = links or turns.follow(held), upshot.words_of(outcome(held[number]))
     close, direct = {number}, {number}  # what goes on with it, and what does without a turn in between that only adds
     found: list[Since] = []
     after = turns.later(links, number)

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from memory.core import clock
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _SEQUENCE = ("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?|[ -/]*[0-~])?"
              "|\x9b[0-?]*[ -/]*[@-~]")
 # Code points that a reader does not see: controls beyond ASCII, what Unicode calls default-ignorable, marks that reorder a
@@ -108,3 +112,16 @@ def sentences(line: str) -> list[str]:
     for end in (". ", "? ", "! ", "。", "！", "？"):
         line = line.replace(end, end.rstrip() + "\n")
     return [one for one in map(str.strip, line.split("\n")) if one]
+
+
+def around(text: str, sought: Sequence[str], start: int, most: int) -> str:
+    """Return `most` characters of a text, a heading first, around the first word of those sought that stands behind `start`."""
+    if len(text) <= most:
+        return text
+    low = text.lower()
+    at = next((at for at in (low.find(word, start) for word in sought) if at >= 0), start)
+    at = text.rfind("\n", 0, max(0, at - most // 4)) + 1
+    top = text.rfind("\n## ", 0, at) + 1
+    head = text[top:text.find("\n", top) + 1][:most // 4] if at else ""
+    fenced = "```\n" if text.count("\n```", top, at) % 2 else ""  # the text begins within code
+    return (head + fenced + text[at:])[:most]

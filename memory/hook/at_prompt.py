@@ -35,6 +35,7 @@ COMMAND_TIMEOUT = 105  # seconds for the child; the host ends this hook after 12
 AGENT_UNITS = 1200  # UTF-16 units that a subagent's prompt may gain
 _ERRORS = ("error", "fatal", "panic", "failed", "e", "exception", "err")  # how a line of an error begins
 _HOSTS = ("<task-notification", "<command-", "<local-command", "Operation stopped by hook: ")  # how the host begins its words
+LATER_UNITS = 320  # of what a later turn made of the one that a passage is of
 COMMAND_UNITS = 9500  # UTF-16 units; the host cuts above 10,000
 
 
@@ -258,13 +259,19 @@ def with_prompt(found: Index, choice: loader.Choice, prompt: str, settings: Conf
 
 
 def _otherwise(place: Place, passage: Any) -> str:
-    """Return what a passage's line ends with where something later took the place of what it names, else nothing."""
+    """Return what a passage's line ends with where something later took the place of what it names, or a later turn of its own
+    session changed what its turn said; else nothing."""
     from memory.hook import fence
 
+    id = passage.doc.id
     since = clock.parse(fence.field(passage.record, "until")) or passage.doc.created
-    one = fence.superseding(place, (passage.doc.id,), since, passage.text)
-    return " (decided otherwise on %s: %s)" % (
-        one["day"], fence.line(one["id"], 64) + ("#%d" % one["turn"] if one["turn"] else "")) if one else ""
+    one = fence.superseding(place, (id,), since, passage.text)
+    if one:
+        return " (decided otherwise on %s: %s)" % (
+            one["day"], fence.line(one["id"], 64) + ("#%d" % one["turn"] if one["turn"] else ""))
+    rows = [row for row in fence.turned(place, {"%s %s" % (id, passage.doc.section)}) if row["id"] == id]
+    later = next(filter(None, (fence.standing(place, row) for row in rows)), None)
+    return " (later there, #%d, %s)" % (later["turn"], fence.line(str(later["said"]), LATER_UNITS)) if later else ""
 
 
 def _recent(found: Index, most: int, state: receipts.Session) -> List[Any]:

@@ -15,7 +15,7 @@ from memory.hook import FENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, FrozenSet, Iterable, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, FrozenSet, Iterable, List, Optional, Sequence, Set, Tuple
 
     from memory.core.layout import Place
 
@@ -30,7 +30,8 @@ ITEM_UNITS = 1100  # UTF-16 units of one record in a prompt's block
 MARK_UNITS, WALL_UNITS = 120, 320  # of why a record is stale, and of each line of a wall
 RECORD_BYTES = 4 << 20  # of a record's file, read again for a wall
 DOCUMENT_BYTES = 1 << 19  # of the project's instructions, where they name a wrong path
-TURNED, TURNED_BYTES = b"dayleaf turned 1\n", 1 << 22  # how `<scope>.turned` begins, and of it what is read
+TURNED, TURNED_BYTES = b"dayleaf turned 2\n", 1 << 24  # how `<scope>.turned` begins, and of it what is read
+_TURNED_KEYS = frozenset("at branch created id name old said sha size turn words".split())
 LEAST_UNITS = 200  # less room than this shows nothing of use
 ANY = 1 << 30  # a limit that limits nothing
 PASSAGE_CHARS, PASSAGE_WORDS = 200_000, 40  # of a body, and of a prompt, that decide where a long body is shown from
@@ -226,19 +227,6 @@ def turn_of(body: str, heading: str) -> str:
     return ""
 
 
-def around(text: str, sought: Sequence[str], start: int, most: int) -> str:
-    """Return `most` characters of a text, a heading first, around the first word of those sought that stands behind `start`."""
-    if len(text) <= most:
-        return text
-    low = text.lower()
-    at = next((at for at in (low.find(word, start) for word in sought) if at >= 0), start)
-    at = text.rfind("\n", 0, max(0, at - most // 4)) + 1
-    top = text.rfind("\n## ", 0, at) + 1
-    head = text[top:text.find("\n", top) + 1][:most // 4] if at else ""
-    fenced = "```\n" if text.count("\n```", top, at) % 2 else ""  # the text begins within code
-    return (head + fenced + text[at:])[:most]
-
-
 class Head:
     """The keys of a simple head whose values are texts on one line, each read when it is asked for."""
 
@@ -360,21 +348,26 @@ def superseding(place: Place, ids: Sequence[str], since: float, text: str) -> An
 
     ids: of the text's own record and its like; what they say themselves is no news.
     """
-    from memory.core import fastjson
     from memory.hook import handles
 
-    names = {part.strip("()").lower() for part in text.split("`")[1::2]} | set(handles(text))
+    rows = turned(place, {part.strip("()").lower() for part in text.split("`")[1::2]} | set(handles(text)))
+    own = {row["old"] for row in rows if row["id"] in ids}
+    said = set(tokens(text)) if rows else set()
+    met = [row for row in rows if row["old"] not in own and row["at"] > since and len(said.intersection(row["words"])) > 1]
+    return next(filter(None, (standing(place, row) for row in sorted(met, key=lambda row: -float(row["at"])))), None)
+
+
+def turned(place: Place, names: Set[str]) -> List[Any]:
+    """Return the rows of what is no longer so under some names; none where nothing is written yet, or damaged."""
+    from memory.core import fastjson
+
     marks = {files.sha256(name.encode("utf-8", "replace"))[:16].encode("ascii") for name in names}
     try:
         data = files.read(place.cache + "/" + place.scope + ".turned", TURNED_BYTES)
-        lines = data.split(b"\n") if data.startswith(TURNED) else []
-        rows = [(line[:16], fastjson.parse(line[17:])) for line in lines if line[:16] in marks]
-        own = {mark for mark, row in rows if row["id"] in ids}
-        said = set(tokens(text)) if rows else set()
-        met = [row for mark, row in rows if mark not in own and row["at"] > since and len(said.intersection(row["words"])) > 1]
-        return next(filter(None, (standing(place, row) for row in sorted(met, key=lambda row: -float(row["at"])))), None)
-    except (OSError, ValueError, KeyError, TypeError):  # none is written yet, or a damaged one, which tells nothing
-        return None
+        rows = [fastjson.parse(line[17:]) for line in data.split(b"\n") if line[:16] in marks] if data.startswith(TURNED) else []
+    except (OSError, ValueError):
+        return []
+    return [row for row in rows if isinstance(row, dict) and row.keys() >= _TURNED_KEYS and isinstance(row["at"], (int, float))]
 
 
 def _text(place: Place, source: Any) -> Optional[str]:

@@ -332,11 +332,11 @@ def _said(doc: Any, window: Window, record: Any, most: int) -> str:
         from memory.hook import markup
 
         body = markup.without_private(body)
+    from memory.core.plaintext import around
     from memory.hook import fence
-
     text = fence.turn_of(body, doc.section) if doc.kind == "conversation" else body
     sought = [*window.handles, *sorted(window.worth, key=lambda term: (-window.worth[term], term))]
-    return fence.around(text, sought, max(0, text.find(doc.section.rpartition(" > ")[2])), most)
+    return around(text, sought, max(0, text.find(doc.section.rpartition(" > ")[2])), most)
 
 
 def _best(doc: Any, window: Window, record: Any, text: str, mark: str) -> Optional[Passage]:

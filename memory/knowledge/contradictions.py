@@ -12,11 +12,11 @@ side, and so do two of which one links to the other: somebody has decided.  Chec
 `marked` looks at what a query found instead: what a session answered is no longer so where something later, of the hits or of all
 sessions (`packed`), says that the thing it names was replaced, renamed, removed or taken back.
 
-Format of `<scope>.turned`, version 1, derived with the walls, ASCII: `dayleaf turned 1`; then for each name of what is no longer
+Format of `<scope>.turned`, version 2, derived with the walls, ASCII: `dayleaf turned 2`; then for each name of what is no longer
 so, sorted, a line of 16 hex of its SHA-256 and a JSON object: name, id, session, branch, created, size and sha (of so much of the
 record's text as it was read from), old (the name), at (the turn's instant, seconds since the epoch), turn (0 in a checkpoint),
-said (a sentence) and words (that tell what it is about).  A hook names the record alone, and only where its text still stands
-(hook/fence.py).
+said (a sentence) and words (that tell what it is about).  A turn that a later one of its session changed is named by its record's
+id and its heading, and has no words.  A hook tells it only where the record's text still stands (hook/fence.py).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from memory.capture import causes, choices, gist
-from memory.capture.turns import SAID, SUMMARY
+from memory.capture.turns import SAID, SUMMARY, follow
 from memory.core import clock, fastjson, files, tokeniser
 from memory.core.layout import ADDED, Place
 from memory.core.plaintext import at_word, one_line
 from memory.core.records import Record
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
-from memory.hook import at_failure, fence
+from memory.hook import at_failure, documents, fence
 from memory.index.kept import Kept, fact
 from memory.knowledge import statements
 from memory.knowledge.history import Past
-from memory.recall.hit import Hit, turns
+from memory.recall.hit import Hit, after, turns
 from memory.session import lasting
 from memory.session.latepattern import Late
 
@@ -356,6 +356,15 @@ def turned_in(past: Past) -> list[dict[str, Any]]:
              "words": sorted(causes.plain_words(said).difference(tokeniser.tokens(old)))}
             for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
             for piece in turn.pieces if piece.kind == SAID for old, said in turned(piece.text)]
+
+
+def changed_in(past: Past, body: str) -> list[dict[str, Any]]:
+    """Return what later turns made of the turns of a conversation, in the same shape.  body: its text."""
+    headings, links = [heading for heading, _ in documents.turns(body) if heading], follow(past.turns)
+    last = [(number, since) for number in range(len(past.turns)) for since in choices.became(past.turns, number, links)[-1:]]
+    return [{"old": "%s %s" % (past.id, headings[number]), "at": past.at(since.turn + 1), "turn": since.turn + 1,
+             "said": "%s: %s" % (after(one_line(past.turns[since.turn].request)), since.line), "words": []}
+            for number, since in last if len(headings) == len(past.turns)]
 
 
 def path_of(place: Place) -> str:

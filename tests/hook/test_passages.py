@@ -213,6 +213,24 @@ def test_what_no_longer_stands_supersedes_nothing(told, renamed, asked, gone):
     assert "c-00000001" in block and "otherwise" not in block
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_a_passage_says_what_a_later_turn_of_its_session_made_of_it(told, asked, now, edited):
+    """As long as the conversation reads as it did then; what was asked there names it."""
+    talks.put(told, ("## 09:00 which port does the export proxy listen on?\n\nThe export proxy listens on 8417, since 8080 is taken by "
+                     "the metrics sidecar.\n\n",
+                     "## 09:20 yes, but set it to 9100\n\nLet me change that.\n\n- edited `export.toml`\n\nThe export proxy now "
+                     "listens on 9100; `export.toml` holds the number.\n\n"),
+              id="c-00000061", session=OTHER % 9, file="2026-11-15/090000-port.md", created="2026-11-15T09:00:00Z", title="Port")
+    builder.build(told, now)
+    walls.write(told, config.load(told.home, told.root, {}), now)
+    if edited:
+        talk = Path(told.path("p/conversations/2026-11-15/090000-port.md"))
+        talk.write_text(talk.read_text().replace("now listens on 9100", "still listens on 8417"))
+    (line,) = [line for line in asked("tell me again which port the export proxy listens on").split("\n") if "c-00000061" in line]
+    assert line.endswith(' (later there, #2, after "yes, but set it to 9100": The export proxy now listens on 9100; `export.toml` holds '
+                         'the number.)') is not edited
+
+
 def test_the_sessions_own_words_come_only_after_the_client_forgot_them(told, asked, handled):
     """Before a compaction the model remembers them."""
     prompt = "where does parseLedgerRow read the amount?"
