@@ -44,6 +44,7 @@ FACT = 0.4  # weight of a fact
 _BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
 MOST_TAGS, MOST_CITED = 3, 12
 FLOOR = 0.44  # score of a proposal
+ABOUT = 2  # words of a request that what was said there has, so that it tells what that is about
 WHOLE = 60  # terms up to which a learning is compared as a whole too
 
 
@@ -265,9 +266,10 @@ def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
         body += ["Said when the user %s." % best.said_to, ""]
     if best.message:
         body += ["In full: %s" % best.message, ""]
-    elif (best.kind in statements.BY_USER or upshot.is_whole(asked)) and asked and not upshot.same(asked, best.text):
+    elif asked and not upshot.same(asked, best.text) and (best.kind in statements.BY_USER or (
+            upshot.is_whole(asked) and len(upshot.words_of(asked) & upshot.words_of(best.text)) >= ABOUT)):
         body += ["Asked: %s" % asked, ""]
-    body += ["What came of it: %s" % best.came, ""] if best.came else []
+    body += ["What %s it: %s" % ("mended" if best.kind == statements.CAUSED else "came of", best.came), ""] if best.came else []
     others = [told for told in group if told is not best and told.text != best.text]
     body += ["Also:", "", *("- %s (%s)" % (told.text, told.at[:10]) for told in others[-4:]), ""] if others else []
     body += ["From %s (%s)." % (", ".join("%s#%d" % (told.record.id, told.turn) for told in group[-MOST_CITED:]), best.at[:10])]
@@ -304,8 +306,6 @@ def of_bullets(bullets: Sequence[Bullet], provider: str, checkpoints: Sequence[R
                                           _key_of_text(said), round(1 - number / 100, 3)), said))
     return _fresh(drafts, known, limit)
 
-
-# --- Parts ------------------------------------------------------------------------------------------------------------
 
 def _distinct(found: Iterable[Record]) -> list[Record]:
     return list({record.id: record for record in found}.values())

@@ -253,6 +253,7 @@ BY_USER = (ANSWERED, RULED, CORRECTED, WISHED, PLANNED)
 _TRIFLE = Late(  # asked about the work at hand
     r"(?i)\b(?:proceed|continue|next|ready|commit|push|look (?:good|right|correct)|would you like|do you want me|shall i|"
     r"should i)\b")
+STEPS = 4  # of what mended a cause
 _SUGGESTED = " (Recommended)"  # how the model marks an option
 
 
@@ -261,7 +262,8 @@ class Told:
     """What a turn of a conversation states and may be kept.
 
     kind: one of those above.  turn: its number, from 1.  asked: what it was asked for.  names: technical words.  said_to: the
-    refused call or the plan that a user spoke of, else "".  came: what the model says to have come of it, "" for nothing.
+    refused call or the plan that a user spoke of, else "".  came: what the model says to have come of it, of a cause what mended
+    it; "" for nothing.
     message: all that the user said there, where that is more and not long.
     """
 
@@ -290,7 +292,8 @@ def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
             asked, outcome = _asked(turn.request) or asked, gist.outcome(turn)
             found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to,
                            choices.came_of(text, held, number - 1), message) for kind, text, said_to, message in _of_user(turn)]
-            found += [Told(kind, text, record, number, turn.at, asked, _named(text)) for kind, text in _of_model(turn, outcome)]
+            found += [Told(kind, text, record, number, turn.at, asked, _named(text), "", mended)
+                      for kind, text, mended in _of_model(turn, outcome)]
     standing, objected = (set(map(id, choices.standing(held))), _objected(held)) if found else (set(), set())
     return [told for told in found if id(held[told.turn - 1]) in standing
             and (told.turn - 1 not in objected or told.kind in (*BY_USER, CAUSED))]
@@ -344,23 +347,25 @@ def _stated(sentence: str) -> Iterator[tuple[str, str]]:
         yield WISHED, wish
 
 
-def _of_model(turn: Turn, outcome: str) -> Iterator[tuple[str, str]]:
-    """Yield (kind, text) of what the model's final statement says for good."""
+def _of_model(turn: Turn, outcome: str) -> Iterator[tuple[str, str, str]]:
+    """Yield (kind, text, what mended a cause) of what the model's final statement says for good."""
     touched = any(piece.kind == turns.FILE for piece in turn.pieces)
     if not touched and len(turn.request) < LONGEST and gist.is_finished(turn):
-        yield from _answers(one_line(turn.request), outcome)
-    found = [cause.text for cause in causes.named(outcome) if _stands(cause.text)] if gist.may_name_cause(outcome) else []
-    yield from ((CAUSED, cause) for cause in found if touched and gist.is_finished(turn))
+        yield from ((kind, text, "") for kind, text in _answers(one_line(turn.request), outcome))
+    found = [cause for cause in causes.named(outcome) if _stands(cause.text)] if gist.may_name_cause(outcome) else []
+    for cause in found if touched and gist.is_finished(turn) else ():
+        mended = [one.rstrip(".;:") for mend in causes.remedy(cause, "", [outcome], [], True) for one in (mend.said, *mend.steps)]
+        yield CAUSED, cause.text, "; ".join(mended[:STEPS])
     for sentence in gist.statements(outcome):
         text = lasting.said(_LEAD.sub("", sentence).strip())
-        if not _stands(text) or any(cause in text or text in cause for cause in found):
+        if not _stands(text) or any(cause.text in text or text in cause.text for cause in found):
             continue
         if lasting.is_limit(text):
-            yield LIMITED, text
+            yield LIMITED, text, ""
         elif choices.is_decision(text) and _REASON.search(text):
-            yield CHOSEN, text
+            yield CHOSEN, text, ""
         elif lasting.is_founded(text):
-            yield FOUNDED, text
+            yield FOUNDED, text, ""
 
 
 def _answers(request: str, outcome: str) -> Iterator[tuple[str, str]]:

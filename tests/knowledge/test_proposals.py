@@ -301,6 +301,15 @@ def test_causes_that_share_one_name_are_not_the_same():
     assert [one.reason for one in proposals.harvest([], [], talks=talks)] == ["a root cause, in 1 session"] * 2
 
 
+def test_a_cause_says_what_mended_it_and_a_request_about_something_else_is_left_out():
+    """At most four steps."""
+    said = ("Root cause: `SealError` was printed by the clerk and never returned to the caller.\n\n**The fix:**\n\n"
+            "- Changed `clerk.seal()` to return `SealError`\n- Added `SealError` to the answers of the desk\n")
+    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", spoke("now go ahead and do it please", said, "- edited `a.py`"))])
+    assert "\n\nWhat mended it: Changed `clerk.seal()` to return `SealError`; Added `SealError` to the answers" in one.body
+    assert "Asked:" not in one.body
+
+
 def test_what_a_user_later_turned_round_is_not_proposed():
     """The later word stands."""
     talks = [talk("t-1", "s-1", spoke("I want parcel tracking enabled by default", "Noted."), 1),
