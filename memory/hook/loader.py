@@ -47,6 +47,7 @@ PIECE = 200  # characters of a prompt that are matched as one
 WINDOW, MOST_WINDOWS = 320, 32  # characters of a part of a longer one, and parts that are matched
 _PLAN = "implement the following plan:"  # what the client puts before an approved plan
 _POINTER = "read the full transcript at"  # in the line that the client puts below it
+RARE = 0.45  # idf / ln(1 + N) of a handle: 40 of 1,000 documents hold it
 NEARLY = 0.8  # share of the best learning's relevance that the others must have
 
 CAP = 12000  # postings one query may score; 1-2 ms.  At 100,000 records the exact top 3 are in the capped top 5 for 97.5 %
@@ -233,6 +234,11 @@ def worths(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]
     return found
 
 
+def parts_of(index: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
+    """Return what `worths` gives as shares of ln(1 + N)."""
+    return {term: value / log(1.0 + index.documents) for term, value in worths(index, terms).items()}
+
+
 def refusal(relevance: float, parts: Sequence[Tuple[str, float]], floor: float, outside: str) -> str:
     """Say why a learning is not pushed, or "".
 
@@ -269,6 +275,13 @@ def idf(documents: int, df: int) -> float:
     """
     df = min(df, documents)
     return log(1.0 + (documents - df + 0.5) / (df + 0.5))
+
+
+def is_rare(index: Index, name: str) -> bool:
+    """Tell whether some documents hold a handle, and few."""
+    terms = [term for term, _ in tokeniser.expand(name)] or [name.lstrip("#")]
+    df = index.df(name) or min(index.df(term) for term in terms)
+    return df > 0 and idf(index.documents, df) >= RARE * log(1.0 + index.documents)
 
 
 def search(index: Index, terms: Sequence[Tuple[str, float]], limit: int, part: int = ALL, cap: int = CAP,

@@ -1,14 +1,14 @@
 """Passages: one to three lines of a checkpoint or a conversation that a prompt gets unasked, or asks for.
 
-Most prompts say what is to be done, and get none, whatever they name: what earlier sessions said of a name is no news to
-them (evals/README.md).  One gets a passage where it
+Most prompts say what is to be done, and get none: what was said of a name is no news (evals/README.md).  One gets some if it
 
-    asks the memory ("tell me again why …", hook/__init__.py): what scores most, if it scores enough
+    asks the memory ("tell me again why …", hook/__init__.py): what scores most, and how the outcome of its turn opens
     inquires ("how does …") about something rare by its name: a statement of it that says more than the prompt
     was asked before, or names a ticket of an earlier session: what came of that
     statement  what says how something is: no heading, command, question, announcement
     score      strength * coverage of loader.py for a window (the prompt, or its paragraph) and a text, where each term that
-               both hold counts once, and what was asked of a turn counts half
+               both hold counts once, and what was asked of a turn counts half; where the memory is asked, the geometric mean of
+               that and of the same for the whole turn
 
 The score must reach `load.passageRelevance`.  Of those as good the newest is told; at most MOST, of different sessions.
 """
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST = 2  # passages of a prompt
 LINES, UNITS = 6, 600  # of one passage: statements, and their UTF-16 units
+OPENING = 300  # UTF-16 units of an outcome's opening that stands beside what a prompt asks the memory for
+NEARLY = 0.9  # share of the best score at which an answer is as good, where the prompt asks the memory
 ASKED_CHARS = 1000  # of a prompt that asks the memory
 READ = 6  # records that are read for one prompt
 TOLD_CHARS, MOST_CHARS = 32_000, 64_000  # of a checkpoint or a turn that are cut into statements, and of all for one prompt
@@ -37,7 +39,6 @@ TOTAL = 1.1  # what a prompt's terms are worth together that is measured by the 
 TOLD_APART = 3  # words that such questions share, those apart that every prompt holds
 REQUEST, ANSWER = 110, 60  # UTF-16 units of a request that are told with its answer; characters of an outcome that is one
 NEW = 0.35  # share of a passage's words that the window does not hold
-RARE = 0.45  # idf / ln(1 + N) of a handle: 40 of 1,000 documents hold it
 SHORT, LEAST_LETTERS = 10, 12  # characters of a sentence that may end at a full stop; letters of one that states something
 _TOLD = ("Outcome", "Decisions", "Fixed", "Turns")  # parts of a checkpoint that tell
 _OF_THE_DAY = ("Next", "Open")  # parts that tell nothing later
@@ -71,7 +72,7 @@ class Window:
         self.found, self.asks = found, asks
         self.handles: List[str] = []
         self.terms = loader.damped(found.terms("\n".join(texts)))
-        self.worth = _worth(found, self.terms)
+        self.worth = loader.parts_of(found, self.terms)
         self.parts = [list(self.worth)] if len(texts) == 1 else [
             [term for term, _ in tokeniser.terms(text) if term in self.worth] for text in texts]
         self.total = sum(self.worth.values()) or 1.0
@@ -118,19 +119,8 @@ class Window:
         shared = [term for term, _ in terms if term in self.worth]
         if sum(term not in tokeniser.COMMON for term in shared) < TOLD_APART:
             return 0.0, 0.0
-        other = _worth(self.found, terms)
+        other = loader.parts_of(self.found, terms)
         return sum(map(self.worth.__getitem__, shared)) / self.total, sum(map(other.__getitem__, shared)) / sum(other.values())
-
-
-def _worth(found: Index, terms: Sequence[Tuple[str, float]]) -> Dict[str, float]:
-    return {term: value / log(1.0 + found.documents) for term, value in loader.worths(found, terms).items()}
-
-
-def _is_rare(found: Index, name: str) -> bool:
-    """Tell whether some documents hold a handle, and few."""
-    terms = [term for term, _ in tokeniser.expand(name)] or [name.lstrip("#")]
-    df = found.df(name) or min(found.df(term) for term in terms)
-    return df > 0 and loader.idf(found.documents, df) >= RARE * log(1.0 + found.documents)
 
 
 # ---- what a record tells
@@ -248,24 +238,24 @@ def choose(found: Index, prompt: str, floor: float, asks: bool, shown: Set[str],
     below: Optional[Passage] = None
     ready = list(_wanted(found, prompt, asks))
     room = MOST_CHARS
-    for doc, window, record in _candidates(found, ready, floor, shown, READ * 2 if asks else READ):
+    for value, doc, window, record in _candidates(found, ready, floor, shown, READ * 2 if asks else READ):
         from memory.hook import fence  # here and below: for most prompts no record is read
         mark, session = found.mark(record), fence.field(record, "session") or doc.name
         if (own and own in session) or (mark and not asks) or not room:
             continue
         text = _said(doc, window, record, min(room, TOLD_CHARS))
         room -= len(text)
-        one = _best(doc, window, record, text, mark)
+        one = _best(doc, window, record, text, mark, value)
         if one is not None and one.score < window.least(floor):
             below = one if below is None or one.score > below.score else below
         elif one is not None and (session not in best or one.score > best[session].score):
             best[session] = one
     order = sorted(best.values(), key=lambda one: (-one.score, one.doc.id))
-    near = [one for one in order if one.score >= loader.NEARLY * order[0].score]
+    near = [one for one in order if one.score >= (NEARLY if asks else loader.NEARLY) * order[0].score]
     near.sort(key=lambda one: -one.doc.created)  # of answers that are as good, the last one holds
     picked = (near + [one for one in order if one not in near] if asks else near)[:MOST]
     for one in picked:
-        one.names = [name for name in handles(one.text) if _is_rare(found, name)]
+        one.names = [name for name in handles(one.text) if loader.is_rare(found, name)]
     return picked, below
 
 
@@ -277,15 +267,15 @@ def _wanted(found: Index, prompt: str, asks: bool) -> Iterator[Window]:
     for text in loader.windows(prompt):
         inquires = is_inquiring(text)
         window = Window(found, (text,))
-        names = [name for name in handles(text) if _is_rare(found, name)]
+        names = [name for name in handles(text) if loader.is_rare(found, name)]
         window.handles = names if inquires and window.says_more(names) else list(filter(is_ticket, names))
         if window.handles or ("?" in text[-3:] and sum(map(window.tells, window.worth)) >= TOLD_APART):
             yield window
 
 
 def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Set[str],
-                most: int) -> Iterator[Tuple[Any, Window, Any]]:
-    """Yield (document, window, record) of what may hold a passage, nearest first.  most: records that are read."""
+                most: int) -> Iterator[Tuple[float, Any, Window, Any]]:
+    """Yield (score, document, window, record) of what may hold a passage, nearest first.  most: records that are read."""
     norm = log(1.0 + found.documents)
     near: Dict[int, Tuple[float, Window]] = {}
     for window in windows:
@@ -297,7 +287,7 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
                 near[number] = value, window
     read: Dict[str, Any] = {}
     seen: Set[Tuple[str, str, int]] = set()  # of a checkpoint every section finds the same, of a long turn every part
-    for number, (_, window) in sorted(near.items(), key=lambda row: (-row[1][0], row[0])):
+    for number, (value, window) in sorted(near.items(), key=lambda row: (-row[1][0], row[0])):
         doc = found.doc(number)
         if doc.kind not in ("checkpoint", "conversation") or doc.id in shown or doc.section.endswith("(summary by the client)"):
             continue
@@ -312,7 +302,7 @@ def _candidates(found: Index, windows: Sequence[Window], least: float, shown: Se
                 return
             read[doc.id] = next(iter(indexview.reread(found, [doc])), None)
         if read[doc.id] is not None:
-            yield doc, window, read[doc.id]
+            yield value, doc, window, read[doc.id]
 
 
 def _search(found: Index, window: Window, least: float, telling: float) -> List[Tuple[float, int]]:
@@ -339,13 +329,16 @@ def _said(doc: Any, window: Window, record: Any, most: int) -> str:
     return around(text, sought, max(0, text.find(doc.section.rpartition(" > ")[2])), most)
 
 
-def _best(doc: Any, window: Window, record: Any, text: str, mark: str) -> Optional[Passage]:
-    """Return the best passage of a text of a record for a window, None where it says nothing of it."""
-    from memory.hook import fence
+def _best(doc: Any, window: Window, record: Any, text: str, mark: str, value: float) -> Optional[Passage]:
+    """Return the best passage of a text of a record for a window, None where it says nothing of it.
 
+    value: the score of the turn or section, which counts as much as that of the passage in it where the prompt asks the memory.
+    """
+    from memory.hook import fence
     offers = (offer for one in told(doc.kind, text) for offer in _offers(one, window)) if text else ()
     score, reason, text = max(offers, key=lambda offer: offer[0], default=(0.0, "", ""))
-    return Passage(doc, record, mark, score, reason, fence.line(text, UNITS + REQUEST)) if text else None
+    score = (value * score) ** 0.5 if window.asks else score
+    return Passage(doc, record, mark, score, reason, fence.line(text, UNITS + OPENING + REQUEST)) if text else None
 
 
 def _offers(one: Told, window: Window) -> Iterator[Tuple[float, str, str]]:
@@ -366,7 +359,7 @@ def _offers(one: Told, window: Window) -> Iterator[Tuple[float, str, str]]:
         held, text = _passage(one, at, window, words)
         score = (window.score(held) + window.score(held | asked)) / 2
         if window.asks:
-            yield score, "what the prompt asks", request + (answer if explained else text)
+            yield score, "what the prompt asks", request + (answer if explained else _opened(one, at, text))
         elif window.is_news(held):
             yield max(score, window.total / 2 if ticketed else 0.0), "names what the prompt names", request + text
 
@@ -389,6 +382,13 @@ def _passage(one: Told, at: int, window: Optional[Window], words: Dict[int, Set[
         text, above = more, lead
         held.update(words[number])
     return held, text
+
+
+def _opened(one: Told, at: int, text: str) -> str:
+    """Return a passage, which begins with a statement, with the opening of its turn's outcome where that is not in it."""
+    opening = one.said[one.ended][1]
+    both = (text, opening) if at < one.ended else (opening, text)
+    return text if opening in text or tokeniser.utf16(opening) > OPENING else " … ".join(both)
 
 
 def _request(one: Told) -> str:

@@ -82,6 +82,21 @@ def test_a_prompt_that_names_what_a_session_explained_gets_the_explanation(told,
     assert "Let me look" not in block and "rg -n" not in block and "edited" not in block
 
 
+def test_the_turn_that_is_about_what_is_asked_comes_first_with_how_it_ended(told, asked, now):
+    """Another turn has a line in passing that holds as many of the words at once."""
+    talks.put(told, ("## 09:00 why are we short of parcels in the morning?\n\nThe yard is open at night. Vans leave parcels in the yard. "
+                     "The depot opens at six.\n\n- edited `gate.toml`\n\nThe gate now closes after the last van; no parcel spends "
+                     "the night outside.\n",),
+              id="c-00000071", session=OTHER % 6, file="2026-11-13/090000-depot.md", created="2026-11-13T09:00:00Z", title="Depot")
+    filler = "".join("The log of shelf %d goes to box %d, where clerk %d finds it by its date and number. " % (n, n, n) for n in range(30))
+    talks.put(told, ("## 09:00 tidy the log\n\n%s\n\nOne of its lines reads: parcels wait in the yard of the depot at night.\n" % filler,),
+              id="c-00000072", session=OTHER % 7, file="2026-11-14/090000-log.md", created="2026-11-14T09:00:00Z", title="Log")
+    builder.build(told, now)
+    block = asked("remind me: do parcels for the depot wait in the yard at night?")
+    assert block.index("c-00000071") < (block + "c-00000072").index("c-00000072")
+    assert "The depot opens at six. … The gate now closes after the last van" in block
+
+
 def test_each_passage_comes_once_in_a_session_and_again_after_a_compaction(told, asked, handled):
     """Receipts remember it."""
     prompt = "where does parseLedgerRow read the amount?"
