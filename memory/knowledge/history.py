@@ -21,6 +21,7 @@ from memory.core.records import Record
 from memory.hook import handoffs, indexview, loader
 from memory.project.mentions import listed_files
 from memory.recall import lookup
+from memory.session import mending
 from memory.store.redactor import without_private
 from memory.store.store import Store
 
@@ -138,6 +139,16 @@ def past_of(record: Record, workspace: str = "") -> Past:
     return Past(record.id, record.kind, said if isinstance(said, str) and said else record.id, one_line(record.title),
                 branch if isinstance(branch, str) else "", record.created, workspace, tuple(listed_files(record)),
                 conversationpage.parse(body, day))
+
+
+def gone(every: Iterable[Turn]) -> dict[str, str]:
+    """Return the names, in small letters, of what the model says to have taken away as a whole, each with the last instant."""
+    found: dict[str, str] = {}
+    for turn in every:
+        for said in turn.said():
+            for name in mending.taken_away(said) if "`" in said else ():
+                found[name] = max(found.get(name, ""), turn.at)
+    return found
 
 
 def begun(place: Place, name: str) -> str:

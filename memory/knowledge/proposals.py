@@ -28,24 +28,21 @@ from memory.core.plaintext import one_line, short
 from memory.core.records import MADE_OF, Record
 from memory.distill.digests import Bullet, Source, clean
 from memory.distill.units import units
-from memory.knowledge import statements
+from memory.knowledge import history, statements
 from memory.knowledge.statements import Shelf, Statement, Told
 from memory.session import lasting
 
-LIMIT = 10
-TITLE = 80  # characters
+LIMIT, TITLE = 10, 80  # proposals; characters of a title
 FACT_CHECKPOINTS, SESSIONS = 3, 2
 _PATH = re.compile(r"\S+(?::\d+)+\S*|\S*/\S+")
 _FILE = re.compile(r"\.(?:go|py|[jt]sx?|json|md|ya?ml|toml|rs|java|sh|txt|lock|sql|css|html)$")
 _EMPTY = frozenset("error fail failed exit code line not no is the of in to but it".split())
 SAME_QUESTION, FEWEST, SAME_THINGS = 0.7, 3, 2  # share and number of words of two questions, names of two causes, that both have
 _MODELS = (statements.CAUSED, statements.LIMITED, statements.CHOSEN, statements.FOUNDED)  # what the model says
-FACT = 0.4  # weight of a fact
 _BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
 MOST_TAGS, MOST_CITED = 3, 12
-FLOOR = 0.44  # score of a proposal
-ABOUT = 2  # words of a request that what was said there has, so that it tells what that is about
-WHOLE = 60  # terms up to which a learning is compared as a whole too
+FACT, FLOOR = 0.4, 0.44  # weight of a fact; score of a proposal
+ABOUT, WHOLE = 2, 60  # words that a request shares with what was said there; terms up to which a learning is compared whole too
 
 
 @dataclass(frozen=True)
@@ -82,13 +79,15 @@ def harvest(checkpoints: Sequence[Record], known: Sequence[Record], limit: int =
     ordered = sorted(checkpoints, key=lambda record: (record.created, record.id))
     heard = {session(record) for record in talks}
     every = [statement for record in ordered if session(record) not in heard for statement in statements.statements(record)]
-    said = [told for record in sorted(talks, key=lambda record: (record.created, record.id))
-            for told in statements.of_talk(record, conversationpage.parse(record.body, clock.day(record.created)))]
+    held = [(record, conversationpage.parse(record.body, clock.day(record.created)))
+            for record in sorted(talks, key=lambda record: (record.created, record.id))]
+    gone = history.gone(turn for _, turns in held for turn in turns)
+    said = [told for record, turns in held for told in statements.of_talk(record, turns)
+            if told.kind not in _MODELS or not any(gone.get(name, "") > told.at for name in told.names)]
     taught = {(str(record.meta.get("session")), str(record.meta.get("turn"))) for record in known if "turn" in record.meta}
-    drafts = [*_failures(ordered), *_stated(every), *_said(said, ordered, taught)]
-    drafts = [draft for draft in drafts if draft.proposal.score >= FLOOR]
-    drafts.sort(key=lambda draft: (-draft.proposal.score, draft.proposal.key))
-    return _fresh(drafts, known, limit)
+    drafts = (*_failures(ordered), *_stated(every), *_said(said, ordered, taught))
+    return _fresh(sorted((draft for draft in drafts if draft.proposal.score >= FLOOR),
+                         key=lambda draft: (-draft.proposal.score, draft.proposal.key)), known, limit)
 
 
 def session(record: Record) -> str:
@@ -247,13 +246,14 @@ def _explains(cause: str, error: str) -> bool:
 
 
 def _akin(one: Told, other: Told) -> bool:
-    """Tell whether two say the same, or are causes that share the things they name."""
+    """Tell whether two say the same, or are causes that share the things they name, in one turn one of them."""
     if one.kind == statements.EXPLAINED or other.kind == statements.EXPLAINED:
         return one.kind == other.kind and _same_question(one, other)
     if statements.alike(_terms(one.text), _terms(other.text)):
         return True
     shared = [name for name in one.names & other.names if "/" not in name and not _FILE.search(name)]
-    return one.kind == other.kind == statements.CAUSED and len(shared) >= SAME_THINGS
+    least = 1 if (one.record.id, one.turn) == (other.record.id, other.turn) else SAME_THINGS
+    return one.kind == other.kind == statements.CAUSED and len(shared) >= least
 
 
 def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:

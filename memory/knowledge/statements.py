@@ -261,10 +261,10 @@ _SUGGESTED = " (Recommended)"  # how the model marks an option
 class Told:
     """What a turn of a conversation states and may be kept.
 
-    kind: one of those above.  turn: its number, from 1.  asked: what it was asked for.  names: technical words.  said_to: the
-    refused call or the plan that a user spoke of, else "".  came: what the model says to have come of it, of a cause what mended
-    it; "" for nothing.
-    message: all that the user said there, where that is more and not long.
+    kind: one of those above.  turn: its number, from 1.  asked: what it was asked for.  names: technical words, of a cause also
+    those of what mended it.  said_to: the refused call or the plan that a user spoke of, else "".  came: what the model says to
+    have come of it, of a cause what mended it; "" for nothing.  message: all that the user said there, where that is more and
+    not long.
     """
 
     kind: str
@@ -292,7 +292,7 @@ def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
             asked, outcome = _asked(turn.request) or asked, gist.outcome(turn)
             found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to,
                            choices.came_of(text, held, number - 1), message) for kind, text, said_to, message in _of_user(turn)]
-            found += [Told(kind, text, record, number, turn.at, asked, _named(text), "", mended)
+            found += [Told(kind, text, record, number, turn.at, asked, _named(text + " " + mended), "", mended)
                       for kind, text, mended in _of_model(turn, outcome)]
     standing, objected = (set(map(id, choices.standing(held))), _objected(held)) if found else (set(), set())
     return [told for told in found if id(held[told.turn - 1]) in standing

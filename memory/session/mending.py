@@ -60,6 +60,7 @@ _AWAY = (
     r"script|dependency|library|table|branch|service|worker|cache)s?)?(?: (?:completely|entirely|altogether))?(?:\W*\Z|[,;.(]|"
     r" (?:and|since|because|as|which|in favou?r of|from the (?:code ?base|code|project|repo(?:sitory)?))\b)|"
     r"\bthe (?:now |since )?(?:removed|deleted|dropped|retired) `%s(?:\(\))?`(?! (?:calls?|checks?|lines?|uses?|fields?)\b)")
+_ANY_AWAY = Late(_AWAY.replace("%s", r"(?P<one>[^`\n]{3,80}?)", 1).replace("%s", r"(?P<other>[^`\n]{3,80}?)", 1), re.I)
 DENIES = Late(  # what the user says next of a cause that was none
     r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
     r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
@@ -205,6 +206,12 @@ def is_over(heading: str) -> bool:
 def takes_away(sentence: str, name: str) -> bool:
     """Tell whether a sentence says that a thing is gone as a whole, not a call or a check of it, nor from one place alone."""
     return bool(re.search(_AWAY.replace("%s", re.escape(name)), sentence, re.I))
+
+
+def taken_away(text: str) -> list[str]:
+    """Return the names of what a text says to be gone as a whole, in small letters and without `()`."""
+    return [name.removesuffix("()").lower() for line in text.split("\n") for match in _ANY_AWAY.finditer(line)
+            for name in (match["one"] or match["other"],)]
 
 
 def mended(text: str) -> list[Mend]:

@@ -310,6 +310,17 @@ def test_a_cause_says_what_mended_it_and_a_request_about_something_else_is_left_
     assert "Asked:" not in one.body
 
 
+def test_causes_of_one_turn_that_share_a_thing_stand_as_one_and_go_with_what_mended_them():
+    """A later session that takes away what mended it leaves nothing to be proposed."""
+    said = ("Root cause: `clerk.seal()` was called before `SealStore` had been opened for the day.\n\n**The fix:**\n\n- Added "
+            "`openSealStore()` to the start of the desk\n\nRoot cause: `printSeal` read a stale copy of the seals from `SealStore`.\n")
+    talks = [talk("t-1", "s-1", spoke("fix it", said, "- edited `a.py`"))]
+    (one,) = proposals.harvest([], [], talks=talks)
+    assert "Also:\n\n- `printSeal`" in one.body or "Also:\n\n- `clerk.seal()`" in one.body
+    talks.append(talk("t-2", "s-2", spoke("tidy up", "Removed `openSealStore()` completely.", "- edited `a.py`"), 2))
+    assert proposals.harvest([], [], talks=talks) == []
+
+
 def test_what_a_user_later_turned_round_is_not_proposed():
     """The later word stands."""
     talks = [talk("t-1", "s-1", spoke("I want parcel tracking enabled by default", "Noted."), 1),
