@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from memory.capture import gist, turns, upshot
@@ -270,14 +271,14 @@ def became(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) 
 
     links: what `turns.follow` returned for all turns, where several of them are asked for.
     """
-    links, about = links or turns.follow(held), upshot.words_of(outcome(held[number]))
+    links, about = links or turns.follow(held), _words(outcome(held[number]))
     close, direct = {number}, {number}  # what goes on with it, and what does without a turn in between that only adds
     found: list[Since] = []
     after = turns.later(links, number)
     first = None if _did(held[number]) else next((at for at in after if _did(held[at])), None)
     for at in after:
         meant = links[at].to in close and links[at].how != turns.ADDS
-        alike = turns.cosine(about, upshot.words_of(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
+        alike = turns.cosine(about, _words(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
         if meant or alike:
             close.add(at)
             direct |= {at} if meant and links[at].to in direct else set()
@@ -285,6 +286,11 @@ def became(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) 
             found += [Since(at, line)] * bool(line)
     kept = [one for at, one in enumerate(found) if not any(upshot.same(one.line, later.line) for later in found[at + 1:])]
     return [one for one in kept if one.turn == first or one in kept[-_LAST:]]
+
+
+@lru_cache(maxsize=256)  # of each turn of a session the same outcomes are asked for
+def _words(statement: str) -> frozenset[str]:
+    return frozenset(upshot.words_of(statement))
 
 
 def _did(turn: Turn) -> bool:
