@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MOST = 2  # passages of a prompt
 LINES, UNITS = 6, 600  # of one passage: statements, and their UTF-16 units
-OPENING = 300  # UTF-16 units of an outcome's opening that stands beside what a prompt asks the memory for
+OPENING = 300  # characters of an outcome's opening that stands beside what a prompt asks the memory for
 NEARLY = 0.9  # share of the best score at which an answer is as good, where the prompt asks the memory
 ASKED_CHARS = 1000  # of a prompt that asks the memory
 READ = 6  # records that are read for one prompt
@@ -207,7 +207,7 @@ def _is_item(line: str) -> bool:
 
 def statements(text: str) -> List[str]:
     """Cut a paragraph, a list item or a row of a table into the sentences that state something."""
-    text = text.strip()
+    text = text.replace("**", "").strip()
     text = text[2:].strip() if text[:2] in ("- ", "* ", "+ ") else text.strip("| ").replace(" | ", " – ")
     found, start = [], 0
     for at, char in enumerate(text):
@@ -253,7 +253,7 @@ def choose(found: Index, prompt: str, floor: float, asks: bool, shown: Set[str],
     order = sorted(best.values(), key=lambda one: (-one.score, one.doc.id))
     near = [one for one in order if one.score >= (NEARLY if asks else loader.NEARLY) * order[0].score]
     near.sort(key=lambda one: -one.doc.created)  # of answers that are as good, the last one holds
-    picked = (near + [one for one in order if one not in near] if asks else near)[:MOST]
+    picked = (near + [one for one in order if one not in near and one.score >= loader.NEARLY * order[0].score])[:MOST]
     for one in picked:
         one.names = [name for name in handles(one.text) if loader.is_rare(found, name)]
     return picked, below
@@ -372,7 +372,7 @@ def _passage(one: Told, at: int, window: Optional[Window], words: Dict[int, Set[
     text, above = "", ""
     held: Set[str] = set()
     for number, (lead, said) in enumerate(one.said[at:at + LINES], at):
-        more = text + (" " if text else "") + (lead + ": " if lead and lead != above else "") + said
+        more = text + (text and (" " if text[-1] in ".!;:。！" else "; ")) + (lead + ": " if lead and lead != above else "") + said
         if number not in words:
             words[number] = set(tokeniser.tokens(lead + " " + said))
         if number > at and tokeniser.utf16(more) > UNITS:
@@ -386,9 +386,9 @@ def _passage(one: Told, at: int, window: Optional[Window], words: Dict[int, Set[
 
 def _opened(one: Told, at: int, text: str) -> str:
     """Return a passage, which begins with a statement, with the opening of its turn's outcome where that is not in it."""
-    opening = one.said[one.ended][1]
+    opening = next((said for _, said in one.said[one.ended:one.ended + LINES] if ANSWER <= len(said) < OPENING), "")
     both = (text, opening) if at < one.ended else (opening, text)
-    return text if opening in text or tokeniser.utf16(opening) > OPENING else " … ".join(both)
+    return text if opening in text else " … ".join(both)
 
 
 def _request(one: Told) -> str:
