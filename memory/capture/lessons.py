@@ -40,9 +40,6 @@ _LINE_CHARS, _OPENING = 200, 400
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
 _TURNS = 300  # newest turns of a stretch that are looked at
-_GO = Late(
-    r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
-    r"고쳐|直して|修一下|behebe")
 _ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 _REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
@@ -97,13 +94,15 @@ def lessons(facts: Facts) -> list[Lesson]:
     """Return the lessons of a stretch, the surest cause first, at most MOST."""
     told = [said for number, turn in list(enumerate(facts.turns))[-_TURNS:] if turn.asked != SUMMARY
             for said in [list(causes.told(turn, number))] if said]
-    known = fixes.fixes(facts) if told else []
-    drafts = [draft for said in told for draft in _of_turn(facts, said, known)]
-    kept: list[_Draft] = []
+    mended = fixes.fixes(facts) if told else []
+    drafts = [draft for said in told for draft in _of_turn(facts, said, mended)]
+    kept: list[list[_Draft]] = []
     for draft in sorted(drafts, key=lambda draft: (-draft.said.cause.weight, not draft.fix.edits, -draft.said.turn)):
-        if not _taken_back(draft, facts) and not any(causes.same(draft.said.cause.text, one.said.cause.text) for one in kept):
-            kept.append(draft)
-    return [_lesson(draft, facts) for draft in kept[:MOST]]
+        known = any(causes.same(draft.said.cause.text, one.said.cause.text) for event in kept for one in event)
+        if not known and not _taken_back(draft, facts):
+            event = next((event for event in kept if _is_of(draft, event[0])), None)
+            event.append(draft) if event else kept.append([draft])
+    return [_lesson(event, facts) for event in kept[:MOST]]
 
 
 def keep(state: State) -> None:
@@ -148,6 +147,15 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
     yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
 
 
+def _is_of(draft: _Draft, other: _Draft) -> bool:
+    """Tell whether two causes that a turn names are of one event: of one failure, or mended in one file."""
+    if draft.said.turn != other.said.turn:
+        return False
+    if draft.failure.line or other.failure.line:
+        return draft.failure.line == other.failure.line
+    return bool({edit.path for edit in draft.fix.edits} & {edit.path for edit in other.fix.edits})
+
+
 def _is_tested(facts: Facts, said: Said, fix: _Fix) -> bool:
     """Tell whether a test was changed for what a person claimed: to agree with it proves nothing."""
     return any(commandline.TEST_FILE.search(edit.path) for edit in facts.edits
@@ -162,6 +170,8 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     if run and not (said.final and tellingline.is_passing(run.line)):  # else the outcome is of what was asked
         return run
     number, cause = said.turn, said.cause
+    if not said.final and any(piece.kind == FILE for piece in facts.turns[number].pieces[:said.place]):
+        return None  # it speaks of what the turn itself has done by then
     reported, pasted = causes.reported(facts.turns[number], cause.text)
     reported = reported or cause.symptom
     for back in range(number - 1, max(-1, number - 1 - _BACK), -1):
@@ -170,7 +180,7 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
     found = cause.weight >= causes.FOUND and not causes.OF_TEST.search(cause.text)
-    if found and not reported and (_objects(facts, number) or (  # an outcome may tell of earlier turns as well
+    if found and not reported and (turns.objects(facts.turns, number) or (  # an outcome may tell of earlier turns as well
             not said.final and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]))):
         reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
     if reported and not _MERGED.search(reported):
@@ -237,17 +247,19 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
     passed = _passed(facts, said, failure, known) if known else None
     if passed or known and not said.final:
         return passed
-    turn, agreed = facts.turns[said.turn], [] if failure.line else _agreed(facts, said.turn)
+    turn, agreed = facts.turns[said.turn], [] if failure.line else turns.agreed(facts.turns, said.turn, _REACH)
     last = said.turn
     if not any(piece.kind == FILE for piece in turn.pieces):
-        later = _going_on(facts, said.turn) if failure.line else agreed
+        later = turns.going_on(facts.turns, said.turn, _REACH) if failure.line else agreed
         last = next((one for one in later if any(piece.kind == FILE for piece in facts.turns[one].pieces)), said.turn)
     until = _until(facts, last)
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
     edits = _edited(facts, said, failure, done, until)
+    if edits and all(hunks.is_limit(edit.hunk, said.cause.text) for edit in edits):
+        return None  # it waits longer, and nothing shows that it helped
     stated = _stated(facts, said, failure, edits) if edits or done else ()
     own = failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
-        _GO.search(facts.turns[one].request[:100]) for one in agreed)
+        turns.orders_it(facts.turns[one].request) for one in agreed)
     told = (stated or edits and own) and not fixes.fails(facts, turn.at, until)  # what "go on" brought may be of anything
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
 
@@ -296,7 +308,7 @@ def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) 
     """Return what was said of a remedy: after the cause in its turn, and in the outcomes of the turns that edited for it."""
     last = max((edit.at for edit in edits), default="")
     texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
-    later = _going_on(facts, said.turn) if last >= _until(facts, said.turn) else ()
+    later = turns.going_on(facts.turns, said.turn, _REACH) if last >= _until(facts, said.turn) else ()
     texts += [gist.outcome(facts.turns[one]) for one in later if facts.turns[one].at <= last]
     shown = bool(edits) and all(_lines(edit, said.cause, _MOST_LINES) for edit in edits)
     return tuple(causes.remedy(said.cause, failure.line, texts, [edit.path + edit.hunk for edit in edits], not shown))
@@ -308,23 +320,6 @@ def _with_begun(facts: Facts, since: str, until: str) -> list[Edit]:
             if len(line) > _SHORT}
     return [edit for edit in facts.edits if edit.at < until and (
         edit.at >= since or any((edit.path, line) in gone for line in hunks.lines(edit.hunk)[1]))]
-
-
-def _going_on(facts: Facts, number: int) -> list[int]:
-    """Return the turns, of the next ones, that go on with a turn."""
-    return [number + at for at in turns.later(turns.follow(facts.turns[number:number + 1 + _REACH]), 0)]
-
-
-def _objects(facts: Facts, number: int) -> bool:
-    """Tell whether a turn's request objects to what the turn before came to."""
-    return number > 0 and turns.follow(facts.turns[number - 1:number + 1])[1].how == turns.OBJECTS
-
-
-def _agreed(facts: Facts, number: int) -> list[int]:
-    """Return the turn in which the user told the model to mend what it found, or to go on."""
-    held = facts.turns[number:number + 1 + _REACH]
-    return [number + at for at, link in enumerate(turns.follow(held)) if link == (0, turns.AGREES) or (
-        link.to == 0 and _GO.search(held[at].request[:100]))][:1]
 
 
 # --- what takes it back
@@ -341,6 +336,10 @@ def _taken_back(draft: _Draft, facts: Facts) -> bool:
         return True
     later = facts.turns[draft.said.turn + 1:]
     named = causes.words(draft.said.cause.text)
+    outdone = [turn for turn in map(facts.turns.__getitem__, turns.going_on(facts.turns, draft.said.turn, _REACH))
+               if turn.at > draft.fix.at and turns.concedes(turn)]
+    if any(mending.ROOT.search(said) and named & causes.words(said) for said in map(gist.outcome, outdone)):
+        return True  # what lies deeper was found and mended
     if any(turn.at > draft.fix.at and mending.DENIES.search(one_line(turn.request)[:300])
            and (turn in later[:1] or len(named & causes.words(turn.request)) > 1) for turn in later):
         return True
@@ -360,27 +359,26 @@ def _replaced(edits: Sequence[Edit], draft: _Draft, facts: Facts) -> bool:
 
 # --- what is told
 
-def _lesson(draft: _Draft, facts: Facts) -> Lesson:
-    (cause, turn, _, speaker, _), failure, fix = draft
+def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
+    """Return what an event teaches: its surest cause with the others that were named, and all that mended it."""
+    (cause, turn, _, speaker, _), failure, fix = event[0]
+    edits = tuple({edit.path: (edit, draft.said.cause) for draft in reversed(event) for edit in draft.fix.edits}.values())[::-1]
+    stated = dict.fromkeys(mend for draft in event for mend in draft.fix.stated)
     landed = next(((h, s) for h, s, at in facts.commits if at > fix.at and not _REVERT.match(s)), ("", ""))
     told = [cause.text.rstrip(" .") + ".", ""]
+    told += ["Also: " + " ".join(draft.said.cause.text.rstrip(" .") + "." for draft in event[1:]), ""] if len(event) > 1 else []
     if failure.command:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
     elif failure.line:
         told += ["Reported: " + at_word(one_line(failure.line), causes.REPORT), ""]
-    told += ["What mended it:", "", *map(_stated_as, fix.stated)]
+    told += ["What mended it:", "", *map(mending.as_item, stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
-    told += [_change(edit, cause, _FEW_LINES if fix.stated else _MOST_LINES) for edit in fix.edits]
+    told += [_change(edit, of, _FEW_LINES if stated else _MOST_LINES) for edit, of in edits]
     told += ["", "Named by the %s on %s." % (speaker, facts.turns[turn].at[:10])]
     told += ["Commit %s: %s" % (landed[0], one_line(landed[1], 120)) if landed[0] else "Commit: " + one_line(landed[1], 120)
              ] if any(landed) else []
     return Lesson(at_word(cause.text.rstrip(" ."), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
-                  tuple(dict.fromkeys(edit.path for edit in fix.edits)), landed[0], key_of(cause.text), turn, speaker,
-                  facts.turns[turn].at)
-
-
-def _stated_as(mend: Mend) -> str:
-    return "\n".join(["- " + at_word(mend.said, causes.REPORT) + ":" * bool(mend.steps), *("  - " + one for one in mend.steps)])
+                  tuple(edit.path for edit, _ in edits), landed[0], key_of(cause.text), turn, speaker, facts.turns[turn].at)
 
 
 def key_of(cause: str) -> str:

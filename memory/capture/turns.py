@@ -127,6 +127,11 @@ CONCEDES = Late(  # how a reply begins that finds what was said before it wrong,
     r"맞습니다|その通り|你说得对|du hast recht)", re.I)
 
 
+_GO = Late(
+    r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
+    r"고쳐|直して|修一下|behebe")
+
+
 class Link(NamedTuple):
     """How a turn stands to an earlier one.
 
@@ -190,6 +195,28 @@ def later(links: Sequence[Link], number: int) -> list[int]:
         if links[at].to in found:
             found.add(at)
     return sorted(found - {number})
+
+
+def going_on(held: Sequence[Turn], number: int, reach: int) -> list[int]:
+    """Return the turns, of the next `reach`, that go on with a turn."""
+    return [number + at for at in later(follow(held[number:number + 1 + reach]), 0)]
+
+
+def objects(held: Sequence[Turn], number: int) -> bool:
+    """Tell whether a turn's request objects to what the turn before came to."""
+    return number > 0 and follow(held[number - 1:number + 1])[1].how == OBJECTS
+
+
+def agreed(held: Sequence[Turn], number: int, reach: int) -> list[int]:
+    """Return the turn, of the next `reach`, in which the user told the model to mend what it found, or to go on."""
+    near = held[number:number + 1 + reach]
+    return [number + at for at, link in enumerate(follow(near)) if link == (0, AGREES) or (
+        link.to == 0 and orders_it(near[at].request))][:1]
+
+
+def orders_it(request: str) -> bool:
+    """Tell whether a request orders the mend of what was spoken of."""
+    return bool(_GO.search(request[:100]))
 
 
 def cosine(one: Set[str], other: Set[str]) -> float:

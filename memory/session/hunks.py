@@ -16,6 +16,8 @@ _COMMENT = re.compile(  # what tells nothing of a change: a comment, a line for 
 _DEFINED = re.compile(  # a line that defines what a whole file, or every file, may use: no method, nothing local
     r"(?:export |public |static |async |default |pub(?:\(\w+\))? |abstract |final |unsafe )*"
     r"(?:func|def|fn|class|type|struct|interface|enum|trait|module|function\*?)\s+(\w{5,})")
+_NUMBER = re.compile(r"\d+")
+_WAITS = re.compile(r"time_?out|wait|delay|sleep|retr(?:y|ies)|deadline|interval|debounce", re.I)
 _ASIDE = re.compile(r"(?<=\S)\s+(?://|#)\s.*(?<! …)\Z")  # a comment behind a line of code
 
 
@@ -66,6 +68,19 @@ def undefined(changed: Iterable[str]) -> set[str]:
 def is_comment(hunk: str) -> bool:
     """Tell whether an edit is known whole and changed nothing but comments."""
     return bool(hunk) and _CUT not in hunk and not told(hunk, len(hunk))
+
+
+def is_limit(hunk: str, told: str) -> bool:
+    """Tell whether an edit changed nothing but how long something waits, and a text tells one of the numbers that went."""
+    gone, come = lines(hunk)
+    if not all(_WAITS.search(line) for line in gone):
+        return False
+    numbers = {number for line in gone for number in _NUMBER.findall(line)}
+    return _without_numbers(gone) == _without_numbers(come) and bool(numbers.intersection(_NUMBER.findall(told)))
+
+
+def _without_numbers(changed: Iterable[str]) -> set[str]:
+    return {_NUMBER.sub("0", line) for line in changed}
 
 
 def is_turned_round(hunk: str, later: list[str]) -> bool:

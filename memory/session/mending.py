@@ -14,6 +14,7 @@ from memory.session.latepattern import Late
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
 STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
 _LONGEST = 330  # characters of a sentence that is told
+_TOLD = 240  # characters of it in a list
 _READ = 1000  # characters of a sentence that is judged
 _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
 _LABEL = Late(
@@ -107,6 +108,7 @@ NAMED = (
     r"(?:(?:root|actual|real|true|underlying|original|core|main|key|remaining|first|second)[\s-]+)*"
     r"(?P<word>root causes?|causes?|culprits?|reason|insight|bugs?|issues?|problems?|flaw|fault|mistake|gotcha|catch|"
     r"ursache|(?:근본 ?)?원인|(?:根本)?原因)")
+ROOT = Late(r"\broot[\s-]cause\b|\bat the source\b|근본 ?원인|根本原因", re.I)
 LEAD = Late(
     r"\A(?:[✅❌⚠️🎉🔧•→\s*-]+|(?:\d+|[A-Z]\d?)[.)]\s+|(?:i see|found (?:it|the \w+(?: \w+)?)|got it|now i (?:see|understand)|"
     r"good catch|so|and|but|before|ok|okay|right|interesting|yes|perfect|great|ah|actually|indeed|"
@@ -293,6 +295,11 @@ def mark(line: str) -> str:
     """Return the kind of list that a line is an item of: its mark, 1 for any number; "" for none."""
     item = ITEM.match(line)
     return ("1" if item[0].strip()[:1].isdigit() else item[0].strip()) if item else ""
+
+
+def as_item(mend: Mend) -> str:
+    """Return what was changed as an item of a list."""
+    return "\n".join(["- " + at_word(mend.said, _TOLD) + ":" * bool(mend.steps), *("  - " + one for one in mend.steps)])
 
 
 def _bare(line: str) -> str:

@@ -57,3 +57,10 @@ def test_a_change_stands_beside_its_file_or_below():
         return hunks.shown(list(changed), lambda line, _: "`%s`" % line)
     assert told(("-", "a = 1"), ("+", "a = 2")) == ": `a = 1` → `a = 2`" and told(("-", "a = 1")) == ": − `a = 1`"
     assert told(("+", "a = 1"), ("+", "b = 2")) == "\n\n      + a = 1\n      + b = 2" and told() == ""
+
+
+def test_an_edit_of_how_long_something_waits_is_one_of_a_limit():
+    """Not one of other numbers, also of a count, or of words, nor one that only adds."""
+    assert hunks.is_limit("-timeout: 20m\n+timeout: 45m", "The timeout is `20m`.")
+    assert not any(hunks.is_limit(hunk, "The timeout is `20m`.") for hunk in (
+        "-at: 3\n+at: 4", "-most: 20\n+most: 45", "-timeout: 20m\n+delay: 45m", "+timeout: 20m"))
