@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from memory.capture import gist, turns
-from memory.capture.turns import SAID, SUMMARY, USER, Turn
-from memory.core import tokeniser
+from memory.capture.turns import FILE, SAID, SUMMARY, USER, Turn
+from memory.core import files, tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import lasting, mending, tellingline
+from memory.session import hunks, lasting, mending, tellingline
 from memory.session.latepattern import Late
 from memory.session.mending import Mend
 
@@ -30,8 +30,8 @@ _PASTED = 4  # lines of an error that was pasted, of which one is told
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 SAME = 0.6  # of the words of the shorter of two causes that the other has
-# How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; none of them
-ROOT, AGREED, FOUND, LABELLED, CHANGED, TOLD = 3.0, 2.6, 2.5, 2.0, 1.7, 1.5
+# How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; a review's; any
+ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5
 _MODULE = Late(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
 _WORD = Late(r"[A-Za-z_][A-Za-z0-9_]{2,}")
@@ -50,13 +50,14 @@ class Named(NamedTuple):
     """A cause that somebody named.
 
     weight: how surely it is one: ROOT, LABELLED or TOLD.  text: the sentence, without its label.  symptom: what the same text
-    says went wrong, "" where it does not.  fix: what the same text says mended it, or "".
+    says went wrong, "" where it does not.  fix: what the same text says mended it, or "".  item: its number in a review.
     """
 
     weight: float
     text: str
     symptom: str = ""
     fix: str = ""
+    item: str = ""
 
 
 class Said(NamedTuple):
@@ -108,6 +109,19 @@ def _turned(text: str) -> Iterator[Named]:
     for wrong, mend in mending.rows(gist.prose(text)) if "|" in text else ():
         if standing(wrong) and words(wrong) and mending.whole(mend):
             yield Named(CHANGED, wrong, "", mending.whole(mend))
+
+
+def reviewed(text: str) -> Iterator[Named]:
+    """Yield what a review numbers: its title, and the first sentence that says what is wrong, or two where it is short."""
+    for finding in mending.findings(gist.prose(text)):
+        said = [one for one in finding.said if len(_QUOTED.sub("", one)) >= SHORTEST // 2]
+        said = said[:1 + (len("".join(said[:1])) < _START)]
+        if words(finding.title) and len(_QUOTED.sub("", mending.without_place(finding.title))) >= SHORTEST:
+            said = [""]  # it says enough
+        cause = one_line(": ".join(filter(None, (finding.title, " ".join(said))))).rstrip(" .")
+        if finding.number and said and SHORTEST <= len(cause) <= LONGEST and "`" in cause + finding.whole and (
+                not mending.OWN.search(cause)):
+            yield Named(REVIEWED, cause, "", finding.whole, finding.number)
 
 
 def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str], alone: bool) -> list[Mend]:
@@ -296,6 +310,12 @@ def bearing(cause: Named, path: str, hunk: str) -> float:
     return len(words(told) & code(hunk)) + 2.0 * (path.rpartition("/")[2].lower() in told.lower())
 
 
+def changed(cause: Named, hunk: str, most: int) -> list[tuple[str, str]]:
+    """Return the lines of an edit where they are at most so many, and not more than two without a name of the cause."""
+    lines = hunks.told(hunk, most)
+    return lines if len(lines) <= 2 or words(cause.text + " " + cause.fix) & code(hunk) else []
+
+
 def is_of_finding(cause: str, finding: str, right_before: bool) -> bool:
     """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
     rule = _RULE.search(finding)
@@ -310,6 +330,11 @@ def same(one: str, other: str) -> bool:
     return len(first & second) >= SAME * max(1, min(len(first), len(second)))
 
 
+def key_of(cause: str) -> str:
+    """Return the mark of a cause: 16 hex digits."""
+    return files.sha256("\0".join(("statement", *sorted(frozenset(tokeniser.tokens(cause))))).encode("utf-8", "replace"))[:16]
+
+
 def told(turn: Turn, number: int) -> Iterator[Said]:
     """Yield the causes that a turn names."""
     outcome = gist.outcome(turn)
@@ -317,6 +342,8 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
         for cause in named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
             if cause.weight != AGREED or meet(turn.request, cause.text):
                 yield Said(cause, number, place, MODEL, piece.text == outcome)
+    if outcome and mending.may_review(outcome) and not any(piece.kind == FILE for piece in turn.pieces):
+        yield from (Said(cause, number, len(turn.pieces), MODEL, True) for cause in reviewed(outcome))
     for text in _typed(turn):
         for cause in named(text) if gist.may_name_cause(text) else ():
             if cause.weight in (ROOT, TOLD):

@@ -23,7 +23,6 @@ from memory.capture.causes import MODEL, PERSON, Named, Said
 from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY
-from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
 from memory.session import commandline, hunks, mending, shell, tellingline
 from memory.session.latepattern import Late
@@ -40,6 +39,7 @@ _LINE_CHARS, _OPENING = 200, 400
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
 _TURNS = 300  # newest turns of a stretch that are looked at
+_PROSE = Late(r"(?i)\.(?:md|mdx|rst|adoc|txt)\Z")
 _ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 _REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
@@ -116,8 +116,8 @@ def keep(state: State) -> None:
         state.learned.append("-" + fixes.key_of("gone", *gone))
         state.lessons.append({"gone": gone})
     for subject in reverts(state.facts):
-        if "-" + key_of(subject) not in state.learned:
-            state.learned.append("-" + key_of(subject))
+        if "-" + causes.key_of(subject) not in state.learned:
+            state.learned.append("-" + causes.key_of(subject))
             state.lessons.append({"reverts": subject})
 
 
@@ -170,6 +170,8 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     if run and not (said.final and tellingline.is_passing(run.line)):  # else the outcome is of what was asked
         return run
     number, cause = said.turn, said.cause
+    if cause.weight == causes.REVIEWED:
+        return _Failure("")
     if not said.final and any(piece.kind == FILE for piece in facts.turns[number].pieces[:said.place]):
         return None  # it speaks of what the turn itself has done by then
     reported, pasted = causes.reported(facts.turns[number], cause.text)
@@ -242,6 +244,8 @@ def _until(facts: Facts, number: int) -> str:
 
 def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _Fix | None:
     """Return what mended a failure whose cause is known; None where nothing did, or something still fails."""
+    if said.cause.weight == causes.REVIEWED:
+        return _chosen(facts, said)
     known = next((fix for fix in every if fix.failure.command == failure.command
                   and fix.failure.detail == failure.run.detail), None) if failure.run else None
     passed = _passed(facts, said, failure, known) if known else None
@@ -254,7 +258,7 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
         last = next((one for one in later if any(piece.kind == FILE for piece in facts.turns[one].pieces)), said.turn)
     until = _until(facts, last)
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
-    edits = _edited(facts, said, failure, done, until)
+    edits = _edited(facts, said, failure, done)
     if edits and all(hunks.is_limit(edit.hunk, said.cause.text) for edit in edits):
         return None  # it waits longer, and nothing shows that it helped
     stated = _stated(facts, said, failure, edits) if edits or done else ()
@@ -262,6 +266,22 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
         turns.orders_it(facts.turns[one].request) for one in agreed)
     told = (stated or edits and own) and not fixes.fails(facts, turn.at, until)  # what "go on" brought may be of anything
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
+
+
+def _chosen(facts: Facts, said: Said) -> _Fix | None:
+    """Return what mended a review's finding, in the turn that was told to: edits of the file that it names, or of two names."""
+    held, cause = facts.turns, said.cause
+    later = turns.going_on(held, said.turn, _REACH)
+    number = next((one for one in later if any(piece.kind == FILE for piece in held[one].pieces)), 0)
+    if not number or not turns.chooses(held[number].request, cause.item, cause.fix):
+        return None
+    since, until = held[number].at, _until(facts, number)
+    edits = _related([edit for edit in facts.edits if since <= edit.at < until
+                      and causes.bearing(cause, edit.path, edit.hunk) >= 2], cause)
+    if not edits or _of_tests(edits) or all(_PROSE.search(edit.path) for edit in edits) or fixes.fails(facts, since, until):
+        return None
+    cause = cause._replace(fix="")
+    return _Fix(edits, (), tuple(causes.remedy(cause, "", [gist.outcome(held[number])], _told_by(edits), True)), edits[0].at)
 
 
 def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | None:
@@ -282,15 +302,11 @@ def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | N
     return _Fix(edits, () if edits else tuple(ran[-1:]), _stated(facts, said, failure, edits), known.success.at)
 
 
-def _edited(facts: Facts, said: Said, failure: _Failure, done: Sequence[Edit], until: str) -> tuple[Edit, ...]:
+def _edited(facts: Facts, said: Said, failure: _Failure, done: Sequence[Edit]) -> tuple[Edit, ...]:
     """Return the edits that mended what no run shows to be mended.  done: those from the cause's turn on."""
     cause, turn, since = said.cause, facts.turns[said.turn], facts.turns[max(0, said.turn - _REACH)].at
-    edits = _related(done, cause, lone=bool(failure.line or said.final) and cause.weight >= causes.FOUND)
-    if said.final and not failure.line and (edits or not done):  # when it failed is not known
-        begun = _with_begun(facts, since, until)
-        edits = _related([edit for edit in begun if not edits or edit.path in {one.path for one in edits}], cause)
-    told_later = not edits and failure.line and _ASKS.search(turn.request)  # mended before, told here
-    if told_later or edits and _of_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
+    edits = _related(done, cause, lone=bool(failure.line) and cause.weight >= causes.FOUND)
+    if edits and _of_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
     of_test = causes.OF_TEST.search(cause.text) or failure.shown and commandline.TEST_FILE.search(failure.line.partition(":")[0])
     return () if failure.run is None and _of_tests(edits) and not of_test else edits
@@ -310,16 +326,12 @@ def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) 
     texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
     later = turns.going_on(facts.turns, said.turn, _REACH) if last >= _until(facts, said.turn) else ()
     texts += [gist.outcome(facts.turns[one]) for one in later if facts.turns[one].at <= last]
-    shown = bool(edits) and all(_lines(edit, said.cause, _MOST_LINES) for edit in edits)
-    return tuple(causes.remedy(said.cause, failure.line, texts, [edit.path + edit.hunk for edit in edits], not shown))
+    shown = bool(edits) and all(causes.changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
+    return tuple(causes.remedy(said.cause, failure.line, texts, _told_by(edits), not shown))
 
 
-def _with_begun(facts: Facts, since: str, until: str) -> list[Edit]:
-    """Return the edits of a span of time, with earlier ones whose lines they changed again."""
-    gone = {(edit.path, line) for edit in facts.edits if since <= edit.at < until for line in hunks.lines(edit.hunk)[0]
-            if len(line) > _SHORT}
-    return [edit for edit in facts.edits if edit.at < until and (
-        edit.at >= since or any((edit.path, line) in gone for line in hunks.lines(edit.hunk)[1]))]
+def _told_by(edits: Sequence[Edit]) -> list[str]:
+    return [edit.path + edit.hunk for edit in edits]
 
 
 # --- what takes it back
@@ -377,22 +389,12 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     told += ["", "Named by the %s on %s." % (speaker, facts.turns[turn].at[:10])]
     told += ["Commit %s: %s" % (landed[0], one_line(landed[1], 120)) if landed[0] else "Commit: " + one_line(landed[1], 120)
              ] if any(landed) else []
+    paths = tuple(edit.path for edit, _ in edits)
     return Lesson(at_word(cause.text.rstrip(" ."), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
-                  tuple(edit.path for edit, _ in edits), landed[0], key_of(cause.text), turn, speaker, facts.turns[turn].at)
-
-
-def key_of(cause: str) -> str:
-    """Return the mark of a cause: 16 hex digits."""
-    return fixes.key_of("statement", *sorted(frozenset(tokeniser.tokens(cause))))
+                  paths, landed[0], causes.key_of(cause.text), turn, speaker, facts.turns[turn].at)
 
 
 def _change(edit: Edit, cause: Named, most: int) -> str:
     """Tell an edit: the file, and the lines that went and came, where they are few enough to tell all of them."""
     return "- %s %s%s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path),
-                          hunks.shown(_lines(edit, cause, most), checkpointpage.quoted))
-
-
-def _lines(edit: Edit, cause: Named, most: int) -> list[tuple[str, str]]:
-    """Return the lines of an edit where they are at most so many, and not more than two without a name of the cause."""
-    lines = hunks.told(edit.hunk, most)
-    return lines if len(lines) <= 2 or causes.words(cause.text + " " + cause.fix) & causes.code(edit.hunk) else []
+                          hunks.shown(causes.changed(cause, edit.hunk, most), checkpointpage.quoted))

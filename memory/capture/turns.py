@@ -127,6 +127,8 @@ CONCEDES = Late(  # how a reply begins that finds what was said before it wrong,
     r"맞습니다|その通り|你说得对|du hast recht)", re.I)
 
 
+_ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?:all|both|every\w*|each)\b", re.I)
+_NUMBERS = Late(r"(?<![\w.:/-])#?(\d{1,2})(?![\w:/%-])")
 _GO = Late(
     r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
     r"고쳐|直して|修一下|behebe")
@@ -212,6 +214,16 @@ def agreed(held: Sequence[Turn], number: int, reach: int) -> list[int]:
     near = held[number:number + 1 + reach]
     return [number + at for at, link in enumerate(follow(near)) if link == (0, AGREES) or (
         link.to == 0 and orders_it(near[at].request))][:1]
+
+
+def chooses(request: str, item: str, said: str) -> bool:
+    """Tell whether a request orders an item of a list: by its number, in its words, or with all of them."""
+    asked = one_line(request)[:_READ]
+    numbers = _NUMBERS.findall(asked)
+    if _ALL.search(asked) or not numbers and (agrees(asked) or orders_it(asked)):
+        return True
+    words = _words(asked)
+    return item in numbers or len(words & _words(said)) >= max(3, _ALIKE * len(words))
 
 
 def orders_it(request: str) -> bool:

@@ -43,7 +43,7 @@ _VAGUE = Late(
     r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|you can)\b|\bsee (?:above|below)\b|…\W*\Z|"
     r"\b(?:new|same|updated) (?:logic|approach|fix|behaviou?r|pattern)\b", re.I)
 _OVER = Late(
-    r"\W*(?:the |my |proposed |final )*(?:" + _NOUN + r"(?:es|s)?|what (?:i|was) (?:fixed|changed)|"
+    r"\W*(?:the |my |proposed |final )*(?:" + _NOUN + r"(?:es|s)?|changes made|what (?:i|was) (?:fixed|changed)|"
     r"how (?:it|i|this) (?:was )?fixed(?: it)?)(?:\s*\([^()]*\)|\s+applied|\s+made|\s+implemented)?\W*\Z", re.I)
 
 OUTLIVES = Late(  # in a cause: a flag, a variable of the environment, a path, a library's call, a tool or file that stays
@@ -54,6 +54,8 @@ BEFORE, AFTER = (Late(r"(?:\d+[.)])?\W{0,8}(?:%s)\W{0,4}[:：]\W{0,4}\s(?P<said>
                  for word in ("before", "after|now"))
 _WRONG = Late(r"(?:the )?(?:issue|problem|bug|finding|cause|root cause|what was wrong|before)s?", re.I)  # heads of a table
 _MEND = Late(r"(?:the )?(?:fix|solution|resolution|remedy|after)(?:es|s)?", re.I)
+_BOLD_ITEM = Late(r"\d+[.)]\s+\*\*(?P<title>.+?)\*\*\W*(?P<rest>.*)\Z")
+_FIRST_NUMBER = Late(r"\W*\d+(?=[.):])")
 ITEM = Late(r"\A\s*(?:[-+•]|\*\s|\d+[.)])\s*")  # what an item of a list begins with
 _AWAY = (
     r"\b(?:removed|deleted|dropped|got rid of|retired|abandoned)(?: (?:the|our|its|old|dead|unused|whole|entire|now|obsolete))*"
@@ -75,6 +77,21 @@ RETRACTS = Late(  # what the model says later of one
     r"\bthe (?:actual|real) (?:root cause|cause|issue|problem|bug)\b|\bunrelated to\b|"
     r"\bmy (?:earlier|previous|first|last|initial) (?:fix|analysis|assumption|explanation|change)\b|"
     r"\bmy fix\b.{0,70}\b(?:caus|br[eo]k|fail)\w*|\b(?:reverted|rolled back|took back|undid) (?:the|that|this|my)\b")
+
+_FAULTY = Late(
+    r"\b(?:issues?|bugs?|problems?|critical|vulnerabilit\w+|race condition|leaks?|broken|flaws?|findings?|must fix|mistakes?|"
+    r"inconsisten\w+|incorrect|wrong)\b|\bp[0-2]\b|🔴", re.I)
+_FINE = Late(
+    r"\b(?:no (?:\w+ )?(?:issues?|problems?|bugs?|findings?)|not an?|none|fixed|resolved|options?|optional|nice|trivial|"
+    r"correct(?:ly)?|ok|works?|summary)\b|✅|[?？]", re.I)
+_KIND = Late(  # what a finding's title says besides the thing
+    r"\A\W*(?:\d+[.)]\s*)?(?:(?:(?:[\w-]+ ){0,2}(?:issue|bug|problem|finding)|p\d)s? ?#?\d*\s*[:：–-]\s+)?|"
+    r"\s*\((?:critical|high|medium|low)(?: (?:severity|priority))?\)", re.I)
+_FAULT_LABEL = Late(r"\A(?:the )?(?:problem|issue|bug|cause|why|risk|impact|what happens|description)\s*[:：]\s*", re.I)
+_REFERS = Late(  # to another sentence, to nothing; or it is only supposed
+    r"[:：?？]\W*\Z|#\d|\bsame (?:issue|problem|bug)\b|\A\W*\Z|\A(?:this|that) is an? (?:\w+ )?(?:bug|issue|problem)\W*\Z|"
+    r"\b(?:could|might|may|perhaps|possibly|consider)\b|'d\b", re.I)
+_LABELLED = Late(r"\A[^\s`:][\w /-]{0,24}[:：](?:\s|\Z)")
 
 REPORTS = Late(  # what a person says of something that is wrong
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|"
@@ -231,7 +248,7 @@ def mended(text: str) -> list[Mend]:
         level, head = tokeniser.heading(line)
         bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
         bare = (head if level else ITEM.sub("", line, count=1)).replace("**", "").strip()
-        surety, rest = told(ITEM.sub("", bare, count=1)) if bold and below else (NONE, "")
+        surety, rest = told(ITEM.sub("", bare, count=1)) if (level or bold) and below else (NONE, "")
         if surety and whole(rest):  # a heading below `The fix`
             found.append(Mend(CALLED, whole(rest), (), over))
         elif level or bold:
@@ -281,6 +298,50 @@ def rows(lines: Sequence[str]) -> list[tuple[str, str]]:
         elif min(wrong, mend) >= 0 and len(cells) > max(wrong, mend) and not set(cells[wrong]) <= set("-: "):
             found.append((cells[wrong], cells[mend]))
     return found
+
+
+class Finding(NamedTuple):
+    """What a review found: its number in the list, "" for none; its title, without what kind it is; the sentences below that say
+    what is wrong; and all that stands below it."""
+
+    number: str
+    title: str
+    said: tuple[str, ...]
+    whole: str
+
+
+def may_review(text: str) -> bool:
+    """Tell whether a text has a heading, and a word of a fault."""
+    return "\n#" in "\n" + text and bool(_FAULTY.search(text))
+
+
+def findings(lines: Sequence[str]) -> list[Finding]:
+    """Return what stands under the headings of a review that speak of faults; not what is asked, fine or mended."""
+    found: list[tuple[str, list[str]]] = []
+    under, open_ = 0, False
+    for line in lines:
+        level, head = tokeniser.heading(line)
+        bold = _BOLD_ITEM.match(line) if under and not level else None
+        if level:
+            faulty = bool(_FAULTY.search(head)) and not _FINE.search(head)
+            under = min(level, under or level) if faulty else under if level > under else 0
+            open_ = bool(under) and not _FINE.search(head)
+            found += [(head.replace("**", ""), [])] if open_ else []
+        elif bold:
+            open_ = not _FINE.search(bold["title"])
+            found += [(line[:bold.start("title")] + bold["title"], [bold["rest"]])] if open_ else []
+        elif open_ and line[0] not in "|>":
+            found[-1][1].append(line)
+    return [_finding(title, [line.replace("**", "") for line in body]) for title, body in found]
+
+
+def _finding(title: str, body: Sequence[str]) -> Finding:
+    number = _FIRST_NUMBER.match(title)
+    told = [_FAULT_LABEL.sub("", ITEM.sub("", line, count=1), count=1) for line in body]
+    said = tuple(one for line in told if not _LABELLED.match(line) for one in sentences(one_line(line))
+                 if not _REFERS.search(one))
+    bare = lasting.capital(_KIND.sub("", title).strip(" :*"))
+    return Finding(number[0].strip("# ") if number else "", bare, said, " ".join(body))
 
 
 def nested(lines: Sequence[str], number: int) -> list[str]:

@@ -372,6 +372,36 @@ def test_causes_of_one_event_are_one_lesson(session):
     assert lesson.body.count("- Changed ") == 2 and lesson.body.count("src/rates.py") == 1
 
 
+REVIEW = """I read all of the export.
+
+## Issues Found
+
+### 1. Bug: rows vanish when a table has no header (HIGH)
+**File:** `src/rates.py:12`
+`load()` takes the first line of `rate_table` for a header, whatever it holds. What happens then:
+
+### 2. Totals are added twice
+`total()` begins its sum at the header of each `rate_table`.
+
+### 3. Correct, but slow
+`walk()` reads each `row` once more than it needs to.
+"""
+
+
+@pytest.mark.parametrize(("asked", "files"), [
+    ("fix all of them", {"src/rates.py", "src/total.py"}), ("let's fix 1", {"src/rates.py"}), ("and 2 please", {"src/total.py"}),
+    ("let total() begin the sum below the header", {"src/total.py"}), ("rename the module first", set())])
+def test_what_a_review_numbers_is_a_cause_where_it_was_then_mended(session, asked, files):
+    """What was asked for, by its number or in its words; in the file that it names, or by two names of it."""
+    session.ask("can you review the export?").say(REVIEW).ask(asked).change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)")
+    session.change("src/total.py", "return total(rate_table)", "return total(rate_table[1:])")
+    found = _taught(session.say("## Changes Made\n\n### 1. Changed `load()` to ask for the header of `rate_table`\n\nAll done."))
+    assert {path for lesson in found for path in lesson.files} == files
+    told = "Rows vanish when a table has no header: `load()` takes the first line of `rate_table` for a header, whatever it holds."
+    assert ["- Changed `load()` to ask for" in lesson.body for lesson in found if lesson.body.startswith(told)] == [True] * (
+        "src/rates.py" in files)
+
+
 def test_after_yes_only_a_remedy_that_was_put_into_words_counts(session):
     """What "yes" agreed to may be of anything; "fix it" says enough."""
     session.ask("explain how rates are read").say("We read `rate_table` first.\n\nThe bug: `load()` dropped the header of `rate_table` here.")
