@@ -248,8 +248,11 @@ def _judged(sentence: str) -> tuple[float, str]:
         bare, label = bare[label.end():], inner
     late = None if label else mending.LATE.match(bare)
     told = not (label or late) and mending.WHY.search(bare) and mending.TOLD.search(bare)
-    if not (label or late or told) or mending.SUPPOSED.search(bare) or gist.is_announced(bare):
+    seen = mending.FOUND_IT.match(sentence)
+    if not (label or late or told or seen) or mending.SUPPOSED.search(bare) or gist.is_announced(bare):
         return 0.0, bare
+    if seen and not late:
+        return FOUND, lasting.capital(_first(bare[label.end():] if label else sentence[seen.end():]))
     if late:
         return ROOT, lasting.capital(_first(bare[late.end():]))
     if not label:
@@ -348,6 +351,13 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
         for cause in named(text) if gist.may_name_cause(text) else ():
             if cause.weight in (ROOT, TOLD):
                 yield Said(cause, number, 0, PERSON, False)
+
+
+def is_outlived(turn: Turn, place: int) -> bool:
+    """Tell whether the model, after an edit for a cause that it had named, says that it still is so, or what else it is."""
+    pieces = turn.pieces[place:]
+    edited = next((at for at, piece in enumerate(pieces) if piece.kind == FILE), len(pieces))
+    return any(piece.kind == SAID and mending.STILL.search(piece.text.lstrip().partition("\n")[0]) for piece in pieces[edited:])
 
 
 def _typed(turn: Turn) -> Iterator[str]:

@@ -49,7 +49,8 @@ _CAUSE = Late(
     r"caused by|due to|"
     r"was missing|were missing|weil|wegen|grund|ursache)\b|때문|이유|ため|理由|因为|因為|由于|由於|原因", re.I)
 _CUE = Late(
-    r"\b(?:causes?\b|caused by|culprit|because|due to|bugs?\b|issues?\b|problems?\b|turn(?:s|ed) out|insight|flaw|fault|mistake|"
+    r"\b(?:causes?\b|caused by|culprit|because|due to|bugs?\b|issues?\b|problems?\b|turn(?:s|ed) out|insight|found it\b|flaw|"
+    r"fault|mistake|"
     r"reason\b|you(?:'re| are) (?:\w+ )?(?:right|correct)\b|(?:valid|good|great|fair) (?:feedback|point|concern|catch|finding)\b|"
     r"before\**:|weil\b|ursache)|때문|원인|ため|原因|因为", re.I)
 _AHEAD = Late(

@@ -9,8 +9,8 @@ the turn's outcome.  To it belong
     a fix        what then made the failed thing pass (`fixes`); else the edits up to the next request that have to do with the
                  cause, or with the fix that the statement tells
 
-What happened beside a failure is evidence, and never the lesson.  A lesson is taken back where its edits were thrown away or
-turned round, its commit was reverted, the user's next words deny it, or the model later says that it was wrong.
+What a review numbers, and a later turn mends, is one too.  What happened beside a failure is evidence, and never the lesson.  It
+is taken back where its edits were thrown away or turned round, its commit was reverted, or somebody says that it was wrong.
 """
 
 from __future__ import annotations
@@ -139,10 +139,11 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
     for said in told:
         failure = _failure(facts, said, known)
         fix = _fix(facts, said, failure, known) if failure else None
-        if failure and tellingline.is_passing(failure.line):
-            continue  # the compiler tells it again, and who compiles mends it
-        sure = said.final or failure and failure.shown or said.cause.weight >= causes.FOUND or said.speaker == PERSON
-        if failure and fix and sure and (said.cause.weight != causes.AGREED or failure.shown or _is_tested(facts, said, fix)):
+        if not failure or not fix or tellingline.is_passing(failure.line):
+            continue  # what a compiler says it tells again, and who compiles mends it
+        sure = failure.shown or said.cause.weight >= causes.FOUND or said.speaker == PERSON
+        lasts = said.final or sure and not causes.is_outlived(facts.turns[said.turn], said.place)
+        if lasts and (said.cause.weight != causes.AGREED or failure.shown or _is_tested(facts, said, fix)):
             drafts.append(_Draft(said, failure, fix))
     yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
 
@@ -271,17 +272,16 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
 def _chosen(facts: Facts, said: Said) -> _Fix | None:
     """Return what mended a review's finding, in the turn that was told to: edits of the file that it names, or of two names."""
     held, cause = facts.turns, said.cause
-    later = turns.going_on(held, said.turn, _REACH)
-    number = next((one for one in later if any(piece.kind == FILE for piece in held[one].pieces)), 0)
-    if not number or not turns.chooses(held[number].request, cause.item, cause.fix):
+    at = next((one for one in turns.going_on(held, said.turn, _REACH) if any(p.kind == FILE for p in held[one].pieces)), 0)
+    if not at or not turns.chooses(held[at].request, cause.item, cause.fix):
         return None
-    since, until = held[number].at, _until(facts, number)
+    since, until = held[at].at, _until(facts, at)
     edits = _related([edit for edit in facts.edits if since <= edit.at < until
                       and causes.bearing(cause, edit.path, edit.hunk) >= 2], cause)
     if not edits or _of_tests(edits) or all(_PROSE.search(edit.path) for edit in edits) or fixes.fails(facts, since, until):
         return None
     cause = cause._replace(fix="")
-    return _Fix(edits, (), tuple(causes.remedy(cause, "", [gist.outcome(held[number])], _told_by(edits), True)), edits[0].at)
+    return _Fix(edits, (), tuple(causes.remedy(cause, "", [gist.outcome(held[at])], _told_by(edits), True)), edits[0].at)
 
 
 def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | None:

@@ -20,7 +20,7 @@ _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|l
 _LABEL = Late(
     r"\A(?:the |my |core |root cause |simple |proper |actual )*" + _NOUN +
     r"(?: (?:was|is)(?: to| simple| easy| straightforward| small)?)?\s*(?:\([^()]*\))?\s*[:：–—]\s*|"
-    r"\A(?:the )?(?:proper |actual |simple(?:st)? )?fix (?:was|is) (?:to\s+|(?=\w+ing\b))", re.I)
+    r"\A(?:the )?(?:proper |actual |simple(?:st)? )?fix (?:was|is) (?:to\s+|(?=(?!working)\w+ing\b))", re.I)
 _FIXED = Late(r"\A(?:i |we )?(?:fixed|solved|resolved|mended)(?: (?:this|it|that))? by\s+(?=\w+ing\b)", re.I)
 _PLACE = Late(  # what a line of a list begins with before it says what was changed there
     r"\A(?:`[^`]+`|[\w./-]+\.\w+(?::[\d-]+)?|lines? [\d-]+)(?: \([^()]*\))?\s*(?:[-–—]|:)\s+", re.I)
@@ -93,6 +93,9 @@ _REFERS = Late(  # to another sentence, to nothing; or it is only supposed
     r"\b(?:could|might|may|perhaps|possibly|consider)\b|'d\b", re.I)
 _LABELLED = Late(r"\A[^\s`:][\w /-]{0,24}[:：](?:\s|\Z)")
 
+STILL = Late(  # what the model says of a mend that did not mend it
+    r"\A\W*(?:still|hm+|that (?:didn't|did not)|(?:it|this|that)(?:'s| is) still|not (?:quite|yet))\b|"
+    r"\b(?:likely|must be|probably) (?:the|in the) (?:\w+ )?(?:issue|problem|cause)\b", re.I)
 REPORTS = Late(  # what a person says of something that is wrong
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|"
     r"hang(?:s|ing)?|panics?|stuck|slow|flaky|missing|lost|empty|"
@@ -131,6 +134,9 @@ LEAD = Late(
     r"good catch|so|and|but|before|ok|okay|right|interesting|yes|perfect|great|ah|actually|indeed|"
     r"summary(?: of (?:changes|the fix))?|looking at (?:the |this )?[\w ]{3,30})\b\s*"
     r"(?:[-–—,.:!]+\s+|\s(?=the (?:issue|problem|bug|root|cause))))+", re.I)
+FOUND_IT = Late(  # and what it is follows in the same sentence
+    r"\A\W*(?:\w+[,!.]? )?(?:i(?:'ve| have| can| now)* )?(?:(?:found|see) (?:it|(?:the|another) (?:actual |real |root |main )?"
+    r"(?:bug|issue|problem|cause|culprit)))\s*[-–—:!]+\s+(?=\S.{39})", re.I)
 LABEL = Late(
     r"(?:the |this |das |die )?" + NAMED + r"(?: here| now| (?:of|with|behind|for) [^:.]{3,60}?)?"
     r"(?:(?:\s+(?:is|was|are|were))?\s*[:：–—](?:\s+|\Z)|\s-\s+|"

@@ -350,6 +350,16 @@ def test_what_is_found_out_after_the_turn_s_own_edits_is_not_the_cause_of_what_w
     assert len(_taught(session.say("Fixed. The bug was that `load()` dropped the header of `rate_table` each night."))) == 1
 
 
+@pytest.mark.parametrize(("first", "then", "count"), [
+    ("Found it! ", "It ends at once.", 1), ("I see the issue - ", "It ends at once.", 1), ("Found it - maybe ", "It ends at once.", 0),
+    ("Found it! ", "Still slow at its end. The loader takes most of it.", 0), ("Got it - ", "It ends at once.", 0)])
+def test_what_was_found_on_the_way_is_a_cause_where_it_did_not_stay_after_the_mend(session, first, then, count):
+    """Also where the same sentence says that it was found."""
+    session.ask("the export of rate_table hangs").say(first + "`close()` of `rate_table` waits for each of its readers.")
+    session.change("src/rates.py", "rate_table.close()", "rate_table.close(readers=())").say(then)
+    assert len(_taught(session.change("src/main.py", "", "log = quiet").say("Done."))) == count
+
+
 def test_to_wait_longer_mended_nothing_until_something_passes(session):
     """Nobody saw whether it was enough."""
     report, why = "the export fails: it timed out after 20s", "I found the bug. The timeout of `export()` is `20` seconds and it took `21`."
