@@ -241,14 +241,14 @@ def _refresh(todo: Job) -> None:
 
 
 def _note_walls(todo: Job) -> None:
-    """Bring the look-up of walls up to date, and withdraw the lessons about what was said to be gone."""
+    """Bring the look-up of walls up to date, and look back at the lessons: what was said to be gone, or reported since."""
     from memory.knowledge import walls
 
     rows = walls.write(todo.place, todo.settings, todo.now)
-    if todo.settings["capture.enabled"] and any(row["turned"] for row in rows):
+    if todo.settings["capture.enabled"] and any(row["turned"] or row["reported"] for row in rows):
         from memory.knowledge import candidates
 
-        candidates.withdraw_gone(todo.place, todo.settings, todo.now, rows)
+        candidates.look_back(todo.place, todo.settings, todo.now, rows)
 
 
 def _read_ledgers(todo: Job) -> None:

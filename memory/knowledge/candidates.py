@@ -24,6 +24,7 @@ agent wrote outranks it.  `accepted: false` takes that back for good.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple
 
 from memory.capture import progress
@@ -32,9 +33,8 @@ from memory.core import StoreError, clock, config, files, records
 from memory.core.layout import PRIVATE, Place
 from memory.core.plaintext import at_word, count
 from memory.core.records import Record
-from memory.knowledge.duplicates import SAME, alike, words
-from memory.recall import search
-from memory.recall.question import Query
+from memory.knowledge import contradictions, history
+from memory.knowledge.duplicates import SAME, alike, near, words
 from memory.session import commandline, mending
 from memory.store import ledger
 from memory.store.store import Store
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from memory.knowledge.practice import Tree
     from memory.knowledge.walls import Groups, Row
 
-NEAR = 8  # learnings that a lesson is compared with
-ASKED = 600  # characters of a lesson that they are looked up by
+RARE = 3  # reports that name a thing, at most, where it tells that they are of the same matter
 SEEN = "dayleaf, seen in 2 sessions"
 LEAST = 2  # sessions that met a wall, and that answered a linter's rule alike
 MOST_TOLD = 3  # sessions of a wall, and files worked on in place of a path, that are told
@@ -58,6 +57,7 @@ WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
 MOSTLY = 2 / 3  # of the sessions that answered a linter's rule: as many alike
 _SILENCED = re.compile(r"(?:nolint|noqa|eslint-disable[\w-]*|type: ?ignore)\b")
 _CALLED = re.compile(r"[\w.]{4,}(?=\()")
+_BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → ")  # lines that went
 _DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
 
 
@@ -94,8 +94,8 @@ def _settled(place: Place, settings: config.Config, now: float, session: str, le
     if any(_rejects(record, lesson) for record in store.archived("learning", lesson["title"])):
         return False
     said = words(lesson["body"])
-    twin = next((record for record in near(place, settings, now, lesson) if record.meta.get(records.MADE_OF) == lesson["key"]
-                 or alike(words(record.body), said) > SAME), None)
+    twin = next((record for record in near(place, settings, now, lesson["title"], lesson["body"])
+                 if record.meta.get(records.MADE_OF) == lesson["key"] or alike(words(record.body), said) > SAME), None)
     if twin is None:
         _add(store, session, lesson)
         return True
@@ -113,13 +113,6 @@ def _rejects(archived: Record, lesson: dict[str, Any]) -> bool:
             or alike(words(archived.body), words(lesson["body"])) > SAME)
 
 
-def near(place: Place, settings: config.Config, now: float, lesson: dict[str, Any]) -> list[Record]:
-    """Return the learnings that may say the same as a lesson, by the index: the likeliest first."""
-    asked = (lesson["title"] + "\n" + lesson["body"])[:ASKED]
-    query = Query(asked, kinds=("learning",), limit=NEAR, since=float("-inf"))
-    return [hit.record for hit in search.recall(place, settings, query, now, clock.local_offset(now), [place]).hits]
-
-
 def _withdraw(store: Store, subject: str) -> None:
     """Archive the lessons whose commit was reverted, unless a person accepted them."""
     for record in list(store.each(("learning",))):
@@ -131,17 +124,17 @@ def _withdraw(store: Store, subject: str) -> None:
 def _withdraw_undefined(store: Store, session: str, gone: dict[str, str]) -> None:
     """Archive the lessons that speak of what a session then removed: in their remedy, or in the cause that another one named."""
     for record in list(store.each(("learning",))):
-        cause, remedy = _spoken(record)
+        cause, remedy, _ = _spoken(record)
         told = remedy if record.meta.get("session") == session else cause + "\n" + remedy
         name = next((name for name, at in gone.items() if _quotes(told, name) and (clock.parse(at) or 0) > record.created), "")
         if name and _is_open(record):
             store.archive(record.name, "what it speaks of is gone: " + name)
 
 
-def _spoken(record: Record) -> tuple[str, str]:
-    """Return (the cause, what was said of its remedy) of a lesson, without the lines of its edits and commands."""
+def _spoken(record: Record) -> tuple[str, str, str]:
+    """Return (the cause, what was said of its remedy, all of the remedy) of a lesson."""
     remedy = record.body.partition("\nWhat mended it:\n")[2].partition("\nNamed by the ")[0]
-    return record.body.partition("\n")[0], "\n".join(line for line in remedy.split("\n") if not _DONE.match(line))
+    return record.body.partition("\n")[0], "\n".join(line for line in remedy.split("\n") if not _DONE.match(line)), remedy
 
 
 def _quotes(text: str, name: str) -> bool:
@@ -149,20 +142,27 @@ def _quotes(text: str, name: str) -> bool:
     return bool(re.search("`" + re.escape(name) + r"(?!\w)", text, re.I))
 
 
-def withdraw_gone(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
-                  on_change: Callable[[str], None] | None = None) -> None:
-    """Archive the lessons that name what was later said to be removed, unless a person accepted them.
+def look_back(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
+              on_change: Callable[[str], None] | None = None) -> None:
+    """Archive the lessons that name what was later said to be removed; say in others what was reported since of their remedy.
 
-    rows: what `walls.known` returned.  Raises OSError or StoreError.
+    None that a person accepted.  rows: what `walls.known` returned.  Raises OSError or StoreError.
     """
     gone = [(row["session"], one) for row in rows for one in row["turned"] if mending.takes_away(one["said"], one["old"])]
+    reports = [(row["session"], one) for row in rows for one in row["reported"]]
+    often = Counter(name for _, one in reports for name in one["names"])
     store = Store(place, settings, now, on_change)
-    for record in list(store.each(("learning",))) if gone else []:
-        told = _spoken(record)
-        said = next((one["said"] for session, one in gone if one["at"] > record.created and _quotes("\n".join(
-            told[:1 + (session != record.meta.get("session"))]), one["old"])), "")
-        if said and _is_open(record):
+    for record in [one for one in store.each(("learning",)) if _is_open(one)] if gone or reports else []:
+        told, session = _spoken(record), record.meta.get("session")
+        said = next((one["said"] for other, one in gone if one["at"] > record.created and _quotes("\n".join(
+            told[:1 + (other != session)]), one["old"])), "")
+        brought = {name for name in history.identifiers(_BEFORE.sub("", told[2])) if often[name] <= RARE}
+        since = [(one["at"], one["said"]) for other, one in reports if other != session and one["at"] > record.created
+                 and brought.intersection(one["names"])]
+        if said:
             store.archive(record.name, "what it speaks of is gone: " + said)
+        elif since:
+            store.edit(record.name, {contradictions.SINCE: "%s: %s" % (clock.day(max(since)[0]), max(since)[1])})
 
 
 def _is_open(record: Record) -> bool:

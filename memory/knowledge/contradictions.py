@@ -43,6 +43,7 @@ from memory.session import lasting
 from memory.session.latepattern import Late
 
 KINDS = ("learning", "rule")
+SINCE = "reported_since"  # the key of a lesson that tells what the user reported later of what its remedy names
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
 MOST, REPEATED = 64, 4  # sentences looked at under a term; how often the same sentence is looked at
 LONGEST = 300  # characters of a sentence
@@ -261,8 +262,6 @@ _TURNED = tuple(Late(pattern, re.I) for pattern in (
     r"\bno longer use[sd]? " + _WHAT + _GONE))
 # Of a decision; else that is said of one place in the code.
 _INSTEAD = Late(r"\b(?:instead of|rather than|in place of) " + _WHAT + _GONE, re.I)
-
-
 _PLACED = Late(r"[\w)][_./ -]\w|[a-z][A-Z]|^--?\w")  # a name that tells more than a type or a word
 _WEIGHED = Late(r"(?i)\b(?:suggest\w*|could|would|should|consider|options?|recommend\w*|might|prefer\w*|if)\b")
 
@@ -292,7 +291,8 @@ def marked(found: Sequence[Hit], place: Place | None = None) -> list[Hit]:
             one = fence.superseding(place, ids, clock.parse(mine) or hit.created, shown)
             if one and one["old"] not in gone:
                 hit = hit._replace(otherwise=_told(one["day"], one["id"], one["turn"], one["said"]))
-        out.append(hit)
+        report = hit.record.meta.get(SINCE)
+        out.append(hit._replace(otherwise="reported since, on %s" % report) if report and not hit.otherwise else hit)
     return out
 
 
@@ -349,22 +349,20 @@ def _gone(text: str) -> set[str]:
     return {match["old"].strip("()").lower() for pattern in _TURNED for match in pattern.finditer(text)}
 
 
-def turned_in(past: Past) -> list[dict[str, Any]]:
-    """Return what the model says in a session to have taken the place of things: old, at, turn, said, words."""
+def turned_in(past: Past, body: str) -> list[dict[str, Any]]:
+    """Return what the model says in a session to have taken the place of things, and what later turns of a conversation made of
+    earlier ones: old, at, turn, said, words.  body: the record's text."""
     numbered = past.kind == "conversation"
-    return [{"old": old, "at": past.at(number), "turn": number if numbered else 0, "said": at_word(one_line(said), QUOTE),
-             "words": sorted(causes.plain_words(said).difference(tokeniser.tokens(old)))}
-            for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
-            for piece in turn.pieces if piece.kind == SAID for old, said in turned(piece.text)]
-
-
-def changed_in(past: Past, body: str) -> list[dict[str, Any]]:
-    """Return what later turns made of the turns of a conversation, in the same shape.  body: its text."""
-    headings, links = [heading for heading, _ in documents.turns(body) if heading], follow(past.turns)
-    last = [(number, since) for number in range(len(past.turns)) for since in choices.became(past.turns, number, links)[-1:]]
-    return [{"old": "%s %s" % (past.id, headings[number]), "at": past.at(since.turn + 1), "turn": since.turn + 1,
-             "said": "%s: %s" % (after(one_line(past.turns[since.turn].request)), since.line), "words": []}
-            for number, since in last if len(headings) == len(past.turns)]
+    found = [{"old": old, "at": past.at(number), "turn": number if numbered else 0, "said": at_word(one_line(said), QUOTE),
+              "words": sorted(causes.plain_words(said).difference(tokeniser.tokens(old)))}
+             for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
+             for piece in turn.pieces if piece.kind == SAID for old, said in turned(piece.text)]
+    headings = [heading for heading, _ in documents.turns(body) if heading] if numbered else []
+    links = follow(past.turns) if headings else []
+    last = [(number, since) for number in range(len(links)) for since in choices.became(past.turns, number, links)[-1:]]
+    return found + [{"old": "%s %s" % (past.id, headings[number]), "at": past.at(since.turn + 1), "turn": since.turn + 1,
+                     "said": "%s: %s" % (after(one_line(past.turns[since.turn].request)), since.line), "words": []}
+                    for number, since in last if len(headings) == len(past.turns)]
 
 
 def path_of(place: Place) -> str:

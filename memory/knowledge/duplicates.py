@@ -28,13 +28,20 @@ from typing import Any, NamedTuple
 from unicodedata import category, normalize
 from zlib import crc32
 
+from memory.core import clock
 from memory.core.records import READ_LIMIT, SOURCES, Record
 from memory.core.tokeniser import coded
 from memory.hook import handoffs
 from memory.index.kept import Kept, fact
 from memory.session import shell
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.config import Config
+    from memory.core.layout import Place
+
 SIMILAR = 0.98
+NEAR, ASKED = 8, 600  # learnings that a text is compared with; characters of it that they are looked up by
 SAME = 0.95  # of the words of two lessons that agree in their order: what makes them one
 MOST = 256  # candidates of a record with the same words, and as many that share its rarest sentence
 KINDS = ("learning", "checkpoint", "resource")  # rules bind as approved, a plan is an intention
@@ -338,6 +345,15 @@ def words(body: str) -> list[str]:
     """Return the words that a learning is compared by; lines on where it comes from are left out, and what varies in errors."""
     lines = [line for line in body.split("\n") if line.strip() and not _ORIGIN.match(line)]
     return [word for line in lines for word in _TOKEN.findall(shell.normal(line) if line.startswith("    ") else line)]
+
+
+def near(place: Place, settings: Config, now: float, title: str, body: str) -> list[Record]:
+    """Return the learnings that may say the same as a text, by the index: the likeliest first."""
+    from memory.recall import search
+    from memory.recall.question import Query
+
+    query = Query((title + "\n" + body)[:ASKED], kinds=("learning",), limit=NEAR, since=float("-inf"))
+    return [hit.record for hit in search.recall(place, settings, query, now, clock.local_offset(now), [place]).hits]
 
 
 def alike(one: list[str], other: list[str]) -> float:

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
-from memory.capture import choices, conversationpage, gist
+from memory.capture import causes, choices, conversationpage, gist
 from memory.capture.turns import COMMIT, CREATED, FILE, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import IndexFault, StoreError, clock, files, tokeniser
 from memory.core.config import Config
 from memory.core.layout import FOLDERS, PRIVATE, SHARED, Place, is_record
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, one_line, sentences
 from memory.core.records import Record
 from memory.hook import handoffs, indexview, loader
 from memory.project.mentions import listed_files
@@ -35,6 +35,8 @@ EMPTY = frozenset("error errors failed failure fail exit code status the a an of
 # The name of a linter's rule at a line's end, or the code of an error.
 RULE = re.compile(r"\((?!test)([a-z][\w-]{3,})\)\s*$|\b((?:[A-Z]{1,5}-?\d{3,5}))\b")
 _SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
+_NAME = re.compile(  # of a file, or a long one, which is seldom of two matters
+    r"[\w./-]+\.[a-z]{1,5}\b(?!\()|\b((?=\w{13})\w*(?:[a-z][A-Z]|[A-Za-z0-9]_[A-Za-z0-9])\w*)")
 _STRONG = re.compile(
     r"(?i)root cause|turned out|culprit|the (?:issue|problem|bug|cause|reason) (?:is|was)|caused by|원인|原因|ursache")
 
@@ -390,3 +392,15 @@ def touch_json(touch: Touch, place: Place) -> dict[str, Any]:
             "requests": [{"where": ref, "request": said} for ref, said in touch.requests],
             "decisions": [{"where": ref, "quote": said} for ref, said in touch.decisions],
             "said": touch.said or None, "commits": list(touch.commits)}
+
+
+def reported(past: Past) -> list[dict[str, Any]]:
+    """Return what the user reports in a session of things that code names: at, said, names."""
+    return [{"at": past.at(number), "said": at_word(one_line(one), QUOTE), "names": sorted(identifiers(one))}
+            for number, turn in enumerate(past.turns, 1) if turn.asked == "" and not causes.is_ordered(turn.request)
+            for line in gist.prose(turn.request) for one in sentences(line) if mending.REPORTS.search(one) and identifiers(one)]
+
+
+def identifiers(text: str) -> set[str]:
+    """Return the long names of a text that only code writes so, in small letters, without those of files."""
+    return {name.lower() for name in _NAME.findall(text) if name}

@@ -9,7 +9,7 @@ in place of one that is not.
 Format of `<scope>.met`, version 3, JSON Lines: `{"v": 3, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
 file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
 telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (rule -> worth, said,
-at and, of a checkpoint's fixes, where), paths (of files that it tells of) and turned (contradictions.py).
+at and, of a checkpoint's fixes, where), paths (of files that it tells of), turned (contradictions.py) and reported (history.py).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _RULES = Late(  # the name of a rule where a line says that it is one
     r"^\W*`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
 _HOW = (("silenced: ", "(the check was silenced: "), ("changed: ", "(changed: "))
 _LIST = Late(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
-_SILENT: dict[str, list[Any]] = {"failures": [], "paths": [], "turned": []}  # of a checkpoint whose session's conversation tells
+_SILENT: dict[str, list[Any]] = {"failures": [], "paths": [], "turned": [], "reported": []}  # where a conversation tells it
 
 Row = dict[str, Any]
 Groups = dict[str, list[tuple[Row, Row]]]  # (a record, a failure in it) by key
@@ -155,7 +155,7 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
     if _is_talk(name) or past.session not in told:
         row["failures"] = list(failures(past, (place.root, place.project)))
         row["ruled"] = {**row["ruled"], **ruled(past)}
-        row["turned"] = contradictions.turned_in(past) + (contradictions.changed_in(past, record.body) if _is_talk(name) else [])
+        row["turned"], row["reported"] = contradictions.turned_in(past, record.body), history.reported(past)
         row["paths"] = sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))
     return row
 

@@ -303,10 +303,9 @@ def remember(call: Call, given: Given) -> Told:
 
 def _there(call: Call, title: str, said: str) -> Record | None:
     """Return a learning that says the same already, or None."""
-    from memory.knowledge import candidates, duplicates
+    from memory.knowledge import duplicates
 
-    near = candidates.near(call.place, call.settings, call.now, {"title": title, "body": said})
-    words = duplicates.words(said)
+    words, near = duplicates.words(said), duplicates.near(call.place, call.settings, call.now, title, said)
     return next((one for one in near if duplicates.alike(duplicates.words(one.body), words) > duplicates.SAME), None)
 
 
