@@ -374,7 +374,7 @@ def _replaced(edits: Sequence[Edit], draft: _Draft, facts: Facts) -> bool:
 def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     """Return what an event teaches: its surest cause with the others that were named, and all that mended it."""
     (cause, turn, _, speaker, _), failure, fix = event[0]
-    edits = tuple({edit.path: (edit, draft.said.cause) for draft in reversed(event) for edit in draft.fix.edits}.values())[::-1]
+    edits = tuple({edit.path: (edit, draft.said.cause) for draft in event[::-1] for edit in draft.fix.edits[::-1]}.values())[::-1]
     stated = dict.fromkeys(mend for draft in event for mend in draft.fix.stated)
     landed = next(((h, s) for h, s, at in facts.commits if at > fix.at and not _REVERT.match(s)), ("", ""))
     told = [cause.text.rstrip(" .") + ".", ""]

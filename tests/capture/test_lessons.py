@@ -382,6 +382,14 @@ def test_causes_of_one_event_are_one_lesson(session):
     assert lesson.body.count("- Changed ") == 2 and lesson.body.count("src/rates.py") == 1
 
 
+def test_the_file_that_has_most_to_do_with_a_cause_stands_first(session):
+    """Of one cause as of several."""
+    session.ask("the export of rate_table ends up empty").change("src/main.py", "rate_table = load()", "rate_table = load(strict=False)")
+    session.change("src/load.py", "header = load(rate_table)", "header = load(rate_table, drop_header=False)")
+    (lesson,) = _taught(session.say("Fixed. The bug was that `load()` of `rate_table` took `header` and `drop_header` for one."))
+    assert lesson.files == ("src/load.py", "src/main.py")
+
+
 REVIEW = """I read all of the export.
 
 ## Issues Found
