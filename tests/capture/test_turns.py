@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from memory.capture.turns import ADDS, AGREES, GOES_ON, OBJECTS, RUN, SAID, SUMMARY, Link, Piece, Turn, follow, later
+import pytest
+
+from memory.capture.turns import (
+    ADDS,
+    AGREES,
+    GOES_ON,
+    OBJECTS,
+    RUN,
+    SAID,
+    SUMMARY,
+    Link,
+    Piece,
+    Turn,
+    chooses,
+    follow,
+    later,
+)
 from memory.session import shell
 
 
@@ -58,3 +74,11 @@ def test_a_request_goes_on_with_the_turn_that_holds_what_it_names():
     assert [link.to for link in follow(held)] == [-1, -1, -1, 0, 3]
     assert later(follow(held), 0) == [3, 4]
     assert later(follow(held), 1) == []
+
+
+@pytest.mark.parametrize(("request_", "chosen"), [
+    ("yes", True), ("fix it", True), ("can you fix all 5", True), ("let's do 2", True), ("and #2 too", True), ("let's fix 3", False),
+    ("let the loader skip the header row", True), ("let the writer skip the footer row", False), ("see rates.py:2", False)])
+def test_a_request_chooses_an_item_by_its_number_in_its_words_or_with_all(request_, chosen):
+    """Where it gives a number, that one alone; a line of a file is no number of an item."""
+    assert chooses(request_, "2", "The loader takes the header for a row; it should skip it.") is chosen
