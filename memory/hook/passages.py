@@ -372,7 +372,7 @@ def _passage(one: Told, at: int, window: Optional[Window], words: Dict[int, Set[
     text, above = "", ""
     held: Set[str] = set()
     for number, (lead, said) in enumerate(one.said[at:at + LINES], at):
-        more = text + (text and (" " if text[-1] in ".!;:。！" else "; ")) + (lead + ": " if lead and lead != above else "") + said
+        more = text + (text and (" " if text[-1] in ".!;:。" else "; ")) + (lead + ": " if lead and lead != above else "") + said
         if number not in words:
             words[number] = set(tokeniser.tokens(lead + " " + said))
         if number > at and tokeniser.utf16(more) > UNITS:
