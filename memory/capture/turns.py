@@ -97,15 +97,15 @@ _BACK, _READ, _SHORT = 4, 300, 12  # turns looked back on; characters of a reque
 _SAME, _AGAIN = 0.75, 4  # share of a request's words that the one before it has, and how many, where it asks the same anew
 _ALIKE, _LEANING = 0.5, 0.15  # share of a request's words that an earlier turn holds; of one that leans on something
 _AGREES = Late(
-    r"\W*(?:(?:ah|oh|hm+|well|great|good|perfect|nice|cool|thanks?|and|so)\b\W*)*"
+    r"\W*(?:(?:ah|oh|hm+|well|sorry|great|good|perfect|nice|cool|thanks?|and|so)\b\W*)*"
     r"(?:y|yes|yeah|yep|ok(?:ay)?|sure|go ahead|go for it|go on|continue|proceed|do (?:it|that|so|this|the fix)|please do|"
     r"sounds good|agreed|exactly|correct|lgtm|makes sense|option \w|(?:can|could) you (?:do|fix|implement|apply|change) "
     r"(?:it|that|this|them|the fix)|(?:let'?s|please|go and|i'd like to) (?:do|fix|implement|apply|add|go with|change) "
     r"(?:it|that|this|them|option \w+|both|all)|(?:fix|implement|apply) (?:it|that|this|them|both|all)|both|all of them|"
     r"[1-9a-d]|ja|klar|네|응|좋아|はい|お願い|好的|是的)\b", re.I)
 _OBJECTS = Late(
-    r"\W*(?:(?:hm+|ah|oh|ok(?:ay)?|well|yes|yeah|so|and|sorry|i think|now)\b\W*)*"
-    r"(?:no\b(?! need| more| problem|w)|nope\b|nah\b|wrong\b|but\b|wait\b|actually\b|instead\b|rather\b|revert\b|undo\b|"
+    r"\W*(?:(?:ah|oh|ok(?:ay)?|well|yes|yeah|so|and|sorry|i think|now)\b\W*)*"
+    r"(?:hm+\b|no\b(?! need| more| problem|w)|nope\b|nah\b|wrong\b|but\b|wait\b|actually\b|instead\b|rather\b|revert\b|undo\b|"
     r"(?:please|can you|could you|let'?s) (?:revert|undo|roll back)\b|"
     r"(?:i messed up\b.{0,20})?(?:(?:please|can you|could you) )*(?:re-?do\b|do (?:it|that|this) (?:again|over)\b)|"
     r"(?:that|this|it)(?:['’]s| is| was| looks| seems)(?: still| now)? (?:a bug|wrong|strange|weird|odd|a bit strange|"
@@ -116,9 +116,12 @@ _OBJECTS = Late(
     r"why (?:did|do|have|would) you\b|thinking again|on second thought|taking a step back|you (?:wrote|said|forgot|missed)\b|"
     r"nein\b|aber\b|doch\b|das stimmt nicht|아니|틀렸|하지만|근데|いや|でも|違(?:う|い)|不对|错了|不是|但)", re.I)
 _LEANS = Late(
-    r"\W*(?:and|or|also|und|auch|그리고|また|还)\b|"
+    r"\A\W*(?:(?:and|or|also|und|auch)\b|그리고|また|还)|"
     r"\b(?:it|its|this|that|these|those|them|they|there|again|too|instead|above|same|other|rest|both)\b|"
     r"\b(?:also|as well)\b|그것|이것|그거|이거|それ|これ|这|那", re.I)
+_ASKS = Late(r"[^.!?:\n。]+[?？][\s*_`)]*\Z")  # a question that a reply ends with
+_OFFERS = Late(  # that one need not answer
+    r"\b(?:would you like|do you want|want (?:me )?to|shall (?:i|we)|should (?:i|we)|ready (?:to|for)|may i)\b", re.I)
 CONCEDES = Late(  # how a reply begins that finds what was said before it wrong, or not all
     r"\W*(?:ah[, ]*|wait[, ]*|hm+[, ]*)?(?:(?:yes|good (?:catch|point|question|idea)|great (?:catch|point))[!,. –—-]*)?"
     r"(?:you(?:['’]re| are|['’]ve| have) (?:\w+ly |quite |raised? )?(?:right|correct|found|spotted)|you raise\b|i was wrong|"
@@ -148,8 +151,9 @@ class Link(NamedTuple):
 def follow(held: Sequence[Turn]) -> list[Link]:
     """Return of each turn which one it goes on with, and how.
 
-    A request that agrees, objects, asks the same anew or points at something goes on with the turn before it; any other one with
-    the turn, of those just before it, that holds half of what it names.  What the client asks by itself is passed over.
+    A request that agrees, objects, asks the same anew or points at something goes on with the turn before it, and so does a brief
+    one after a question; any other one with the turn, of those just before it, that holds half of what it names.  What the client
+    asks by itself is passed over.
     """
     links: list[Link] = []
     said = [_words(" ".join((turn.request, *turn.said()[-1:]))) for turn in held]
@@ -177,6 +181,9 @@ def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]], hel
     if most >= _ALIKE:
         return Link(nearest, ADDS)
     leaning = _LEANS.search(request) and len(request.split()) <= 2 * _SHORT
+    asked = _ASKS.search("".join(held[last].said()[-1:])) if turn.is_brief else None
+    if asked and (leaning or shares[-1][0] or not _OFFERS.search(asked[0])):
+        return Link(last, ADDS)
     return Link(last, ADDS) if leaning and (len(words) < 3 or shares[-1][0] >= _LEANING) else Link(-1, "")
 
 

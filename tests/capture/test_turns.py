@@ -45,11 +45,20 @@ def test_a_turn_goes_on_with_the_one_that_it_agrees_or_objects_to():
     for request, how in (("yes", AGREES), ("yes, let's add this", AGREES), ("ok, do option 2", AGREES), ("can you do the fix?", AGREES),
                          ("no, revert this", OBJECTS), ("hmm but it is the same on main", OBJECTS), ("this is a bug", OBJECTS),
                          ("I also meant the download", OBJECTS), ("are you sure?", OBJECTS), ("sorry I messed up, can you do it again", OBJECTS),
-                         ("set it to 1", ADDS),
+                         ("hmm, I looked and there is no buffer at all", OBJECTS), ("sorry, go on", AGREES), ("set it to 1", ADDS),
                          ("and for the download?", ADDS)):
         assert follow([first, said(request, "Done.")])[1] == Link(0, how), request
     for request in ("draw a logo for the front page", "now write the changelog of the release", "node 22 is out, please bump the image"):
         assert follow([first, said(request, "Done.")])[1].to == -1, request
+
+
+def test_a_brief_request_after_a_question_goes_on_with_it():
+    """An offer may be passed over; who was asked which one answers."""
+    asks = said("how can a test type into the prompt?", "By a pipe or by a terminal of its own. Which do you prefer?")
+    assert follow([asks, said("reading and writing would be great", "Done.")])[1] == Link(0, ADDS)
+    assert follow([asks, said("reading and writing would be great " * 6, "Done.")])[1].to == -1
+    offers = said("how can a test type into the prompt?", "By a pipe. Would you like me to add one?")
+    assert follow([offers, said("reading and writing would be great", "Done.")])[1].to == -1
 
 
 def test_a_reply_that_concedes_makes_its_request_an_objection():
