@@ -264,28 +264,46 @@ class Since(NamedTuple):
 
 
 def became(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) -> list[Since]:
-    """Return what the turns that went on with a turn made of what it said: none, or up to three.
-
-    That is what was done first, where the turn did nothing itself, and what was changed or conceded last and before that.  A
-    turn that agrees or objects is meant for it whatever its words are; one that asks for more must speak of the same.
+    """Return what the turns that went on with a turn made of what it said: none, or up to three, each in a sentence.
 
     links: what `turns.follow` returned for all turns, where several of them are asked for.
     """
-    links, about = links or turns.follow(held), _words(outcome(held[number]))
-    close, direct = {number}, {number}  # what goes on with it, and what does without a turn in between that only adds
-    found: list[Since] = []
-    after = turns.later(links, number)
+    after = list(_heirs(held, number, links))
+    found = [Since(at, line) for at, meant, direct in after
+             if (line := _came(held[at], meant) if _did(held[at]) else _conceded(held[at]) if direct else "")]
+    kept = [one for at, one in enumerate(found) if not any(upshot.same(one.line, later.line) for later in found[at + 1:])]
+    told = _told(held, number, [at for at, _, _ in after], [one.turn for one in kept])
+    return [one for one in kept if one.turn in told]
+
+
+def heirs(held: Sequence[Turn], number: int) -> list[int]:
+    """Return the turns that made something of what a turn said: none, or up to three."""
+    after = list(_heirs(held, number, ()))
+    found = [at for at, _, direct in after if _did(held[at]) or direct and turns.concedes(held[at])]
+    return sorted(_told(held, number, [at for at, _, _ in after], found))
+
+
+def _told(held: Sequence[Turn], number: int, after: Sequence[int], found: Sequence[int]) -> set[int]:
+    """Return what was done first, where the turn did nothing itself, and what was changed or conceded last and before that."""
     first = None if _did(held[number]) else next((at for at in after if _did(held[at])), None)
-    for at in after:
+    return {*found[-_LAST:], *(at for at in found if at == first)}
+
+
+def _heirs(held: Sequence[Turn], number: int, links: Sequence[turns.Link]) -> Iterator[tuple[int, bool, bool]]:
+    """Yield the turns that went on with a turn on the same matter, each with whether it is meant for it whatever its words are,
+    and whether no turn stands in between that only adds.
+
+    A turn that agrees or objects is meant for it; one that asks for more must speak of the same.
+    """
+    links, about = links or turns.follow(held), _words(outcome(held[number]))
+    close, direct = {number}, {number}
+    for at in turns.later(links, number):
         meant = links[at].to in close and links[at].how != turns.ADDS
         alike = turns.cosine(about, _words(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
         if meant or alike:
             close.add(at)
             direct |= {at} if meant and links[at].to in direct else set()
-            line = _came(held[at], meant) if _did(held[at]) else _conceded(held[at]) if at in direct else ""
-            found += [Since(at, line)] * bool(line)
-    kept = [one for at, one in enumerate(found) if not any(upshot.same(one.line, later.line) for later in found[at + 1:])]
-    return [one for one in kept if one.turn == first or one in kept[-_LAST:]]
+            yield at, meant, at in direct
 
 
 @lru_cache(maxsize=256)  # of each turn of a session the same outcomes are asked for

@@ -149,6 +149,15 @@ def test_what_became_of_a_turn_is_what_was_done_first_and_changed_last():
     assert [one.line for one in choices.became([held[0], listed], 0)] == ["Cut the tests of the queue down to four"]
 
 
+def test_turns_that_went_on_with_one_are_known_though_no_sentence_says_what_they_did():
+    """A list alone tells it; whoever quotes chooses the line."""
+    held = [edit("log the agent in each hook of the worker", "Each hook of the worker logs its agent.", "worker.py"),
+            edit("and in the hooks of the server?", "- `server.py`: each of its hooks logs its agent", "server.py"),
+            turn("thanks", "You're welcome."), edit("yes, and bump the image", "- `image`", "Dockerfile")]
+    assert choices.became(held[:2], 0) == [] and choices.heirs(held[:2], 0) == [1]
+    assert choices.heirs(held[:1], 0) == [] and choices.heirs(held, 1) == []
+
+
 def test_a_reply_that_finds_a_fault_overtakes_the_one_it_looks_into():
     """The user only asked on; a turn in between that adds something keeps it from what stood before."""
     held = [turn("do two jobs of one queue get two workers?", "Yes, each job of a queue gets its own worker."),
