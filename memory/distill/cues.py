@@ -35,7 +35,7 @@ _CLOSING = Late(
     r"formatting|everything)\b(?:(?: and|,) (?:lint\w*|tests|builds?|formatting))*(?: (?:all|now|still))* (?:pass(?:es|ed)?|"
     r"(?:is|are) (?:clean|green)|succeeds?|compiles|works)\b.{0,30}$|\W*no (?:lint\w* )?(?:issues|errors)\b.{0,20}$|"
     r"\W*(?:wait|hmm)\b|\W*(?:i was wrong|you(?:['’]re| are) (?:\w+ly )?right|you raise an? \w+ (?:point|question)|"
-    r"i(?:['’]ve)? (?:see|found|identified) (?:the|an) (?:issue|problem|bug))\b.{0,16}$|"
+    r"i(?:['’]ve)? (?:see|found|identified) (?:the|an) (?:issue|problem|bug))\b.{0,24}$|"
     r"\W*(?:the )?user(?:'s)? (?:\w+ ){0,3}(?:asked|request\w*|wanted|wants|said|reported|approved|confirmed)\b")
 _CHECKS = Late(r"(?i)\b(?:tests?|lint\w*|checks?|builds?|user)\b|테스트|テスト|测试")
 # What could or should be done.

@@ -9,30 +9,33 @@ p is from likely.py; likeness is the greatest cosine of its term set with one th
 Carbonell and Goldstein, SIGIR 1998), and from 0.8 on it says nothing new.  The bytes are those of the quote and its citation.
 A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along.  It ends where the budget does, or where
 what is next adds less than PAYS of likelihood per 1,000 bytes, taken by the square of the question's share that one source
-holds: where the records hold half of what was asked, more of them seldom answers, and a long list hides that.  It ends earlier
-where a turn was asked the very question.  What tools ran is quoted only where the question asks for it.
+holds: where the records hold half of what was asked, more of them seldom answers, and a long list hides that.  Of a session it
+ends at FADES of the best that was taken, and after ENOUGH bytes.  What tools ran is quoted only where the question asks for it.
 
 Where the sources hold too little of the question, they do not tell: there is no bullet, and what is nearest is named.  Where no
 source holds more than half of it, a note names what the answer has nothing on.
 
-Each line is a bullet with its record's id; those of one source stand together in their order.  A session stands by its likeliest
-line, the turn of that line first and its others in their order; all in the order of time where the question asks how something
-came about.  A turn that one which is quoted too found wrong is left out.  Behind them stands what became of the best one in the
-turns that went on with it, since a reply is often overtaken a few turns later.
+Each line is a bullet with its record's id; those of one source stand together in their order; all in the order of time where the
+question asks how something came about.  Else a session stands by its likeliest line.  Where the likeliest line of all is of a
+turn, that turn comes first of its session; what turns before it said that it goes on with is left out, and so are other turns
+and sessions that hardly speak of the question.  What became of it in later turns is always told, with what these were asked,
+since a reply is often overtaken a few turns later; other turns before it, and other sessions, say that they are earlier or later.
+A turn that one which is quoted too found wrong is left out.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from typing import AbstractSet, Iterable, Iterator, Sequence
 
 from memory.capture import choices, conversationpage, upshot
-from memory.capture.turns import ADDS, Turn, concedes, cosine, follow
+from memory.capture.turns import ADDS, Turn, concedes, cosine, follow, later
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
-from memory.distill.likely import Held, Likely, likely
+from memory.distill.likely import Held, Likely, likely, session_of
 from memory.distill.lines import RUN, lines
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 from memory.recall import hit
@@ -42,8 +45,10 @@ NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says 
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
 FLOOR, BARE = 0.05, 0.15  # share of the best likelihood that a line needs; one without a word of the question
 PAYS = 0.036  # likelihood per 1,000 bytes below which a line is not worth its length
-ANSWERED = 2.0  # what is added to that price, as a share of it, where a turn was asked the very question
 LEAST = 0.2  # share of a question that counts as held at least
+SESSION, TURN_OF = 0.4, 0.1  # share of the best session's likelihood, and of the best turn's, below which one tells nothing of it
+ENOUGH = 1_300  # bytes after which a session hardly answers any more: one of 45 answers that were kept stood behind them
+FADES = 0.12  # share of the greatest likelihood per byte that was taken of a session from which on more of it does not pay
 POOL = 300  # lines that compete; the rest are less likely
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
 TURN = 12_000  # characters read of one turn
@@ -132,8 +137,8 @@ class _Choice:
     def __init__(self, sources: Sequence[Source], found: Sequence[Unit], weighed: Likely, room: int, runs: bool,
                  asked: AbstractSet[str] = frozenset()):
         """found: all lines.  room: bytes.  runs: what tools ran may be quoted.  asked: terms of the question."""
-        self.sources, self.weighed, self.left = sources, weighed, room
-        self.pays = PAYS * (1 + ANSWERED * weighed.same) / max(weighed.held.source if weighed.held.asked else 1.0, LEAST) ** 2
+        self.sources, self.weighed, self.left, self.room = sources, weighed, room, room
+        self.pays = PAYS / max(weighed.held.source if weighed.held.asked else 1.0, LEAST) ** 2
         self.units = [fitted(line, sources[line.source], room) for line in found]
         # Of each line with what leads it in, and without; lines of a block are indented by 2.
         self.size = [[len(text.encode()) + 1 + 2 * text.count("\n") for text in (quoted(unit), unit.text)] for unit in self.units]
@@ -148,33 +153,75 @@ class _Choice:
         self.led: set[tuple[int, str]] = set()
         self.cited: set[str] = set()
         self.parsed: dict[int, Turn] = {}
+        self.main = self.units[order[0]].source if order else -1
+        self.story, self.top = True, 0.0
 
     def bullets(self, story: bool) -> list[Bullet]:
         """Take what fits and pays, and return it as bullets.  story: in the order of time."""
+        self.story = story
+        if not story and self._of_session(self.main):
+            self._leave()
         self._open()
+        if not story and self._of_session(self.main):
+            self._follow_up()
         while self._step():
             pass
-        peak: dict[int, float] = {}
-        for group in self.taken:
-            source = self.units[group[0]].source
-            peak[source] = max(peak.get(source, 0.0), *(self.weighed.chances[i] for i in group))
-
         best: dict[str, float] = {}
-        for source, chance in peak.items():
-            best[self.sources[source].id] = max(best.get(self.sources[source].id, 0.0), chance)
+        for group in self.taken:
+            id = self.sources[self.units[group[0]].source].id
+            best[id] = max(best.get(id, 0.0), *(self.weighed.chances[i] for i in group))
 
         def place(group: Sequence[int]) -> tuple[float, bool, int, int]:
             unit = self.units[group[0]]
             source = self.sources[unit.source]
-            return source.created if story else -best[source.id], peak[unit.source] < best[source.id], unit.source, unit.order
+            before = self._of_session(self.main) and source.id == self.sources[self.main].id and unit.source < self.main
+            return source.created if story else -best[source.id], before and not story, unit.source, unit.order
 
         self.led, self.cited = set(), set()
-        main = max(peak, key=lambda source: (peak[source], -source), default=-1)
-        gone = self._overtaken(peak) - {main}
+        gone = self._overtaken({self.units[group[0]].source for group in self.taken}) - {self.main}
         self.taken = [group for group in self.taken if self.units[group[0]].source not in gone]
-        shown = [self._bullet(group, True) for group in sorted(self.taken, key=place)]
-        told = main >= 0 and not story and self.sources[main].kind == "conversation"
-        return [*shown, *self._became(main)] if told else shown
+        return [self._bullet(group, True) for group in sorted(self.taken, key=place)]
+
+    def _of_session(self, source: int) -> bool:
+        return source >= 0 and self.sources[source].kind == "conversation"
+
+    def _leave(self) -> None:
+        """Leave out what was said on the way to the likeliest turn, and sessions and turns that hardly speak of the question."""
+        first, held = self._session(self.main)
+        links, at = follow(held), self.main - first
+        gone = self._slight([str(i) if self._of_session(i) else "" for i in range(len(self.sources))], TURN_OF)
+        gone -= {first + number for number in later(links, at)}
+        gone |= self._slight([session_of(source) for source in self.sources], SESSION)
+        while links[at].to >= 0:
+            at = links[at].to
+            gone.add(first + at)
+        self.open = {i: None for i in self.open if self.units[i].source not in gone}
+
+    def _slight(self, names: Sequence[str], share: float) -> set[int]:
+        """Return the sources of groups that have less than a share of the best one's likelihood, in all and in their best line.
+
+        names: the group of each source, "" for none.
+        """
+        all_of, best = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        for unit, chance in zip(self.units, self.weighed.chances):
+            name = names[unit.source]
+            all_of[name] += chance
+            best[name] = max(best[name], chance)
+        most, top = (max((value for name, value in of.items() if name), default=0.0) for of in (all_of, best))
+        return {i for i, name in enumerate(names) if name and all_of[name] < share * most and best[name] < share * top}
+
+    def _follow_up(self) -> None:
+        """Take the likeliest line of each turn that made something of the likeliest one (choices.heirs).
+
+        The words of such turns are seldom the question's: "is it 0?", then "set it to 1".
+        """
+        first, held = self._session(self.main)
+        for number in choices.heirs(held, self.main - first):
+            said = [i for i, unit in enumerate(self.units) if unit.source == first + number and unit.kind != RUN
+                    and unit.start >= 0 and unit.text[:1] not in ("", "(") and _says(unit.text)]
+            line = max(said, key=lambda i: (self.weighed.chances[i], -i), default=-1)
+            if line >= 0 and self._bytes([line]) <= self.left:
+                self._take([line])
 
     def titles(self) -> list[str]:
         """Return the titles or requests of what is quoted."""
@@ -230,20 +277,6 @@ class _Choice:
         return next((i for i, unit in enumerate(self.units) if unit.source == source and unit.start == 0 and unit.text
                      and unit.kind in ("prose", "item") and _says(unit.text)), None)
 
-    def _became(self, turn: int) -> Iterator[Bullet]:
-        """Yield what became of a turn of a session (choices.became), as far as it fits and is not told.
-
-        The words of such turns are seldom the question's: "is it 0?", then "set it to 1".
-        """
-        id, (first, held) = self.sources[turn].id, self._session(turn)
-        quoted_of = {self.units[i].source for group in self.taken for i in group}
-        for since in choices.became(held, turn - first):
-            asked = hit.after(plaintext.one_line(self.sources[first + since.turn].title))
-            text = "%s: %s [%s]" % (asked, since.line, id)
-            if first + since.turn not in quoted_of and len(text.encode()) + 4 <= self.left:
-                self.left -= len(text.encode()) + 4
-                yield Bullet(text, (id,))
-
     def _step(self) -> bool:
         """Take the line that adds most per byte; return whether there was one."""
         best: list[int] = []
@@ -256,10 +289,17 @@ class _Choice:
             added = chance * (1 - NOVELTY * self.likeness[i]) / (size + MARK) ** COST
             if added > most and size <= self.left:
                 best, most, gain = group, added, 1000 * chance / (size + MARK)
-        if not best or (self.taken and gain < self.pays):
+        if not best or (self.taken and gain < max(self.pays, self._faded())):
             return False
+        self.top = max(self.top, gain)
         self._take(best)
         return True
+
+    def _faded(self) -> float:
+        """Return the likelihood per 1,000 bytes below which a session tells no more after what was taken of it."""
+        if not self._of_session(self.main):
+            return 0.0
+        return math.inf if self.room - self.left >= max(ENOUGH, 2 * self.room // 3) else FADES * self.top
 
     def _take(self, group: list[int]) -> None:
         self.left -= self._bytes(group)
@@ -281,7 +321,8 @@ class _Choice:
     def _bytes(self, group: Sequence[int]) -> int:
         """Return the bytes that a bullet takes at most: its mark and line end, its lines indented, its citation."""
         source = self.units[group[0]].source
-        return 4 + sum(self.size[i][(source, self.units[i].label) in self.led] for i in group) + self.cites[source]
+        cost = sum(self.size[i][(source, self.units[i].label) in self.led] for i in group)
+        return 4 + len(self._when(group[0]).encode()) + cost + self.cites[source]
 
     def _bullet(self, group: Sequence[int], final: bool = False) -> Bullet:
         """Write lines that follow one another as a bullet: what leads them in, unless it was said, their text, the citation.
@@ -289,17 +330,27 @@ class _Choice:
         final: and remember what was said.
         """
         source = self.sources[self.units[group[0]].source]
-        said = ""
+        said = self._when(group[0])
         for i in group:
             unit = self.units[i]
             text = unit.text if (unit.source, unit.label) in self.led else quoted(unit)
-            said += ("\n" if "\n" in said + text else " ") * bool(said) + text
+            said += ("\n" if "\n" in said + text else " ") * (i != group[0]) + text
         end = "[%s]" % source.id if source.id in self.cited else cite(source)
         block = self.units[group[-1]].kind in ("code", "table") and "\n" in said
         if final:
             self._note(group)
         return Bullet(said + ("\n" if block else " ") + end, (source.id,))
 
+    def _when(self, i: int) -> str:
+        """Return what stands before a bullet that is not of the likeliest turn: how it stands to that in time."""
+        number = self.units[i].source
+        source, main = self.sources[number], self.sources[self.main]
+        if self.story or not self._of_session(self.main) or number == self.main:
+            return ""
+        if source.id == main.id and number > self.main:
+            return "%s: " % hit.after(plaintext.one_line(source.title)) if (number, "") not in self.led else ""
+        return "" if session_of(source) == main.id != source.id else "since: " if source.created > main.created else "earlier: "
+
     def _note(self, group: Sequence[int]) -> None:
         self.cited.add(self.sources[self.units[group[0]].source].id)
-        self.led.update((self.units[i].source, self.units[i].label) for i in group if self.units[i].label)
+        self.led.update((self.units[i].source, label) for i in group for label in ("", self.units[i].label))

@@ -65,14 +65,12 @@ class Held(NamedTuple):
 
 
 class Likely(NamedTuple):
-    """Terms and likelihood of each line, whether any holds a term of the question, how much of it is held, and how far a turn
-    was asked the same, 0 to 1."""
+    """Terms and likelihood of each line, whether any holds a term of the question, and how much of it is held."""
 
     bags: List[FrozenSet[str]]
     chances: List[float]
     relevant: bool
     held: Held
-    same: float = 0.0
 
 
 def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> Likely:
@@ -100,14 +98,14 @@ def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> L
                    + BLOCK * (plain and "\n" in line.text) + slight(line.text, sources[s])
                    + (0 if relevant else CONTENT * cues.telling(line.text)) + math.log(_weight(line.text)))
     return Likely([frozenset(count) for count in counts], _chances(raw, sources, lines), relevant,
-                  _held(far, sources, lines, counts, terms), max(requests, default=0.0))
+                  _held(far, sources, lines, counts, terms))
 
 
 def _chances(raw: Sequence[float], sources: Sequence[Source], lines: Sequence[Unit]) -> List[float]:
     """Return the share of each line, a session's share counted in."""
     top = max(raw, default=0.0)
     mass = [math.exp(value - top) for value in raw]
-    sessions = [_session(sources[line.source]) for line in lines]
+    sessions = [session_of(sources[line.source]) for line in lines]
     of_session = dict.fromkeys(sessions, 0.0)
     for session, value in zip(sessions, mass):
         of_session[session] += value
@@ -117,7 +115,7 @@ def _chances(raw: Sequence[float], sources: Sequence[Source], lines: Sequence[Un
     return [value / whole for value in mass]
 
 
-def _session(source: Source) -> str:
+def session_of(source: Source) -> str:
     """Return the id of the conversation that a source is of, or tells of; "" of any other record."""
     return source.id if source.kind == "conversation" else source.retold
 

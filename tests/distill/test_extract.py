@@ -224,16 +224,36 @@ def test_the_less_of_a_question_is_held_the_shorter_is_the_answer():
     assert lengths[1] < lengths[0]
 
 
-def test_a_turn_that_was_asked_the_very_question_makes_the_answer_shorter(monkeypatch):
-    """Its outcome answers; more of what is near is worth less."""
-    near = "## 14:%02d move module %d\n\nThe upload worker of module %d reads `queue/%d.py`, " + "and writes what %s left there, " * 6 + "at once.\n"
-    turns = [near % (n, n, n, n, *["the word%s" % chr(97 + (n * 7 + i) % 26) * 2 for i in range(6)]) for n in range(40)]
-    asked = "## 15:00 how often does the upload worker retry?\n\nFive times, then it gives up and the job is marked as lost.\n"
-    lengths = []
-    for price in (2.0, 0.0):
-        monkeypatch.setattr(extract, "ANSWERED", price)
-        lengths.append(len(said_of("how often does the upload worker retry?", *turns, asked)))
-    assert lengths[0] < lengths[1]
+def test_a_session_answers_in_a_few_hundred_tokens_however_much_it_says():
+    """Whoever gives more room gets more."""
+    told = " ".join("The upload worker does often retry for %s, and %s of %s." % (x * 3, x * 4, x * 5) for x in "abcdefghijklmnopqrstuvwxyz")
+    asked = "## 15:00 how often does the upload worker retry?\n\n%s\n" % told.replace(" The", "\n\nThe")
+    talk_ = dataclasses.replace(source(asked, "c-1"), kind="conversation", turns=(asked,))
+    short, long = (size(extract.extract("how often does the upload worker retry?", [talk_], room)) for room in (500, 2000))
+    assert 200 < short < extract.ENOUGH / 4 and long > short + 50
+
+
+def test_what_was_said_on_the_way_to_the_turn_that_answers_is_left_out():
+    """It goes on with that; a story is told with it."""
+    way = "## 14:40 where is the retry limit read?\n\nThe retry limit is read in `worker.py`; it should rather be read in `limits.py`.\n"
+    end = "## 14:50 yes\n\n- edited `limits.py`\n\nMoved it: where the retry limit of the worker is read is `limits.py` now.\n"
+    assert said_of("where is the retry limit of the worker read now?", way, end) == [
+        "Moved it: where the retry limit of the worker is read is `limits.py` now."]
+    assert len(said_of("how did the place where the retry limit of the worker is read evolve?", way, end)) == 2
+
+
+def test_turns_before_the_one_that_answers_and_other_sessions_say_how_they_stand_to_it():
+    """So that the older view is not taken for the end."""
+    before = "## 14:40 what about berlin?\n\nIn Berlin the upload did fail: more than `5 MB`.\n"
+    asked = "## 15:50 look at the proxy once more\n\nThe upload did fail behind nginx, which closes its socket after `60 s`.\n"
+    other = "## 10:00 look at the proxy\n\nThe upload did fail since nginx was not there at `noon`.\n"
+    there = dataclasses.replace(source(before, "c-1"), kind="conversation", turns=(before, *(OTHER % (n, n) for n in range(4)), asked))
+    for days, word in ((1, "since"), (-1, "earlier")):
+        far = dataclasses.replace(source(other, "c-2", created=there.created + days * 86400), kind="conversation", turns=(other,))
+        assert [b.text.partition(" [")[0] for b in extract.extract("why did the upload fail behind nginx?", [there, far]).bullets] == [
+            "The upload did fail behind nginx, which closes its socket after `60 s`.",
+            "earlier: In Berlin the upload did fail: more than `5 MB`.",
+            word + ": The upload did fail since nginx was not there at `noon`."]
 
 
 def test_what_only_announces_offers_or_praises_is_not_quoted():
