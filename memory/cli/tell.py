@@ -303,19 +303,18 @@ def standup(call: Call) -> int:
 
 def today(call: Call) -> int:
     """Show where the work stands: the last sessions, what waits for review, what several sessions ran into."""
-    from memory.knowledge import worklog
     from memory.terminal import workdays
 
     if call.words:
         raise UsageError("today takes no words; `dayleaf standup WHEN` goes further back")
     with call.spinner("reading the sessions"):
-        seen = worklog.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
+        seen = workdays.glance(call.place, call.settings, call.now, clock.local_offset(call.now))
     from memory.health import accounts
     from memory.terminal import pastlines
 
     off = accounts.switched_off(call.place, call.settings, 1)
     unkept = accounts.not_kept(call.settings)
-    return call.answer({**worklog.glance_json(seen), "off": off, "unkept": unkept}, [
+    return call.answer({**workdays.glance_json(seen), "off": off, "unkept": unkept}, [
         *pastlines.off(off), *pastlines.off(unkept, "capture"), *workdays.glanced(seen, call.now, call.style())])
 
 

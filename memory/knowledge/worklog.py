@@ -7,24 +7,20 @@ The files are read, not the index: what a checkpoint was updated with is in no l
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from memory.capture import checkpointpage, choices, conversationpage, upshot
-from memory.capture.checkpointpage import LEFT, ON_THE_WAY, outline
+from memory.capture.checkpointpage import LEFT, ON_THE_WAY
 from memory.capture.gist import topic
 from memory.capture.turns import FILE, GOES_ON, Turn
 from memory.capture.upshot import Upshot
-from memory.core import IndexFault, StoreError, clock, walk
+from memory.core import StoreError, clock, walk
 from memory.core.config import Config
-from memory.core.layout import GLOBAL, TRUNKS, Place, branch_of
+from memory.core.layout import GLOBAL, TRUNKS, Place
 from memory.core.plaintext import one_line
 from memory.core.records import Record
-from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import repeats
-from memory.knowledge import history, practice
 from memory.recall import lookup, search
-from memory.recall.hit import record_json, turns
 from memory.recall.question import Query
 from memory.session import deeds
 from memory.store.redactor import strip_private, without_private
@@ -282,67 +278,3 @@ def to_json(told: Told) -> Dict[str, Any]:
                **{kind + "s": [{"id": id, "title": title} for id, title in found] for kind, found in space.written.items()}}
               for space in told.spaces]
     return {"since": clock.iso(told.since), "until": None if told.until is None else clock.iso(told.until), "workspaces": spaces}
-
-
-# ---- at a glance
-
-LATEST, LOOKED_AT = 5, 15  # sessions that a glance shows, and checkpoints that they are taken from
-DAYS, MOST_WALLS = 14, 3  # days whose walls count, and how many are shown
-
-
-class Glance(NamedTuple):
-    """What a person wants to see first: where the work stands, and what waits for them.
-
-    branch: the one that is checked out, or "".  sessions: their newest checkpoint, else their conversation, with its outcome.
-    handoff, plan: records, None where there is none.  waiting: records that wait for a decision.  walls: (telling line, sessions
-    that met it) as `friction --since 14d` counts them, those of most sessions first.
-    """
-
-    workspace: str
-    branch: str
-    sessions: Tuple[Tuple[Record, str], ...]
-    handoff: Optional[Record]
-    plan: Optional[Record]
-    waiting: int
-    walls: Tuple[Tuple[str, int], ...]
-
-
-def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
-    """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds that local time is ahead."""
-    newest = search.recall(place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset, [place]).hits
-    plans = search.recall(place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]).hits
-    sessions: Dict[str, Tuple[Record, str]] = {}
-    for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
-        said = outline(record).outcome
-        sessions.setdefault(_text(record.meta.get("session")) or record.id, (record, one_line(said[0]) if said else ""))
-    talks = search.recall(place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]).hits
-    for record in (without_private(found.record) for found in talks):  # of short answers, which leave no checkpoint
-        answers = ["", *(turn.answer for turn in turns(record) if topic(turn.request))]
-        sessions.setdefault(_text(record.meta.get("session")) or record.id, (record, one_line(answers[-1])))
-    latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
-    return Glance(place.key, branch_of(place.git), tuple(latest), handoffs.current(place),
-                  next((hit.record for hit in plans if hit.record.active), None), _waiting(place), _walls(place, settings, now))
-
-
-def _waiting(place: Place) -> int:
-    try:
-        with closing(indexview.open_index(place)) as found:
-            return signs.waiting(found)
-    except IndexFault:  # the next recall builds one
-        return 0
-
-
-def _walls(place: Place, settings: Config, now: float) -> Tuple[Tuple[str, int], ...]:
-    wanted = history.Wanted(lambda body: "✗" in body, since=now - DAYS * clock.DAY)
-    known = practice.project_files(place)
-    found = practice.gather(history.read(place, settings, wanted, now).sessions, known)
-    return tuple((one_line(wall.telling), wall.sessions) for wall in found[:MOST_WALLS])
-
-
-def glance_json(seen: Glance) -> Dict[str, Any]:
-    """Return a glance as plain data."""
-    return {"workspace": seen.workspace, "branch": seen.branch or None,
-            "sessions": [{**record_json(record), "session": _text(record.meta.get("session")) or None,
-                          "branch": _text(record.meta.get("branch")) or None, "outcome": said} for record, said in seen.sessions],
-            "handoff": record_json(seen.handoff) if seen.handoff else None, "plan": record_json(seen.plan) if seen.plan else None,
-            "waiting": seen.waiting, "walls": [{"error": telling, "sessions": many} for telling, many in seen.walls]}

@@ -4,14 +4,26 @@ And a glance at the work, which fits a screen."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from itertools import groupby
+from typing import Any, NamedTuple
 
-from memory.core import clock
+from memory.capture.checkpointpage import outline
+from memory.capture.gist import topic
+from memory.core import IndexFault, clock
+from memory.core.config import Config
+from memory.core.layout import Place, branch_of
 from memory.core.plaintext import age, at_word, clip, count, one_line
 from memory.core.records import Record
-from memory.knowledge import worklog
-from memory.knowledge.worklog import Glance, Space, Strand, Told
+from memory.hook import handoffs, indexview, signs
+from memory.hook.handoffs import repeats
+from memory.knowledge import history, practice, worklog
+from memory.knowledge.worklog import Space, Strand, Told
+from memory.recall import search
+from memory.recall.hit import record_json, turns
+from memory.recall.question import Query
 from memory.store import activeplan
+from memory.store.redactor import without_private
 from memory.terminal import screen
 
 DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to which each is told by itself
@@ -137,6 +149,73 @@ def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown
 # ---- at a glance
 
 OUTCOME, _BRANCH = 160, 16  # characters of a session's outcome, and of its branch at least
+LATEST, LOOKED_AT = 5, 15  # sessions that a glance shows, and checkpoints that they are taken from
+WALL_DAYS, MOST_WALLS = 14, 3  # days whose walls count, and how many are shown
+
+
+class Glance(NamedTuple):
+    """What a person wants to see first: where the work stands, and what waits for them.
+
+    branch: the one that is checked out, or "".  sessions: their newest checkpoint, else their conversation, with its outcome.
+    handoff, plan: records, None where there is none.  waiting: records that wait for a decision.  walls: (telling line, sessions
+    that met it) as `friction --since 14d` counts them, those of most sessions first.
+    """
+
+    workspace: str
+    branch: str
+    sessions: tuple[tuple[Record, str], ...]
+    handoff: Record | None
+    plan: Record | None
+    waiting: int
+    walls: tuple[tuple[str, int], ...]
+
+
+def glance(place: Place, settings: Config, now: float, offset: float) -> Glance:
+    """Gather what `dayleaf` shows without words.  now: seconds since the epoch.  offset: seconds that local time is ahead."""
+    newest = search.recall(place, settings, Query(kinds=("checkpoint",), limit=LOOKED_AT), now, offset, [place]).hits
+    plans = search.recall(place, settings, Query(kinds=("plan",), limit=LOOKED_AT), now, offset, [place]).hits
+    sessions: dict[str, tuple[Record, str]] = {}
+    for record in (without_private(hit.record) for hit in newest if not repeats(hit.record)):
+        said = outline(record).outcome
+        sessions.setdefault(_said(record, "session") or record.id, (record, one_line(said[0]) if said else ""))
+    talks = search.recall(place, settings, Query(kinds=("conversation",), limit=LATEST), now, offset, [place]).hits
+    for record in (without_private(found.record) for found in talks):  # of short answers, which leave no checkpoint
+        answers = ["", *(turn.answer for turn in turns(record) if topic(turn.request))]
+        sessions.setdefault(_said(record, "session") or record.id, (record, one_line(answers[-1])))
+    latest = sorted(sessions.values(), key=lambda each: (-each[0].created, each[0].id))[:LATEST]
+    return Glance(place.key, branch_of(place.git), tuple(latest), handoffs.current(place),
+                  next((hit.record for hit in plans if hit.record.active), None), _waiting(place), _walls(place, settings, now))
+
+
+def _waiting(place: Place) -> int:
+    try:
+        with closing(indexview.open_index(place)) as found:
+            return signs.waiting(found)
+    except IndexFault:  # the next recall builds one
+        return 0
+
+
+def _walls(place: Place, settings: Config, now: float) -> tuple[tuple[str, int], ...]:
+    wanted = history.Wanted(lambda body: "✗" in body, since=now - WALL_DAYS * clock.DAY)
+    known = practice.project_files(place)
+    found = practice.gather(history.read(place, settings, wanted, now).sessions, known)
+    return tuple((one_line(wall.telling), wall.sessions) for wall in found[:MOST_WALLS])
+
+
+def _said(record: Record, key: str) -> str:
+    value = record.meta.get(key)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def glance_json(seen: Glance) -> dict[str, Any]:
+    """Return a glance as plain data."""
+    return {"workspace": seen.workspace, "branch": seen.branch or None,
+            "sessions": [{**record_json(record), "session": _said(record, "session") or None,
+                          "branch": _said(record, "branch") or None, "outcome": said} for record, said in seen.sessions],
+            "handoff": record_json(seen.handoff) if seen.handoff else None, "plan": record_json(seen.plan) if seen.plan else None,
+            "waiting": seen.waiting, "walls": [{"error": telling, "sessions": many} for telling, many in seen.walls]}
+
+
 _NOTHING = ("no sessions here yet: a session shows up once something was done or answered in it",
             "`dayleaf learn \"…\"` keeps what you found out; `dayleaf import transcripts` brings in past sessions")
 
@@ -156,8 +235,8 @@ def glanced(seen: Glance, now: float, style: screen.Style) -> list[str]:
             "1 note waits" if seen.waiting == 1 else count(seen.waiting, "note") + " wait")]
     if seen.walls:
         rows = [["%s " % count(many, "session"), telling] for telling, many in seen.walls]
-        out += ["", style.bold("Errors met again and again in %d days" % worklog.DAYS), *screen.table(rows, "  ", (0,), style, 1),
-                "  `dayleaf fix \"ERROR\"` says what worked, `dayleaf friction --since %dd` lists them all" % worklog.DAYS]
+        out += ["", style.bold("Errors met again and again in %d days" % WALL_DAYS), *screen.table(rows, "  ", (0,), style, 1),
+                "  `dayleaf fix \"ERROR\"` says what worked, `dayleaf friction --since %dd` lists them all" % WALL_DAYS]
     return [*out, "", style.dim("`dayleaf recall WORDS` searches, `dayleaf help` lists the commands")]
 
 

@@ -82,6 +82,6 @@ def test_a_long_branch_leaves_room_for_the_titles_of_the_last_sessions(place, no
     """On 80 columns a line is whole, and most of it is the title."""
     record = records.from_bytes("p/checkpoints/x.md", b"---\nid: c-1a2b3c4d\nkind: checkpoint\ntitle: move the retries of the export into the queue worker\n"
                                 b"branch: someone/a-branch-with-a-name-of-more-than-forty-characters\n---\n\n## Outcome\n\n- x\n", now)
-    seen = worklog.Glance("w", "main", ((record, "It works."),), None, None, 0, ())
+    seen = workdays.Glance("w", "main", ((record, "It works."),), None, None, 0, ())
     line = next(line for line in workdays.glanced(seen, now, screen.Style(80)) if "c-1a2b3c4d" in line)
     assert plaintext.width(line) <= 80 and "move the retries of the export" in line and "someone/a-bra" in line
