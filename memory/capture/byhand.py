@@ -142,7 +142,7 @@ def _since_work(held: Sequence[Turn], title: str) -> list[str]:
     if last is None or not worked or not (gist.is_finished(last) and gist.outcome(last)) or (edited or worked)[-1] is last:
         return []
     came = _stands(gist.plain(gist.unasked(gist.outcome(edited[-1])), 320)) if edited else ""
-    if not came and upshot.is_named(title) and any(piece.kind == turns.FILE for turn in worked for piece in turn.pieces):
+    if not came and deeds.is_named(title) and any(piece.kind == turns.FILE for turn in worked for piece in turn.pieces):
         came = "worked on: " + one_line(title)
     since = at_word(gist.plain(gist.unasked(gist.outcome(last))), 160)
     asked = "" if _worked(last) or not gist.topic(last.request) else "asked since: %s → " % at_word(gist.plain(last.request), 80)

@@ -22,14 +22,17 @@ SHORTEST = 20  # characters of a sentence that tells something
 _LESS = 2.0  # of the weight of a commit that is a chore
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
 _DESCRIBED = 5.9  # of what was written for others
-_INNER = 0.3  # taken off the weight of a line for each of the code's names in it, up to three
+_INNER, _EFFECT = 0.5, 0.6  # taken off a line for each of the code's names in it, up to three; added to an effect without any
+_CUT = 1.0  # taken off one that is cut, and off an order that cannot be told as done
+_SHARED, _SHARES, _REQUEST = 0.3, 4, 600  # added for each word of its request, up to four; characters of that which are read
 _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets little of, and what is left of it at least
-_EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.2  # of a turn that edits, of each file, files that count, and of an order
+_EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.8  # of a turn that edits, of each file, files that count, and of an order
 # Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
 _BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
 _FIXED = "Fixed: "  # before a fault that is told as fixed
 _NAMES, _NAMING = 3, 30  # words beside code that name a change; turns at either end of which one may name the work
-_FIRST, _HEADED, _WEAK = 3, 0.8, 1.0  # sentences among which a heading names work, what that tells, and one that says little
+_FIRST = 3  # sentences among which a heading names work, or a request orders it
+_HEADED, _WEAK = 0.8, 1.0  # what such a heading tells, and a sentence that says little
 
 
 class Upshot(NamedTuple):
@@ -62,26 +65,16 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
             found += [one._replace(weight=_SINCE * one.weight) for one in told]
     title = next((one for one in asked if one.lower().startswith(title.lower())), title) if is_order(title) else title
     found += _described(held)[-1:]
+    last = held[changed[-1]] if changed and gist.is_finished(held[changed[-1]]) else None
     if not commits and not deeds.LOOKING.match(title) and (_is_named(title, held) or is_order(title)):
-        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, _ordered(title)))
+        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, _ordered(title, last)))
     return distinct(found)
 
 
-def about(found: Iterable[Upshot], branch: str) -> list[Upshot]:
-    """Return upshots, those weighing more that share words with the branch's name, which says what its work is about."""
+def named_by(branch: str) -> set[str]:
+    """Return the words of a branch's name that say what its work is about."""
     words = words_of(re.sub(r"[-_./]", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2]))) - deeds.COMMON
-    words = {word for word in words if not deeds.ORDER.fullmatch(word)}
-    shared = [(one, len(words & words_of(deeds.IN_CODE.sub(" ", one.line)))) for one in found]
-    return [one._replace(weight=max(one.weight, min(_COMMIT - 0.1, one.weight + (1.5 if many == 1 else 2.5)))) if many else one
-            for one, many in shared]
-
-
-def undoes(later: str, earlier: str) -> bool:
-    """Tell whether a line takes out again what an earlier one added."""
-    if not (deeds.TAKES.match(later) and deeds.ADDS.match(earlier)):
-        return False
-    quoted = set(re.findall(r"`([^`]+)`", later)) & set(re.findall(r"`([^`]+)`", earlier))
-    return bool(quoted) or same(later.partition(" ")[2], earlier.partition(" ")[2])
+    return {word for word in words if not deeds.ORDER.fullmatch(word)}
 
 
 def words_of(line: str) -> set[str]:
@@ -130,20 +123,24 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
     if touched and finished:
         asked = gist.heading_of(plan) if plan else order(turn.request)
         if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
-            found.append(Upshot(worth + (_PLANNED if plan else _ASKED), _ordered(asked), turn.at))
-    return sorted(found, key=lambda one: -one.weight)[:1]
+            line, score = _ordered(asked, turn), _PLANNED if plan else _ASKED
+            found.append(Upshot(worth + score - _CUT * (line.lower() == asked.lower()), line, turn.at))
+    paths = [piece.text for piece in turn.pieces if piece.kind == turns.FILE]
+    best = sorted(found, key=lambda one: -one.weight)[:1]
+    return [one._replace(line=one.line + deeds.page_of(one.line, paths)) for one in best]
 
 
 def _described(held: Sequence[Turn]) -> list[Upshot]:
     """Return what the work was called where somebody asked for words that others read."""
     asked = [turn for turn in held if turn.asked != turns.SUMMARY and not any(piece.kind == turns.FILE for piece in turn.pieces)]
     called = [(deeds.described(turn.request, gist.outcome(turn)), turn.at) for turn in asked]
-    return [Upshot(_DESCRIBED, name, at) for name, at in called if name]
+    return [Upshot(_DESCRIBED, deeds.trimmed(deeds.as_done(name)), at) for name, at in called if name]
 
 
 def _weight(subject: str) -> float:
     """Return how much a commit tells; less where it only tidies up."""
-    return _COMMIT - _LESS * bool(deeds.CHORE.match(subject)) - 0.5 * subject.startswith("refactor")
+    kind = 0.5 * subject.startswith("feat") - 0.5 * subject.startswith("refactor") - _LESS * bool(deeds.CHORE.match(subject))
+    return _COMMIT + kind - _INNER * bool(deeds.inner(subject))
 
 
 def _committed(held: Sequence[Turn]) -> int:
@@ -163,11 +160,12 @@ def _result(turn: Turn, worked: bool) -> tuple[float, str]:
 
     worked: it finished something, so that what only explains is no result.
     """
-    statement = gist.outcome(turn)
+    statement, asked = gist.outcome(turn), words_of(turn.request[:_REQUEST])
     touched = any(piece.kind == turns.FILE for piece in turn.pieces)
     found = []
+    heads = set() if touched else {bare(text) for kind, text in sentences_of(statement) if kind == HEADING and ":" not in text}
     for at, (score, text) in enumerate(scored(statement, touched)):
-        if score <= _WEAK and not (touched or gist.wide(text)) or deeds.LISTS.search(text):
+        if text in heads or score <= _WEAK and not (touched or gist.wide(text)) or deeds.LISTS.search(text):
             continue
         line = deeds.PLACE.sub("", _mended(text, statement) if worked else text).strip()
         reports = deeds.REPORTS.match(line) or deeds.SINCE.search(line) or line.startswith(_FIXED)
@@ -176,27 +174,26 @@ def _result(turn: Turn, worked: bool) -> tuple[float, str]:
         told = reports or any(one.search(line) for one in (deeds.FAULTY, deeds.LABELLED, deeds.NOW))
         if not says(line) or worked and (idle and not told or deeds.TRY.match(line)):
             continue
-        score += anew - _OFF * deeds.is_poor(line) - _INNER * min(deeds.inner(line), 3)
-        found.append((min(-score, -_LEFT), at, line))
-    if not found:
-        return 0.0, ""
-    least, _, line = min(found)
-    return -least, _shortened(line.rstrip(":;,"))
+        line = deeds.shortened(deeds.trimmed(line.rstrip(":;,")), LINE)
+        found.append((min(-score - anew - _plain(line, asked), -_LEFT), at, line))
+    least, _, line = min(found, default=(0.0, 0, ""))
+    return -least, line
 
 
-def _shortened(line: str) -> str:
-    """Return a line in at most 150 characters: whole clauses where that leaves a third of it, else whole words."""
-    line = deeds.ASIDES.sub("", line) if len(line) > LINE else line
-    if len(line) <= LINE or deeds.BEGINS.match(line):
-        return at_word(line, LINE)
-    ends = [match.start() for match in deeds.CLAUSE.finditer(line) if LINE // 3 <= match.start() <= LINE]
-    heads = (line[:end].rstrip(" ,;:-–—(") for end in reversed(ends))
-    return next((head for head in heads if deeds.is_balanced(head) and not deeds.CUT.search(head)), at_word(line, LINE))
+def _plain(line: str, asked: set[str]) -> float:
+    """Return how well a teammate gets a line, less than 0 where badly.  asked: the words of the request that it answers."""
+    inner = deeds.inner(line)
+    effect = bool(deeds.NOW.search(line)) and not inner
+    shared = len(words_of(deeds.without_inner(line)) & asked)
+    off = _OFF * deeds.is_poor(line) + _INNER * min(inner, 3) + _CUT * line.endswith("…")
+    return _EFFECT * effect + _SHARED * min(shared, _SHARES) - off
 
 
-def _ordered(asked: str) -> str:
-    """Return an order as a line, without `too`, `please` and the like at its end."""
-    return deeds.BESIDES.sub("", asked[:1].upper() + asked[1:])
+def _ordered(asked: str, turn: Turn | None) -> str:
+    """Return an order as a line, without `too`, `please` and the like at its end; as done where a turn changed something so."""
+    line = deeds.trimmed(deeds.BESIDES.sub("", asked[:1].upper() + asked[1:]))
+    done = turn and (not deeds.FIX_OF.match(line) or deeds.SAYS_FIXED.search(gist.outcome(turn)))
+    return deeds.as_done(line) if done else line
 
 
 def _mended(line: str, statement: str) -> str:
@@ -209,43 +206,31 @@ def _mended(line: str, statement: str) -> str:
     return _FIXED + line[match.end() if match else 0:].strip()
 
 
-def is_whole(line: str) -> bool:
-    """Tell whether a name of some work stands by itself: it points at nothing said before, and is not cut."""
-    return not deeds.LEANS.search(line)
-
-
-def is_named(line: str) -> bool:
-    """Tell whether a title names work: it stands by itself and is spoken to nobody."""
-    odd = (deeds.LEANS, deeds.LOOSE, deeds.SPOKEN)
-    return not any(one.search(line) for one in odd) and line.count("`") % 2 == 0
-
-
 def is_order(line: str) -> bool:
     """Tell whether a line names a piece of work by itself: `Fix the …`, `Add a …`."""
     return bool(deeds.ORDER.match(line)) and gist.telling(line) > 3 and not deeds.LEANS.search(line)
 
 
 def order(request: str) -> str:
-    """Return what a request orders, in its first sentence and in one of at most 150 characters; "" where it orders nothing."""
+    """Return what a request orders in one of its first sentences, of at most 150 characters; "" where it orders nothing."""
     whole = gist.topic(request, 4 * LINE)
-    first = next(iter(sentences(whole)), "").rstrip("?!. ")
-    line = re.split(r" [-–—] ", deeds.PLACE.sub("", first))[0]
-    least = _NAMES + bool(deeds.FIX_OF.match(line))
-    if len(line) > LINE or gist.telling(line) < least or not is_whole(line):
-        return ""
-    if deeds.NO_DEED.match(line) or deeds.is_detail(line) or deeds.SIDE.search(line):
-        return ""
-    asked = any(deeds.ASKED.match(one) for one in gist.prose(request)[:3])
-    return line if (asked or deeds.ORDER.match(line)) and not deeds.SPOKEN.search(line) and line.count("`") % 2 == 0 else ""
+    first = next(iter(sentences(whole)), "")
+    polite = any(map(deeds.ASKED.match, gist.prose(request)[:3]))
+    if _is_carried_out(first) and (polite or deeds.ORDER.match(first)):
+        return deeds.order_in(first)
+    said = [one for line in gist.prose(request)[:_FIRST] for one in sentences(line)][:_FIRST]
+    later = (one[match.end():] for one in said for match in deeds.THEN.finditer(one))
+    return next((deeds.order_in(one) for one in later if _is_carried_out(one) and deeds.as_done(one) != one), "")
 
 
-def plainest(found: Sequence[Upshot]) -> list[Upshot]:
-    """Return upshots; beside what a teammate gets, none that tells the code's names or the tests alone, nor chores."""
-    made = [one for one in found if one.weight >= _COMMIT - _LESS and not one.at]
-    telling = [one for one in made if not deeds.CHORE.match(one.line)]
-    plain = [one for one in found if one in (telling or made) or one not in made and not (
-        deeds.is_poor(one.line) or deeds.SIDE.search(one.line))]
-    return plain or list(found)
+def _is_carried_out(sentence: str) -> bool:
+    """Tell whether an order changes something, and says what to somebody who was not there."""
+    line = deeds.order_in(sentence)
+    if len(line) > LINE or gist.telling(line) < _NAMES + bool(deeds.FIX_OF.match(line)) or not deeds.is_whole(line):
+        return False
+    if deeds.NO_DEED.match(line) or deeds.KNOWN.match(line) or deeds.is_detail(line) or deeds.SIDE.search(line):
+        return False
+    return not deeds.SPOKEN.search(line) and line.count("`") % 2 == 0
 
 
 def same(one: str, other: str) -> bool:

@@ -30,7 +30,7 @@ from memory.distill.digests import Bullet, Source, clean
 from memory.distill.units import units
 from memory.knowledge import history, statements
 from memory.knowledge.statements import Shelf, Statement, Told
-from memory.session import lasting
+from memory.session import deeds, lasting
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
 FACT_CHECKPOINTS, SESSIONS = 3, 2
@@ -267,7 +267,7 @@ def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
     if best.message:
         body += ["In full: %s" % best.message, ""]
     elif asked and not upshot.same(asked, best.text) and (best.kind in statements.BY_USER or (
-            upshot.is_whole(asked) and len(upshot.words_of(asked) & upshot.words_of(best.text)) >= ABOUT)):
+            deeds.is_whole(asked) and len(upshot.words_of(asked) & upshot.words_of(best.text)) >= ABOUT)):
         body += ["Asked: %s" % asked, ""]
     body += ["What %s it: %s" % ("mended" if best.kind == statements.CAUSED else "came of", best.came), ""] if best.came else []
     others = [told for told in group if told is not best and told.text != best.text]

@@ -7,17 +7,19 @@ The files are read, not the index: what a checkpoint was updated with is in no l
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+import re
+from collections import Counter
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory.capture import checkpointpage, choices, conversationpage, upshot
+from memory.capture import checkpointpage, choices, conversationpage, turns, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY
-from memory.capture.gist import topic
+from memory.capture.gist import outcome, telling, topic
 from memory.capture.turns import FILE, GOES_ON, Turn
 from memory.capture.upshot import Upshot
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import GLOBAL, TRUNKS, Place
-from memory.core.plaintext import one_line
+from memory.core.plaintext import one_line, sentences
 from memory.core.records import Record
 from memory.hook.handoffs import repeats
 from memory.recall import lookup, search
@@ -26,9 +28,19 @@ from memory.session import deeds
 from memory.store.redactor import strip_private, without_private
 from memory.store.store import Store
 
+# Weight that has a place beside any line, else that of the first; of both, for an effect, and among few branches.
+_TELLING, _EFFECT, _ROOM, _FEW = 5.0, 0.8, 0.5, 3
+_SUBJECT, _MOST = 0.2, 7.9  # added to a commit that the branch is named after; of any other line at most
+_ADDS = 3  # words that a line adds to its branch's name, or it says little
+_AGAIN, _LIKE = 0.6, 0.5  # likeness of lines that tell the same, and of one that tells no more than the first
+_FAILS = re.compile(  # as checkpoints have it
+    r"`+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
 _NAMED = 4  # files that stand for work which nothing else names
+_WORKED, _ASKED = "worked on ", "asked for: "  # before files, and a request, of which no outcome tells
+_TELLS = 3  # what a request says by itself, at least
+NEXT = "next: "
 _UNDER_WAY, _ABOUT = "in progress: ", "about to: "
 
 
@@ -37,7 +49,8 @@ class Work(NamedTuple):
 
     day: local, `2026-11-20`.  at: instant of the last thing told, seconds since the epoch.  ids: of its checkpoints, oldest
     first.  came: what came out of it, what tells most first.  parts: lines by name, see `checkpointpage.Outline`.  name: its
-    title, "" where that names what was taken back.
+    title, "" where that names what was taken back.  asked: the last request that files were changed for, "" where it leans on
+    others.
     """
 
     session: str
@@ -49,6 +62,7 @@ class Work(NamedTuple):
     came: Tuple[Upshot, ...]
     parts: Dict[str, Tuple[str, ...]]
     name: str = ""
+    asked: str = ""
 
 
 class Strand(NamedTuple):
@@ -56,6 +70,7 @@ class Strand(NamedTuple):
 
     day, first: local, of its newest and of its oldest work.  name: of the branch.  came: lines, what tells most
     first.  open: `open: …`, `in progress: …` and `next: …`, on the newest day of a branch alone.  weight: how much was done.
+    minor: its name tells as much as its lines, which are details of the code or of tests.
     """
 
     day: str
@@ -64,6 +79,7 @@ class Strand(NamedTuple):
     came: Tuple[str, ...]
     open: Tuple[str, ...]
     weight: float
+    minor: bool = False
 
 
 class Space(NamedTuple):
@@ -177,9 +193,9 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
     parts.update((name, getattr(told[-1], name)) for name in ("outcome", "failing", "open", "next"))
     parts["next"] = tuple(choices.still_next(parts["next"], held))
     stand = choices.standing(held)
-    undone = [topic(turn.request) for turn in held if turn not in stand]
     name = title = one_line(newest.title)
-    if title in undone or any(map(_is_left, parts["outcome"])):
+    undone = any(_names(title, turn) for turn in held if turn not in stand)
+    if undone or any(map(_is_left, parts["outcome"])):
         name = ""
     if went_on:
         parts["outcome"] = tuple(line for line in parts["outcome"] if not _is_left(line))
@@ -190,12 +206,13 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
     else:
         came = upshot.of_lines([line for one in told for line in one.outcome], title, parts["commits"])
     if held and not (parts["files"] or parts["commits"] or any(deeds.REPORTS.match(one.line) for one in came)) and (
-            upshot.is_named(title)):
+            deeds.is_named(title)):
         came = []  # of what only was looked into, its name tells more than an answer
     changed = [turn for turn in held if any(piece.kind == FILE for piece in turn.pieces)]
     before = [topic(turn.request) for turn in changed[:-1]] if not came else []  # what was asked for first may be so no more
+    asked = _wish(changed[-1]) if changed and changed[-1] in stand else ""
     return Work(_text(newest.meta.get("session")), day, at, title, _text(newest.meta.get("branch")),
-                tuple(record.id for _, record in group), tuple(came), parts, "" if title in undone + before else title)
+                tuple(record.id for _, record in group), tuple(came), parts, "" if undone or title in before else title, asked)
 
 
 def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
@@ -208,17 +225,23 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
         topic = work.session or work.ids[0]
         groups.setdefault((work.day if by_day else "", topic if work.branch in TRUNKS else work.branch), []).append(work)
     found, told, came_of = [], set(), {work.ids for work in every if work.came}
-    for (_, name), group in groups.items():
+    many = Counter(day for day, _ in groups)
+    for (day, name), group in groups.items():
         still = () if name in told else _still(group[0])
         told.add(name)
-        came = upshot.plainest(upshot.distinct(upshot.about(
-            (one for work in group for one in work.came), "" if name in TRUNKS else name)))
+        came = upshot.distinct(_about(
+            (one for work in group for one in work.came), "" if name in TRUNKS else name))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
-        lines = [one.line for one in came][:most] or ([] if still or came_of & {work.ids for work in group} else _title(group[0]))
-        still = tuple(line for line in still if not lines or line != _UNDER_WAY.rstrip(": "))  # beside results it says nothing
+        clear = _clear(came, many[day] <= _FEW)
+        named = [] if clear or still or not came and came_of & {work.ids for work in group} else _title(group[0])
+        files = [_WORKED + _files(group[0])]
+        lines = [one.line for one in clear][:most] or (named if named != files else [one.line for one in came[:1]] or named)
+        bare = _UNDER_WAY.rstrip(": ")
+        still = tuple(line for line in still if not lines or line != bare)  # beside results it says nothing
+        minor = group[0].branch not in TRUNKS and (still == (bare,) or not (clear or still or named and named != files))
         if lines or still:
-            found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight))
+            found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight, minor))
     found.sort(key=lambda one: -one.weight)
     return tuple(sorted(found, key=lambda one: one.day, reverse=True))
 
@@ -228,18 +251,74 @@ def _standing(every: Sequence[Work]) -> Iterator[Work]:
     newer: List[str] = []
     for work in every:
         came = tuple(one for one in work.came if not any(
-            upshot.undoes(line, one.line) or one.at and upshot.same(line, one.line) for line in newer))
+            _undoes(line, one.line) or one.at and _is_again(line, one.line) for line in newer))
+        if work.came and work.came[0] not in came:  # what it came to is told; what went along with it needs no telling
+            came = tuple(_plain(came))
         yield work._replace(came=came)
         newer += [one.line for one in came]
 
 
+def _about(found: Iterable[Upshot], branch: str) -> List[Upshot]:
+    """Return upshots, those weighing more that share words with the branch's name, which says what its work is about.
+
+    One that adds few words to the name says little.
+    """
+    own, words = upshot.words_of(re.sub(r"[-_./]", " ", branch)), upshot.named_by(branch)
+    kept = []
+    for one in found:
+        shared = len(words & upshot.words_of(deeds.without_inner(deeds.IN_CODE.sub(" ", one.line))))
+        adds = not own or len(upshot.words_of(one.line) - own) >= _ADDS
+        bonus = 0.0 if not shared else _SUBJECT if deeds.COMMITTED.search(one.line) else 1.5 if shared == 1 else 2.5
+        most = max(one.weight, _MOST if not deeds.COMMITTED.search(one.line) else one.weight + bonus)
+        kept.append(one._replace(weight=min(one.weight + bonus, most) if adds else one.weight - 1.0))
+    return kept
+
+
+def _undoes(later: str, earlier: str) -> bool:
+    """Tell whether a line takes out again what an earlier one added."""
+    if not (deeds.TAKES.match(later) and deeds.ADDS.match(earlier)):
+        return False
+    quoted = set(re.findall(r"`([^`]+)`", later)) & set(re.findall(r"`([^`]+)`", earlier))
+    return bool(quoted) or upshot.same(later.partition(" ")[2], earlier.partition(" ")[2])
+
+
+def _clear(found: Sequence[Upshot], few: bool) -> List[Upshot]:
+    """Return the first of some upshots, and of the others what a teammate wants to know beside it: commits, and effects.
+
+    Empty where all of them tell details of the code or of tests.  found: by weight.  few: there is room for more.
+    """
+    made = [one for one in found if deeds.COMMITTED.search(one.line)]
+    made = [one for one in made if not deeds.CHORE.match(one.line)] or made
+    told = [one for one in found if one in made or _plain([one]) and not deeds.COMMITTED.search(one.line)]
+    return [one for one in told if one is told[0] or one in made or _is_beside(one, told[0], few)]
+
+
+def _plain(found: Sequence[Upshot]) -> List[Upshot]:
+    """Return upshots without those that tell the code's names or the tests alone."""
+    return [one for one in found if not (deeds.is_poor(one.line) or deeds.SIDE.search(one.line))]
+
+
+def _is_beside(one: Upshot, first: Upshot, few: bool) -> bool:
+    """Tell whether a line is worth a place beside the first one, and tells something else without the code's names."""
+    least = min(first.weight, _TELLING) * (_ROOM if few else _EFFECT if deeds.NOW.search(one.line) else 1)
+    detail = deeds.inner(one.line) > few or deeds.MINOR.search(one.line) or one.line.endswith("…")
+    return one.weight >= least and not detail and not _is_again(one.line, first.line, _LIKE)
+
+
+def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:
+    """Tell whether two lines of different work tell the same; a short one is not told by one that has its words."""
+    return turns.cosine(upshot.words_of(one), upshot.words_of(other)) >= least
+
+
 def _title(work: Work) -> List[str]:
     """Name work of which nothing tells what came out, where its title tells something."""
-    if upshot.is_named(work.name) and work.name or not work.session:
+    if deeds.is_named(work.name) and work.name or not work.session:
         return [work.title if work.parts["files"] or not work.session else "looked into: " + work.title]
     names = _files(work)
-    return ["worked on " + names] if names else [
-        line for line in work.parts["outcome"][:1] if not line.startswith(ON_THE_WAY) and upshot.is_whole(line)]
+    if work.asked:
+        return [_ASKED + work.asked]
+    return [_WORKED + names] if names else [
+        line for line in work.parts["outcome"][:1] if not line.startswith(ON_THE_WAY) and deeds.is_whole(line)]
 
 
 def _files(work: Work) -> str:
@@ -250,12 +329,31 @@ def _still(work: Work) -> Tuple[str, ...]:
     """Return what is open, in progress and next after some work, each by its word; what a model offers to do is none of it."""
     by_hand = not work.session
     left = [topic(line[len(LEFT):]) for line in work.parts["outcome"] if _is_left(line)]
-    named = [next(filter(upshot.is_named, filter(None, (name, work.title))), "") for name in left]
+    named = [next(filter(deeds.is_named, filter(None, (name, work.title))), "") for name in left]
     unnamed = [] if work.branch in TRUNKS or work.came else [(_UNDER_WAY + _files(work)).rstrip(": ")]
     under_way = [line for name in named for line in ([_UNDER_WAY + name] if name else unnamed)]
-    lines = [*("open: " + line for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))), *under_way,
-             *("next: " + line for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT))]
+    ahead = [deeds.NUMBERED_TASK.sub("", line) for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT)]
+    lines = [*("open: " + _failing(line) for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))), *under_way,
+             *(NEXT + line for line in ahead)]
     return tuple(dict.fromkeys(one_line(line) for line in lines))
+
+
+def _failing(line: str) -> str:
+    """Return an open failure by the name of its test where it has one, instead of by the command."""
+    match = _FAILS.fullmatch(line)
+    return "%s%s%s" % (match["test"], match["fails"], match["why"]) if match else line
+
+
+def _names(title: str, turn: Turn) -> bool:
+    """Tell whether a title is a turn's request, or what came of it."""
+    return title == topic(turn.request) or upshot.best(outcome(turn)).lower().startswith(title.lower())
+
+
+def _wish(turn: Turn) -> str:
+    """Return what a request asks to be otherwise, in its first sentence; "" where that does not stand by itself."""
+    line = next(iter(sentences(topic(turn.request, upshot.LINE))), "")
+    whole = deeds.WISH.search(line) and deeds.is_whole(line) and telling(line) > _TELLS
+    return line + '"' * (line.count('"') % 2) if whole else ""
 
 
 def _is_left(line: str) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memory.core import tokeniser
+from memory.core.plaintext import at_word
 from memory.session.latepattern import Late
 
 WORK = (
@@ -62,10 +64,15 @@ ORDER = Late(
     r"merge|migrate|move|name|port|prevent|print|reduce|refactor|release|remove|rename|replace|report|resolve|restore|"
     r"restructure|revert|rework|show|simplify|skip|speed|split|store|support|switch|test|tighten|track|unify|update|upgrade|"
     r"use|validate|warn|wire|wrap|write)\b", re.I)
+WISH = Late(r"\A(?:%s)|\bshould\b" % ORDER.pattern, re.I)
+TESTS_TOO = Late(  # at the end of a change
+    r",?\s+(?:and|&|\+|with)\s+(?:(?:add(?:ed|s)?|updated?)\s+)?(?:\w+ ){0,3}tests?\b.*\Z", re.I)
+PAGE = Late(r"\.(?:md|mdx|rst|txt|adoc)\Z", re.I)  # a file that people read
+OF_PAGE = Late(r"\.md\b|\b(?:docs?|document\w*|readme|plans?|adr|pages?|changelog|notes?|sections?)\b", re.I)
 LISTED = Late(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 DETAIL = Late(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
 LEANS = Late(  # on what was said before, or cut in the middle
-    r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my|let's)\b|"
+    r"[?…]|\b(?:both|it|its|this|that|these|those|them|each|same|above|here|there|again|me|my|let's|some(?:thing|how))\b|"
     r"\bthe (?:ones?|rest|others?|first|second|third|new (?:functionality|feature|code|behaviou?r|tests?|logic|changes?))\b|"
     r"\d, \d|: \d+[.)]|"
     r"\b(?:the|an?|to|of|for|and|or|with|that|which|if|is|are|in|on|from|so|when)\W*$", re.I)
@@ -113,6 +120,7 @@ TICKET = Late(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
 COMMON = frozenset("bug bugs bugfix issue issues feat feature make sure not new when all task chore wip dev main branch".split())
 BESIDES = Late(r"[\s,]+(?:too|also|as well|please|then|again|now)\W*\Z", re.I)  # at the end of a request
 TAIL = Late(r" (?:[-–—] \w[^,;–—]{0,60}|(?:that|which) (?:now )?\w+s(?: if| whether| how| what)?)[:：]\Z", re.I)
+COMMITTED = Late(r" \([0-9a-f]{7,40}\)\Z")  # the end of a commit's line
 IN_CODE = Late(r"`[^`]*[A-Z_(/.][^`]*`")
 MERGE = Late(r"merge (?:branch|remote|pull request|commit|main|master|origin)\b", re.I)
 CHORE = Late(r"(?:docs?|chores?|tests?|style|ci|build|lint|fmt|wip)\b|"
@@ -126,6 +134,11 @@ ASKED = Late(  # how a request begins that orders something politely
     r"(?:(?:hi|hey|ok|okay|so|and|now|then|also|yes|yeah|yep|no|well|hm+|great|cool|perfect|thanks|alright|but)\b[\s,.!:;-]*)*"
     r"(?:(?:can|could|would|will) (?:you|we)|let'?s|please|(?:i (?:think|feel|guess) )?we (?:should|need to|want to)|"
     r"i(?:'d| would)?(?: also| do| really| just)* (?:like|want|need)(?: you)? to|help me(?: to)?)\b", re.I)
+THEN = Late(  # after which a request orders something further on
+    r"(?:^|[.,:;!?–-] )(?:(?:so|and|then|but|ok(?:ay)?|yes|maybe|also)[, ]+)*(?:(?:can|could) (?:you|we)|let'?s|please|"
+    r"we (?:should|need to)|i(?:'d| would) like to|i want to)(?: also| just| now| please| maybe)* ", re.I)
+KNOWN = Late(  # of something that was spoken of before
+    r"(?:add|implement|create|introduce|include|write|do) the (?:[\w-]+ )?[\w-]+\Z", re.I)
 NO_DEED = Late(  # what is ordered so changes nothing, or nothing that a name is for
     r"(?:\w+ly )?(?:take|double|triple|check|see|tell|explain|look|review|make (?:sure|me)|find|figure|understand|give|get|list|"
     r"print|generate (?:me|a)|run|try|do|go|commit|push|pull|stage|unstage|stash|merge|rebase|cherry|reply|answer|test|debug|"
@@ -145,6 +158,7 @@ CLAUSE = Late(  # where one begins
     r"as|\w+ing)\b)| \(|(?<=[.!?])\s| (?=(?:because|since|so that|which)\b)")
 ASIDES = Late(r" \([^()`]*\)")
 BEGINS = Late(r"(?:fixed: )?(?:when|if|while|after|before|as|once)\b", re.I)  # a clause whose sentence is still to come
+NUMBERED_TASK = Late(r"\A(?:task|step|phase) \d+\s*[:.–-]\s+", re.I)
 NUMBERED = Late(r"\d+[.)]\s")
 SIDE = Late(  # what goes along with work: its tests, comments, imports and what a linter says
     r"\btests?\b|_tests?\b|\btest_|(?-i:\bTest[A-Z])|"
@@ -172,9 +186,11 @@ _VAGUE = Late(  # of something that only who was there can tell
     re.I)
 _TOLD_OF = Late(  # in the third person, of something that only the lines around it name; or it goes on with them
     r"(?:verifies|tests|checks|ensures|returns|uses|shows|prints|handles|calls|creates|reads|writes|takes|falls|makes|validates|"
-    r"detects|prevents|moves|stores|sets|adds|removes|now \w+s|now the user|but|and|since|because|so|otherwise|solution|"
+    r"detects|prevents|moves|stores|sets|adds|removes|now \w+s|now the user|but|and|same|since|because|so|otherwise|solution|"
     r"alternative|(?:the|this) (?:fix|change)s? (?:ensures?|means|makes? sure|explicitly))\b", re.I)
-_PLACED = Late(r"\.\w+:\d+|\blines? \d+")
+_PLACED = Late(  # where in a file or outside of the project, or by its number in a list
+    r"\.\w+:\d+|\blines? \d+|(?:^|[\s`(\"'])(?:~|/(?:tmp|var|home|users|private))/|"
+    r"\b(?:bug|issue|problem|step|option|item|point|finding) #?\d+\b", re.I)
 PLACE = Late(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
 
 
@@ -187,14 +203,86 @@ _LABEL = Late(r"(?:(?:pr|pull request|commit) )?(?:summary|title|description|mes
 _SUBJECT = Late(r"\w+(?:\([\w/-]+\))?!?: \S.{10,80}")
 
 
+_VERB = Late(r"(?P<how>\w+ly )?(?P<verb>[a-z]+)\b(?=\s\S)", re.I)  # how an order begins
+_SECOND = Late(r"\b(?P<and>and|or|then|but|also) (?P<verb>\w+(?:ly \w+)?)", re.I)  # may be another order
+_ONLY_VERB = frozenset("add create delete ensure extract implement improve make remove rename replace rewrite update".split())
+_KNOWN = {"hide": "hid", "make": "made", "rewrite": "rewrote", "split": "split", "speed": "sped", "write": "wrote"}
+
+
+def as_done(order: str) -> str:
+    """Return an order as what was done, where each of its verbs is known: `Fixed the …`; else as it is."""
+    match = _VERB.match(order)
+    bare = ASIDES.sub("", order)
+    more = [one for one in _SECOND.finditer(order) if ORDER.match(one["verb"]) and one[0] in bare]
+    if not match or any(one["and"].lower() != "and" or one["verb"].lower() not in _ONLY_VERB for one in more):
+        return order
+    done = _past(match["verb"])
+    if not (ORDER.match(order) or REPORTS.match(done)):
+        return order
+    for one in reversed(more):
+        order = order[:one.start("verb")] + _past(one["verb"]) + order[one.end("verb"):]
+    how = (match["how"] or "").lower()
+    return (how + done)[:1].upper() + (how + done)[1:] + order[match.end():]
+
+
+def _past(verb: str) -> str:
+    verb = verb.lower()
+    doubled = verb[-1] if re.fullmatch(r"[^aeiou]+[aeiou][^aeiouwxy]", verb) else ""
+    return _KNOWN.get(verb) or re.sub(r"(?<=[^aeiou])y\Z", "i", verb).rstrip("e") + doubled + "ed"
+
+
 def is_poor(line: str) -> bool:
     """Tell whether a teammate gets little of a line: a detail, a verdict, or one that only who was there understands."""
     return is_detail(line) or bool(_PLACED.search(line)) or any(one.match(line) for one in (_VAGUE, BLAND, _TOLD_OF))
 
 
+def is_whole(line: str) -> bool:
+    """Tell whether a name of some work stands by itself: it points at nothing said before, and is not cut."""
+    return not LEANS.search(line)
+
+
+def is_named(line: str) -> bool:
+    """Tell whether a title names work: it stands by itself and is spoken to nobody."""
+    return not any(one.search(line) for one in (LEANS, LOOSE, SPOKEN)) and line.count("`") % 2 == 0
+
+
+def shortened(line: str, most: int) -> str:
+    """Return a line in at most `most` characters: whole clauses where that leaves a third of it, else whole words."""
+    line = ASIDES.sub("", line) if len(line) > most else line
+    if len(line) <= most or BEGINS.match(line):
+        return at_word(line, most)
+    ends = [match.start() for match in CLAUSE.finditer(line) if most // 3 <= match.start() <= most]
+    heads = (line[:end].rstrip(" ,;:-–—(") for end in reversed(ends))
+    return next((head for head in heads if is_balanced(head) and not CUT.search(head)), at_word(line, most))
+
+
+def trimmed(line: str) -> str:
+    """Return what a line says was changed, without the tests that went with it, and how that is in the code after a colon."""
+    rest = TESTS_TOO.sub("", line)
+    line = rest if in_words(rest) > 2 and not SIDE.search(rest) else line
+    head, _, how = line.partition(": ")
+    return head if inner(how) and REPORTS.match(head) and in_words(head) > 3 and not inner(head) else line
+
+
+def order_in(sentence: str) -> str:
+    """Return a sentence that orders something without what it adds after a dash, and where in the code."""
+    return re.split(r" [-–—] ", PLACE.sub("", sentence.rstrip("?!. ")))[0]
+
+
+def page_of(line: str, paths: Sequence[str]) -> str:
+    """Return ` (name)` of the last page, where pages alone were written and a line does not say so; else ""."""
+    written = bool(paths) and all(map(PAGE.search, paths)) and not OF_PAGE.search(line)
+    return " (%s)" % paths[-1].rpartition("/")[2] if written else ""
+
+
 def inner(line: str) -> int:
     """Count the names in a line that only the code knows."""
     return len(_INNER.findall(line))
+
+
+def without_inner(line: str) -> str:
+    """Return a line without the names that only the code knows."""
+    return _INNER.sub(" ", line)
 
 
 def is_detail(line: str) -> bool:

@@ -30,6 +30,7 @@ DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to
 NAME, OPEN = 44, 150  # characters of a branch's name, and of what is open
 # How much of a branch is told, the fullest first: its results, lines of each on a terminal, lines of what is open.
 _LEVELS = ((3, 3, 2), (3, 2, 2), (2, 2, 1), (1, 2, 1), (1, 2, 0))
+_TOLD = 3  # branches that tell enough, beside which minor ones are only named
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
 
 
@@ -93,21 +94,36 @@ def _summed(told: Told, since: str) -> str:
 
 
 def _page(strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool, dated: bool) -> list[str]:
-    """Write strands in at most `room` lines: with less of each, then without those where least was done, which are named."""
+    """Write strands in at most `room` lines: with less of each, then without those where least was done, which are named.
+
+    Beside several that tell more, minor ones are named too.
+    """
+    told = [strand for strand in strands if not strand.minor]
+    told = told if len(told) >= _TOLD else list(strands)
     for level in _LEVELS:
-        pages = [_strand(strand, level, style, markdown, dated) for strand in strands]
-        if sum(map(len, pages)) <= room:
-            return [line for page in pages for line in page]
-    kept, used = set(), 1
+        pages = [_strand(strand, level, style, markdown, dated) for strand in told]
+        if sum(map(len, pages)) + (len(told) < len(strands)) <= room:
+            kept = set(range(len(told)))
+            break
+    else:
+        kept = _heaviest(told, pages, room - 1)
+    shown = [told[at] for at in sorted(kept)]
+    left = [strand for strand in strands if strand not in shown]
+    names = list(dict.fromkeys(one_line(one.name) for one in left if one.name))
+    rest = "- %d more%s" % (len(left), ": " + ", ".join("`%s`" % name if markdown else name for name in names) if names else "")
+    last = [rest if markdown else clip("  " + rest, style.columns)] if left else []
+    return [*(line for at in sorted(kept) for line in pages[at]), *last]
+
+
+def _heaviest(strands: Sequence[Strand], pages: Sequence[Sequence[str]], room: int) -> set[int]:
+    """Return the numbers of the strands where most was done, as many as have room."""
+    kept: set[int] = set()
     for at in sorted(range(len(pages)), key=lambda at: -strands[at].weight):
-        if used + len(pages[at]) > room:
+        if len(pages[at]) > room:
             break
         kept.add(at)
-        used += len(pages[at])
-    left = [strand for at, strand in enumerate(strands) if at not in kept]
-    names = list(dict.fromkeys(one_line(one.name) for one in left if one.name))
-    rest = "- %d more%s" % (len(left), ": " + ", ".join(names) if names else "")
-    return [*(line for at in sorted(kept) for line in pages[at]), rest if markdown else clip("  " + rest, style.columns)]
+        room -= len(pages[at])
+    return kept
 
 
 def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, markdown: bool, dated: bool) -> list[str]:
@@ -118,13 +134,21 @@ def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, ma
     days = _days(strand) if dated else ""
     head = " ".join(filter(None, (name, "(%s)" % days if name and days else days)))
     texts = [one_line(line) for line in strand.came[:most]]
-    for at, line in enumerate(strand.open[:still], 1):
-        more = " (+%d)" % (len(strand.open) - still) if at == still < len(strand.open) else ""
-        texts.append(at_word(line, OPEN) + more)
+    ahead = [line for line in strand.open if line.startswith(worklog.NEXT)]
+    texts += [at_word(line, OPEN) for line in strand.open[:still] if line not in ahead]
+    texts += [_steps_ahead(ahead)] if ahead and still else []
     out: list[str] = []
     for at, text in enumerate(texts):
         out += _item((head + ": " if head and not at else "") + text, rows, style, markdown, 2 * bool(at))
     return out
+
+
+def _steps_ahead(lines: Sequence[str]) -> str:
+    """Write what is next in one line, as many steps as have room."""
+    said, left = at_word(lines[0], OPEN), list(lines[1:])
+    while left and len(said) + len(left[0]) <= OPEN:
+        said += "; " + left.pop(0)[len(worklog.NEXT):]
+    return said + (" (+%d)" % len(left) if left else "")
 
 
 def _days(strand: Strand) -> str:

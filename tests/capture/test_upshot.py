@@ -50,23 +50,6 @@ def test_a_fault_is_told_as_fixed_only_where_the_statement_says_so():
     assert lines(turn("fix it", said, "a.py"))[0] == "Fixed: `load()` was dropping the last row of every page."
 
 
-def test_the_words_of_a_branchs_name_say_what_its_work_is_about():
-    """But never before a commit; prefixes, tickets, verbs and names in code are no words of a subject."""
-    found = [upshot.Upshot(8.0, "Renamed the pool (abc1234)"), upshot.Upshot(4.0, "Removed the dead `QueueRetries()` function."),
-             upshot.Upshot(3.0, "The delays of retries grow up to a minute."), upshot.Upshot(2.5, "Updated the fix of the docs.")]
-    assert [one.line[:11] for one in upshot.distinct(upshot.about(found, "ann/fix-api-12-retries-delays"))] == [
-        "Renamed the", "The delays ", "Removed the"]
-    assert upshot.about(found, "") == found
-
-
-@pytest.mark.parametrize(("later", "earlier", "told"), [
-    ("Removed `retry: 1`, which the tool does not know.", "Added `retry: 1` to the release.", True),
-    ("Reverted the jitter of the delays.", "Added the jitter of the delays.", True), ("Removed the cache.", "Added `retry: 1` to it.", False),
-    ("Added `retry: 1` again.", "Removed `retry: 1`.", False)])
-def test_what_was_taken_out_again_is_known_by_its_name(later, earlier, told):
-    assert upshot.undoes(later, earlier) is told
-
-
 def test_what_was_asked_to_be_looked_at_and_what_was_before_is_no_result():
     """Nor does a verdict that names nothing go before what was done."""
     assert lines(turn("Review the retries of the queue worker", "Moved the delays to the queue.", "a.py")) == ["Moved the delays to the queue."]
@@ -119,9 +102,52 @@ def test_commits_stand_for_the_turns_that_made_them():
 def test_an_approved_plan_and_an_order_name_what_was_done():
     """An order that points at something said before does not."""
     assert lines(turn("Implement the following plan", "Done.", "a.py", plan="# Plan: Retry delays by jitter\n\n1. a")) == ["Retry delays by jitter"]
-    assert lines(turn("please handle timeouts of the upload worker", "Done.", "a.py")) == ["Handle timeouts of the upload worker"]
+    assert lines(turn("please handle timeouts of the upload worker", "Done.", "a.py")) == ["Handled timeouts of the upload worker"]
     assert lines(turn("make both a constant", "Done.", "a.py")) == []
     assert lines(turn("handle timeouts of the upload worker", "I'll start with the worker.", "a.py")) == []
+
+
+def test_an_order_that_was_carried_out_is_told_as_done():
+    """That something is fixed only where the outcome says so."""
+    fix = "fix the wrong order of the upload workers"
+    assert lines(turn(fix, "Done.", "a.py")) == ["Fix the wrong order of the upload workers"]
+    assert lines(turn(fix, "It is fixed.", "a.py")) == ["Fixed the wrong order of the upload workers"]
+    assert lines(turn("go", "Done.", "a.py"), title="Limit the retries of uploads") == ["Limited the retries of uploads"]
+    assert lines(turn("go", "They wait."), title="Limit the retries of uploads") == ["Limit the retries of uploads"]
+
+
+@pytest.mark.parametrize(("request_", "told"), [
+    ("thinking again: let's completely remove the start command", "completely remove the start command"),
+    ("The list is long. Can you sort the upload workers by date?", "sort the upload workers by date"),
+    ("It fails at night. Please do something about the upload workers", ""), ("yes, let's add the type safety", ""),
+    ("Why does it fail? Could we look at the upload workers first?", "")])
+def test_an_order_may_stand_further_on_in_a_request(request_, told):
+    """Where a known verb begins it and it says of what, to somebody who was not there."""
+    assert upshot.order(request_) == told
+
+
+def test_of_an_outcome_the_sentence_that_answers_the_request_is_told():
+    """Before one that tells the code's names; an effect before the step that led to it."""
+    said = ("Removed the old `skip_when_warned()` check from the pool.\n\nThe list of jobs now shows the customer of each upload.")
+    assert lines(turn("let the list of jobs show which customer an upload is of", said, "a.py")) == [
+        "The list of jobs now shows the customer of each upload."]
+    steps = "- Added a column to the settings.\n- Added a limit for slow uploads."
+    assert lines(turn("there is no limit for slow uploads", steps, "a.py")) == ["Added a limit for slow uploads."]
+    assert lines(turn("a column is missing", steps, "a.py")) == ["Added a column to the settings."]
+
+
+def test_a_heading_of_what_was_only_talked_about_is_no_result():
+    """`Unified` may be a deed or describe a plan."""
+    said = "## Unified view of the upload workers\n\nShould it look so?"
+    assert lines(turn("go", said)) == [] and lines(turn("go", said, "a.py")) == ["Unified view of the upload workers"]
+
+
+def test_what_was_changed_in_pages_alone_is_told_with_the_page():
+    """Else a plan that was edited reads as work that was done; not where the line says so."""
+    said = "Replaced the name of the user by a number of the machine."
+    assert lines(turn("go", said, "plans/telemetry.md")) == [said + " (telemetry.md)"]
+    assert lines(turn("go", said, "plans/telemetry.md", "a.py")) == [said]
+    assert lines(turn("go", "Updated the plan of the upload workers.", "a.md")) == ["Updated the plan of the upload workers."]
 
 
 def test_a_name_that_the_client_gave_is_told_and_a_beginning_of_what_was_said_is_not():
@@ -228,13 +254,6 @@ def test_a_long_line_ends_with_a_clause():
     said = "Fixed the wrong order of shutdown hooks in `a.py:12` (which all of them share), so that the pool of workers is empty when the queue ends"
     assert lines(turn("go", said + ", though nobody had asked for it at all in these days.", "a.py")) == [said.replace(
         " in `a.py:12` (which all of them share)", "")]
-
-
-def test_beside_results_details_and_tests_are_left_out():
-    found = [upshot.Upshot(4.0, "Added a limit for retries.", "t"), upshot.Upshot(3.0, "Updated `run_worker()`", "t"),
-             upshot.Upshot(2.0, "Added tests of the worker", "t"), upshot.Upshot(6.0, "Add tests (abc1234)")]
-    assert [one.line for one in upshot.plainest(found)] == ["Added a limit for retries.", "Add tests (abc1234)"]
-    assert upshot.plainest(found[1:3]) == found[1:3]
 
 
 def test_what_the_work_was_called_for_others_names_it():

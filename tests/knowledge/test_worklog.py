@@ -11,9 +11,10 @@ from harness import vault
 from harness.hook import ROOT
 from harness.standup import NIGHT, captured, talk, teller
 
-from memory.capture import stretches
+from memory.capture import stretches, upshot
 from memory.cli import main
 from memory.core import layout
+from memory.knowledge import worklog
 
 
 @pytest.fixture
@@ -292,3 +293,77 @@ def test_work_is_not_named_by_what_a_later_turn_changed_again(place, tell):
     talk(place, "## 09:00 use on and off for the workers\n\n- edited `a.py`\n\nDone.\n\n## 09:10 why no booleans?\n\n- edited `a.py`\n\nDone.\n")
     captured(place, "a", "## Outcome\n\n- Done.", "2026-11-21T09:30:00Z", session="s-1", title="use on and off for the workers", files="[a.py]")
     assert tell().split("\n")[3:] == ["  - worked on a.py"]
+
+
+def test_a_request_that_no_outcome_tells_is_told_as_asked_for(place, tell):
+    """That of the last change alone: a later one may have made another of it."""
+    talk(place, "## 09:00 Instead of \"ready\" we should print the name of the pool in \"Enabled\"\n\n- edited `a.py`\n\nDone.\n")
+    captured(place, "a", "## Outcome\n\n- Done.", "2026-11-21T09:30:00Z", session="s-1", title="do it", files="[a.py]")
+    assert tell(columns=200).split("\n")[3:] == ['  - asked for: Instead of "ready" we should print the name of the pool in "Enabled"']
+
+
+def test_an_open_failure_is_told_by_the_name_of_its_test(place, tell):
+    """The command is for the next session."""
+    captured(place, "a", "## Done\n\n- commit aaaaaaa: Count\n\n## Open\n\n- `pytest -q tests/a` still fails: a.py:3: 1 is not 2 (pool) (test_pool)\n\n"
+             "## Next\n\n- Task 1: Count the jobs", "2026-11-21T09:00:00Z", session="s-1", branch="count")
+    told = tell(columns=200)
+    assert "- open: test_pool still fails: a.py:3: 1 is not 2 (pool)\n" in told and "- next: Count the jobs" in told
+
+
+def test_a_title_that_names_what_was_taken_back_names_no_work(place, tell):
+    """By its request, or by what came of it."""
+    talk(place, "## 09:00 go\n\n- edited `a.py`\n\nAdded a lock around `Pool.take` of the workers.\n\n"
+         "## 09:10 no, that is wrong\n\n- edited `a.py`\n\nReverted `Pool.take`.\n")
+    captured(place, "a", "## Outcome\n\n- x", "2026-11-21T09:30:00Z", session="s-1", title="added a lock around `Pool.take` of the workers", files="[a.py]")
+    assert "lock" not in tell()
+
+
+def made(*lines):
+    return [upshot.Upshot(weight, line, "" if line.endswith("234)") else "t") for weight, line in lines]
+
+
+def test_the_words_of_a_branchs_name_say_what_its_work_is_about():
+    """But never before a commit; prefixes, tickets, verbs and names in code are no words of a subject."""
+    found = made((8.0, "Renamed the pool of workers (abc1234)"), (4.0, "Removed the dead `QueueRetries()` function."),
+                 (3.0, "The delays of retries grow up to a minute at night."), (2.5, "Updated the fix of the docs."))
+    assert [one.line[:11] for one in upshot.distinct(worklog._about(found, "ann/fix-api-12-retries-delays"))] == [
+        "Renamed the", "The delays ", "Removed the"]
+    assert worklog._about(found, "") == found
+    few = made((4.0, "Improved the retries"), (3.9, "Added a limit for slow uploads"))
+    assert [one.weight for one in worklog._about(few, "improve-retries")] == [3.0, 3.9]
+    commits = made((8.0, "Count the jobs twice (abc1234)"), (8.0, "Show the retries of jobs (abc1234)"))
+    assert max(worklog._about(commits, "retries")).line.startswith("Show")
+
+
+@pytest.mark.parametrize(("later", "earlier", "told"), [
+    ("Removed `retry: 1`, which the tool does not know.", "Added `retry: 1` to the release.", True),
+    ("Reverted the jitter of the delays.", "Added the jitter of the delays.", True), ("Removed the cache.", "Added `retry: 1` to it.", False),
+    ("Added `retry: 1` again.", "Removed `retry: 1`.", False)])
+def test_what_was_taken_out_again_is_known_by_its_name(later, earlier, told):
+    assert worklog._undoes(later, earlier) is told
+
+
+def test_beside_results_details_and_tests_are_left_out():
+    """Where all of them are that, nothing is clear; chores only where there is no other commit."""
+    found = made((6.0, "tests: count jobs (abc1234)"), (4.0, "Added a limit for retries."), (3.0, "Updated `run_worker()`"), (2.0, "Added tests of the worker"))
+    assert worklog._clear(found, True) == found[:2] and worklog._clear(found[2:], True) == []
+    assert worklog._clear([*made((8.0, "Count the jobs (abc1234)")), *found], True) == [
+        *made((8.0, "Count the jobs (abc1234)")), *found[1:2]]
+
+
+def test_beside_the_first_line_little_else_is_told_where_there_is_little_room():
+    """An effect that weighs nearly as much is; not what is cut, a detail, or the same in other words."""
+    found = made((5.0, "Added a limit for slow uploads of customers."), (4.9, "Limited slow uploads of customers"), (4.5, "The page now shows the queue of jobs."),
+                 (4.5, "Wrote the help of the page anew."), (4.4, "The worker now takes no more than one job a second out of the queue, by `take_job()`"), (4.4, "The list now says…"))
+    assert [one.line[:8] for one in worklog._clear(found, False)] == ["Added a ", "The page"]
+    assert [one.line[:8] for one in worklog._clear(found, True)] == ["Added a ", "The page", "Wrote th", "The work"]
+
+
+def test_work_of_another_session_is_not_told_by_a_line_that_has_its_words(place, tell):
+    """Unless it is alike; what went along with work that is told again needs no telling."""
+    for name, body in (("a", "Removed the trailer of all sessions."),
+                       ("b", "Removed all calls of sessions and of their trailer from the page and the help of workers, which printed neither."),
+                       ("c", "Removed the trailer of all sessions")):
+        talk(place, "## 09:00 go\n\n- edited `a.py`\n\n%s\n" % body, "s-" + name, branch="main")
+        captured(place, name, "## Outcome\n\n- x", "2026-11-21T1%d:30:00Z" % "abc".index(name), session="s-" + name, branch="main", files="[a.py]")
+    assert [line[:34] for line in tell(columns=200).split("\n")[3:]] == ["  - main: Removed the trailer of a", "  - main: Removed all calls of ses"]

@@ -48,3 +48,29 @@ def test_what_only_who_was_there_understands_is_poor(line):
 def test_words_for_others_name_the_work(request_, statement, told):
     """Where they were asked for."""
     assert deeds.described(request_, statement) == told
+
+
+@pytest.mark.parametrize(("order", "done"), [
+    ("Completely remove the start command", "Completely removed the start command"), ("Drop the pool", "Dropped the pool"),
+    ("apply the limit", "apply the limit"), ("Show the branch of a job", "Showed the branch of a job"), ("Split the worker in two", "Split the worker in two"),
+    ("Fix the order and add a limit", "Fixed the order and added a limit"), ("Fix the order and log the limit", "Fix the order and log the limit"),
+    ("Move the pool, then delete the queue", "Move the pool, then delete the queue"), ("Backoff of the worker", "Backoff of the worker"),
+    ("Handle long lines (error or split)", "Handled long lines (error or split)"), ("Unify both views", "Unified both views")])
+def test_an_order_is_told_as_done_where_all_its_verbs_are_known(order, done):
+    """One that may be a noun or is no verb of work leaves it as it is."""
+    assert deeds.as_done(order) == done
+
+
+@pytest.mark.parametrize(("line", "told"), [
+    ("Fixed the order of the workers and added comprehensive tests for it", "Fixed the order of the workers"),
+    ("Fixed the order of workers & Added Tests", "Fixed the order of workers"), ("Added tests of the pool", "Added tests of the pool"),
+    ("Fixed a job that ran in the wrong pool: it now reads `pool_of()`", "Fixed a job that ran in the wrong pool"),
+    ("Fixed `pool_of()`: it now reads `worker_of()`", "Fixed `pool_of()`: it now reads `worker_of()`")])
+def test_what_goes_along_with_a_change_is_cut_from_its_line(line, told):
+    """Its tests, and how it is in the code."""
+    assert deeds.trimmed(line) == told
+
+
+@pytest.mark.parametrize("line", ["Created `~/.cache/pool.json`.", "Wrote the list to /tmp/list", "Fixed bug #2 of the pool", "Removed step 4 entirely"])
+def test_what_is_outside_of_the_project_or_told_by_a_number_is_poor(line):
+    assert deeds.is_poor(line) and not deeds.is_poor("Wrote the list to `pool/list.json` of the settings")

@@ -27,7 +27,7 @@ def test_a_branch_is_one_entry_for_each_day(place, tell):
     captured(place, "d", "Called the vendor.", "2026-11-21T11:00:00Z")
     assert tell().split("\n") == [
         "1 session and 1 note in %s since 2026-11-20" % place.key, "", "Sat 2026-11-21",
-        "  - queue: Count the jobs (ccccccc)", "    - next: the metrics", "    - next: the docs (+1)", "  - Called the vendor.", "",
+        "  - queue: Count the jobs (ccccccc)", "    - next: the metrics; the docs; the tests", "  - Called the vendor.", "",
         "Fri 2026-11-20", "  - queue: Retry twice (aaaaaaa)", "    - Log the delays (bbbbbbb)"]
 
 
@@ -48,6 +48,25 @@ def test_it_is_readable_on_eighty_columns_and_fifteen_lines_a_day(place, tell):
         said = tell(columns=columns).split("\n")
         assert max(map(plaintext.width, said[1:])) <= columns and 10 < len(said) <= 2 + 15
         assert "\x1b" not in "".join(said) and "\u202e" not in "".join(said) and " more: feature-" in said[-1]
+
+
+def test_what_is_next_stands_in_one_line(place, tell):
+    """As many steps as have room; the others are counted."""
+    steps = "\n- ".join(["count the jobs of each customer and of each worker"] * 1 + ["show the queue of slow uploads on the page %d" % n for n in range(6)])
+    captured(place, "a", "## Done\n\n- commit ccccccc: Count\n\n## Next\n\n- " + steps, "2026-11-21T10:00:00Z", session="s-1", branch="queue")
+    (line,) = [line for line in tell(columns=250).split("\n") if "next:" in line]
+    assert "worker; show the queue of slow uploads on the page 0" in line and line.endswith(" (+5)") and len(line) < 170
+
+
+def test_beside_branches_that_tell_more_those_with_details_are_named(place, tell):
+    """A branch's name tells as much as a name in its code; alone it is told."""
+    captured(place, "a", "## Outcome\n\n- Removed `start_pool()`", "2026-11-21T09:00:00Z", session="s-1", branch="remove-start", files="[a.py]")
+    assert tell().split("\n")[3:] == ["  - remove-start: Removed `start_pool()`"]
+    for number in range(3):
+        captured(place, "b%d" % number, "## Outcome\n\n- Added a limit for slow uploads of kind %d." % number, "2026-11-21T09:00:00Z",
+                 session="t-%d" % number, branch="limits-%d" % number, files="[b.py]")
+    said = tell().split("\n")
+    assert said[-1] == "  - 1 more: remove-start" and "start_pool" not in "".join(said) and len(said) == 3 + 4
 
 
 def test_a_line_is_told_whole_in_three_rows_where_there_is_room(place, tell):
