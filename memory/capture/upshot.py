@@ -112,12 +112,13 @@ def of_lines(lines: Sequence[str], title: str = "", commits: Sequence[str] = ())
 
 def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
     """Return what came out of one turn, empty where it came to nothing that can be told."""
-    touched = sum(piece.kind == turns.FILE for piece in turn.pieces)
+    paths = [piece.text for piece in turn.pieces if piece.kind == turns.FILE]
+    touched = len(paths)
     if turn.asked == turns.SUMMARY or committed and any(piece.kind == turns.COMMIT for piece in turn.pieces):
         return []
     worth = _EDITED + _FILE * min(touched, _FILES) if touched else 0.0
     finished = gist.is_finished(turn)
-    score, line = _result(turn, bool(touched) and finished)
+    score, line = _result(turn, touched > 0 and finished)
     found = [Upshot(worth + score, line, turn.at)] if line and (finished or score > 3) else []
     plan = next((p.text for p in turn.pieces if p.kind == USER and p.name == APPROVED), "")
     if touched and finished:
@@ -125,7 +126,6 @@ def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
         if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
             line, score = _ordered(asked, turn), _PLANNED if plan else _ASKED
             found.append(Upshot(worth + score - _CUT * (line.lower() == asked.lower()), line, turn.at))
-    paths = [piece.text for piece in turn.pieces if piece.kind == turns.FILE]
     best = sorted(found, key=lambda one: -one.weight)[:1]
     return [one._replace(line=one.line + deeds.page_of(one.line, paths)) for one in best]
 
@@ -368,9 +368,15 @@ def _came(held: Sequence[Turn]) -> list[str]:
     """Return what came out of turns as names: a change that a line tells in words, and more than a detail of one."""
     lines = [one.line for one in of_turns(held)[:3]]
     faults = [line for line in lines if line.startswith(_FIXED) and len(line) <= gist.TITLE]
-    names = [gist.clause(line[:1].lower() + line[1:]) for line in lines if deeds.REPORTS.match(line) and not (
+    told = [line for line in lines if deeds.REPORTS.match(line) or _is_brief(line)]
+    names = [gist.clause(line[:1].lower() + line[1:]) for line in told if not (
         line.startswith(_FIXED) or deeds.PIECE.match(line) or deeds.DETAIL.search(line) or deeds.MINOR.search(line))]
     return [*(name for name in names if deeds.in_words(name) >= _NAMES and _is_name(name)), *faults]
+
+
+def _is_brief(line: str) -> bool:
+    """Tell whether a line tells an effect in the room of a name."""
+    return len(line) <= gist.TITLE and bool(deeds.NOW.search(line)) and not (deeds.is_poor(line) or deeds.inner(line))
 
 
 def _is_name(line: str) -> bool:

@@ -181,6 +181,8 @@ _VAGUE = Late(  # of something that only who was there can tell
     r"change|command|logic|method|label|title|item|column|hint|error|name|text|test|package|migration|implementation|truncation|"
     r"count|behaviou?r|naming|feature|design|structure|flow|approach|result|bug|issue|problem|(?:key )?fix)s?(?: text)? "
     r"(?:now|is|are|was|were|has|have|uses?|shows?|will|reads?)\b|"
+    r"\w+ed the (?:script|function|code|file|logic|method|plan|check|list|command|comment|handler) "
+    r"(?:to|so|with|and|that|which)\b|"
     r"(?:updated|revised|final|proposed|new) (?:the )?(?:recommendation|summary|plan|list|table|analysis|code|output|message|"
     r"design)s?\b",
     re.I)
@@ -190,7 +192,7 @@ _TOLD_OF = Late(  # in the third person, of something that only the lines around
     r"alternative|(?:the|this) (?:fix|change)s? (?:ensures?|means|makes? sure|explicitly))\b", re.I)
 _PLACED = Late(  # where in a file or outside of the project, or by its number in a list
     r"\.\w+:\d+|\blines? \d+|(?:^|[\s`(\"'])(?:~|/(?:tmp|var|home|users|private))/|"
-    r"\b(?:bug|issue|problem|step|option|item|point|finding) #?\d+\b", re.I)
+    r"\b(?:bug|issue|problem|step|option|item|point|finding) #?\d+\b|\w=\d", re.I)
 PLACE = Late(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
 
 
@@ -257,9 +259,12 @@ def shortened(line: str, most: int) -> str:
 
 
 def trimmed(line: str) -> str:
-    """Return what a line says was changed, without the tests that went with it, and how that is in the code after a colon."""
+    """Return what a line says was changed: without the tests that went with it, the label before an effect, the code after it."""
     rest = TESTS_TOO.sub("", line)
     line = rest if in_words(rest) > 2 and not SIDE.search(rest) else line
+    label, _, effect = line.partition(" - ")
+    if NOW.search(effect) and (inner(label) or in_words(label) <= 3):
+        return effect[:1].upper() + effect[1:]
     head, _, how = line.partition(": ")
     return head if inner(how) and REPORTS.match(head) and in_words(head) > 3 and not inner(head) else line
 

@@ -131,6 +131,8 @@ def test_of_an_outcome_the_sentence_that_answers_the_request_is_told():
     said = ("Removed the old `skip_when_warned()` check from the pool.\n\nThe list of jobs now shows the customer of each upload.")
     assert lines(turn("let the list of jobs show which customer an upload is of", said, "a.py")) == [
         "The list of jobs now shows the customer of each upload."]
+    assert lines(turn("go", "Changed the limits.\n\n- Removed a lease of the slow jobs.\n- The queue is now empty at night.", "a.py")) == [
+        "The queue is now empty at night."]
     steps = "- Added a column to the settings.\n- Added a limit for slow uploads."
     assert lines(turn("there is no limit for slow uploads", steps, "a.py")) == ["Added a limit for slow uploads."]
     assert lines(turn("a column is missing", steps, "a.py")) == ["Added a column to the settings."]
@@ -267,3 +269,10 @@ def test_what_the_work_was_called_for_others_names_it():
 def test_two_lines_are_not_the_same_for_one_word():
     assert not upshot.same("Core Fix", 'The fix adds a check of "queue states" (idle, busy) at the start.')
     assert upshot.same("Core fix", "The core fix is in the queue")
+
+
+def test_an_effect_that_fits_a_name_names_the_work():
+    """One that is cut, or tells the code's names, does not."""
+    assert upshot.names([turn("why?", "The list of jobs now shows the customer.", "a.py")]).titles[0] == "the list of jobs now shows the customer"
+    held = [turn("the customers of the upload queue are wrong", "The list of jobs now calls `customer_of()`.", "a.py")]
+    assert upshot.names(held).titles[0] == "the customers of the upload queue are wrong"

@@ -65,12 +65,16 @@ def test_an_order_is_told_as_done_where_all_its_verbs_are_known(order, done):
     ("Fixed the order of the workers and added comprehensive tests for it", "Fixed the order of the workers"),
     ("Fixed the order of workers & Added Tests", "Fixed the order of workers"), ("Added tests of the pool", "Added tests of the pool"),
     ("Fixed a job that ran in the wrong pool: it now reads `pool_of()`", "Fixed a job that ran in the wrong pool"),
-    ("Fixed `pool_of()`: it now reads `worker_of()`", "Fixed `pool_of()`: it now reads `worker_of()`")])
+    ("Fixed `pool_of()`: it now reads `worker_of()`", "Fixed `pool_of()`: it now reads `worker_of()`"),
+    ("Updated `pool_of()` - now asks the queue for jobs of other branches", "Now asks the queue for jobs of other branches"),
+    ("One source of truth - the limits of uploads now live in the settings", "The limits of uploads now live in the settings"),
+    ("Added a limit for slow uploads - the queue is now short", "Added a limit for slow uploads - the queue is now short")])
 def test_what_goes_along_with_a_change_is_cut_from_its_line(line, told):
-    """Its tests, and how it is in the code."""
+    """Its tests, how it is in the code, and a label before its effect."""
     assert deeds.trimmed(line) == told
 
 
-@pytest.mark.parametrize("line", ["Created `~/.cache/pool.json`.", "Wrote the list to /tmp/list", "Fixed bug #2 of the pool", "Removed step 4 entirely"])
+@pytest.mark.parametrize("line", ["Created `~/.cache/pool.json`.", "Wrote the list to /tmp/list", "Fixed bug #2 of the pool", "Removed step 4 entirely",
+                                  "The case now gives: jobs=7, workers=5", "Updated the script to look at the branch of uploads"])
 def test_what_is_outside_of_the_project_or_told_by_a_number_is_poor(line):
     assert deeds.is_poor(line) and not deeds.is_poor("Wrote the list to `pool/list.json` of the settings")
