@@ -30,7 +30,8 @@ from memory.capture import gist, turns
 from memory.capture.turns import COMMIT, CREATED, EDITED, FILE, GOES_ON, LINK, REPORT, RUN, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
-from memory.session import shell
+from memory.session import deeds, shell
+from memory.session.latepattern import Late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ _LINK = re.compile(r"- pull request (\S+)$")
 _REPORT = re.compile(r"- subagent(?: \((.*?)\))?: (.*)$")
 _USER = re.compile(r"> \((while working|answer|approved the plan|refused(?: [^)\n]*)?)\) ?(.*)$")
 _COPIED = re.compile(r"\W*\d+\. \W*(?:files|all user messages|key technical|user messages)", re.I)
+_TRAPS = Late(r"\W*(?:\d+\.\s*)?\W*(?:errors?|problems?)\b", re.I)  # heads what the client's summary says went wrong
+_GAVE_UP = Late(
+    r"\buser(?:'s)?(?: final)?(?: question)? (?:feedback|suggest\w*|reject\w*|correct(?:ed|ion)|pointed out)\b|"
+    r"\binitially \w+(?:ed|t|d|id|ade)\b|\b(?:later|then) removed\b|\brolled back\b|\bdid(?:n't| not) work\b|"
+    r"\b(?:initial|first) (?:fix |\w+ )?(?:attempt|approach|implementation|solution|version)\b|"
+    r"\btemporarily (?:removed|disabled|dropped)\b", re.I)
 _HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 
 
@@ -261,3 +268,20 @@ def _pieces(line: str) -> list[Piece]:
             return [Piece(kind, match[2], match[1] or "")]
     link = _LINK.match(line)
     return [Piece(LINK, link[1])] if link else []
+
+
+def gave_up(summary: Turn) -> list[str]:
+    """Return what the client's summary says went wrong and was given up, each with what it is about."""
+    found: dict[str, list[str]] = {}
+    head, trap = "", False
+    for line in "\n".join(summary.said()).split("\n"):
+        item = deeds.LISTED.match(line)
+        text = one_line(line[item.end():] if item else line).replace("**", "")
+        if line[:1].isdigit() or line[:1] in "*#":
+            head, trap = "", bool(_TRAPS.match(line))
+        elif trap and text:
+            head = text if not item or text.endswith(":") or line.find(item[0].strip()) < 4 else head
+            if _GAVE_UP.search(text):
+                found.setdefault(head.rstrip(": "), []).extend([text] * (text != head))
+    lines = (": ".join(filter(None, (head, "; ".join(texts)))) for head, texts in found.items())
+    return [line for line in lines if len(line) <= 2 * TELLING]
