@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from memory.capture import gist, turns, upshot
+from memory.capture import conversationpage, gist, turns, upshot
 from memory.capture.gist import DECISION, heading_of, outcome, statements, wide
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
 from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
@@ -71,6 +71,11 @@ _WEIGHED = Late(  # what stands below such a heading is no deed
     r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
     r"problems?|issues?|causes?|before|reverted)\b", re.I)
 _TOOK_BACK = Late(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
+_OF_A_WAY = Late(  # speaks of how it is to be done, not of a fault
+    r"\b(?:should(?:n't)?|could(?:n't)?|would(?:n't)?|rather than|instead|better|prefer\w*|needs?|needn't|useful\w*|why|revert|"
+    r"redundant|unnecessary|already|twice|duplicat\w*|repeated)\b|왜|대신|なぜ|代わり|为什么|不如|warum|lieber|stattdessen", re.I)
+_BACK = Late(r"\b(?:revert|undo|roll back|go back|back out|give up)\b|되돌|戻して|回滚|zurücknehmen", re.I)
+PASTED = (">", "|", "<", "@", "/", "+")  # begins a line that is none of the user's own words
 _QUOTED = Late(r"`([^`]+)`")
 _PROSE = Late(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
 _SUPPOSED = Late(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
@@ -170,15 +175,64 @@ def _offer(sentence: str) -> bool:
 
 
 def dead_ends(held: Sequence[Turn]) -> list[str]:
-    """Return what turns say was tried and did not work, or was taken back, each in a sentence, the newest last.
+    """Return what was tried in vain, each in a line, the newest last.
+
+    That is what turns say did not work or was taken back, ways that the user objected to, and what the client's summary says
+    was tried first.
+    """
+    against = dict(objections(held).values())
+    found = [line for at, turn in enumerate(held) for line in (
+        conversationpage.gave_up(turn) if turn.asked == SUMMARY else [*filter(None, [against.get(at)]), *_in_vain(turn)])]
+    return list(dict.fromkeys(found))
+
+
+def objections(held: Sequence[Turn]) -> dict[int, tuple[int, str]]:
+    """Return of each turn whose work the user objected to (the number of the turn that did, the objection in a line)."""
+    links = turns.follow(held)
+    found = {}
+    for at in range(1, len(held)):
+        worked = next((one for one in range(at - 1, max(-1, at - 4), -1) if _files(held[one])), -1)
+        line = _objected(held, links[at], at, worked) if worked >= 0 else ""
+        if line:
+            found[worked] = at, line
+    return found
+
+
+def _in_vain(turn: Turn) -> list[str]:
+    """Return the sentences of a turn's outcome that say what was tried and did not work, or was taken back.
 
     Only a turn that edited or ran something tried anything; what is weighed, quoted or a heading is no deed.
     """
-    found = [bare(text) for turn in held if turn.asked != turns.SUMMARY and any(
-        piece.kind in (turns.FILE, turns.RUN) for piece in turn.pieces) for text in _deeds(gist.outcome(turn))]
-    found = [line for line in found if _TRIED.search(line) and not _SUPPOSED.search(line) and line[:1] not in "\"“'"]
-    whole = [line for line in dict.fromkeys(found) if SHORTEST < len(line) <= 2 * LINE and not deeds.CUT.search(line)]
-    return [line for line in whole if says(line)]
+    if not any(piece.kind in (turns.FILE, turns.RUN) for piece in turn.pieces):
+        return []
+    found = [line for line in map(bare, _deeds(outcome(turn))) if _TRIED.search(line) and not _SUPPOSED.search(line)]
+    found = [line for line in found if line[:1] not in "\"“'"]
+    return [line for line in found if SHORTEST < len(line) <= 2 * LINE and not deeds.CUT.search(line) and says(line)]
+
+
+def _objected(held: Sequence[Turn], link: turns.Link, at: int, worked: int) -> str:
+    """Return what the user objected to in the work before a turn, and why the reply agreed; "" where it is no way of doing it.
+
+    link: of the turn.  worked: the number of the turn that edited something last.
+    """
+    turn, lines = held[at], gist.prose(held[at].request)
+    own = one_line(" ".join(line for line in lines if line[:1] not in PASTED))
+    if turn.asked or not own or len(own) > 2 * LINE or lines[0][:1] in PASTED:
+        return ""
+    told = [" ".join(sentences(own)[:2]), sentences(own)[0]]
+    if _BACK.search(told[0]) and not told[0].endswith(("?", "？")):
+        of = upshot.best(outcome(held[worked])) or gist.topic(held[worked].request, LINE)
+        return "the user: %s%s" % (told[0], " (of: %s)" % of if of and "…" not in of else "")
+    before = next(one for one in reversed(held[:at]) if one.asked != SUMMARY)
+    if link.how != turns.OBJECTS or not (gist.is_finished(before) or _files(before)) or not turns.concedes(turn):
+        return ""
+    said = [bare(text) for _, text in sentences_of("\n".join(turn.said()[:1]))]
+    said = [text for text in said if says(text) and SHORTEST < len(text) <= LINE + 50 and not (
+        text.endswith(("?", ":")) or turns.CONCEDES.match(text) or gist.is_announced(text))]
+    why = next((text for text in said if not deeds.POINTS.match(text)), next(iter(said), ""))
+    if not why or not _OF_A_WAY.search(own) or deeds.AT_FAULT.search(why):
+        return ""
+    return "the user: %s → %s" % (told[len(told[0]) + len(why) > 2 * LINE - 20], why)
 
 
 def _deeds(statement: str) -> Iterator[str]:

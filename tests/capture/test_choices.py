@@ -92,6 +92,21 @@ def test_a_dead_end_is_what_was_tried_and_left(statement, told):
     assert choices.dead_ends([turn("mend it", statement)]) == []
 
 
+@pytest.mark.parametrize(("request_", "reply", "told"), [
+    ("why a thread for each job and not rather a pool?", "You're right. A thread for each job exhausts the machine.",
+     "the user: why a thread for each job and not rather a pool? → A thread for each job exhausts the machine."),
+    ("ok, revert that again. it is slower now", "Put it back.",
+     "the user: ok, revert that again. it is slower now (of: Added a thread for each of the jobs.)"),
+    ("no, it still hangs at the start", "You're right. The start takes the lock of the pool.", ""),
+    ("why a thread for each job and not rather a pool?", "A pool blocks the slow jobs, and a thread does not.", ""),
+    ("> revert that\n\nwhat is this?", "The log of the pool says so.", ""), ("also name the pool", "Named the pool of the workers.", "")])
+def test_a_way_that_the_user_objected_to_is_a_dead_end(request_, reply, told):
+    """Where the reply agrees, with its reason, or where they ordered it back; a fault that they report is none."""
+    held = [edit("speed it up", "Added a thread for each of the jobs.", "a.py"), Turn("", request_, "", [Piece(SAID, reply), Piece(FILE, "a.py", EDITED)])]
+    assert choices.dead_ends(held) == [told] * bool(told) and list(choices.objections(held)) == [0] * bool(told)
+    assert choices.dead_ends(held[1:]) == [], "of nothing that was done"
+
+
 def edit(request, said, *files, made=False):
     """A turn that edits files and ends with a statement."""
     files = [Piece(FILE, name, CREATED if made else EDITED) for name in files]
