@@ -241,12 +241,8 @@ def same(one: str, other: str) -> bool:
 
 def best(statement: str) -> str:
     """Return the sentence of a statement that tells best what came out; "" for none."""
-    return _best(statement)[1]
-
-
-def _best(statement: str, worked: bool = False) -> tuple[float, str]:
-    found = sorted((-score, at, line) for at, (score, line) in enumerate(scored(statement, worked)))
-    return (-found[0][0], at_word(found[0][2].rstrip(":;,"), LINE)) if found else (0.0, "")
+    found = sorted((-score, at, line) for at, (score, line) in enumerate(scored(statement)))
+    return at_word(found[0][2].rstrip(":;,"), LINE) if found else ""
 
 
 def telling(line: str, most: int) -> str:
