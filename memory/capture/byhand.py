@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memory.capture import choices, conversationpage, gist, turns, upshot
-from memory.capture.checkpointpage import ON_THE_WAY, fitted, outline
+from memory.capture.checkpointpage import ON_THE_WAY, Outline, fitted, outline
 from memory.capture.gist import TRIVIAL
 from memory.capture.turns import Turn
 from memory.core import StoreError, UsageError, clock, files, layout
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.core.records import Record, steps
 from memory.session import deeds, git, transcript
+from memory.session.latepattern import Late
 from memory.store import store
 from memory.store.redactor import without_private
 
@@ -45,13 +46,29 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
 
 # ---- a handoff
 
-BODY, TITLE, BRANCH = 1500, 100, 40  # characters
+BODY, TITLE, BRANCH = 2000, 100, 40  # characters
 SAYS = 60  # characters of an outcome that says where work stands
+_STANDS, _MOST, _SINCE, _LINE = 360, 240, 180, 240  # characters: of the last work, of what most came of, of what was said since
+_MOST_UNITS, _ITEMS = 3, 150  # sentences of an outcome that are told, characters of a list that one of them leads in
+_VERDICT = 1.3  # how much a verdict on all of it tells
 _DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
 _CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|どちら|哪", re.I)
-_NODS = frozenset("yes yeah yep sure okay great works good nice fine thanks perfect".split())
+_NODS = frozenset("yes yeah yep sure okay great work works good nice fine thank thanks perfect".split())
 _KEEPS = re.compile(r"\b(?:commit|push|merge|pull request|pr)\b", re.I)  # an offer to keep what was done: nobody has yet
-_LINES_OF_CODE = re.compile(r"\s*`[^`]*⏎[^`]*`")
+_LATER = Late(  # puts something off
+    r"\b(?:leave|skip|park|defer|postpone|keep|do|handle|address|tackle|fix|clean|look|come|go|get|follow)\b.*"
+    r"\b(?:later|for a future|in (?:the|a) future|follow[- ]?up|(?:separate|another|next|different|future) (?:task|pr|branch|"
+    r"pull request|issue|change|session|time))\b|\bfollow up (?:with|on)\b|나중에|後で|以后再|später", re.I)
+_OFFERS = Late(r"\Aready (?:to|for)\b|\bif you(?:['’]d| would)? (?:like|want|prefer)\b|\bup to you\b", re.I)
+_ON = "worked on: "  # before the name of work that nothing else tells
+_HALF = Late(r"\b(?:vs|e\.g|i\.e)\.\Z|\Afor example\b", re.I)  # of a sentence
+_OF_GIT = Late(r"\b(?:commits? ahead|ahead of|up to date with|working tree)\b", re.I)  # of a branch, which may be so no more
+_REVIEW = Late(
+    r"\A(?:(?:overall |final )?verdict|overall)\b.*\b(?:approv|merg|ship|request\w* changes|needs work)|"
+    r"\A(?:✅ )?(?:lgtm|approved?)\b|"
+    r"\b(?:pr|pull request)\b.*\bready (?:to|for) merg", re.I)
+_ASKS = Late(r"(?:does|do|did|how|what|why|when|where|which|who|if|i|you)\b", re.I)
+_LINES_OF_CODE = Late(r"\s*`[^`]*⏎[^`]*`")
 
 
 class Draft(NamedTuple):
@@ -62,45 +79,114 @@ class Draft(NamedTuple):
     sources: tuple[str, ...]
 
 
-def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Turn] = (), before: Sequence[Record] = ()) -> Draft:
-    """Make a handoff of at most 1,500 characters, which ends with the ids that it was made of.
+class Past(NamedTuple):
+    """An earlier session of the branch: its newest checkpoint, and the turns of its conversation, () where it has none."""
+
+    record: Record
+    held: tuple[Turn, ...] = ()
+
+
+def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Turn] = (), before: Sequence[Past] = ()) -> Draft:
+    """Make a handoff of at most 2,000 characters, which ends with the ids that it was made of.
 
     checkpoints: of one session, newest first, at least one: what is open and next is what the newest says, earlier ones add to
     decisions and commits.  plan: the active one, or None.  held: the turns of its conversation, whose last work says where it
-    stands.  before: of earlier sessions on the same branch, one each, newest first; a line tells what came of each.
+    stands.  before: earlier sessions on the same branch, newest first: a line tells what came of each, and what they tried in
+    vain counts too.
     """
-    told = [outline(record) for record in checkpoints]
-    newest = told[0]
-    stands = _since_work(held, checkpoints[0].title) or [_stands(line) for line in newest.outcome] or list(newest.said)
-    commits = [line for one in told for line in one.commits]
-    done = [turn for turn in choices.standing(held) if _worked(turn)]
-    came = [one.line for one in upshot.of_turns(done, "", commits[::-1])
-            if not (one.at and any(upshot.same(one.line, line) for line in stands))] or ["commit " + line for line in commits]
+    told, held = [outline(record) for record in checkpoints], turns.joined(held)
+    newest, branch = told[0], _text(checkpoints[0].meta.get("branch"))
     decisions = [line for one in told for line in one.decisions[::-1] if not line.endswith(("?", "？"))]
-    never = [line for line in decisions if choices.forbids(line)]
-    never += [*choices.dead_ends(held)[::-1][:2], *(line for one in told for line in one.instead if line.count("…") < 2)]
-    came = [line for line in came if line not in never]
-    first = next(iter(sentences(stands[0])), "")[:upshot.LINE] if stands else ""
-    if came and deeds.is_poor(first) and not deeds.is_poor(came[0]):
-        stands = [came.pop(0), *stands]
-    names = [name for name in newest.files if name[:1] not in "/~"][:8]
-    requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request]
+    never = _never(decisions, held, before) + [line for one in told for line in one.instead if "…" not in line]
+    decided = [line for line in map(_cut_back, decisions) if line and not any(upshot.same(line, one) for one in never)]
+    stands, came = _results(checkpoints[0], told, held, never)
+    requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request if not held]
     requests = [line for line in requests if not TRIVIAL.match(line) and _asks(line)] or requests[:1]
+    files = [turns.named("files: ", newest.files, upshot.LINE - 10)] if newest.files and not held else []
     sections = [
-        ("Where it stands" if newest.outcome else "Notes", _lines(stands, 320), 1),
-        ("Next", _lines(choices.still_next(newest.next, held)[:4], 180), 1),
-        ("Open", _lines([*_open(newest.open, held)[:4], *newest.failing[-2:]], 240), 1),
-        ("Do not try again", _lines(never[:4], 180), 1),
-        ("Decisions", _lines([line for line in decisions if line not in never][:4], 160), 1),
-        ("Done", _lines([*came[:4], *(["files: " + ", ".join(names)] if names else [])], 140), 1),
-        ("Before, on this branch", _lines(map(_before, before[:4]), 160), 2),
+        ("Where it stands" if newest.outcome else "Notes", [*_lines(stands, _STANDS), *turns.state(held, newest.files)], 4),
+        ("Next", _lines(still_next([*newest.next[:4], *_put_off(held)], held)[:5], _LINE), 1),
+        ("Open", _lines([*_open(newest.open, held)[:4], *newest.failing[-2:]], _LINE), 1),
+        ("Do not try again", _lines(never[:6], 2 * upshot.LINE), 2),
+        ("Decisions", _lines(decided[:3], _LINE), 1),
+        ("Done", _lines([*came[:4], *files], upshot.LINE), 1),
+        ("Before, on this branch", _lines(filter(None, map(_before, before)), 260)[:4], 2),
         ("Plan", _lines(_plan(plan), 100), 1),
         ("Request", _lines(dict.fromkeys(requests[:1] + requests[-1:]), 140), 1)]
     end = _sources(checkpoints)
     text = fitted(sections, BODY - len(end) - 2).lstrip("\n") + "\n" + end + "\n"
-    branch = at_word(_text(checkpoints[0].meta.get("branch")), BRANCH)
-    title = one_line("Handoff%s: %s" % (" (%s)" % branch if branch else "", checkpoints[0].title), TITLE)
-    return Draft(title, text, tuple(record.id for record in checkpoints))
+    return Draft(_title(checkpoints, branch, held, before), text, tuple(record.id for record in checkpoints))
+
+
+def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], never: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return (where work stands: what most came of it, what its last turns came to; what else was done).
+
+    newest: checkpoint.  told: of all checkpoints, newest first.  never: what was given up.
+    """
+    stands = _since_work(held, newest.title) or _now(held) or [*map(_stands, told[0].outcome)] or list(told[0].said)
+    commits = [line for one in told for line in one.commits]
+    gone = [held[at] for at in choices.objections(held)]
+    done = [turn for turn in choices.standing(held) if _worked(turn) and not _answers(turn) and turn not in gone]
+    found = upshot.about(upshot.of_turns(done, "", commits[::-1]), _text(newest.meta.get("branch")))[::-1]
+    found = [one for one in sorted(found, key=lambda one: -one.weight) if one.line not in never and "…" not in one.line]
+    asked = " ".join(upshot.order(turn.request).lower() for turn in done)
+    plain = [one for one in found if not (deeds.is_poor(one.line) or one.at and (
+        upshot.is_order(one.line) or one.line.lower() in asked))]
+    best = (one for one in plain if not (deeds.SIDE.search(one.line) or deeds.CHORE.match(one.line)))
+    most = next(best, next(iter(plain), None))
+    if most and stands and not stands[0].startswith(ON_THE_WAY):
+        stands = [one for one in stands if not one.startswith(_ON)]
+        if not any(most.line.rstrip(".") in line or not most.at and upshot.same(most.line, line) for line in stands):
+            whole = next((_told(gist.outcome(turn), _MOST) for turn in done if turn.at == most.at), "")
+            stands = [whole if most.line.rstrip(".") in whole else most.line, *stands]
+    found = [one for one in found if one.line not in stands and not (
+        one.at and any(upshot.same(one.line, line) for line in stands))]
+    verdict = _verdict(held)
+    stands += [verdict] if verdict and not any(verdict.rstrip(".") in line for line in stands) else []
+    return stands, [one.line for one in found] or ["commit " + line for line in commits]
+
+
+def _verdict(held: Sequence[Turn]) -> str:
+    """Return the verdict of the last review, "" where nothing was reviewed."""
+    found = (upshot.bare(text) for turn in reversed(held) if turn.asked != turns.SUMMARY
+             for _, text in upshot.sentences_of(gist.outcome(turn)))
+    return next((line for line in found if len(line) <= upshot.LINE and _REVIEW.search(line)), "")
+
+
+def _title(checkpoints: Sequence[Record], branch: str, held: Sequence[Turn], before: Sequence[Past]) -> str:
+    """Name the subject of the work: of the names that there are the one nearest to the branch's, else the branch.
+
+    A trunk is about nothing by itself.
+    """
+    words, last = upshot.named_by(branch) if branch not in layout.TRUNKS else set(), one_line(checkpoints[0].title)
+    names = [record.title for record in checkpoints] + upshot.names(held).titles + [past.record.title for past in before]
+    names = [name for name in dict.fromkeys(names) if _is_subject(name)]
+    shared = [len(words & upshot.words_of(name)) for name in names]
+    called = one_line(re.sub(r"[-_]+", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2]))) if words else ""
+    called = called if " " in called else ""  # one word names no work
+    best = max(shared, default=0)
+    near = names[shared.index(best)] if 3 * best >= 2 * max(1, len(words)) and (best > 1 or not called) else ""
+    subject = near or called or next(iter(names), last)
+    title = "Handoff%s: " % (" (%s)" % at_word(branch, BRANCH) if branch else "") + one_line(subject)
+    longer = "%s; last: %s" % (title, last)
+    return longer if called and not near and _is_subject(last) and len(longer) <= TITLE else one_line(title, TITLE)
+
+
+def _is_subject(name: str) -> bool:
+    """Tell whether a title names work, rather than asks or says something."""
+    return deeds.is_named(name) and deeds.is_balanced(name) and not (deeds.EXPLAINS.search(name) or _ASKS.match(name))
+
+
+def _never(decisions: Sequence[str], held: Sequence[Turn], before: Sequence[Past]) -> list[str]:
+    """Return what not to try again, each once: what the user forbade, and what was tried in vain, before too."""
+    found = [line for line in decisions if choices.forbids(line)] + choices.dead_ends(held)[::-1]
+    for past in before:
+        found += choices.dead_ends(past.held)[::-1][:2]
+    kept: list[str] = []
+    for line in filter(None, (_cut_back(one).rstrip(":") for one in found)):
+        if not any(upshot.same(line, one) for one in kept):
+            kept.append(line)
+    return kept
 
 
 def _asks(request: str) -> bool:
@@ -108,17 +194,64 @@ def _asks(request: str) -> bool:
     return gist.wide(request) or any(word.isalpha() for word in upshot.words_of(request) - _NODS)
 
 
+def _told(statement: str, most: int, worked: bool = True) -> str:
+    """Return the sentences of a statement that tell most, whole and in their order, in at most `most` characters.
+
+    worked: it is of work, so that a fault that it names is one that was fixed, where it says so.
+    """
+    scores = {line: score for score, line in upshot.scored(statement, True)}
+    found = list(upshot.sentences_of(statement))
+    units = []
+    for at, (kind, text) in enumerate(found):
+        line = upshot.bare(text)
+        verdict = _VERDICT * bool(deeds.VERDICT.match(line) and upshot.says(line))
+        score = scores.get(line, scores.get(deeds.TAIL.sub("", line), verdict))
+        if line.endswith((":", "：")) and kind != upshot.HEADING:
+            items = _items(found[at + 1:])
+            score = max(score, 1.0 * bool(items and deeds.REPORTS.match(line)))
+            line = line.rstrip(":： ") + (": " + items if items else "")
+        line = upshot.mended(line, statement) if worked else line
+        if score and not (_HALF.search(line) or _OF_GIT.search(line)):
+            units.append((score, at, line.rstrip(".")))
+    kept: list[tuple[float, int, str]] = []
+    for unit in sorted(units, key=lambda unit: (-unit[0], unit[1])):
+        if len(kept) < _MOST_UNITS and sum(len(line) + 2 for *_, line in kept) + len(unit[2]) <= most and not any(
+                unit[2] in line for *_, line in kept):
+            kept.append(unit)
+    lines = [line for _, _, line in sorted(kept, key=lambda unit: unit[1])]
+    lines[1:] = [line.removeprefix(upshot.FIXED) if lines[0].startswith(upshot.FIXED) else line for line in lines[1:]]
+    return ". ".join(lines) + "." * bool(lines)
+
+
+def _items(found: Sequence[tuple[str, str]]) -> str:
+    """Return the items that begin some sentences, as many whole ones as there is room for."""
+    kept: list[str] = []
+    for kind, text in found[bool(found) and found[0][0] == upshot.HEADING:]:
+        if kind != upshot.ITEM or text.endswith((":", "：")) or sum(map(len, kept)) + len(text) > _ITEMS:
+            break
+        kept.append(one_line(text).rstrip(". "))
+    return "; ".join(kept)
+
+
 def _stands(line: str) -> str:
-    """Say where work stands, without praise, what leads up to it, tables and lines of code."""
+    """Say where work stands by a line of a checkpoint, without praise, what leads up to it, tables and lines of code."""
     if line.startswith(ON_THE_WAY):
         return line
-    shown = _LINES_OF_CODE.search(line)
     bare = _LINES_OF_CODE.sub("", line).replace("**", "")
-    if shown and bare.count("`") % 2:
-        bare = line[:shown.start()]
-    if bare.count(" | ") > 2:
-        bare = bare.partition(" | ")[0].rpartition(":")[0] or bare
-    return upshot.telling(bare, 320).rstrip(":") or line
+    bare = bare.partition(" | ")[0].rpartition(":")[0] or bare if bare.count(" | ") > 2 else bare
+    return _cut_back(upshot.telling(bare, _STANDS)).rstrip(":") or _cut_back(line) or line
+
+
+def _now(held: Sequence[Turn]) -> list[str]:
+    """Return what the last turn came to; empty where it has not ended or says nothing."""
+    last = gist.closing(held)
+    came = _told(gist.outcome(last), _STANDS) if last and gist.is_finished(last) else ""
+    return [came] if came else []
+
+
+def _cut_back(line: str) -> str:
+    """Return a line that was cut without the sentence that is not whole; "" where no other is in it."""
+    return " ".join(one for one in sentences(line) if not one.endswith("…")) if line.endswith("…") else line
 
 
 def _worked(turn: Turn) -> bool:
@@ -141,18 +274,47 @@ def _since_work(held: Sequence[Turn], title: str) -> list[str]:
     edited = [turn for turn in worked if len(gist.outcome(turn)) >= SAYS and gist.is_finished(turn) and not _answers(turn)]
     if last is None or not worked or not (gist.is_finished(last) and gist.outcome(last)) or (edited or worked)[-1] is last:
         return []
-    came = _stands(gist.plain(gist.unasked(gist.outcome(edited[-1])), 320)) if edited else ""
-    if not came and deeds.is_named(title) and any(piece.kind == turns.FILE for turn in worked for piece in turn.pieces):
-        came = "worked on: " + one_line(title)
-    since = at_word(gist.plain(gist.unasked(gist.outcome(last))), 160)
-    asked = "" if _worked(last) or not gist.topic(last.request) else "asked since: %s → " % at_word(gist.plain(last.request), 80)
-    return [came, asked + since] if came else []
+    came = _told(gist.unasked(gist.outcome(edited[-1])), _STANDS) if edited else ""
+    if not came and _is_subject(title) and any(piece.kind == turns.FILE for turn in worked for piece in turn.pieces):
+        came = _ON + one_line(title)
+    said = gist.unasked(gist.outcome(last))
+    since = _told(said, _SINCE, False) or next((text for kind, text in upshot.sentences_of(said) if len(text) <= _SINCE), "")
+    topic = "" if _worked(last) or not _asks(last.request) else gist.topic(last.request, 100)
+    return [*filter(None, [came]), *([("asked since: %s → " % topic if topic else "") + since] if since else [])]
+
+
+def still_next(steps: Sequence[str], held: Sequence[Turn]) -> list[str]:
+    """Return the next steps that no later turn was asked for: the last two do not name half of their words, two at least."""
+    last = gist.closing(held)
+    if last is None or not gist.is_finished(last):
+        return list(steps)
+    asked = [upshot.words_of(turn.request) for turn in held[-2:] if turn.asked != turns.SUMMARY]
+    found = []
+    for step in steps:
+        words = upshot.words_of(step)
+        if not any(len(words & said) > 1 and 2 * len(words & said) >= len(words) for said in asked):
+            found.append(step)
+    return found
+
+
+def _put_off(held: Sequence[Turn]) -> list[str]:
+    """Return what the model offers at the end, without a question, and what the user left for later, each in a line."""
+    last = gist.closing(held)
+    told = [upshot.bare(text) for _, text in upshot.sentences_of(gist.outcome(last))] if last and gist.is_finished(last) else []
+    found = ["offered: " + one for one in told[-3:] if _OFFERS.search(one) and not one.endswith(("?", "？", ":"))]
+    for at, turn in enumerate(held):
+        lines = [line for line in gist.prose(turn.request) if line[:1] not in choices.PASTED] if not turn.asked else []
+        asked = (one for line in lines for one in sentences(line) if _LATER.search(one))
+        for text in (one for one in asked if len(one) <= upshot.LINE and not one.endswith(("?", "？"))):
+            about = gist.topic(held[at - 1].request, upshot.LINE // 2) if at and deeds.LEANS.search(text) else ""
+            found.append("left for later: %s%s" % (text, " (%s)" % about if about else ""))
+    return found
 
 
 def _answers(turn: Turn) -> bool:
     """Tell whether a turn ends with an answer, though it may have edited something: it tells no result."""
     first = next((upshot.bare(text) for _, text in upshot.sentences_of(gist.outcome(turn))), "")
-    return bool(deeds.ASIDE.match(first)) and not upshot.of_turns([turn])
+    return bool(deeds.ASIDE.match(first)) and not any(deeds.REPORTS.match(one.line) for one in upshot.of_turns([turn]))
 
 
 def _open(lines: Sequence[str], held: Sequence[Turn]) -> list[str]:
@@ -189,15 +351,21 @@ def turns_of(keeper: store.Store, record: Record) -> tuple[Turn, ...]:
 
 
 def _lines(lines: Iterable[str], most: int) -> list[str]:
-    return list(dict.fromkeys(one_line(line, most) for line in lines if line.strip()))
+    """Return lines, each once and on one line; of what is too long the sentences that fit, else it is cut."""
+    cut = ((line, at_word(line, most)) for line in map(one_line, lines) if line)
+    return list(dict.fromkeys(short if short == line else _cut_back(short) or short for line, short in cut))
 
 
-def _before(checkpoint: Record) -> str:
-    """Tell a checkpoint in a line: its day, what came of it, its id."""
-    found = outline(checkpoint).outcome
-    best = upshot.best("\n".join(found)) if found else ""
-    told = best if best and not deeds.is_poor(best) else checkpoint.title
-    return "%s: %s [%s]" % (clock.day(checkpoint.created), one_line(told, 120), checkpoint.id)
+def _before(past: Past) -> str:
+    """Tell an earlier session in a line: its day, what came of it, its id; "" where nothing tells."""
+    record, told = past.record, outline(past.record)
+    branch, title = _text(record.meta.get("branch")), one_line(record.title)
+    found = upshot.of_turns(choices.standing(past.held), "", told.commits) or upshot.of_lines(told.outcome, "", told.commits)
+    lines = [one.line for one in upshot.about(found, branch)
+             if not ("…" in one.line or deeds.SIDE.search(one.line) or deeds.CHORE.match(one.line))]
+    best = [line for line in lines if not deeds.is_poor(line)][:2] or [title] * _is_subject(title)
+    said = "; ".join(best if len("; ".join(best)) <= _SINCE else best[:1])
+    return "%s: %s [%s]" % (clock.day(record.created), said, record.id) if said else ""
 
 
 def _plan(plan: Record | None) -> list[str]:

@@ -289,20 +289,6 @@ def _redoes(statement: str, turn: Turn) -> bool:
     return not made and any(len(words) > 2 and 2 * len(words & said) >= len(words) for words in told)
 
 
-def still_next(steps: Sequence[str], held: Sequence[Turn]) -> list[str]:
-    """Return the next steps that no later turn was asked for: the last two do not name half of their words, two at least."""
-    last = gist.closing(held)
-    if last is None or not gist.is_finished(last):
-        return list(steps)
-    asked = [upshot.words_of(turn.request) for turn in held[-2:] if turn.asked != SUMMARY]
-    found = []
-    for step in steps:
-        words = upshot.words_of(step)
-        if not any(len(words & said) > 1 and 2 * len(words & said) >= len(words) for said in asked):
-            found.append(step)
-    return found
-
-
 # --- what became of a turn
 
 _CAME, _SINCE = 2.0, 200  # from which score on a sentence tells what came of a turn (upshot.scored); its characters

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.core.plaintext import one_line
-from memory.session import shell
+from memory.session import commandline, mending, shell, tellingline
 from memory.session.latepattern import Late
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK = "said", "user", "run", "file", "commit", "report", "link"
@@ -128,6 +128,13 @@ CONCEDES = Late(  # how a reply begins that finds what was said before it wrong,
     r"my mistake|i mis(?:read|understood)|i apologi[sz]e|i (?:now )?(?:found|see|spot\w*) (?:an?|one|another) (?:\w+ )?"
     r"(?:issue|bug|problem|gap)\b|there(?:['’]s| is) (?:indeed |actually )?(?:an?|one) (?:\w+ )?(?:issue|bug|problem|gap)\b|"
     r"맞습니다|その通り|你说得对|du hast recht)", re.I)
+_CHECKS = {tellingline.BUILD: "build", tellingline.LINT: "lint", tellingline.TEST: "tests"}
+_FILES = 150  # characters of the files that are named
+_PUSH = Late(r"\bgit (?:\S+ )*?push\b|\bgh pr create\b")
+_OPENING = 3  # turns at the beginning, which may name the pull request that all is about
+_PULL = Late(r"https?://[^\s<>)\]]+/(?:pull|merge_requests)/\d+")
+_PROSE_FILE = Late(r"\.(?:md|txt|rst|adoc)\Z", re.I)
+_REVERTS = Late(r"\b(?:revert|undo|roll back|put back)\b", re.I)
 
 
 _ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?:all|both|every\w*|each)\b", re.I)
@@ -238,6 +245,16 @@ def orders_it(request: str) -> bool:
     return bool(_GO.search(request[:100]))
 
 
+def taken_away(every: Iterable[Turn]) -> dict[str, str]:
+    """Return the names, in small letters, of what the model says to have taken away as a whole, each with the last instant."""
+    found: dict[str, str] = {}
+    for turn in every:
+        for said in turn.said():
+            for name in mending.taken_away(said) if "`" in said else ():
+                found[name] = max(found.get(name, ""), turn.at)
+    return found
+
+
 def cosine(one: Set[str], other: Set[str]) -> float:
     """Return the likeness of two sets of words or terms, 0 to 1."""
     shared = len(one & other)
@@ -247,3 +264,76 @@ def cosine(one: Set[str], other: Set[str]) -> float:
 @lru_cache(maxsize=64)  # the turns just before are looked at again for the next one
 def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in tokeniser.tokens(text) if word not in tokeniser.STOP and word not in tokeniser.COMMON)
+
+
+# --- how work ended
+
+def joined(held: Sequence[Turn]) -> list[Turn]:
+    """Return turns, what goes on after a compaction as part of the turn that it cut."""
+    found: list[Turn] = []
+    for turn in held:
+        begun = next((one for one in reversed(found) if one.asked != SUMMARY), None)
+        if turn.asked == GOES_ON and begun is not None:
+            begun.pieces += turn.pieces
+        else:
+            found.append(Turn(turn.at, turn.request, turn.asked, [*turn.pieces]))
+    return found
+
+
+def state(held: Sequence[Turn], files: Iterable[str]) -> list[str]:
+    """Say in a line how the checks went last, and what of the work is committed and pushed; none where nothing was edited.
+
+    files: those that are known to differ still; of others it may be that they were put back as they were.
+    """
+    every = [(turn, piece) for turn in held if turn.asked != SUMMARY for piece in turn.pieces]
+    edited = [at for at, (_, piece) in enumerate(every) if piece.kind == FILE]
+    if not edited:
+        return []
+    first = next(at for at in edited if every[at][0] is every[edited[-1]][0])
+    commit = max((at for at, (_, piece) in enumerate(every) if piece.kind == COMMIT), default=-1)
+    last = {every[at][1].text: (at, every[at][0].request) for at in edited if every[at][1].text[:1] not in "/~"}
+    names = [name.rpartition("/")[2] for name, (at, asked) in last.items() if at > commit and (
+        name in files or not _REVERTS.search(asked))]
+    told = _checks([piece for _, piece in every[first:]], any(not _PROSE_FILE.search(name) for name in last))
+    if commit >= 0:
+        pushed = any(p.kind == RUN and p.outcome == shell.OK and _PUSH.search(p.text) for _, p in every[commit + 1:])
+        told.append("committed" + (" and pushed" if pushed else ", no push seen"))
+    if names:
+        told.append(named("edited%s, no commit seen: " % (" since" if commit >= 0 else ""), names, _FILES))
+    pulls = [piece.text for _, piece in every if piece.kind == LINK] or [
+        match[0] for turn in held[:_OPENING] for match in _PULL.finditer(turn.request)][:1]
+    said = "; ".join([*told, *("pull request " + address for address in pulls[-1:])])
+    return [said[:1].upper() + said[1:]] if said else []
+
+
+def _checks(pieces: Iterable[Piece], due: bool) -> list[str]:
+    """Say how each kind of check went the last time; what is not known is not told.
+
+    Of several in one command that failed any may have.  due: it tells where none ran.
+    """
+    last: dict[str, frozenset[str]] = {}  # by kind those that failed together, none where it passed
+    ran = False
+    for piece in pieces:
+        if piece.kind != RUN or piece.name:
+            continue
+        kinds = {commandline.kind_of(commandline.key_of(part)) for part in commandline.parts(piece.text)} & _CHECKS.keys()
+        ran = ran or bool(kinds)
+        if piece.failed:
+            last.update(dict.fromkeys(kinds, frozenset(kinds)))
+        elif piece.outcome == shell.OK:
+            settled = [kind for kind, failed in last.items() if failed & kinds]
+            last = {**{kind: failed for kind, failed in last.items() if kind not in settled}, **dict.fromkeys(kinds, frozenset())}
+    good, bad = ([_CHECKS[kind] for kind in _CHECKS if kind in last and bool(last[kind]) is failed] for failed in (False, True))
+    told = [_listed(good, "and") + " passed last"] if good else [] if ran or not due else ["no check ran since the last edit"]
+    return told + ([_listed(bad, "or") + " failed last"] if bad else [])
+
+
+def _listed(names: Sequence[str], word: str) -> str:
+    return (" %s " % word).join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def named(lead: str, names: Sequence[str], most: int) -> str:
+    """Name files after some words, as many as there is room for in `most` characters."""
+    many = next((many for many in range(len(names), 1, -1) if len(", ".join(names[:many])) <= most), 1)
+    rest = len(names) - many
+    return lead + ", ".join(names[:many]) + (" and %d more" % rest if rest else "")

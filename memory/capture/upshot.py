@@ -29,10 +29,10 @@ _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets li
 _EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.8  # of a turn that edits, of each file, files that count, and of an order
 # Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
 _BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
-_FIXED = "Fixed: "  # before a fault that is told as fixed
+FIXED = "Fixed: "  # before a fault that is told as fixed
 _NAMES, _NAMING = 3, 30  # words beside code that name a change; turns at either end of which one may name the work
-_FIRST = 3  # sentences among which a heading names work, or a request orders it
-_HEADED, _WEAK = 0.8, 1.0  # what such a heading tells, and a sentence that says little
+_FIRST, _HEADED, _WEAK = 3, 0.8, 1.0  # sentences in which a heading or an order names work; what it tells; what little does
+_SUBJECT, _MOST, _ADDS = 0.2, 7.9, 3  # added to a commit that bears the branch's name; other lines at most; words that tell more
 
 
 class Upshot(NamedTuple):
@@ -71,6 +71,19 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     return distinct(found)
 
 
+def about(found: Iterable[Upshot], branch: str) -> list[Upshot]:
+    """Return upshots, those weighing more that share words with the branch's name, and those less that add few to it."""
+    own, words = words_of(re.sub(r"[-_./]", " ", branch)), named_by(branch)
+    kept = []
+    for one in found:
+        shared = len(words & words_of(deeds.without_inner(deeds.IN_CODE.sub(" ", one.line))))
+        adds = not own or len(words_of(one.line) - own) >= _ADDS
+        bonus = 0.0 if not shared else _SUBJECT if deeds.COMMITTED.search(one.line) else 1.5 if shared == 1 else 2.5
+        most = max(one.weight, _MOST if not deeds.COMMITTED.search(one.line) else one.weight + bonus)
+        kept.append(one._replace(weight=min(one.weight + bonus, most) if adds else one.weight - 1.0))
+    return kept
+
+
 def named_by(branch: str) -> set[str]:
     """Return the words of a branch's name that say what its work is about."""
     words = words_of(re.sub(r"[-_./]", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2]))) - deeds.COMMON
@@ -99,7 +112,7 @@ def distinct(found: Iterable[Upshot]) -> list[Upshot]:
 
 def _is_named(title: str, held: Sequence[Turn]) -> bool:
     """Tell whether a title is a plan's or the client's: no request's and no statement's beginning."""
-    spoken = title.startswith(_FIXED) or any(title.lower() in gist.plain(text).lower() for turn in held for text in turn.said())
+    spoken = title.startswith(FIXED) or any(title.lower() in gist.plain(text).lower() for turn in held for text in turn.said())
     asked = [gist.topic(turn.request) for turn in held]
     return bool(held) and not spoken and title not in asked and not deeds.LEANS.search(title)
 
@@ -167,8 +180,8 @@ def _result(turn: Turn, worked: bool) -> tuple[float, str]:
     for at, (score, text) in enumerate(scored(statement, touched)):
         if text in heads or score <= _WEAK and not (touched or gist.wide(text)) or deeds.LISTS.search(text):
             continue
-        line = deeds.PLACE.sub("", _mended(text, statement) if worked else text).strip()
-        reports = deeds.REPORTS.match(line) or deeds.SINCE.search(line) or line.startswith(_FIXED)
+        line = deeds.PLACE.sub("", mended(text, statement) if worked else text).strip()
+        reports = deeds.REPORTS.match(line) or deeds.SINCE.search(line) or line.startswith(FIXED)
         anew = worked and not (reports or deeds.PASSIVE.search(line)) and bool(deeds.NOW.search(line))
         idle = score <= _WEAK or deeds.EXPLAINS.search(line)
         told = reports or any(one.search(line) for one in (deeds.FAULTY, deeds.LABELLED, deeds.NOW))
@@ -196,14 +209,14 @@ def _ordered(asked: str, turn: Turn | None) -> str:
     return deeds.as_done(line) if done else line
 
 
-def _mended(line: str, statement: str) -> str:
+def mended(line: str, statement: str) -> str:
     """Return a line that tells a fault as one of a fault that is fixed, where the statement says so."""
     faulty = deeds.FAULT.match(line) or not deeds.SAYS_FIXED.search(line) and any(
         one.search(line) for one in (deeds.AT_FAULT, deeds.FAULTY))
     if deeds.REPORTS.match(line) or not faulty or not deeds.SAYS_FIXED.search(statement):
         return line
     match = deeds.FAULT.match(line)
-    return _FIXED + line[match.end() if match else 0:].strip()
+    return FIXED + line[match.end() if match else 0:].strip()
 
 
 def is_order(line: str) -> bool:
@@ -363,10 +376,10 @@ def _asked(held: Sequence[Turn]) -> list[str]:
 def _came(held: Sequence[Turn]) -> list[str]:
     """Return what came out of turns as names: a change that a line tells in words, and more than a detail of one."""
     lines = [one.line for one in of_turns(held)[:3]]
-    faults = [line for line in lines if line.startswith(_FIXED) and len(line) <= gist.TITLE]
+    faults = [line for line in lines if line.startswith(FIXED) and len(line) <= gist.TITLE]
     told = [line for line in lines if deeds.REPORTS.match(line) or _is_brief(line)]
     names = [gist.clause(line[:1].lower() + line[1:]) for line in told if not (
-        line.startswith(_FIXED) or deeds.PIECE.match(line) or deeds.DETAIL.search(line) or deeds.MINOR.search(line))]
+        line.startswith(FIXED) or deeds.PIECE.match(line) or deeds.DETAIL.search(line) or deeds.MINOR.search(line))]
     return [*(name for name in names if deeds.in_words(name) >= _NAMES and _is_name(name)), *faults]
 
 

@@ -204,7 +204,8 @@ def _drafted(call: Call) -> Record:
         raise StoreError("nothing to hand off%s: it has no checkpoint and no transcript; give a note instead" % (
             " from session " + session if session else " from this workspace"))
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
-    made = byhand.draft(sources, plan, byhand.turns_of(call.store(), sources[0]), _before(call, sources[0]))
+    before = [byhand.Past(record, byhand.turns_of(call.store(), record)) for record in _before(call, sources[0])]
+    made = byhand.draft(sources, plan, byhand.turns_of(call.store(), sources[0]), before)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     return handoffs.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
                        {**meta, "links": derived_links(made.sources)})
@@ -220,7 +221,7 @@ def _before(call: Call, newest: Record) -> list[Record]:
         session = record.meta.get("session")
         if session and session != own and record.created <= newest.created and not handoffs.is_handoff(record):
             found.setdefault(session, record)
-    return list(found.values())
+    return list(found.values())[:MOST_SOURCES]
 
 
 def _of_branch(call: Call) -> list[Record]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Event = Dict[str, Any]
     Chosen = List[List[Any]]
 
-PLAN_UNITS, HANDOFF_UNITS = 1200, 1800
+PLAN_UNITS, HANDOFF_UNITS = 1200, 2200
 GREETED = ("startup", "clear", "resume")  # sources of a start that the user is greeted at
 FIRST = ("Outcome", "Next", "Open", "Decisions")  # sections that stand whole before anything else
 REST = ("Turns", "Fixed", "Commands", "Done")

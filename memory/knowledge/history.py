@@ -143,16 +143,6 @@ def past_of(record: Record, workspace: str = "") -> Past:
                 conversationpage.parse(body, day))
 
 
-def gone(every: Iterable[Turn]) -> dict[str, str]:
-    """Return the names, in small letters, of what the model says to have taken away as a whole, each with the last instant."""
-    found: dict[str, str] = {}
-    for turn in every:
-        for said in turn.said():
-            for name in mending.taken_away(said) if "`" in said else ():
-                found[name] = max(found.get(name, ""), turn.at)
-    return found
-
-
 def begun(place: Place, name: str) -> str:
     """Return the session that a checkpoint names in its first lines, "" where it must be read for that; most are of a session
     whose conversation tells it all."""

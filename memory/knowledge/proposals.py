@@ -28,7 +28,7 @@ from memory.core.plaintext import one_line, short
 from memory.core.records import MADE_OF, Record
 from memory.distill.digests import Bullet, Source, clean
 from memory.distill.units import units
-from memory.knowledge import history, statements
+from memory.knowledge import statements
 from memory.knowledge.statements import Shelf, Statement, Told
 from memory.session import deeds, lasting
 
@@ -78,14 +78,14 @@ def harvest(checkpoints: Sequence[Record], known: Sequence[Record], limit: int =
     """
     ordered = sorted(checkpoints, key=lambda record: (record.created, record.id))
     heard = {session(record) for record in talks}
-    every = [statement for record in ordered if session(record) not in heard for statement in statements.statements(record)]
+    noted = [statement for record in ordered if session(record) not in heard for statement in statements.statements(record)]
     held = [(record, conversationpage.parse(record.body, clock.day(record.created)))
             for record in sorted(talks, key=lambda record: (record.created, record.id))]
-    gone = history.gone(turn for _, turns in held for turn in turns)
-    said = [told for record, turns in held for told in statements.of_talk(record, turns)
+    gone = turns.taken_away(turn for _, said in held for turn in said)
+    said = [told for record, every in held for told in statements.of_talk(record, every)
             if told.kind not in _MODELS or not any(gone.get(name, "") > told.at for name in told.names)]
     taught = {(str(record.meta.get("session")), str(record.meta.get("turn"))) for record in known if "turn" in record.meta}
-    drafts = (*_failures(ordered), *_stated(every), *_said(said, ordered, taught))
+    drafts = (*_failures(ordered), *_stated(noted), *_said(said, ordered, taught))
     return _fresh(sorted((draft for draft in drafts if draft.proposal.score >= FLOOR),
                          key=lambda draft: (-draft.proposal.score, draft.proposal.key)), known, limit)
 

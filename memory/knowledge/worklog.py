@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory.capture import checkpointpage, choices, conversationpage, turns, upshot
+from memory.capture import byhand, checkpointpage, choices, conversationpage, turns, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY
 from memory.capture.gist import outcome, telling, topic
 from memory.capture.turns import FILE, GOES_ON, Turn
@@ -30,8 +30,6 @@ from memory.store.store import Store
 
 # Weight that has a place beside any line, else that of the first; of both, for an effect, and among few branches.
 _TELLING, _EFFECT, _ROOM, _FEW = 5.0, 0.8, 0.5, 3
-_SUBJECT, _MOST = 0.2, 7.9  # added to a commit that the branch is named after; of any other line at most
-_ADDS = 3  # words that a line adds to its branch's name, or it says little
 _AGAIN, _LIKE = 0.6, 0.5  # likeness of lines that tell the same, and of one that tells no more than the first
 _FAILS = re.compile(  # as checkpoints have it
     r"`+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
@@ -191,7 +189,7 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
     parts = {name: tuple(dict.fromkeys(line for one in told for line in getattr(one, name)))
              for name in ("commits", "files", "decisions", "fixed", "said")}
     parts.update((name, getattr(told[-1], name)) for name in ("outcome", "failing", "open", "next"))
-    parts["next"] = tuple(choices.still_next(parts["next"], held))
+    parts["next"] = tuple(byhand.still_next(parts["next"], held))
     stand = choices.standing(held)
     name = title = one_line(newest.title)
     undone = any(_names(title, turn) for turn in held if turn not in stand)
@@ -229,7 +227,7 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
     for (day, name), group in groups.items():
         still = () if name in told else _still(group[0])
         told.add(name)
-        came = upshot.distinct(_about(
+        came = upshot.distinct(upshot.about(
             (one for work in group for one in work.came), "" if name in TRUNKS else name))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
@@ -256,22 +254,6 @@ def _standing(every: Sequence[Work]) -> Iterator[Work]:
             came = tuple(_plain(came))
         yield work._replace(came=came)
         newer += [one.line for one in came]
-
-
-def _about(found: Iterable[Upshot], branch: str) -> List[Upshot]:
-    """Return upshots, those weighing more that share words with the branch's name, which says what its work is about.
-
-    One that adds few words to the name says little.
-    """
-    own, words = upshot.words_of(re.sub(r"[-_./]", " ", branch)), upshot.named_by(branch)
-    kept = []
-    for one in found:
-        shared = len(words & upshot.words_of(deeds.without_inner(deeds.IN_CODE.sub(" ", one.line))))
-        adds = not own or len(upshot.words_of(one.line) - own) >= _ADDS
-        bonus = 0.0 if not shared else _SUBJECT if deeds.COMMITTED.search(one.line) else 1.5 if shared == 1 else 2.5
-        most = max(one.weight, _MOST if not deeds.COMMITTED.search(one.line) else one.weight + bonus)
-        kept.append(one._replace(weight=min(one.weight + bonus, most) if adds else one.weight - 1.0))
-    return kept
 
 
 def _undoes(later: str, earlier: str) -> bool:

@@ -9,8 +9,8 @@ import pytest
 from harness import vault
 from harness.standup import captured, talk
 
-from memory.capture import byhand
-from memory.core import UsageError, config, frontmatter
+from memory.capture import byhand, conversationpage
+from memory.core import UsageError, config, frontmatter, records
 from memory.store import store
 
 
@@ -47,10 +47,11 @@ def test_a_handoff_says_where_it_stands_what_is_next_and_what_not_to_try_again(p
     checkpoint = next(keeper.each(("checkpoint",)))
     said = byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint)).body
     assert said.split("From [")[0] == "\n".join([
-        "## Where it stands", "", "- The worker now retries twice.", "", "## Next", "", "- the metrics", "", "## Open", "",
+        "## Where it stands", "", "- The worker now retries twice.", "- No check ran since the last edit; edited, no commit seen: worker.py", "",
+        "## Next", "", "- the metrics", "", "## Open", "",
         "- `pytest tests/slow` still fails: timeout", "", "## Do not try again", "", "- the user refused Edit `pool.py`: don't touch the pool",
         "- Reverted the thread pool since it made the tests hang.", "- `pytest -k slow` fails; `pytest tests/slow` works", "", "## Decisions", "",
-        "- the user chose: two retries", "", "## Done", "", "- files: worker.py", "", "## Request", "", "- make the worker retry", "", ""])
+        "- the user chose: two retries", "", ""])
 
 
 def test_turns_are_those_of_the_conversation_that_a_checkpoint_names(place, now):
@@ -74,17 +75,23 @@ def test_work_stands_where_the_last_work_left_it(place, now):
     checkpoint = next(keeper.each(("checkpoint",)))
     assert byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint)).body.split("From [")[0] == "\n".join([
         "## Where it stands", "", "- The worker now retries a job twice before it gives up on it.",
-        "- asked since: what does the queue flag do? → It names the queue. Option 1: keep it Option 2: drop it", "", "## Open", "",
-        "- Which option do you prefer? Option 1: keep it; Option 2: drop it", "", "## Done", "", "- files: worker.py", "", ""])
+        "- asked since: what does the queue flag do → It names the queue.",
+        "- No check ran since the last edit; edited, no commit seen: worker.py", "", "## Open", "",
+        "- Which option do you prefer? Option 1: keep it; Option 2: drop it", "", ""])
 
 
-def handoff(place, now, said, page, **keys):
-    """Return the sections of the handoff of a session of which the conversation and the checkpoint are given."""
+def drafted(place, now, said, page, before=(), **keys):
+    """Return the handoff of a session of which the conversation and the checkpoint are given."""
     keeper = store.Store(place, vault.settings(), now)
     talk(place, said)
     captured(place, "a", page, "2026-11-21T10:30:00Z", session="s-1", conversation=next(keeper.each(("conversation",))).id, **keys)
     checkpoint = next(keeper.each(("checkpoint",)))
-    body = byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint)).body
+    return byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint), before)
+
+
+def handoff(*given, **keys):
+    """Return its sections."""
+    body = drafted(*given, **keys).body
     parts = [part.split("\n\n", 1) for part in body.split("From [")[0].split("## ")[1:]]
     return {name: lines.strip().split("\n") for name, lines in parts}
 
@@ -99,12 +106,13 @@ def test_an_offer_at_the_end_is_open_with_what_it_is_about(place, now, said, que
 
 
 def test_a_request_that_says_nothing_by_itself_is_not_told(place, now):
-    """Nor a next step that a later turn was asked for."""
-    told = handoff(place, now, "## 09:00 make the worker retry jobs twice\n\n- edited `a.py`\n\nThe worker retries jobs twice now.\n\n"
-                   "## 09:30 test the retries of the pool\n\n- ✓ `pytest`\n\nTests of the retries pass.\n\n## 09:40 3\n\n- edited `a.py`\n\nDone.\n",
-                   "## Outcome\n\n- Done.\n\n## Next\n\n- test the pool's retries\n- the metrics\n\n## Turns\n\n"
-                   "- 09:00 make the worker retry jobs twice\n- 09:40 3")
-    assert told["Request"] == ["- make the worker retry jobs twice"] and told["Next"] == ["- the metrics"]
+    """Nor any, where the turns tell what came of it; nor a next step that a later turn was asked for."""
+    page = "## Outcome\n\n- Done.\n\n## Next\n\n- test the pool's retries\n- the metrics\n\n## Turns\n\n- 09:00 make the worker retry jobs twice\n- 09:40 3"
+    said = ("## 09:00 make the worker retry jobs twice\n\n- edited `a.py`\n\nThe worker retries jobs twice now.\n\n"
+            "## 09:30 test the retries of the pool\n\n- ✓ `pytest`\n\nTests of the retries pass.\n\n## 09:40 3\n\n- edited `a.py`\n\nDone.\n")
+    assert handoff(place, now, "", page)["Request"] == ["- make the worker retry jobs twice"]
+    told = handoff(place, now, said, page)
+    assert told["Next"] == ["- the metrics"] and "Request" not in told
 
 
 def test_where_it_stands_is_no_table_code_or_answer(place, now):
@@ -113,7 +121,8 @@ def test_where_it_stands_is_no_table_code_or_answer(place, now):
     assert handoff(place, now, "", page)["Where it stands"] == ["- All rows were updated"]
     left = "## 09:00 name the pool\n\n- edited `a.py`\n\nLet me run the tests:\n\n## 09:30 try the search\n\nResults for pool: `a.py`, `b.py` and more.\n"
     assert handoff(place, now, left, "## Outcome\n\n- Results for pool", title="Names for the pools of workers")["Where it stands"] == [
-        "- worked on: Names for the pools of workers", "- asked since: try the search → Results for pool: `a.py`, `b.py` and more."]
+        "- worked on: Names for the pools of workers", "- asked since: try the search → Results for pool: `a.py`, `b.py` and more.",
+        "- No check ran since the last edit; edited, no commit seen: a.py"]
 
 
 def test_where_it_stands_begins_with_what_somebody_else_gets(place, now):
@@ -121,6 +130,56 @@ def test_where_it_stands_begins_with_what_somebody_else_gets(place, now):
     told = handoff(place, now, "## 09:00 mend the retries\n\n- edited `a.py`\n\nThe fix adds a limit for retries of slow jobs.\n\n"
                    "## 09:30 the method should use a helper\n\n- edited `a.py`\n\nThe method now uses `limit_of()` of the pool.\n",
                    "## Outcome\n\n- The method now uses `limit_of()` of the pool.")
-    assert told["Where it stands"] == ["- The fix adds a limit for retries of slow jobs.", "- The method now uses `limit_of()` of the pool."]
+    assert told["Where it stands"][:2] == ["- The fix adds a limit for retries of slow jobs.", "- The method now uses `limit_of()` of the pool."]
     page = "## Outcome\n\n- Here's a summary of the changes made to `src/a.py`: Added a limit for **retries** of slow jobs."
     assert handoff(place, now, "", page)["Where it stands"] == ["- Added a limit for retries of slow jobs."]
+
+
+WORK = "## 09:00 make the worker retry\n\n- edited `worker.py`\n%s\nThe worker now retries a job twice before it gives up on it.\n"
+
+
+@pytest.mark.parametrize(("ran", "state"), [
+    ("- ✓ `pytest -q`\n- ✗ `ruff check .` → exit 1: E501\n", "Tests passed last; lint failed last; edited, no commit seen: worker.py"),
+    ("- ✓ `pytest -q`\n- commit 1a2b3c4: Retry\n", "Tests passed last; committed, no push seen"),
+    ("- commit 1a2b3c4: Retry\n- ✓ `git push`\n- edited `pool.py`\n", "No check ran since the last edit; committed and pushed; edited since, no commit seen: pool.py")])
+def test_it_says_how_the_checks_went_and_what_is_committed(place, now, ran, state):
+    """By what ran, and not by what was said of it; a file outside the project is none."""
+    told = handoff(place, now, WORK % (ran + "- edited `/tmp/x.py`\n"), "## Outcome\n\n- x")
+    assert told["Where it stands"] == ["- The worker now retries a job twice before it gives up on it.", "- " + state]
+
+
+def test_sentences_are_told_whole_or_not_at_all(place, now):
+    """The verdict on all of it counts, a list goes with what leads it in, and what would not fit is left out."""
+    said = "All 4 comments on the pool are addressed.\n\nChanged the pool:\n- named its workers\n- " + "closed every idle worker at once " * 5 + "\n\n" + (
+        "The limit now holds for workers of %s." % ", ".join("kind%d" % at for at in range(60)))
+    told = handoff(place, now, "## 09:00 address the comments\n\n- edited `a.md`\n\n%s\n" % said, "## Outcome\n\n- x")
+    assert told["Where it stands"][0] == "- All 4 comments on the pool are addressed. Changed the pool: named its workers."
+
+
+@pytest.mark.parametrize(("branch", "title", "told"), [
+    ("dev/retry-slow-jobs", "Retry of slow jobs in the pool", "Retry of slow jobs in the pool"),
+    ("dev/retry-slow-jobs", "Name the workers", "retry slow jobs; last: Name the workers"),
+    ("dev/abc-12-retry-slow-jobs", "does it retry", "retry slow jobs"), ("main", "Name the workers", "Name the workers"), ("main", "does it retry", "does it retry")])
+def test_the_title_names_the_subject_of_the_branch(place, now, branch, title, told):
+    """By the name that is nearest to the branch's, else by the branch; a trunk has no subject."""
+    assert drafted(place, now, "", "## Outcome\n\n- x", branch=branch, title=title).title == "Handoff (%s): %s" % (branch, told)
+
+
+def test_what_was_offered_or_left_for_later_is_next(place, now):
+    """In the words of who said it, with what it was about where they point at something; a question is open and not next."""
+    said = ("## 09:00 what about jobs that never end?\n\nThey could be killed.\n\n## 09:10 let's leave this for a future task. name the pool\n\n- edited `a.py`\n\n"
+            "Named the pool of workers.\n\nReady to commit if you want it in this branch. Should I?\n")
+    assert handoff(place, now, said, "## Outcome\n\n- x")["Next"] == [
+        "- offered: Ready to commit if you want it in this branch.", "- left for later: let's leave this for a future task. (what about jobs that never end)"]
+
+
+def test_ways_that_were_given_up_stand_in_it_also_those_of_earlier_sessions(place, now):
+    """And what was objected to is no result."""
+    said = ("## 09:00 speed the pool up\n\n- edited `pool.py`\n\nAdded a thread for each of the jobs in the pool.\n\n## 09:10 why not rather limit the threads?\n\n"
+            "You're right. A thread for each job exhausts the machine.\n\n- edited `pool.py`\n\nLimited the pool to eight threads.\n")
+    past = byhand.Past(records.Record("p/checkpoints/old.md", "c-old", "checkpoint", "x", "", 0.0, 0.0, meta={}), tuple(conversationpage.parse(
+        "## 08:00 speed the pool up\n\n- edited `pool.py`\n\nReverted the process pool since it broke the tests.\n", "2026-11-20")))
+    told = handoff(place, now, said, "## Outcome\n\n- x", [past])
+    assert told["Do not try again"] == ["- the user: why not rather limit the threads? → A thread for each job exhausts the machine.",
+                                        "- Reverted the process pool since it broke the tests."]
+    assert told["Where it stands"][0] == "- Limited the pool to eight threads." and "Done" not in told

@@ -99,6 +99,7 @@ def test_a_dead_end_is_what_was_tried_and_left(statement, told):
      "the user: ok, revert that again. it is slower now (of: Added a thread for each of the jobs.)"),
     ("no, it still hangs at the start", "You're right. The start takes the lock of the pool.", ""),
     ("why a thread for each job and not rather a pool?", "A pool blocks the slow jobs, and a thread does not.", ""),
+    ("no, it should rather be a pool", "A pool blocks the slow jobs, and a thread does not.", ""),
     ("> revert that\n\nwhat is this?", "The log of the pool says so.", ""), ("also name the pool", "Named the pool of the workers.", "")])
 def test_a_way_that_the_user_objected_to_is_a_dead_end(request_, reply, told):
     """Where the reply agrees, with its reason, or where they ordered it back; a fault that they report is none."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from memory.capture import turns
 from memory.capture.turns import (
     ADDS,
     AGREES,
+    COMMIT,
+    EDITED,
+    FILE,
     GOES_ON,
     OBJECTS,
     RUN,
@@ -91,3 +95,52 @@ def test_a_request_goes_on_with_the_turn_that_holds_what_it_names():
 def test_a_request_chooses_an_item_by_its_number_in_its_words_or_with_all(request_, chosen):
     """Where it gives a number, that one alone; a line of a file is no number of an item."""
     assert chooses(request_, "2", "The loader takes the header for a row; it should skip it.") is chosen
+
+
+def test_what_goes_on_after_a_compaction_is_of_the_turn_that_it_cut():
+    """The summary in between stays a turn of its own; what goes on with nothing that is known does too."""
+    held = [said("x", "rest", GOES_ON), said("name the pool", "Named it."), said("", "1. Request", SUMMARY), said("name the…", "All of it.", GOES_ON)]
+    assert [(one.request, one.said()) for one in turns.joined(held)] == [
+        ("x", ["rest"]), ("name the pool", ["Named it.", "All of it."]), ("", ["1. Request"])]
+    assert held[1].said() == ["Named it."], "what was given stays as it is"
+
+
+def ran(command, outcome=shell.OK):
+    return Piece(RUN, command, "", outcome)
+
+
+@pytest.mark.parametrize(("pieces", "told"), [
+    ([], []), ([ran("pytest")], []),
+    ([Piece(FILE, "src/a.py", EDITED), ran("make build && pytest", "exit 2: E1"), ran("ruff check . && pytest")],
+     ["Lint and tests passed last; edited, no commit seen: a.py"]),
+    ([Piece(FILE, "a.py", EDITED), ran("make build"), ran("ruff check . && pytest", "exit 1: E1")],
+     ["Build passed last; lint or tests failed last; edited, no commit seen: a.py"]),
+    ([Piece(FILE, "docs/a.md", EDITED)], ["Edited, no commit seen: a.md"]),
+    ([ran("pytest"), Piece(FILE, "a.py", EDITED), ran("pytest | tail", shell.UNKNOWN)], ["Edited, no commit seen: a.py"]),
+    ([ran("pytest"), Piece(FILE, "a.py", EDITED)], ["No check ran since the last edit; edited, no commit seen: a.py"]),
+    ([Piece(FILE, "a.py", EDITED), ran("pytest"), Piece(COMMIT, "Name it", "1a2b3c4"), ran("cd x && git -C . push -q")], ["Tests passed last; committed and pushed"]),
+    ([Piece(FILE, "a.py", EDITED), ran("pytest"), ran("git push"), Piece(COMMIT, "Name it", "1a2b3c4"), ran("git push", "exit 1: no")],
+     ["Tests passed last; committed, no push seen"])])
+def test_the_state_of_work_is_how_checks_went_last_and_what_git_did(pieces, told):
+    """What is not known is not told, and a file outside the project is none of it."""
+    found = turns.state([Turn("", "name it", "", [*pieces, Piece(FILE, "/tmp/a.py", EDITED)] if pieces else [])], [])
+    assert found == told
+
+
+def test_the_pull_request_of_the_work_is_named():
+    """The one that was made, else the one that it begins with."""
+    held = [Turn("", "look at https://x.org/o/r/pull/7, please", "", [Piece(FILE, "a.md", EDITED)])]
+    assert turns.state(held, []) == ["Edited, no commit seen: a.md; pull request https://x.org/o/r/pull/7"]
+    held[0].pieces += [Piece(turns.LINK, "https://x.org/o/r/pull/9")]
+    assert turns.state(held, []) == ["Edited, no commit seen: a.md; pull request https://x.org/o/r/pull/9"]
+
+
+def test_a_file_that_was_put_back_is_not_told_as_edited():
+    """Where that was what was asked for, unless it is known to differ."""
+    held = [Turn("", "name it", "", [Piece(FILE, "a.md", EDITED)]), Turn("", "no, revert that", "", [Piece(FILE, "a.md", EDITED), Piece(FILE, "b.md", EDITED)])]
+    assert turns.state(held, []) == [] and turns.state(held, ["b.md"]) == ["Edited, no commit seen: b.md"]
+
+
+def test_files_are_named_as_far_as_there_is_room():
+    """One at least."""
+    assert turns.named("x: ", ["aaaa", "bbbb", "cccc"], 10) == "x: aaaa, bbbb and 1 more" and turns.named("x: ", ["a" * 20], 10) == "x: " + "a" * 20
