@@ -129,7 +129,8 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
     done = [turn for turn in choices.standing(held) if _worked(turn) and not _answers(turn) and turn not in gone]
     found = upshot.about(upshot.of_turns(done, "", commits[::-1]), _text(newest.meta.get("branch")))[::-1]
     found = [one for one in sorted(found, key=lambda one: -one.weight) if one.line not in never and "…" not in one.line]
-    asked = " ".join(upshot.order(turn.request).lower() for turn in done)
+    orders = [upshot.order(turn.request) for turn in done]
+    asked = " ".join([*orders, *map(deeds.as_done, orders)]).lower()
     plain = [one for one in found if not (deeds.is_poor(one.line) or one.at and (
         upshot.is_order(one.line) or one.line.lower() in asked))]
     best = (one for one in plain if not (deeds.SIDE.search(one.line) or deeds.CHORE.match(one.line)))
