@@ -31,7 +31,7 @@ from dataclasses import replace
 from typing import AbstractSet, Iterable, Iterator, Sequence
 
 from memory.capture import choices, conversationpage, upshot
-from memory.capture.turns import ADDS, Turn, concedes, cosine, follow, later
+from memory.capture.turns import ADDS, CONCEDES, Turn, concedes, cosine, follow, later
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
@@ -48,6 +48,7 @@ PAYS = 0.036  # likelihood per 1,000 bytes below which a line is not worth its l
 LEAST = 0.2  # share of a question that counts as held at least
 SESSION, TURN_OF = 0.4, 0.1  # share of the best session's likelihood, and of the best turn's, below which one tells nothing of it
 ENOUGH = 1_300  # bytes after which a session hardly answers any more: one of 45 answers that were kept stood behind them
+TALK = 40  # characters behind words of agreement that say no more
 FADES = 0.12  # share of the greatest likelihood per byte that was taken of a session from which on more of it does not pay
 POOL = 300  # lines that compete; the rest are less likely
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
@@ -128,7 +129,14 @@ def _passages(source: Source) -> Iterator[Source]:
 
 def _says(line: str) -> bool:
     """Tell whether a line is more than an announcement, a question or the remark that checks pass."""
-    return not (cues.is_passing(line) or cues.is_closing(line) or line.endswith(("?", "？"))) and upshot.says(upshot.bare(line))
+    slight = cues.is_passing(line) or cues.is_closing(line) or line.endswith(("?", "？")) or _is_talk(line)
+    return not slight and upshot.says(upshot.bare(line))
+
+
+def _is_talk(line: str) -> bool:
+    """Tell whether a line only agrees with what was asked."""
+    agrees = CONCEDES.match(line)
+    return agrees is not None and len(line) - agrees.end() < TALK
 
 
 class _Choice:
@@ -144,7 +152,7 @@ class _Choice:
         self.size = [[len(text.encode()) + 1 + 2 * text.count("\n") for text in (quoted(unit), unit.text)] for unit in self.units]
         self.cites = [len(cite(source).encode()) for source in sources]
         self.place = {(line.source, line.order): i for i, line in enumerate(found)}
-        open_ = [i for i, line in enumerate(self.units) if line.text and (runs or line.kind != RUN)]
+        open_ = [i for i, line in enumerate(self.units) if line.text and (runs or line.kind != RUN) and not _is_talk(line.text)]
         order = sorted(open_, key=lambda i: (-weighed.chances[i], i))[:POOL]
         self.open = dict.fromkeys(i for i in order if weighed.chances[i] >= weighed.chances[order[0]] * (
             FLOOR if asked & weighed.bags[i] and not cues.is_routine(found[i].text) else BARE))

@@ -174,6 +174,16 @@ def test_the_sentence_that_opens_the_outcome_of_the_likeliest_turn_is_quoted():
         "Currently, no. One worker takes the uploads of a queue in turn.")
 
 
+def test_a_sentence_that_only_agrees_with_the_question_is_not_quoted():
+    """What it agrees to is, where it says that in the same sentence."""
+    rest = "The upload tests read back what they wrote themselves, so they test nothing.\n"
+    asked = "## 10:00 do the upload tests really test something?\n\n%s\n\n" + rest
+    question = "do the upload tests really test something?"
+    assert said_of(question, asked % "You're right to ask what the upload tests test!") == [rest.strip()]
+    told = "You're right, the upload tests really test something only where the server of the nightly run is up."
+    assert said_of(question, asked % told)[0].endswith("only where the server of the nightly run is up.")
+
+
 def test_a_turn_that_a_later_one_found_wrong_is_not_quoted_beside_it():
     """The reply concedes it; where the later turn only adds, both stand."""
     first = ("## 14:40 can you review the cache fix?\n\nThe fix is right: the queue's cache was stale, since the cache of the queue is "
