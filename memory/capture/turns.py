@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from memory.core import tokeniser
 from memory.core.plaintext import one_line
-from memory.session import commandline, mending, shell, tellingline
+from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK = "said", "user", "run", "file", "commit", "report", "link"
@@ -247,6 +247,8 @@ def orders_it(request: str) -> bool:
 
 def taken_away(every: Iterable[Turn]) -> dict[str, str]:
     """Return the names, in small letters, of what the model says to have taken away as a whole, each with the last instant."""
+    from memory.session import mending  # a session's end does not ask
+
     found: dict[str, str] = {}
     for turn in every:
         for said in turn.said():
