@@ -208,6 +208,7 @@ _SUBJECT = Late(r"\w+(?:\([\w/-]+\))?!?: \S.{10,80}")
 _VERB = Late(r"(?P<how>\w+ly )?(?P<verb>[a-z]+)\b(?=\s\S)", re.I)  # how an order begins
 _SECOND = Late(r"\b(?P<and>and|or|then|but|also) (?P<verb>\w+(?:ly \w+)?)", re.I)  # may be another order
 _ONLY_VERB = frozenset("add create delete ensure extract implement improve make remove rename replace rewrite update".split())
+_BEHAVES = frozenset("allow ask display keep list notify print prompt show skip support use warn".split())  # of a program
 _KNOWN = {"hide": "hid", "make": "made", "rewrite": "rewrote", "split": "split", "speed": "sped", "write": "wrote"}
 
 
@@ -219,7 +220,7 @@ def as_done(order: str) -> str:
     if not match or any(one["and"].lower() != "and" or one["verb"].lower() not in _ONLY_VERB for one in more):
         return order
     done = _past(match["verb"])
-    if not (ORDER.match(order) or REPORTS.match(done)):
+    if match["verb"].lower() in _BEHAVES or not (ORDER.match(order) or REPORTS.match(done)):
         return order
     for one in reversed(more):
         order = order[:one.start("verb")] + _past(one["verb"]) + order[one.end("verb"):]

@@ -52,12 +52,12 @@ def test_words_for_others_name_the_work(request_, statement, told):
 
 @pytest.mark.parametrize(("order", "done"), [
     ("Completely remove the start command", "Completely removed the start command"), ("Drop the pool", "Dropped the pool"),
-    ("apply the limit", "apply the limit"), ("Show the branch of a job", "Showed the branch of a job"), ("Split the worker in two", "Split the worker in two"),
+    ("apply the limit", "apply the limit"), ("Show the branch of a job", "Show the branch of a job"), ("Split the worker in two", "Split the worker in two"),
     ("Fix the order and add a limit", "Fixed the order and added a limit"), ("Fix the order and log the limit", "Fix the order and log the limit"),
     ("Move the pool, then delete the queue", "Move the pool, then delete the queue"), ("Backoff of the worker", "Backoff of the worker"),
     ("Handle long lines (error or split)", "Handled long lines (error or split)"), ("Unify both views", "Unified both views")])
 def test_an_order_is_told_as_done_where_all_its_verbs_are_known(order, done):
-    """One that may be a noun or is no verb of work leaves it as it is."""
+    """One that may be a noun, is no verb of work, or says what a program is to do leaves it as it is."""
     assert deeds.as_done(order) == done
 
 
