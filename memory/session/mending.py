@@ -61,7 +61,7 @@ _AWAY = (
     r"\b(?:removed|deleted|dropped|got rid of|retired|abandoned)(?: (?:the|our|its|old|dead|unused|whole|entire|now|obsolete))*"
     r" `%s(?:\(\))?`(?: (?:function|method|helper|wrapper|class|struct|type|flag|option|package|module|command|file|hook|setting|"
     r"script|dependency|library|table|branch|service|worker|cache)s?)?(?: (?:completely|entirely|altogether))?(?:\W*\Z|[,;.(]|"
-    r" (?:and|since|because|as|which|in favou?r of|from the (?:code ?base|code|project|repo(?:sitory)?))\b)|"
+    r" (?:and|since|because|as|after|which|in favou?r of|from the (?:code ?base|code|project|repo(?:sitory)?))\b)|"
     r"\bthe (?:now |since )?(?:removed|deleted|dropped|retired) `%s(?:\(\))?`(?! (?:calls?|checks?|lines?|uses?|fields?)\b)")
 _ANY_AWAY = Late(_AWAY.replace("%s", r"(?P<one>[^`\n]{3,80}?)", 1).replace("%s", r"(?P<other>[^`\n]{3,80}?)", 1), re.I)
 DENIES = Late(  # what the user says next of a cause that was none

@@ -42,7 +42,8 @@ def test_the_place_is_no_part_of_what_was_changed():
 def test_a_thing_is_gone_where_it_was_removed_as_a_whole():
     """Not where a use of it was, or where it was but moved."""
     assert all(mending.takes_away(said, "open_pool") for said in (
-        "Removed `open_pool()`", "Deleted the unused `open_pool` helper and its test.", "We dropped `open_pool` from the code base.",
+        "Removed `open_pool()`", "Removed `open_pool()` after replacing it", "Deleted the unused `open_pool` helper and its test.",
+        "We dropped `open_pool` from the code base.",
         "The removed `open_pool` function took care of retries."))
     assert not any(mending.takes_away(said, "open_pool") for said in (
         "Removed `open_pool()` from `pool.go`", "Removed the `open_pool` check", "Renamed `open_pool` to `take`", "Removed `open_pools`",
