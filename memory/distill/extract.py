@@ -49,6 +49,7 @@ LEAST = 0.2  # share of a question that counts as held at least
 SESSION, TURN_OF = 0.4, 0.1  # share of the best session's likelihood, and of the best turn's, below which one tells nothing of it
 ENOUGH = 1_300  # bytes after which a session hardly answers any more: one of 45 answers that were kept stood behind them
 TALK = 40  # characters behind words of agreement that say no more
+KEPT = ("learning", "rule")  # what somebody wrote to be kept: the end of a session is none of theirs
 FADES = 0.12  # share of the greatest likelihood per byte that was taken of a session from which on more of it does not pay
 POOL = 300  # lines that compete; the rest are less likely
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
@@ -289,19 +290,24 @@ class _Choice:
         """Take the line that adds most per byte; return whether there was one."""
         best: list[int] = []
         most = gain = 0.0
+        faded = max(self.pays, self._faded())
         for i in self.open:
             if self.likeness[i] >= SAME:
                 continue
             group = self._leaning(i)
             size, chance = self._bytes(group), sum(self.weighed.chances[j] for j in group)
             added = chance * (1 - NOVELTY * self.likeness[i]) / (size + MARK) ** COST
-            if added > most and size <= self.left:
+            least = 0.0 if not self.taken else self.pays if self._is_kept(i) else faded
+            if added > most and size <= self.left and 1000 * chance / (size + MARK) >= least:
                 best, most, gain = group, added, 1000 * chance / (size + MARK)
-        if not best or (self.taken and gain < max(self.pays, self._faded())):
+        if not best:
             return False
         self.top = max(self.top, gain)
         self._take(best)
         return True
+
+    def _is_kept(self, i: int) -> bool:
+        return self.sources[self.units[i].source].kind in KEPT
 
     def _faded(self) -> float:
         """Return the likelihood per 1,000 bytes below which a session tells no more after what was taken of it."""
@@ -353,7 +359,7 @@ class _Choice:
         """Return what stands before a bullet that is not of the likeliest turn: how it stands to that in time."""
         number = self.units[i].source
         source, main = self.sources[number], self.sources[self.main]
-        if self.story or not self._of_session(self.main) or number == self.main:
+        if self.story or not self._of_session(self.main) or number == self.main or self._is_kept(i):
             return ""
         if source.id == main.id and number > self.main:
             return "%s: " % hit.after(plaintext.one_line(source.title)) if (number, "") not in self.led else ""

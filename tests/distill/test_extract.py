@@ -174,6 +174,17 @@ def test_the_sentence_that_opens_the_outcome_of_the_likeliest_turn_is_quoted():
         "Currently, no. One worker takes the uploads of a queue in turn.")
 
 
+def test_what_somebody_kept_is_told_beside_what_a_session_said():
+    """The end of a session is none of it, nor does it say how it stands to that in time."""
+    turn = "## 10:00 fix add() and its test, then commit\n\n- edited `calc.py`\n\nFixed add() and committed.\n\n- calc.py: a + b\n"
+    talk_ = dataclasses.replace(source(turn, "c-1"), kind="conversation", turns=(turn,))
+    kept = [dataclasses.replace(source(text, "l-%d" % n), kind="learning") for n, text in enumerate((
+        "calc.py: add() subtracted, because the minus sign was copied from sub(); see test_calc.py",
+        "Tokens expire after 15 minutes.", "CSV exports start with a BOM.", "The queue keeps a job for 3 days."))]
+    said = [b.text for b in extract.extract("what happened to add in calc.py?", [talk_, *kept]).bullets]
+    assert said[-1].startswith("calc.py: add() subtracted, because the minus sign was copied from sub()"), said
+
+
 def test_a_sentence_that_only_agrees_with_the_question_is_not_quoted():
     """What it agrees to is, where it says that in the same sentence."""
     rest = "The upload tests read back what they wrote themselves, so they test nothing.\n"
