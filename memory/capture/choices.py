@@ -316,9 +316,9 @@ def became(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) 
     return [one for one in kept if one.turn in told]
 
 
-def heirs(held: Sequence[Turn], number: int) -> list[int]:
-    """Return the turns that made something of what a turn said: none, or up to three."""
-    after = list(_heirs(held, number, ()))
+def heirs(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) -> list[int]:
+    """Return the turns that made something of what a turn said: none, or up to three.  links: as of `became`."""
+    after = list(_heirs(held, number, links))
     found = [at for at, _, direct in after if _did(held[at]) or direct and turns.concedes(held[at])]
     return sorted(_told(held, number, [at for at, _, _ in after], found))
 

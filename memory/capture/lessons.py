@@ -24,7 +24,7 @@ from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY
 from memory.core.plaintext import at_word, one_line
-from memory.session import commandline, hunks, mending, shell, tellingline
+from memory.session import commandline, deeds, hunks, mending, shell, tellingline
 from memory.session.latepattern import Late
 from memory.session.mending import Mend
 from memory.session.shell import Run
@@ -39,7 +39,6 @@ _LINE_CHARS, _OPENING = 200, 400
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
 _TURNS = 300  # newest turns of a stretch that are looked at
-_PROSE = Late(r"(?i)\.(?:md|mdx|rst|adoc|txt)\Z")
 _ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 _REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
@@ -278,7 +277,7 @@ def _chosen(facts: Facts, said: Said) -> _Fix | None:
     since, until = held[at].at, _until(facts, at)
     edits = _related([edit for edit in facts.edits if since <= edit.at < until
                       and causes.bearing(cause, edit.path, edit.hunk) >= 2], cause)
-    if not edits or _of_tests(edits) or all(_PROSE.search(edit.path) for edit in edits) or fixes.fails(facts, since, until):
+    if not edits or _of_tests(edits) or all(deeds.PAGE.search(edit.path) for edit in edits) or fixes.fails(facts, since, until):
         return None
     cause = cause._replace(fix="")
     return _Fix(edits, (), tuple(causes.remedy(cause, "", [gist.outcome(held[at])], _told_by(edits), True)), edits[0].at)

@@ -135,8 +135,6 @@ _OPENING = 3  # turns at the beginning, which may name the pull request that all
 _PULL = Late(r"https?://[^\s<>)\]]+/(?:pull|merge_requests)/\d+")
 _PROSE_FILE = Late(r"\.(?:md|txt|rst|adoc)\Z", re.I)
 _REVERTS = Late(r"\b(?:revert|undo|roll back|put back)\b", re.I)
-
-
 _ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?:all|both|every\w*|each)\b", re.I)
 _NUMBERS = Late(r"(?<![\w.:/-])#?(\d{1,2})(?![\w:/%-])")
 _GO = Late(

@@ -31,7 +31,7 @@ from dataclasses import replace
 from typing import AbstractSet, Iterable, Iterator, Sequence
 
 from memory.capture import choices, conversationpage, upshot
-from memory.capture.turns import ADDS, CONCEDES, Turn, concedes, cosine, follow, later
+from memory.capture.turns import ADDS, CONCEDES, Link, Turn, concedes, cosine, follow, later
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
@@ -162,6 +162,7 @@ class _Choice:
         self.led: set[tuple[int, str]] = set()
         self.cited: set[str] = set()
         self.parsed: dict[int, Turn] = {}
+        self.sessions: dict[str, tuple[int, list[Turn], list[Link]]] = {}
         self.main = self.units[order[0]].source if order else -1
         self.story, self.top = True, 0.0
 
@@ -196,8 +197,8 @@ class _Choice:
 
     def _leave(self) -> None:
         """Leave out what was said on the way to the likeliest turn, and sessions and turns that hardly speak of the question."""
-        first, held = self._session(self.main)
-        links, at = follow(held), self.main - first
+        first, _, links = self._session(self.main)
+        at = self.main - first
         gone = self._slight([str(i) if self._of_session(i) else "" for i in range(len(self.sources))], TURN_OF)
         gone -= {first + number for number in later(links, at)}
         gone |= self._slight([session_of(source) for source in self.sources], SESSION)
@@ -224,8 +225,8 @@ class _Choice:
 
         The words of such turns are seldom the question's: "is it 0?", then "set it to 1".
         """
-        first, held = self._session(self.main)
-        for number in choices.heirs(held, self.main - first):
+        first, held, links = self._session(self.main)
+        for number in choices.heirs(held, self.main - first, links):
             said = [i for i, unit in enumerate(self.units) if unit.source == first + number and unit.kind != RUN
                     and unit.start >= 0 and unit.text[:1] not in ("", "(") and _says(unit.text)]
             line = max(said, key=lambda i: (self.weighed.chances[i], -i), default=-1)
@@ -242,19 +243,22 @@ class _Choice:
         for source in quoted_of:
             if self.sources[source].kind != "conversation" or not concedes(self._turn(source)):
                 continue
-            first, held = self._session(source)
-            links = follow(held)
+            first, _, links = self._session(source)
             at = source - first
             while links[at].to >= 0 and links[at].how != ADDS:
                 at = links[at].to
                 gone.add(first + at)
         return gone
 
-    def _session(self, source: int) -> tuple[int, list[Turn]]:
-        """Return (the number of a session's first turn, its turns) of the session that a turn is of."""
+    def _session(self, source: int) -> tuple[int, list[Turn], list[Link]]:
+        """Return (the number of a session's first turn, its turns, how they go on with one another) of the session that a turn is
+        of, read once."""
         id = self.sources[source].id
-        first = next(i for i, other in enumerate(self.sources) if other.id == id)
-        return first, [self._turn(i) for i in range(first, len(self.sources)) if self.sources[i].id == id]
+        if id not in self.sessions:
+            places = [i for i, other in enumerate(self.sources) if other.id == id]
+            held = [self._turn(i) for i in places]
+            self.sessions[id] = places[0], held, follow(held)
+        return self.sessions[id]
 
     def _turn(self, source: int) -> Turn:
         """Return the turn that a passage was made of, read once."""

@@ -264,14 +264,12 @@ def _otherwise(place: Place, passage: Any) -> str:
     from memory.hook import fence
 
     id = passage.doc.id
-    since = clock.parse(fence.field(passage.record, "until")) or passage.doc.created
-    one = fence.superseding(place, (id,), since, passage.text)
-    if one:
-        return " (decided otherwise on %s: %s)" % (
-            one["day"], fence.line(one["id"], 64) + ("#%d" % one["turn"] if one["turn"] else ""))
-    rows = [row for row in fence.turned(place, {"%s %s" % (id, passage.doc.section)}) if row["id"] == id]
-    later = next(filter(None, (fence.standing(place, row) for row in rows)), None)
-    return " (later there, #%d, %s)" % (later["turn"], fence.line(str(later["said"]), LATER_UNITS)) if later else ""
+    since, turn = clock.parse(fence.field(passage.record, "until")) or passage.doc.created, "%s %s" % (id, passage.doc.section)
+    one = fence.superseding(place, (id,), since, passage.text, turn)
+    if one and one["old"] == turn:
+        return " (later there, #%d, %s)" % (one["turn"], fence.line(str(one["said"]), LATER_UNITS))
+    return " (decided otherwise on %s: %s)" % (
+        one["day"], fence.line(one["id"], 64) + ("#%d" % one["turn"] if one["turn"] else "")) if one else ""
 
 
 def _recent(found: Index, most: int, state: receipts.Session) -> List[Any]:

@@ -343,21 +343,24 @@ def standing(place: Place, occurrence: Any) -> Any:
     return {**occurrence, "id": id, "branch": branch, "day": clock.day(at + moved)}
 
 
-def superseding(place: Place, ids: Sequence[str], since: float, text: str) -> Any:
+def superseding(place: Place, ids: Sequence[str], since: float, text: str, turn: str = "") -> Any:
     """Return what was said last, after an instant, to have taken the place of what a text names, as far as it stands; or None.
 
-    ids: of the text's own record and its like; what they say themselves is no news.
+    ids: of the text's own record and its like; what they say themselves is no news.  turn: the name of the turn that the text is
+    of; what a later turn of its session made of it is returned where nothing else is.
     """
     from memory.hook import handles
 
-    rows = turned(place, {part.strip("()").lower() for part in text.split("`")[1::2]} | set(handles(text)))
+    rows = _turned(place, {turn, *(part.strip("()").lower() for part in text.split("`")[1::2]), *handles(text)})
+    later = [row for row in rows if row["old"] == turn and row["id"] in ids]
     own = {row["old"] for row in rows if row["id"] in ids}
     said = set(tokens(text)) if rows else set()
     met = [row for row in rows if row["old"] not in own and row["at"] > since and len(said.intersection(row["words"])) > 1]
-    return next(filter(None, (standing(place, row) for row in sorted(met, key=lambda row: -float(row["at"])))), None)
+    met.sort(key=lambda row: -float(row["at"]))
+    return next(filter(None, (standing(place, row) for row in (*met, *later))), None)
 
 
-def turned(place: Place, names: Set[str]) -> List[Any]:
+def _turned(place: Place, names: Set[str]) -> List[Any]:
     """Return the rows of what is no longer so under some names; none where nothing is written yet, or damaged."""
     from memory.core import fastjson
 
