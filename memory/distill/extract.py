@@ -27,8 +27,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
-from typing import AbstractSet, Iterable, Iterator, Sequence
+from typing import AbstractSet, Iterable, Sequence
 
 from memory.capture import choices, conversationpage, upshot
 from memory.capture.turns import ADDS, CONCEDES, Link, Turn, concedes, cosine, follow, later
@@ -36,7 +35,7 @@ from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
 from memory.distill.likely import Held, Likely, likely, session_of
-from memory.distill.lines import RUN, lines
+from memory.distill.lines import RUN, lines, passages
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 from memory.recall import hit
 from memory.recall.question import ASKING
@@ -53,15 +52,12 @@ KEPT = ("learning", "rule")  # what somebody wrote to be kept: the end of a sess
 FADES = 0.12  # share of the greatest likelihood per byte that was taken of a session from which on more of it does not pay
 POOL = 300  # lines that compete; the rest are less likely
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
-TURN = 12_000  # characters read of one turn
 SURE, LACKING = 0.52, 4  # share of a question from which on its answer is believed; words named where less is held
 # The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
 SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
-_HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
 _ANSWERS = re.compile(
     r"(?i)(?:\w+,? ){0,2}(?:yes|no|nope|not (?:yet|currently|anymore)|exactly|correct|neither|both|never|only)\b.{0,20}")
-_RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 
 
 def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, floor: bool = False) -> Digest:
@@ -71,7 +67,7 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, flo
     floor: where the sources hold too little of the question, say so instead.
     """
     notes = ["%s: only its first %d characters were read" % (s.id, BODY_LIMIT) for s in sources if len(s.body) > BODY_LIMIT]
-    read = [passage for source in sources for passage in _passages(source)]
+    read = [passage for source in sources for passage in passages(source)]
     room = 4 * max_tokens
     found = [line for i, source in enumerate(read) for line in lines(i, source)]
     weighed = likely(question, read, found)
@@ -113,19 +109,6 @@ def _said(sources: Sequence[Source], bullets: Sequence[Bullet], notes: Sequence[
           near: tuple[tuple[str, str], ...] = ()) -> Digest:
     return Digest(tuple(bullets), "extract", count_sources(sources), tokeniser.count_tokens(compose(bullets)), False,
                   tuple(notes), Checked(len(bullets), len(bullets)), nearest=near)
-
-
-def _passages(source: Source) -> Iterator[Source]:
-    """Yield the turns of a conversation, titled by their requests; any other source as it is, without what its turns tell."""
-    for text in source.turns:
-        head, _, rest = text.partition("\n")
-        turn = hit.Turn(0, "", "", text)
-        quote = rest[:len(rest) - len(turn.answer)]
-        asked = " ".join(line.lstrip("> ") for line in quote.split("\n")) if quote.strip() else _HEADED.sub("", head)
-        yield replace(source, title=clean(asked.strip()), body=clean(turn.answer[:TURN]), turns=(text,))
-    if not source.turns:
-        body = _RETOLD.sub("", source.body) if source.retold else source.body
-        yield replace(source, title=clean(source.title), body=clean(body[:BODY_LIMIT]))
 
 
 def _says(line: str) -> bool:

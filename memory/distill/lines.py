@@ -13,12 +13,13 @@ from dataclasses import replace
 from typing import Iterable, Iterator
 
 from memory.distill import cues
-from memory.distill.digests import Source
-from memory.distill.units import Unit, units
-from memory.recall.hit import BY_CLIENT
+from memory.distill.digests import Source, clean
+from memory.distill.units import BODY_LIMIT, Unit, units
+from memory.recall.hit import BY_CLIENT, Turn
 
 ITEMS = 160  # bytes of list items on one line
 BLOCK = 600  # bytes of a piece of code or a table
+TURN = 12_000  # characters read of one turn
 RUN = "run"
 
 DID = r"(?:created|edited|removed) `|commit [0-9a-f]{7}"  # how a line begins that says what a turn changed
@@ -27,6 +28,22 @@ _RUN = re.compile(r"[✓✗⊘·] |" + DID + r"|pull request http|subagent\b|\(r
 _AHEAD = re.compile(r"(?:Primary Request and Intent|All user messages|Pending Tasks|Current Work|Optional Next Step)\b")
 _FORM = re.compile(r"(?:Key Technical Concepts|Files and Code Sections|Errors and fixes|Problem Solving|Analysis|Summary)\b")
 _LEADS = re.compile(r"(?:\*\*[^*\n]{1,90}\*\*:?|[^\n]{1,200}[:：](?:\*\*)?)$")
+
+_HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
+_RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
+
+
+def passages(source: Source) -> Iterator[Source]:
+    """Yield the turns of a conversation, titled by their requests; any other source as it is, without what its turns tell."""
+    for text in source.turns:
+        head, _, rest = text.partition("\n")
+        turn = Turn(0, "", "", text)
+        quote = rest[:len(rest) - len(turn.answer)]
+        asked = " ".join(line.lstrip("> ") for line in quote.split("\n")) if quote.strip() else _HEADED.sub("", head)
+        yield replace(source, title=clean(asked.strip()), body=clean(turn.answer[:TURN]), turns=(text,))
+    if not source.turns:
+        body = _RETOLD.sub("", source.body) if source.retold else source.body
+        yield replace(source, title=clean(source.title), body=clean(body[:BODY_LIMIT]))
 
 
 def lines(index: int, source: Source) -> list[Unit]:
