@@ -380,6 +380,41 @@ def test_memories_in_other_languages_are_answered_from(question, body, expected)
     assert expected in extract.extract(question, [source(body)]).bullets[0].text
 
 
+def talks(*sessions: tuple[str, ...]) -> list[Source]:
+    """Return conversations, each of some turns: their headings with requests, then what was said."""
+    return [dataclasses.replace(source(turns[0], "c-%d" % number), kind="conversation", turns=turns, score=1.0)
+            for number, turns in enumerate(sessions)]
+
+
+def even(name: str, *more: str) -> tuple[str, ...]:
+    """Return a session of three turns that say as much of a limit as those of any other.  more: words that it alone has."""
+    one, two, three = more
+    return ("## 14:40 set the %s limit\n\nThe limit of the stage is set for every %s in %s.\n" % (name, one, two),
+            "## 14:50 yes\n\nThe limit of the stage moved: %s asks for it when a %s ends.\n" % (two, three),
+            "## 15:00 print the %s stage\n\nThe stage prints its limit as %s, behind the %s.\n" % (name, three, one))
+
+
+STAGES = (("upload", "chunk", "nginx", "retry"), ("parser", "token", "grammar", "depth"), ("mailer", "address", "queue", "bounce"),
+          ("backup", "tape", "rotation", "volume"), ("export", "column", "sheet", "footer"), ("search", "posting", "segment", "merge"))
+
+
+def test_where_no_turn_stands_out_the_likeliest_are_named_in_a_line_each():
+    """More of one that is probably the wrong one helps nobody; what was asked there tells a reader which one is meant."""
+    digest = extract.extract("which limit does the stage have", talks(*(even(*stage) for stage in STAGES)), 500, True)
+    said = [bullet.text for bullet in digest.bullets]
+    assert len(said) == extract.SPREAD and len({bullet.ids for bullet in digest.bullets}) >= 3
+    assert all(text.startswith(('asked "set the ', 'asked "print the ')) for text in said)
+    assert max(sum(bullet.ids == (id,) for bullet in digest.bullets) for id in ("c-0", "c-1", "c-2")) <= extract.OF_SESSION
+    assert digest.notes == (extract.NONE_STANDS_OUT,)
+
+
+def test_a_turn_that_stands_out_is_told_alone():
+    """The same sessions, and a question that names one of them."""
+    digest = extract.extract("which limit does the mailer stage have", talks(*(even(*stage) for stage in STAGES)), 500, True)
+    assert {bullet.ids for bullet in digest.bullets} == {("c-2",)} and extract.NONE_STANDS_OUT not in digest.notes
+    assert not any(bullet.text.startswith("asked ") for bullet in digest.bullets)
+
+
 def test_an_empty_source_gives_an_empty_digest():
     """Nothing to quote is a note, not an error."""
     assert extract.extract("x", []).bullets == ()
