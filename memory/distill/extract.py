@@ -55,7 +55,7 @@ TALK = 40  # characters behind words of agreement that say no more
 KEPT = ("learning", "rule")  # what somebody wrote to be kept: the end of a session is none of theirs
 FADES = 0.12  # share of the greatest likelihood per byte that was taken of a session from which on more of it does not pay
 POOL = 300  # lines that compete; the rest are less likely
-# Share of the likelihood below which no turn stands out (the likeliest was of the wrong session in 24 of 35; from 0.5 on in 14 of
+# Share of the likelihood below which no turn stands out (the likeliest was of the wrong session in 24 of 32; from 0.5 on in 14 of
 # 71), turns that are quoted then, and how many of one session.
 UNSURE, SPREAD, OF_SESSION = 0.16, 6, 2
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted

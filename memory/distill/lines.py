@@ -1,9 +1,9 @@
 """A record or turn as lines that make sense alone: a sentence, the items of a short list, a block, each with what leads it in.
 
 Items that follow one another stand on one line up to ITEMS bytes.  What only leads in (`The steps are:`, a bold heading) is no
-line of its own and stands before its list; what only announces leads nothing in.  Bold type and openers such as `Done.` are left
-out, and of what the client writes before it compacts, what was asked and was to be done then.  Lines of kind `run` tell what
-tools did, and take no sentence along.
+line of its own and stands before its list, unless a heading follows and it says what came out; what only announces leads nothing
+in.  Bold type and openers such as `Done.` are left out, and of what the client writes before it compacts, what was asked and was
+to be done then.  Lines of kind `run` tell what tools did, and take no sentence along.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from dataclasses import replace
 from typing import Iterable, Iterator
 
+from memory.capture import upshot
 from memory.distill import cues
 from memory.distill.digests import Source, clean
 from memory.distill.units import BODY_LIMIT, Unit, units
@@ -54,6 +55,8 @@ def lines(index: int, source: Source) -> list[Unit]:
         if unit.kind in ("item", "prose") and _RUN.match(unit.text):
             unit = replace(unit, kind=RUN)
         elif unit.kind in ("prose", "item") and _LEADS.fullmatch(unit.text):
+            if lead and not led and any(upshot.scored(lead)):
+                out.append(replace(unit, kind="prose", text=lead.rstrip(":："), label=""))
             lead, last, led = _lead(unit.text), -2, False
             continue
         elif unit.kind in ("prose", "item"):

@@ -45,6 +45,14 @@ def test_a_lead_goes_no_further_than_its_list():
         ("item", "It removes:", "locks"), ("prose", "", "The rest stays."), ("item", "", "all pass")]
 
 
+def test_a_sentence_that_tells_what_came_out_is_a_line_before_another_heading_too():
+    """`I replaced …:` would be lost where a heading follows; `The changes are:` loses nothing."""
+    body = "Done. I replaced the polling of the queue by a watcher on its folder:\n\n**Files**\n- `queue.py` starts it\n"
+    assert found(body) == [("prose", "", "I replaced the polling of the queue by a watcher on its folder"),
+                           ("item", "Files:", "`queue.py` starts it")]
+    assert found("The changes are:\n\n**Files**\n- `queue.py` starts it\n") == [("item", "Files:", "`queue.py` starts it")]
+
+
 def test_what_opens_a_statement_and_says_nothing_is_left_out():
     """`Done.` tells nothing that the sentence does not; an answer stays an answer."""
     assert [text for _, _, text in found("Done. The limit is 1200 s now.\n\nYes, the limit is read once.\n")] == [
