@@ -37,7 +37,9 @@ _CLOSING = Late(
     r"\W*(?:wait|hmm)\b|\W*(?:i was wrong|you(?:['’]re| are) (?:\w+ly )?right|you raise an? \w+ (?:point|question)|"
     r"i(?:['’]ve)? (?:see|found|identified) (?:the|an) (?:issue|problem|bug))\b.{0,24}$|"
     r"\W*(?:the )?user(?:'s)? (?:\w+ ){0,3}(?:asked|request\w*|wanted|wants|said|reported|approved|confirmed)\b")
-_CHECKS = Late(r"(?i)\b(?:tests?|lint\w*|checks?|builds?|user)\b|테스트|テスト|测试")
+_CHECKS = Late(
+    r"(?i)\b(?:tests?|lint\w*|checks?|builds?)\b.{0,60}\b(?:pass\w*|green|clean|fail\w*|broken?|red|succe\w+|work\w*|run|ran|compile\w*)\b|"
+    r"\b(?:pass\w*|green|clean|fail\w*|broken?|run|ran)\b.{0,60}\b(?:tests?|lint\w*|checks?|builds?)\b|\buser\b|테스트|テスト|测试")
 # What could or should be done.
 _PROPOSED = Late(
     r"(?i)\b(?:could|should|would|might|i'd|recommend\w*|suggest\w*|propos(?:e|al)\w*|option \d|options|alternatively|"
@@ -154,7 +156,7 @@ def is_closing(value: str) -> bool:
 
 
 def asks_checks(question: str) -> bool:
-    """Tell whether a question is about tests and other checks, or about what a user said."""
+    """Tell whether a question is about how tests and other checks went, or about what a user said."""
     return _CHECKS.search(question) is not None
 
 

@@ -15,7 +15,7 @@ p(line) is the softmax over all lines of
    -1.0 / (1 + order) of a line of any other record: what opens one mostly says its title again
    -1.0 block         it is code or a table of several lines, and the question asks for neither
    -3.0 passing        it announces or offers what is done next ("Let me check …", "Want me to …?"), or praises
-   -2.0 closing        it only reports that tests pass, or doubts what stands before it, and the question is about no test
+   -2.0 closing        it only reports that tests pass, or doubts what stands before it, and the question asks for no such result
    -2.0 open           it is a question; this and what follows, of a turn
    -1.0 corrected      a later turn of its session agrees that its turn was not all; -6.0 where it takes that back
    -1.0 proposed       it says what could or should be done, and the question asks for no advice

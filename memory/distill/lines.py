@@ -28,7 +28,7 @@ _RUN = re.compile(r"[✓✗⊘·] |" + DID + r"|pull request http|subagent\b|\(r
 # Headings of the form that the client fills in before it compacts: what was asked and was to be done, and the others.
 _AHEAD = re.compile(r"(?:Primary Request and Intent|All user messages|Pending Tasks|Current Work|Optional Next Step)\b")
 _FORM = re.compile(r"(?:Key Technical Concepts|Files and Code Sections|Errors and fixes|Problem Solving|Analysis|Summary)\b")
-_LEADS = re.compile(r"(?:\*\*[^*\n]{1,90}\*\*:?|[^\n]{1,200}[:：](?:\*\*)?)$")
+_LEADS = re.compile(r"(?:\*\*[^*\n]{1,90}(?:(?<![.!。])|(?<=\.\.))\*\*:?|[^\n]{1,200}[:：](?:\*\*)?)$")
 
 _HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
 _RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")

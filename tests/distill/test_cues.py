@@ -44,3 +44,11 @@ def test_a_turn_agrees_with_the_one_before_it_or_corrects_it():
                                  ("why?", "> (while working) hm\n\nI was wrong.", 2), ("is it set twice?", "You're right, it is.", 1),
                                  ("no need to hurry", "It is done.", 0), ("where is it set?", "In `a.py`.", 0)):
         assert cues.corrects(request, answer) == how, (request, answer)
+
+
+@pytest.mark.parametrize(("question", "asks"), [
+    ("do the tests pass on Windows", True), ("which check failed after the merge", True), ("is the build green", True),
+    ("what did the user ask for", True), ("did we add a test for the empty queue", False), ("where is the lint configuration", False)])
+def test_a_question_about_a_test_asks_for_its_result_only_where_it_says_so(question, asks):
+    """`All tests pass.` is no answer to where a test stands."""
+    assert cues.asks_checks(question) is asks

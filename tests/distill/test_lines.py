@@ -39,6 +39,13 @@ def test_a_bold_heading_leads_in_what_follows_it_and_bold_type_is_left_out():
                            ("item", "Order:", "newest first, `a ** b`, `src/**/*.py`")]
 
 
+def test_a_sentence_in_bold_type_is_a_line_and_no_heading():
+    """A verdict in bold type is what a reader looks for; `Why it stops…` and `Order` lead in."""
+    body = "**No, locks are not removed.**\n\nThe sweep reads names only.\n\n**Why it stops...**\n- the disk is full\n"
+    assert found(body) == [("prose", "", "No, locks are not removed."), ("prose", "", "The sweep reads names only."),
+                           ("item", "Why it stops...:", "the disk is full")]
+
+
 def test_a_lead_goes_no_further_than_its_list():
     """What comes behind a list is none of its items; what only announces leads nothing in."""
     assert found("It removes:\n\n- locks\n\nThe rest stays.\n\nLet me check the tests:\n\n- all pass\n") == [
