@@ -108,9 +108,9 @@ def _unsure(question: str, held: Held, bullets: Sequence[Bullet], titles: Iterab
         return []
     said = {term for text in (*titles, *(bullet.text for bullet in bullets)) for term, _ in tokeniser.terms(text)}
     words = [word.strip(".,;:?!\"'()") for word in clean(question).split()]
-    lacking = ["'%s'" % word for word in dict.fromkeys(words)
-               if word.lower() not in tokeniser.STOP
-               and (terms := {term for term, _ in tokeniser.terms(word)} - ASKING - tokeniser.COMMON) and not terms & said]
+    lacking = ["'%s'" % word for word in dict.fromkeys(words) if word.lower() not in tokeniser.STOP
+               and (terms := [term for term, _ in tokeniser.terms(word)]) and terms[0] not in ASKING | tokeniser.COMMON
+               and not said.intersection(terms)]
     return ["this may be about something else: it has nothing on " + ", ".join(lacking[:LACKING])] if lacking else []
 
 

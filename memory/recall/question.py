@@ -28,7 +28,8 @@ _OPTIONS = frozenset("query text since days from to kind kinds type tag tags top
 # Stems of words that ask and name nothing: where no record holds them, nothing is missing.
 ASKING = frozenset(
     "know happen use work chang fix add find make tell say explain last latest newest recent week month yesterday todai "
-    "hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 무엇 어떻 왜 何 怎么 什么 warum wie was".split())
+    "hour dai mani much long often ever thing stuff anyth someth about 몇 뭐 무엇 어떻 왜 언제 어디 누가 누구 어떤 얼마 얼마나 "
+    "何 いつ どこ 怎么 什么 时候 谁 哪里 warum wie was wann wo wer welch".split())
 
 
 _KIND_WORDS = {form: kind for kind, forms in {

@@ -215,6 +215,8 @@ def test_where_half_of_a_question_is_held_at_most_a_note_names_the_rest():
     found, = notes("the upload timeout of nginx, its cache, token and login queue on kafka in berlin")
     assert found.startswith("this may be about something else: it has nothing on ") and found.endswith("'kafka', 'berlin'")
     assert notes("upload timeout of nginx") == ()
+    note, = notes("언제 the upload timeout of nginx, its cache, token and login queue on kafka in berlin")
+    assert "언제" not in note and "'kafka'" in note  # what only asks is nothing that records hold
 
 
 def test_one_session_answers_where_another_shares_a_word():
