@@ -148,15 +148,14 @@ def _told(call: Call, kept: Record, relation: str, target: str, done: str, befor
 
 def _listed(call: Call, web: Web, node: Node) -> int:
     """List a record's links in both directions."""
-    from memory.knowledge import linkgraph
     from memory.terminal import linktree
 
     rows, values = [], []
-    for step in linkgraph.steps(web)[node]:
+    for step in linktree.steps(web)[node]:
         to = step.to
         out = step.edge.source == node
         values.append({"relation": step.label, "direction": "out" if out else "in", "target": step.edge.target,
-                       "to": linkgraph.node_json(to) if to else None, "wrong": step.edge.wrong, "archived": bool(step.edge.away)})
+                       "to": linktree.node_json(to) if to else None, "wrong": step.edge.wrong, "archived": bool(step.edge.away)})
         rows.append(linktree.row(step, web))
     head = "%s  %s" % (one_line(node.id), one_line(node.title))
     return call.answer({"id": node.id, "links": values}, [head, *(screen.table(rows, "  ") or ["  no links"])])
@@ -164,7 +163,6 @@ def _listed(call: Call, web: Web, node: Node) -> int:
 
 def graph(call: Call) -> int:
     """Draw the links of a record, or describe all of them."""
-    from memory.knowledge import linkgraph
     from memory.terminal import linktree
 
     form = "json" if call.options.json else call.options.format or "text"
@@ -176,14 +174,14 @@ def graph(call: Call) -> int:
         web = _web(call)
     start = _one(web, call.words[0]) if call.words else None
     depth = call.options.depth or DEPTH
-    part = linkgraph.walk(web, start, depth) if start else None
+    part = linktree.walk(web, start, depth) if start else None
     nodes, edges = (part.nodes, part.edges) if part else (web.nodes, web.edges)
     if call.options.dangling:
         edges = tuple(edge for edge in edges if edge.dangling)
         nodes = tuple(dict.fromkeys(edge.source for edge in edges))
     if form == "json":
         call.options.json = True
-        return call.answer(linkgraph.as_json(web, nodes, edges), [])
+        return call.answer(linktree.as_json(web, nodes, edges), [])
     if form == "mermaid":
         return call.answer(None, linktree.mermaid(nodes, edges))
     if call.options.dangling:

@@ -20,7 +20,7 @@ from memory.core.plaintext import one_line, visible
 from memory.core.records import Record
 from memory.health import accounts, figures
 from memory.hook import at_prompt, handoffs, segment
-from memory.knowledge import approvalstate, history, housekeeping, linkgraph, practice
+from memory.knowledge import approvalstate, history, housekeeping, practice
 from memory.project import material
 from memory.recall import alongside, hit, lookup, question, relations, search
 from memory.recall.hit import Hit
@@ -30,7 +30,7 @@ from memory.recall.shelf import Shelf
 from memory.store import ledger, redactor
 from memory.store.redactor import without_private
 from memory.store.store import Store
-from memory.terminal import results, screen, sheets
+from memory.terminal import linktree, results, screen, sheets
 from memory.terminal.sheets import Sheet
 
 LISTED, SESSIONS = 200, 40  # records that a timeline looks at, and sessions that it shows
@@ -291,10 +291,10 @@ class Pages:
             start = next((one for one in web.nodes if one.id == id), None) or next(iter(web.names.find(id)), None)
             if start is None:
                 raise StoreError("no record '%s'; `dayleaf recall` lists them" % one_line(id, 80))
-            part = linkgraph.walk(web, start, 2)
+            part = linktree.walk(web, start, 2)
             groups = [(start.title, sheets.drawing(part.nodes, part.edges))]
         else:
-            groups = [("%d records" % len(group), sheets.drawing(group, web.edges)) for group in linkgraph.groups(web)[:6]]
+            groups = [("%d records" % len(group), sheets.drawing(group, web.edges)) for group in linktree.groups(web)[:6]]
         dangling = [edge for edge in web.edges if edge.dangling]
         return self._sheet("graph", "Links", groups=groups, id=id, dangling=dangling[:WAITING])
 
