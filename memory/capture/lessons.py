@@ -31,7 +31,7 @@ from memory.session.shell import Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.capture.progress import State
+    from typing import Any
 
 MOST = 6  # lessons of a session
 TITLE = 120  # characters
@@ -104,32 +104,21 @@ def lessons(facts: Facts) -> list[Lesson]:
     return [_lesson(event, facts) for event in kept[:MOST]]
 
 
-def keep(state: State) -> None:
-    """Put what a stretch teaches into its session's state, each lesson once, and what it took back of earlier ones."""
-    for lesson in lessons(state.facts):
-        if lesson.key not in state.learned and sum(key[:1] != "-" for key in state.learned) < MOST:
-            state.learned.append(lesson.key)
-            state.lessons.append({**lesson._asdict(), "turn": state.base + lesson.turn + 1, "checkpoint": state.name})
-    gone = undefined(state.facts)
-    if gone and "-" + fixes.key_of("gone", *gone) not in state.learned:
-        state.learned.append("-" + fixes.key_of("gone", *gone))
-        state.lessons.append({"gone": gone})
-    for subject in reverts(state.facts):
-        if "-" + causes.key_of(subject) not in state.learned:
-            state.learned.append("-" + causes.key_of(subject))
-            state.lessons.append({"reverts": subject})
+def outlived(facts: Facts) -> list[dict[str, Any]]:
+    """Return what a stretch took back of what earlier ones taught: {gone: instants by name} of what lost its definition,
+    {renamed: {name: [new name, instant of the turn]}}, and {reverts: subject} of each commit."""
+    own = [edit for edit in facts.edits if not commandline.TEST_FILE.search(edit.path)]
+    gone = hunks.undefined(edit.hunk for edit in own) if not any(edit.made and not edit.hunk for edit in own) else ()
+    begun = [max((turn.at for turn in facts.turns if turn.at <= edit.at), default=edit.at) for edit in own]
+    renamed = hunks.renamed([edit.hunk for edit in own])
+    found: list[dict[str, Any]] = [{"gone": {name: max(edit.at for edit in own if name in edit.hunk) for name in sorted(gone)}},
+                                   {"renamed": {name: [new, begun[at]] for name, (new, at) in sorted(renamed.items())}}]
+    return [one for one in found if any(one.values())] + [{"reverts": subject} for subject in reverts(facts)]
 
 
 def reverts(facts: Facts) -> list[str]:
     """Return the subjects of the commits that a stretch took back."""
     return [match[1] for match in (_REVERT.match(subject) for _, subject, _ in facts.commits) if match]
-
-
-def undefined(facts: Facts) -> dict[str, str]:
-    """Return the names that lost their definition, with the instant; none where a file was made of which no line is known."""
-    own = [edit for edit in facts.edits if not commandline.TEST_FILE.search(edit.path)]
-    names = hunks.undefined(edit.hunk for edit in own) if not any(edit.made and not edit.hunk for edit in own) else ()
-    return {name: max(edit.at for edit in own if name in edit.hunk) for name in sorted(names)}
 
 
 def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterator[_Draft]:

@@ -165,3 +165,18 @@ def rebuilt(value: Any, visit: Callable[[str], Any]) -> Any:
     if isinstance(value, dict):
         return {key: rebuilt(item, visit) for key, item in value.items()}
     return [rebuilt(item, visit) for item in value] if isinstance(value, list) else value
+
+
+def teach(state: State) -> None:
+    """Put what a stretch teaches into its session's state, each lesson once, and what it took back of earlier ones."""
+    from memory.capture import fixes, lessons  # most stretches teach nothing
+
+    for lesson in lessons.lessons(state.facts):
+        if lesson.key not in state.learned and sum(key[:1] != "-" for key in state.learned) < lessons.MOST:
+            state.learned.append(lesson.key)
+            state.lessons.append({**lesson._asdict(), "turn": state.base + lesson.turn + 1, "checkpoint": state.name})
+    for one in lessons.outlived(state.facts):
+        mark = "-" + fixes.key_of(*map(str, *one.items()))
+        if mark not in state.learned:
+            state.learned.append(mark)
+            state.lessons.append(one)

@@ -332,12 +332,11 @@ class Capture:
     def _learn(self) -> None:
         """Keep the lessons of a stretch in the session's state; the worker makes candidates of them later."""
         said = (text for turn in self.state.facts.turns for text in turn.said())
+        changed = [edit.hunk for edit in self.state.facts.edits]
         if self.state.name and self.settings["capture.lessons"] and (
                 any(map(gist.may_name_cause, said)) or any("revert" in one[1].lower() for one in self.state.facts.commits)
-                or hunks.undefined(edit.hunk for edit in self.state.facts.edits)):
-            from memory.capture import lessons
-
-            lessons.keep(self.state)
+                or hunks.undefined(changed) or hunks.renamed(changed)):
+            progress.teach(self.state)
 
     def pass_over(self) -> None:
         """Read a stretch to its end and write no checkpoint: what tells it is a person's by now, or was taken away."""

@@ -246,9 +246,9 @@ def _note_walls(todo: Job) -> None:
 
     rows = walls.write(todo.place, todo.settings, todo.now)
     if todo.settings["capture.enabled"] and any(row["turned"] or row["reported"] for row in rows):
-        from memory.knowledge import candidates
+        from memory.knowledge import outlived
 
-        candidates.look_back(todo.place, todo.settings, todo.now, rows)
+        outlived.look_back(todo.place, todo.settings, todo.now, rows)
 
 
 def _read_ledgers(todo: Job) -> None:

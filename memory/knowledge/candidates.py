@@ -9,8 +9,7 @@ Compared are the few learnings that recall finds for it, and those archived ones
     one of this session       nothing: the same capture ran twice
     any other one             the ledger gets a line `again`; a candidate of capture's that another session met is accepted
 
-A commit that was reverted takes the candidates along that tell it, unless a person accepted them; so does what was removed
-later, by an edit that took its definition away or by what a session says, where a candidate's cause or remedy names it.
+What a session took back of what earlier ones taught takes candidates along, or stands in them (`outlived`).
 
 A wall becomes a candidate too, once two sessions met it (`settle_walls`): a call that was wrong in itself, and the other call
 that then worked in both or in the later one; a path that is not there, and what was worked on in its place; a linter's rule that
@@ -24,18 +23,17 @@ agent wrote outranks it.  `accepted: false` takes that back for good.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import NamedTuple
 
 from memory.capture import progress
 from memory.capture.conversationpage import code
 from memory.core import StoreError, clock, config, files, records
-from memory.core.layout import PRIVATE, Place
+from memory.core.layout import Place
 from memory.core.plaintext import at_word, count
 from memory.core.records import Record
-from memory.knowledge import contradictions, history
+from memory.knowledge import outlived
 from memory.knowledge.duplicates import SAME, alike, near, words
-from memory.session import commandline, mending
+from memory.session import commandline
 from memory.store import ledger
 from memory.store.store import Store
 
@@ -47,8 +45,6 @@ if TYPE_CHECKING:
     from memory.knowledge.practice import Tree
     from memory.knowledge.walls import Groups, Row
 
-RARE = 3  # reports that name a thing, at most, where it tells that they are of the same matter
-SEEN = "dayleaf, seen in 2 sessions"
 LEAST = 2  # sessions that met a wall, and that answered a linter's rule alike
 MOST_TOLD = 3  # sessions of a wall, and files worked on in place of a path, that are told
 LINE = 50  # characters of a telling line in a title
@@ -57,8 +53,6 @@ WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
 MOSTLY = 2 / 3  # of the sessions that answered a linter's rule: as many alike
 _SILENCED = re.compile(r"(?:nolint|noqa|eslint-disable[\w-]*|type: ?ignore)\b")
 _CALLED = re.compile(r"[\w.]{4,}(?=\()")
-_BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → ")  # lines that went
-_DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
 
 
 def settle(place: Place, settings: config.Config, now: float, session: str = "",
@@ -89,7 +83,7 @@ def _settled(place: Place, settings: config.Config, now: float, session: str, le
     """Write one lesson as a candidate, or count what says the same; returns whether one was written."""
     store = Store(place, settings, now, on_change)
     if "title" not in lesson:
-        _withdraw(store, lesson["reverts"]) if "reverts" in lesson else _withdraw_undefined(store, session, lesson["gone"])
+        outlived.told(store, session, lesson)
         return False
     if any(_rejects(record, lesson) for record in store.archived("learning", lesson["title"])):
         return False
@@ -113,69 +107,6 @@ def _rejects(archived: Record, lesson: dict[str, Any]) -> bool:
             or alike(words(archived.body), words(lesson["body"])) > SAME)
 
 
-def _withdraw(store: Store, subject: str) -> None:
-    """Archive the lessons whose commit was reverted, unless a person accepted them."""
-    for record in list(store.each(("learning",))):
-        landed = [line for line in record.body.split("\n") if line.startswith("Commit") and line.endswith(": " + subject)]
-        if landed and _is_open(record):
-            store.archive(record.name, "its commit was reverted")
-
-
-def _withdraw_undefined(store: Store, session: str, gone: dict[str, str]) -> None:
-    """Archive the lessons that speak of what a session then removed: in their remedy, or in the cause that another one named."""
-    for record in list(store.each(("learning",))):
-        cause, remedy, _ = _spoken(record)
-        told = remedy if record.meta.get("session") == session else cause + "\n" + remedy
-        name = next((name for name, at in gone.items() if _quotes(told, name) and (clock.parse(at) or 0) > record.created), "")
-        if name and _is_open(record):
-            store.archive(record.name, "what it speaks of is gone: " + name)
-
-
-def _spoken(record: Record) -> tuple[str, str, str]:
-    """Return (the cause, what was said of its remedy, all of the remedy) of a lesson."""
-    remedy = record.body.partition("\nWhat mended it:\n")[2].partition("\nNamed by the ")[0]
-    return record.body.partition("\n")[0], "\n".join(line for line in remedy.split("\n") if not _DONE.match(line)), remedy
-
-
-def _quotes(text: str, name: str) -> bool:
-    """Tell whether something that a text sets in marks of code begins with a name."""
-    return bool(re.search("`" + re.escape(name) + r"(?!\w)", text, re.I))
-
-
-def look_back(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
-              on_change: Callable[[str], None] | None = None) -> None:
-    """Archive the lessons that name what was later said to be removed; say in others what was reported since of their remedy.
-
-    None that a person accepted.  rows: what `walls.known` returned.  Raises OSError or StoreError.
-    """
-    gone = [(row["session"], one) for row in rows for one in row["turned"] if mending.takes_away(one["said"], one["old"])]
-    reports = [(row["session"], one) for row in rows for one in row["reported"]]
-    often = Counter(name for _, one in reports for name in one["names"])
-    store = Store(place, settings, now, on_change)
-    for record in [one for one in store.each(("learning",)) if _is_open(one)] if gone or reports else []:
-        told, session = _spoken(record), record.meta.get("session")
-        said = next((one["said"] for other, one in gone if one["at"] > record.created and _quotes("\n".join(
-            told[:1 + (other != session)]), one["old"])), "")
-        brought = {name for name in history.identifiers(_BEFORE.sub("", told[2])) if often[name] <= RARE}
-        since = [(one["at"], one["said"]) for other, one in reports if other != session and one["at"] > record.created
-                 and brought.intersection(one["names"])]
-        if said:
-            store.archive(record.name, "what it speaks of is gone: " + said)
-        elif since:
-            store.edit(record.name, {contradictions.SINCE: "%s: %s" % (clock.day(max(since)[0]), max(since)[1])})
-
-
-def _is_open(record: Record) -> bool:
-    """Tell whether capture wrote a record and no person accepted it."""
-    return _is_captured(record) and record.meta.get("accepted_by", SEEN) == SEEN and (
-        "accepted_by" in record.meta or "accepted" not in record.meta)
-
-
-def _is_captured(record: Record) -> bool:
-    """Tell whether capture wrote a record."""
-    return record.source == "auto" and record.tier == PRIVATE and bool(record.meta.get("session"))
-
-
 def _add(store: Store, session: str, lesson: dict[str, Any]) -> None:
     try:
         source = [store.read(lesson["checkpoint"]).id]
@@ -191,8 +122,8 @@ def _add(store: Store, session: str, lesson: dict[str, Any]) -> None:
 
 def _promote(store: Store, record: Record) -> None:
     """Accept a candidate of capture's, unless a person has said anything on it."""
-    if _is_captured(record) and "accepted" not in record.meta:
-        store.edit(record.name, {"accepted": True, "accepted_by": SEEN})
+    if outlived.is_captured(record) and "accepted" not in record.meta:
+        store.edit(record.name, {"accepted": True, "accepted_by": outlived.SEEN})
 
 
 # --- walls
@@ -226,7 +157,7 @@ def settle_walls(place: Place, settings: config.Config, now: float, rows: Sequen
     standing = list(store.each(("learning",)))
     held = {str(record.meta.get(records.MADE_OF)): record for record in standing if record.meta.get("wall")}
     for key, record in held.items():
-        if not _is_captured(record) or "accepted" in record.meta:
+        if not outlived.is_captured(record) or "accepted" in record.meta:
             continue
         if key not in taught:
             store.archive(record.name, "no record tells of that wall any more")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from memory.core.plaintext import one_line
@@ -17,6 +17,8 @@ _DEFINED = re.compile(  # a line that defines what a whole file, or every file, 
     r"(?:export |public |static |async |default |pub(?:\(\w+\))? |abstract |final |unsafe )*"
     r"(?:func|def|fn|class|type|struct|interface|enum|trait|module|function\*?)\s+(\w{5,})")
 _NUMBER = re.compile(r"\d+")
+_NAMES, _PARTS = re.compile(r"(\w+)"), re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}")  # names of a line; parts of a name
+_NAME = 6  # characters of a name that is told to be renamed
 _WAITS = re.compile(r"time_?out|wait|delay|sleep|retr(?:y|ies)|deadline|interval|debounce", re.I)
 _ASIDE = re.compile(r"(?<=\S)\s+(?://|#)\s.*(?<! …)\Z")  # a comment behind a line of code
 
@@ -63,6 +65,38 @@ def undefined(changed: Iterable[str]) -> set[str]:
             for match in [_DEFINED.match(line, 1)] if match]
     kept = {part for sign, *parts in held if sign == "+" for part in parts}
     return {name for sign, name, rest in held if sign == "-" and name not in kept and rest not in kept}
+
+
+def renamed(changed: Sequence[str]) -> dict[str, tuple[str, int]]:
+    """Return (the new name, the number of the last edit that gave it) of each name that some edits replaced and none used since.
+
+    Replaced is a name where a line came that is else the one that went, in its definition or in two lines; the new name shares a
+    part with it.  changed: the lines of each edit, in their order.
+    """
+    found: dict[str, dict[str, dict[str, int]]] = {}
+    for at, hunk in enumerate(changed):
+        gone, come = lines(hunk)
+        by_shape: dict[tuple[str, ...], list[list[str]]] = {}
+        for line in come if gone else ():
+            parts = _NAMES.split(line)
+            by_shape.setdefault(tuple(parts[::2]), []).append(parts[1::2])
+        for line in gone if come else ():
+            parts = _NAMES.split(line)
+            for other in by_shape.get(tuple(parts[::2]), ()):
+                differ = {pair for pair in zip(parts[1::2], other) if pair[0] != pair[1]}
+                for old, new in differ if len(differ) == 1 else ():
+                    if len(old) >= _NAME and _share(old, new):
+                        found.setdefault(old, {}).setdefault(new, {})[line] = at
+    best = {old: max(became.items(), key=lambda pair: (len(pair[1]), max(pair[1].values()))) for old, became in found.items()}
+    return {old: (new, max(where.values())) for old, (new, where) in best.items()
+            if (len(where) > 1 or any(_DEFINED.match(line) for line in where))
+            and not any(re.search(r"\b%s\b" % old, line) for hunk in changed[min(where.values()):] for line in lines(hunk)[1])}
+
+
+def _share(old: str, new: str) -> bool:
+    """Tell whether two names share a part, as `no_telemetry` and `telemetryOff` do."""
+    one, other = ({part.lower() for part in _PARTS.findall(name)} for name in (old, new))
+    return bool(one & other)
 
 
 def is_comment(hunk: str) -> bool:

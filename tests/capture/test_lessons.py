@@ -17,7 +17,7 @@ from harness.vault import put, settings
 from memory.capture import causes, lessons, progress, recovery, stretches
 from memory.core import frontmatter
 from memory.health import worker
-from memory.knowledge import candidates, duplicates
+from memory.knowledge import candidates, duplicates, outlived
 from memory.store import ledger, store
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -461,6 +461,29 @@ def test_what_a_lesson_tells_of_was_removed_later(session, env, project, now, ch
     assert len(last.say("Done: cleaned up.").end()) == stays
 
 
+@pytest.mark.parametrize(("changed", "since"), [
+    (("src/rates.py", "def loadStrict(path):", "def loadWithHeader(path):"), ["`loadStrict` is called `loadWithHeader`"]),
+    (("src/rates.py", "def readTables(path):", "def readAllTables(path):"), []),
+    (("tests/test_rates.py", "def loadStrict(path):", "def loadWithHeader(path):"), [])])
+def test_a_lesson_says_how_what_it_names_is_called_since(session, env, project, now, changed, since):
+    """Where another session renamed it; what it does not name, or what a test names, is no matter of it."""
+    _failing(session).say(LENIENT + " Added `loadStrict()` beside `load()` for it.").end()
+    for more in (1, 2):
+        last = Ending(env, project, now + more * 86400, "sess-2")
+        last.ask("use better names").change(*changed).say("Done.").end()
+    (kept,) = session.learnings()
+    assert re.findall(r"(?m)^Since [\d-]{10}: (.+)\.\n\nNamed by the model", kept.body) == since
+
+
+def test_a_name_that_is_replaced_in_its_own_turn_is_told_by_the_change(session):
+    """Then the lesson says nothing else of it."""
+    session.ask("fix it").bash("pytest -q tests/test_pool.py", "E   KeyError: 'poolCount'\nsrc/pool.py:4: KeyError", 1)
+    session.change("src/pool.py", "poolCount = 1\nb = poolCount", "slotCount = 1\nb = slotCount")
+    session.bash("pytest -q tests/test_pool.py", "8 passed in 0.4s")
+    (kept,) = session.say("Done. The bug was that `pool.py` still read `poolCount`, which nobody sets any more.").end()
+    assert "Since" not in kept.body
+
+
 def test_what_a_session_says_to_be_gone_takes_its_lesson_along_at_the_next_start(session, env, project, now):
     """Whoever took it away: the next session begins without it."""
     _failing(session).say(LENIENT + " Added `loadStrict()` beside `load()` for it.").end()
@@ -554,7 +577,7 @@ def test_a_second_session_counts_again_and_promotes(session, env, project, now):
     lines = [json.loads(line) for line in Path(session.place.private, "ledger.jsonl").read_text().splitlines()]
     assert [(line["v"], line["id"], line["event"]) for line in lines] == [(1, kept.id, "again")]
     assert len(lines[0]["session"]) == 8 and "sess-2" not in str(lines)
-    assert kept.accepted and kept.source == "auto" and kept.meta["accepted_by"] == candidates.SEEN
+    assert kept.accepted and kept.source == "auto" and kept.meta["accepted_by"] == outlived.SEEN
     missing(other).end()
     assert len(Path(session.place.private, "ledger.jsonl").read_text().splitlines()) == 1
 
@@ -565,7 +588,7 @@ def test_what_was_counted_is_promoted_later_where_the_process_died_between(sessi
     ledger.note(ledger.holding(session.place, kept.name), kept.id, "again", now, "sess-2")
     session.state.unlink()
     (kept,) = missing(session).end()
-    assert kept.accepted and kept.meta["accepted_by"] == candidates.SEEN
+    assert kept.accepted and kept.meta["accepted_by"] == outlived.SEEN
 
 
 def test_a_person_takes_a_promotion_back_for_good(session, env, project, now):

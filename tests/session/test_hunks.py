@@ -64,3 +64,16 @@ def test_an_edit_of_how_long_something_waits_is_one_of_a_limit():
     assert hunks.is_limit("-timeout: 20m\n+timeout: 45m", "The timeout is `20m`.")
     assert not any(hunks.is_limit(hunk, "The timeout is `20m`.") for hunk in (
         "-at: 3\n+at: 4", "-most: 20\n+most: 45", "-timeout: 20m\n+delay: 45m", "+timeout: 20m"))
+
+
+@pytest.mark.parametrize(("changed", "became"), [
+    (["-func openPool() error {\n+func openRetryPool() error {"], {"openPool": ("openRetryPool", 0)}),
+    (["-a = poolCount\n+a = slotCount", "-b += poolCount\n+b += slotCount"], {"poolCount": ("slotCount", 1)}),
+    (["-a = poolCount\n+a = slotCount"], {}),  # used once only, and not defined there
+    (["-a = poolCount\n+a = slotCount", "-b += poolCount\n+b += slotCount", "+c = poolCount"], {}),  # it is still used
+    (["+def open_pool():", "-def open_pool():\n+def open_lazy_pool():"], {"open_pool": ("open_lazy_pool", 1)}),
+    (["-a = closeAll()\n+a = openPool()", "-b = closeAll()\n+b = openPool()"], {}),  # another one is called
+    (["-def open_pool(a):\n+def open_lazy_pool(a, b):"], {})])
+def test_a_name_is_replaced_where_lines_are_else_the_same(changed, became):
+    """In its definition or in two lines, by one that shares a part with it, and none uses it since."""
+    assert hunks.renamed(changed) == became

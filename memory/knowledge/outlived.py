@@ -1,0 +1,117 @@
+"""What later work makes of lessons: they go, or say what is no longer so.  None that a person accepted.
+
+    its commit was reverted                       goes
+    what it names lost its definition, or         goes, where another session's cause or remedy names it, or a remedy of its own
+    is said to be removed                         session
+    what it names is called otherwise             says so, before who named it: ``Since 2026-11-20: `a` is called `b`.``
+    what its remedy brought is reported           says so in its frontmatter
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from memory.core import clock, config, files
+from memory.core.layout import PRIVATE, Place
+from memory.core.records import Record
+from memory.knowledge import contradictions, history
+from memory.session import mending
+from memory.store.store import Store
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.knowledge.walls import Row
+
+RARE = 3  # reports that name a thing, at most, where it tells that they are of the same matter
+SEEN = "dayleaf, seen in 2 sessions"
+_BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → ")  # lines that went
+_DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
+_NAMED_BY = b"\nNamed by the "  # how the line begins that says who named a cause
+
+
+def told(store: Store, session: str, one: Mapping[str, Any]) -> None:
+    """Do what a session's work asks for: `reverts`, `gone` or `renamed`, as `lessons.outlived` makes them."""
+    if "reverts" in one:
+        _withdraw(store, one["reverts"])
+    elif "gone" in one:
+        _withdraw_undefined(store, session, one["gone"])
+    else:
+        _rename(store, one["renamed"])
+
+
+def _withdraw(store: Store, subject: str) -> None:
+    """Archive the lessons whose commit was reverted, unless a person accepted them."""
+    for record in list(store.each(("learning",))):
+        landed = [line for line in record.body.split("\n") if line.startswith("Commit") and line.endswith(": " + subject)]
+        if landed and _is_open(record):
+            store.archive(record.name, "its commit was reverted")
+
+
+def _withdraw_undefined(store: Store, session: str, gone: dict[str, str]) -> None:
+    """Archive the lessons that speak of what a session then removed: in their remedy, or in the cause that another one named."""
+    for record in list(store.each(("learning",))):
+        cause, remedy, _ = _spoken(record)
+        told = remedy if record.meta.get("session") == session else cause + "\n" + remedy
+        name = next((name for name, at in gone.items() if _quotes(told, name) and (clock.parse(at) or 0) > record.created), "")
+        if name and _is_open(record):
+            store.archive(record.name, "what it speaks of is gone: " + name)
+
+
+def _rename(store: Store, renamed: Mapping[str, Sequence[str]]) -> None:
+    """Say in the lessons of before how what they name is called since, where they do not tell it themselves."""
+    for record in list(store.each(("learning",))):
+        since = {old: (new, at) for old, (new, at) in renamed.items() if (clock.parse(at) or 0) > record.created
+                 and _quotes(record.body, old) and not re.search(r"(?<!\w)%s(?!\w)" % re.escape(new), record.body)}
+        if since and _is_open(record):
+            data = store.raw(record.name)
+            before, mark, after = data.partition(_NAMED_BY)
+            lines = "".join("\nSince %s: `%s` is called `%s`.\n" % (at[:10], old, new) for old, (new, at) in since.items())
+            store.replace(record.name, before + lines.encode() + mark + after if mark else data, files.sha256(data))
+
+
+def _spoken(record: Record) -> tuple[str, str, str]:
+    """Return (the cause, what was said of its remedy, all of the remedy) of a lesson."""
+    remedy = record.body.partition("\nWhat mended it:\n")[2].partition("\nNamed by the ")[0]
+    return record.body.partition("\n")[0], "\n".join(line for line in remedy.split("\n") if not _DONE.match(line)), remedy
+
+
+def _quotes(text: str, name: str) -> bool:
+    """Tell whether something that a text sets in marks of code begins with a name."""
+    return bool(re.search("`" + re.escape(name) + r"(?!\w)", text, re.I))
+
+
+def look_back(place: Place, settings: config.Config, now: float, rows: Sequence[Row],
+              on_change: Callable[[str], None] | None = None) -> None:
+    """Archive the lessons that name what was later said to be removed; say in others what was reported since of their remedy.
+
+    None that a person accepted.  rows: what `walls.known` returned.  Raises OSError or StoreError.
+    """
+    gone = [(row["session"], one) for row in rows for one in row["turned"] if mending.takes_away(one["said"], one["old"])]
+    reports = [(row["session"], one) for row in rows for one in row["reported"]]
+    often = Counter(name for _, one in reports for name in one["names"])
+    store = Store(place, settings, now, on_change)
+    for record in [one for one in store.each(("learning",)) if _is_open(one)] if gone or reports else []:
+        parts, session = _spoken(record), record.meta.get("session")
+        said = next((one["said"] for other, one in gone if one["at"] > record.created and _quotes("\n".join(
+            parts[:1 + (other != session)]), one["old"])), "")
+        brought = {name for name in history.identifiers(_BEFORE.sub("", parts[2])) if often[name] <= RARE}
+        since = [(one["at"], one["said"]) for other, one in reports if other != session and one["at"] > record.created
+                 and brought.intersection(one["names"])]
+        if said:
+            store.archive(record.name, "what it speaks of is gone: " + said)
+        elif since:
+            store.edit(record.name, {contradictions.SINCE: "%s: %s" % (clock.day(max(since)[0]), max(since)[1])})
+
+
+def _is_open(record: Record) -> bool:
+    """Tell whether capture wrote a record and no person accepted it."""
+    return is_captured(record) and record.meta.get("accepted_by", SEEN) == SEEN and (
+        "accepted_by" in record.meta or "accepted" not in record.meta)
+
+
+def is_captured(record: Record) -> bool:
+    """Tell whether capture wrote a record."""
+    return record.source == "auto" and record.tier == PRIVATE and bool(record.meta.get("session"))
