@@ -63,8 +63,8 @@ def _withdraw_undefined(store: Store, session: str, gone: dict[str, str]) -> Non
 def _rename(store: Store, renamed: Mapping[str, Sequence[str]]) -> None:
     """Say in the lessons of before how what they name is called since, where they do not tell it themselves."""
     for record in list(store.each(("learning",))):
-        since = {old: (new, at) for old, (new, at) in renamed.items() if (clock.parse(at) or 0) > record.created
-                 and _quotes(record.body, old) and not re.search(r"(?<!\w)%s(?!\w)" % re.escape(new), record.body)}
+        since = {old: (new, at) for old, (new, at) in renamed.items() if (clock.parse(at) or 0) >= record.created + 1
+                 and _quotes(record.body, old) and not _quotes(record.body, new)}
         if since and _is_open(record):
             data = store.raw(record.name)
             before, mark, after = data.partition(_NAMED_BY)
