@@ -15,7 +15,7 @@ from memory.capture import gist, turns
 from memory.capture.turns import FILE, SAID, SUMMARY, USER, Turn
 from memory.core import files, tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import hunks, lasting, mending, tellingline
+from memory.session import lasting, mending, tellingline
 from memory.session.latepattern import Late
 from memory.session.mending import Mend
 
@@ -25,10 +25,12 @@ _ALONE = 300  # characters of a request whose one report is of what its turn fin
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
 MODEL, PERSON = "model", "user"
+_SUPPOSED = "Supposed, not verified: "  # before what a review calls a possible fault
 _TYPED = 1500  # characters of what a person types
 _PASTED = 4  # lines of an error that was pasted, of which one is told
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
+_ALIKE = 0.1  # what a word is worth that a cause and a row of a table share
 SAME = 0.6  # of the words of the shorter of two causes that the other has
 # How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; a review's; any
 ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5
@@ -38,7 +40,7 @@ _WORD = Late(r"[A-Za-z_][A-Za-z0-9_]{2,}")
 _CODE = Late(r"[^\W\d]\w{2,}")
 _QUOTED = Late(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
 OF_TEST = Late(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
-_RULE = Late(r"\(([\w-]+)\)\s*\Z")
+_FILE = Late(r"[\w-]+\.[a-z]{1,5}\b")
 _ORDERED = Late(r"implement the following plan|base directory for this skill|\A/", re.I)
 _COMMON = frozenset(
     "test tests error errors fail failed fails file files line code with that this from when does have been were into session "
@@ -106,7 +108,7 @@ def _turned(text: str) -> Iterator[Named]:
             cause, fix = (sentences(one["said"])[0] for one in (was, now))
             if standing(cause) and words(cause) and len(_QUOTED.sub("", cause)) >= SHORTEST // 2:
                 yield Named(CHANGED, cause, "", mending.whole(fix))
-    for wrong, mend in mending.rows(gist.prose(text)) if "|" in text else ():
+    for _, wrong, mend in mending.rows(gist.prose(text)) if "|" in text else ():
         if standing(wrong) and words(wrong) and mending.whole(mend):
             yield Named(CHANGED, wrong, "", mending.whole(mend))
 
@@ -121,7 +123,7 @@ def reviewed(text: str) -> Iterator[Named]:
         cause = one_line(": ".join(filter(None, (finding.title, " ".join(said))))).rstrip(" .")
         if finding.number and said and SHORTEST <= len(cause) <= LONGEST and "`" in cause + finding.whole and (
                 not mending.OWN.search(cause)):
-            yield Named(REVIEWED, cause, "", finding.whole, finding.number)
+            yield Named(REVIEWED, _SUPPOSED * finding.supposed + cause, "", finding.whole, finding.number)
 
 
 def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str], alone: bool) -> list[Mend]:
@@ -138,11 +140,13 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     for at, (number, mend) in enumerate(said_of):
         said = " ".join((mend.said, *mend.steps))
         names, beside = words(mending.without_place(said)), _holds(mend, cause.fix)
-        if OF_TEST.search(mend.said) and not OF_TEST.search(cause.text):
+        if OF_TEST.search(mend.said) and not OF_TEST.search(cause.text) or mend.block == mending.ROW and not any(
+                name in edit for name in _FILE.findall(mend.said.partition(": ")[0]) for edit in edits):
             continue
         if names & (own | near if alone or beside else own) or beside and not names:
             worth = mend.surety + (min(3, len(names & own)) + (number == len(texts) - 1) if names & own
-                                   else 0.5 * min(2, len(names & near)))
+                                   else 0.5 * min(2, len(names & near))) + _ALIKE * (mend.block == mending.ROW) * len(
+                plain_words(cause.text) & plain_words(said))
         elif alone and mend.surety == mending.CALLED:
             worth = mend.surety + 0.5 * len(plain_words(cause.text) & plain_words(said)) - 0.5
         else:
@@ -154,6 +158,7 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     first = ranked[0]
     listed = _listed(first, cause, texts[said_of[found[first][1]][0]], own | words(cause.fix) | (near if alone else own))
     best = ranked[:1] + [mend for mend in ranked[1:] if found[mend][0] > NEARLY * found[first][0] and words(mend.said) & own
+                         and mend.block != mending.ROW
                          and not any(same(mend.said, one) for one in (first.said, *first.steps))][:1]
     return listed if len(listed) > 1 else sorted(best, key=lambda mend: found[mend][1])
 
@@ -311,20 +316,6 @@ def bearing(cause: Named, path: str, hunk: str) -> float:
     """Return how much an edit has to do with a cause: the names that both bear, and its file where the cause names it."""
     told = cause.text + " " + cause.fix
     return len(words(told) & code(hunk)) + 2.0 * (path.rpartition("/")[2].lower() in told.lower())
-
-
-def changed(cause: Named, hunk: str, most: int) -> list[tuple[str, str]]:
-    """Return the lines of an edit where they are at most so many, and not more than two without a name of the cause."""
-    lines = hunks.told(hunk, most)
-    return lines if len(lines) <= 2 or words(cause.text + " " + cause.fix) & code(hunk) else []
-
-
-def is_of_finding(cause: str, finding: str, right_before: bool) -> bool:
-    """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
-    rule = _RULE.search(finding)
-    if rule is not None and rule[1].lower() in cause.lower():
-        return True
-    return right_before and bool(words(cause) & words(finding))
 
 
 def same(one: str, other: str) -> bool:

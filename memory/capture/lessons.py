@@ -29,10 +29,6 @@ from memory.session.latepattern import Late
 from memory.session.mending import Mend
 from memory.session.shell import Run
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
 MOST = 6  # lessons of a session
 TITLE = 120  # characters
 _LINE_CHARS, _OPENING = 200, 400
@@ -41,6 +37,7 @@ _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it th
 _TURNS = 300  # newest turns of a stretch that are looked at
 _ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
+_RULE = Late(r"\(([\w-]+)\)\s*\Z")  # of a linter
 _REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
 
 
@@ -102,18 +99,6 @@ def lessons(facts: Facts) -> list[Lesson]:
             event = next((event for event in kept if _is_of(draft, event[0])), None)
             event.append(draft) if event else kept.append([draft])
     return [_lesson(event, facts) for event in kept[:MOST]]
-
-
-def outlived(facts: Facts) -> list[dict[str, Any]]:
-    """Return what a stretch took back of what earlier ones taught: {gone: instants by name} of what lost its definition,
-    {renamed: {name: [new name, instant of the turn]}}, and {reverts: subject} of each commit."""
-    own = [edit for edit in facts.edits if not commandline.TEST_FILE.search(edit.path)]
-    gone = hunks.undefined(edit.hunk for edit in own) if not any(edit.made and not edit.hunk for edit in own) else ()
-    begun = [max((turn.at for turn in facts.turns if turn.at <= edit.at), default=edit.at) for edit in own]
-    renamed = hunks.renamed([edit.hunk for edit in own])
-    found: list[dict[str, Any]] = [{"gone": {name: max(edit.at for edit in own if name in edit.hunk) for name in sorted(gone)}},
-                                   {"renamed": {name: [new, begun[at]] for name, (new, at) in sorted(renamed.items())}}]
-    return [one for one in found if any(one.values())] + [{"reverts": subject} for subject in reverts(facts)]
 
 
 def reverts(facts: Facts) -> list[str]:
@@ -193,11 +178,19 @@ def _ran(facts: Facts, said: Said) -> _Failure | None:
             continue
         run = next((r for r in facts.runs if r.bad and r.at >= turn.at and r.command == piece.text
                     and tellingline.is_same(r.detail.partition("\n")[0], piece.telling)), None)
-        if run is None or run.kind == tellingline.LINT and not causes.is_of_finding(cause.text, piece.telling, right_before):
+        if run is None or run.kind == tellingline.LINT and not _is_of_finding(cause.text, piece.telling, right_before):
             continue
         if right_before or causes.meet(cause.text, piece.telling) and not _follows(facts, said, run):
             return _Failure(piece.telling, piece.text, run, True)
     return None
+
+
+def _is_of_finding(cause: str, finding: str, right_before: bool) -> bool:
+    """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
+    rule = _RULE.search(finding)
+    if rule is not None and rule[1].lower() in cause.lower():
+        return True
+    return right_before and bool(causes.words(cause) & causes.words(finding))
 
 
 def _follows(facts: Facts, said: Said, run: Run) -> bool:
@@ -314,7 +307,7 @@ def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) 
     texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
     later = turns.going_on(facts.turns, said.turn, _REACH) if last >= _until(facts, said.turn) else ()
     texts += [gist.outcome(facts.turns[one]) for one in later if facts.turns[one].at <= last]
-    shown = bool(edits) and all(causes.changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
+    shown = bool(edits) and all(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
     return tuple(causes.remedy(said.cause, failure.line, texts, _told_by(edits), not shown))
 
 
@@ -383,6 +376,16 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
 
 
 def _change(edit: Edit, cause: Named, most: int) -> str:
-    """Tell an edit: the file, and the lines that went and came, where they are few enough to tell all of them."""
-    return "- %s %s%s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path),
-                          hunks.shown(causes.changed(cause, edit.hunk, most), checkpointpage.quoted))
+    """Tell an edit: the file, and the lines that went and came where they are few enough to tell all of them, else those that
+    came and bear a name of the cause, where nothing else tells of the remedy."""
+    whole = _changed(cause, edit.hunk, most)
+    part = [("+", line) for line in hunks.bearing(edit.hunk, causes.words(cause.text), _FEW_LINES)] if (
+        most > _FEW_LINES and not whole) else []
+    return "- %s %s%s%s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path), ", among others" * bool(part),
+                            hunks.shown(whole or part, checkpointpage.quoted))
+
+
+def _changed(cause: Named, hunk: str, most: int) -> list[tuple[str, str]]:
+    """Return the lines of an edit where they are at most so many, and not more than two without a name of the cause."""
+    lines = hunks.told(hunk, most)
+    return lines if len(lines) <= 2 or causes.words(cause.text + " " + cause.fix) & causes.code(hunk) else []

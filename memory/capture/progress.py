@@ -175,8 +175,23 @@ def teach(state: State) -> None:
         if lesson.key not in state.learned and sum(key[:1] != "-" for key in state.learned) < lessons.MOST:
             state.learned.append(lesson.key)
             state.lessons.append({**lesson._asdict(), "turn": state.base + lesson.turn + 1, "checkpoint": state.name})
-    for one in lessons.outlived(state.facts):
+    for one in _outlived(state.facts):
         mark = "-" + fixes.key_of(*map(str, *one.items()))
         if mark not in state.learned:
             state.learned.append(mark)
             state.lessons.append(one)
+
+
+def _outlived(facts: Facts) -> list[dict[str, Any]]:
+    """Return what a stretch took back of what earlier ones taught: {gone: instants by name} of what lost its definition,
+    {renamed: {name: [new name, instant of the turn]}}, and {reverts: subject} of each commit."""
+    from memory.capture import lessons
+    from memory.session import commandline, hunks
+
+    own = [edit for edit in facts.edits if not commandline.TEST_FILE.search(edit.path)]
+    gone = hunks.undefined(edit.hunk for edit in own) if not any(edit.made and not edit.hunk for edit in own) else ()
+    begun = [max((turn.at for turn in facts.turns if turn.at <= edit.at), default=edit.at) for edit in own]
+    renamed = hunks.renamed([edit.hunk for edit in own])
+    found: list[dict[str, Any]] = [{"gone": {name: max(edit.at for edit in own if name in edit.hunk) for name in sorted(gone)}},
+                                   {"renamed": {name: [new, begun[at]] for name, (new, at) in sorted(renamed.items())}}]
+    return [one for one in found if any(one.values())] + [{"reverts": subject} for subject in lessons.reverts(facts)]

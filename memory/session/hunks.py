@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache
 
 from memory.core.plaintext import one_line
@@ -18,8 +18,9 @@ _DEFINED = re.compile(  # a line that defines what a whole file, or every file, 
     r"(?:func|def|fn|class|type|struct|interface|enum|trait|module|function\*?)\s+(\w{5,})")
 _NUMBER = re.compile(r"\d+")
 _NAMES, _PARTS = re.compile(r"(\w+)"), re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}")  # names of a line; parts of a name
-_NAME = 6  # characters of a name that is told to be renamed
+_NAME, _SHARE = 6, 0.5  # characters of a name that is told to be renamed; share of its parts that the new one has
 _WAITS = re.compile(r"time_?out|wait|delay|sleep|retr(?:y|ies)|deadline|interval|debounce", re.I)
+_WORDLESS = re.compile(r"\W*\w*\W*\Z")  # a line that says no more than a name
 _ASIDE = re.compile(r"(?<=\S)\s+(?://|#)\s.*(?<! …)\Z")  # a comment behind a line of code
 
 
@@ -56,6 +57,16 @@ def told(hunk: str, most: int) -> list[tuple[str, str]]:
     return found if len(found) <= most and not any(line.endswith(_CUT) for line in every) else []
 
 
+def bearing(hunk: str, names: Set[str], most: int) -> list[str]:
+    """Return the lines of code that came and bear one of some names, in small letters; none where they are too many."""
+    every = [_ASIDE.sub("", line) for line in hunk.split("\n")]
+    come = lines("\n".join(every))[1]
+    found = [line for line in dict.fromkeys(one[1:].strip() for one in every if one[:1] == "+")
+             if line in come and not _COMMENT.match(line) and not line.endswith(_CUT) and not _WORDLESS.match(line)
+             and not names.isdisjoint(word.lower() for word in _NAMES.split(line)[1::2])]
+    return found if len(found) <= most else []
+
+
 def undefined(changed: Iterable[str]) -> set[str]:
     """Return the names whose definition some edits took away and none brought; not what was renamed, its line else the same.
 
@@ -70,8 +81,8 @@ def undefined(changed: Iterable[str]) -> set[str]:
 def renamed(changed: Sequence[str]) -> dict[str, tuple[str, int]]:
     """Return (the new name, the number of the last edit that gave it) of each name that some edits replaced and none used since.
 
-    Replaced is a name where a line came that is else the one that went, in its definition or in two lines; the new name shares a
-    part with it.  changed: the lines of each edit, in their order.
+    Replaced is a name where a line came that is else the one that went, in its definition or in two lines; the new name has half
+    of its parts.  changed: the lines of each edit, in their order.
     """
     found: dict[str, dict[str, dict[str, int]]] = {}
     for at, hunk in enumerate(changed):
@@ -85,18 +96,19 @@ def renamed(changed: Sequence[str]) -> dict[str, tuple[str, int]]:
             for other in by_shape.get(tuple(parts[::2]), ()):
                 differ = {pair for pair in zip(parts[1::2], other) if pair[0] != pair[1]}
                 for old, new in differ if len(differ) == 1 else ():
-                    if len(old) >= _NAME and _share(old, new):
+                    if len(old) >= _NAME and _shared(old, new) >= _SHARE:
                         found.setdefault(old, {}).setdefault(new, {})[line] = at
-    best = {old: max(became.items(), key=lambda pair: (len(pair[1]), max(pair[1].values()))) for old, became in found.items()}
+    best = {old: max(became.items(), key=lambda pair: (len(pair[1]), _shared(old, pair[0]), max(pair[1].values()), pair[0]))
+            for old, became in found.items()}
     return {old: (new, max(where.values())) for old, (new, where) in best.items()
             if (len(where) > 1 or any(_DEFINED.match(line) for line in where))
             and not any(re.search(r"\b%s\b" % old, line) for hunk in changed[min(where.values()):] for line in lines(hunk)[1])}
 
 
-def _share(old: str, new: str) -> bool:
-    """Tell whether two names share a part, as `no_telemetry` and `telemetryOff` do."""
+def _shared(old: str, new: str) -> float:
+    """Return the share of a name's parts that another has: all of `no_telemetry` for `telemetryOff`."""
     one, other = ({part.lower() for part in _PARTS.findall(name)} for name in (old, new))
-    return bool(one & other)
+    return len(one & other) / max(1, len(one))
 
 
 def is_comment(hunk: str) -> bool:

@@ -11,6 +11,7 @@ from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import lasting
 from memory.session.latepattern import Late
 
+ROW = -2
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
 STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
 _LONGEST = 330  # characters of a sentence that is told
@@ -34,6 +35,8 @@ _CHANGED = Late(
     r"(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
     r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
     r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b|"
+    r"(?:the |this )?[\w -]{3,40} now (?:also |correctly |properly )?(?:uses|checks|creates|calls|skips|returns|keeps|includes|"
+    r"writes|excludes|generates|requires|passes)\b|"
     r"now (?:the|this) [`\w./-]+(?: [`\w-]+)?:\Z", re.I)
 _THE_FIX = Late(
     r"\A(?:the )?(?:fix|change)(?: (?:at|in|to) \S+)? (?:now )?"
@@ -91,6 +94,7 @@ _FAULT_LABEL = Late(r"\A(?:the )?(?:problem|issue|bug|cause|why|risk|impact|what
 _REFERS = Late(  # to another sentence, to nothing; or it is only supposed
     r"[:：?？]\W*\Z|#\d|\bsame (?:issue|problem|bug)\b|\A\W*\Z|\A(?:this|that) is an? (?:\w+ )?(?:bug|issue|problem)\W*\Z|"
     r"\b(?:could|might|may|perhaps|possibly|consider)\b|'d\b", re.I)
+_SUPPOSES = Late(r"\b(?:potential|possible|possibly|likely|probably|suspected|maybe|might|could|unverified|theoretical)\b", re.I)
 _LABELLED = Late(r"\A[^\s`:][\w /-]{0,24}[:：](?:\s|\Z)")
 
 STILL = Late(  # what the model says of a mend that did not mend it
@@ -157,7 +161,7 @@ TOLD = Late(
     r"실패.{0,40}때문|때문에.{0,40}실패|失敗.{0,40}(?:ため|原因)|ため.{0,30}失敗|因为.{0,60}失败|失败.{0,40}因为|"
     r"(?:schlug|schlägt|fehl\w+).{0,60}\bweil\b", re.I)
 SUPPOSED = Late(
-    r"[?？]|\b(?:likely|probabl[ey]|possibl[ey]|perhaps|maybe|might|may(?! not be)|"
+    r"[?？]|\b(?:likely|probabl[ey]|possibl[ey]|potential(?:ly)?|perhaps|maybe|might|may(?! not be)|"
     r"could(?:n't)? (?:be|cause|have|lead|also)|seems?|appears? to|suspect|assume|presum\w+|looks? like|i think|not sure|unclear|"
     r"whether|would(?:n't)? (?:you|be|need|like|have|require|make|mean|recommend|suggest|also|still)|should|needs? to|"
     r"if (?:you|we|i)|let me|let's|i'll|i will|we'll|hypothes\w+)\b", re.I)
@@ -165,7 +169,7 @@ OWN = Late(
     r"\b(?:i|i'm|i've|i'd|my|myself|me)\b|\b(?:your|you) (?:description|request)\b|\bsubagent renamed\b", re.I)
 LEANS = Late(
     r"\W*(?:it|its|it's|this(?! (?:version|project|repo|package|library|machine|database|release)\w*\b)|that|that's|these|"
-    r"those|they|them|he|she|both|so|also|then|there|here|one|another|in (?:how|the (?:design|logic|way))|"
+    r"those|they|them|he|she|both|so|also|[^,;:.]{0,90} also|then|there|here|one|another|in (?:how|the (?:design|logic|way))|"
     r"the (?:above|following|same|visualization)|exactly|twofold|clear|becoming|real|fixed|still|now|only|partially|about|with|"
     r"line \d+)\b|\A(?:in|on|at) [^,]{3,120}\Z", re.I)
 POINTS = Late(
@@ -195,7 +199,8 @@ SUBJECT = Late(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b
 class Mend(NamedTuple):
     """A sentence that says what was changed.
 
-    surety: of mending's.  steps: the list below it.  block: the same number for the items of one list, -1 for no item.
+    surety: of mending's.  steps: the list below it.  block: the same number for the items of one list, -1 for no item, ROW for a
+    table's row.
     """
 
     surety: float
@@ -244,8 +249,9 @@ def mended(text: str) -> list[Mend]:
 
     What stands below a heading `The fix` is one; an item or sentence that ends in a colon takes its list along.
     """
-    found: list[Mend] = []
-    stripped = (line.strip() for line, code in tokeniser.coded(text.split("\n")) if not code)
+    stripped = [line.strip() for line, code in tokeniser.coded(text.split("\n")) if not code]
+    told_of = ["%s: %s → %s" % row for row in rows(stripped) if all(row)]
+    found = [Mend(CALLED, whole(one), (), ROW) for one in told_of if whole(one)]
     lines = [line for line in stripped if line and line[0] not in "|>"]
     below, over, taken, begun = False, -1, 0, dict[str, int]()  # the line at which each list that is not over began, by its mark
     for number, line in enumerate(lines):
@@ -292,9 +298,9 @@ def listed(lines: Sequence[str]) -> list[str]:
     return found
 
 
-def rows(lines: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (what was wrong, what was changed) of each row of the tables that have a column for either."""
-    found: list[tuple[str, str]] = []
+def rows(lines: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return (where, what was wrong, what was changed) of each row of the tables that have a column for the last two."""
+    found: list[tuple[str, str, str]] = []
     wrong = mend = -1
     for line in lines:
         cells = [cell.replace("**", "").strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
@@ -302,18 +308,20 @@ def rows(lines: Sequence[str]) -> list[tuple[str, str]]:
         if min(heads) >= 0 or not cells:
             wrong, mend = heads
         elif min(wrong, mend) >= 0 and len(cells) > max(wrong, mend) and not set(cells[wrong]) <= set("-: "):
-            found.append((cells[wrong], cells[mend]))
+            place = " ".join(cell for at, cell in enumerate(cells) if at not in (wrong, mend) and not cell.isdigit())
+            found.append((place, cells[wrong], cells[mend]))
     return found
 
 
 class Finding(NamedTuple):
     """What a review found: its number in the list, "" for none; its title, without what kind it is; the sentences below that say
-    what is wrong; and all that stands below it."""
+    what is wrong; all that stands below it; and whether its title only supposes it."""
 
     number: str
     title: str
     said: tuple[str, ...]
     whole: str
+    supposed: bool
 
 
 def may_review(text: str) -> bool:
@@ -347,7 +355,7 @@ def _finding(title: str, body: Sequence[str]) -> Finding:
     said = tuple(one for line in told if not _LABELLED.match(line) for one in sentences(one_line(line))
                  if not _REFERS.search(one))
     bare = lasting.capital(_KIND.sub("", title).strip(" :*"))
-    return Finding(number[0].strip("# ") if number else "", bare, said, " ".join(body))
+    return Finding(number[0].strip("# ") if number else "", bare, said, " ".join(body), bool(_SUPPOSES.search(title)))
 
 
 def nested(lines: Sequence[str], number: int) -> list[str]:

@@ -66,6 +66,8 @@ def test_each_of_several_causes_is_one_and_the_steps_of_one_are_not():
     "Found it in `pool.py`. `open_pool()` takes the `timeout` parameter from there.",
     "The tests failed because `pool_test.py` uses a helper of `list_test.py`. When I deleted that file, it was gone.",
     "**Before:** `open_pool(name, folder, owner, mode)`\n\n**After:** `open_pool(options)`",
+    "Found the bug. `list_pools()` also goes by the name of the folder and not by its id.",
+    "The issue: a potential race between `open_pool()` and `list_pools()` at the end of a scan.",
     "The problem: when a pool is closed while `list_pools` runs, the"])
 def test_what_is_supposed_own_trivial_or_cut_names_no_cause(text):
     """A reader of the sentence alone must learn something, and something true."""
@@ -140,3 +142,20 @@ def test_repetition_does_not_hang_it(piece):
     line = piece * (40000 // len(piece))
     assert isinstance(_said(line), list) and isinstance(mending.mended(line), list)
     assert isinstance(_said("before: %s\nafter%s" % (line, line)), list)
+
+
+def test_what_a_review_only_supposes_is_told_as_supposed():
+    """By its title; its list goes on below."""
+    told = "## Issues\n\n### 1. POTENTIAL BUG - the pool of `open_pool()` may stay open after an error\n\nNobody closes it.\n\n" \
+           "### 2. Bug: `list_pools()` counts closed pools twice whenever it scans all"
+    assert [one.text for one in causes.reviewed(told)] == [
+        "Supposed, not verified: The pool of `open_pool()` may stay open after an error",
+        "`list_pools()` counts closed pools twice whenever it scans all"]
+
+
+@pytest.mark.parametrize(("edited", "told"), [("src/list.py", ["`list.py`: counts `list_pools()` twice → Now skips closed pools"]), ("src/b.py", [])])
+def test_a_row_of_a_table_is_a_remedy_of_the_file_that_it_names(edited, told):
+    """Where an edit of it was one of the remedy's."""
+    table = "| File | Issue | Fix |\n|---|---|---|\n| `list.py` | counts `list_pools()` twice | Now skips closed pools |\n"
+    cause = causes.Named(causes.FOUND, "`list_pools()` counts closed pools twice whenever it scans all")
+    assert [one.said for one in causes.remedy(cause, "", ["Done.\n\n" + table], [edited + "+if pool.closed:"], True)] == told

@@ -382,6 +382,16 @@ def test_causes_of_one_event_are_one_lesson(session):
     assert lesson.body.count("- Changed ") == 2 and lesson.body.count("src/rates.py") == 1
 
 
+def test_of_a_large_change_the_lines_are_told_that_bear_what_the_cause_names(session):
+    """Where nobody says what mended it, and it is too large to be told whole."""
+    session.ask("the export of rate_table ends up empty")
+    for number in range(9):
+        session.change("src/load.py", "a%d = %d" % (number, number), "b%d = %d" % (number, number))
+    session.change("src/load.py", "load()", "load(drop_header=False)")
+    (lesson,) = _taught(session.say("All is well. The bug was that `load()` of `rate_table` took `drop_header` for a column of its own."))
+    assert "- edited `src/load.py`, among others: + `load(drop_header=False)`" in lesson.body
+
+
 def test_the_file_that_has_most_to_do_with_a_cause_stands_first(session):
     """Of one cause as of several."""
     session.ask("the export of rate_table ends up empty").change("src/main.py", "rate_table = load()", "rate_table = load(strict=False)")

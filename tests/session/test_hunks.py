@@ -77,3 +77,10 @@ def test_an_edit_of_how_long_something_waits_is_one_of_a_limit():
 def test_a_name_is_replaced_where_lines_are_else_the_same(changed, became):
     """In its definition or in two lines, by one that shares a part with it, and none uses it since."""
     assert hunks.renamed(changed) == became
+
+
+def test_the_lines_that_came_and_bear_a_name():
+    """Of code, whole, more than the name alone, and few."""
+    hunk = "-pool = open()\n+pool = open_pool(1)  # the first\n+log(pool)\n+# open_pool waits\n+open_pool\n+x = open_pool( …"
+    assert hunks.bearing(hunk, {"open_pool"}, 2) == ["pool = open_pool(1)"]
+    assert hunks.bearing("+a = open_pool(1)\n+b = open_pool(2)", {"open_pool"}, 1) == []

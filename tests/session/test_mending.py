@@ -73,7 +73,8 @@ def test_a_table_of_what_was_wrong_and_what_mended_it():
     """A row of it tells both; other tables tell none."""
     lines = ["| File | Issue | Fix |", "|---|---|---|", "| `a.go` | **reads** the folder | Added `Root()` |", "Then:", "| Name | Fix |",
              "| - | - |", "| `b.go` | Added `Root()` |"]
-    assert mending.rows(lines) == [("reads the folder", "Added `Root()`")]
+    assert mending.rows(lines) == [("`a.go`", "reads the folder", "Added `Root()`")]
+    assert [one.said for one in mending.mended("\n".join(lines))] == ["`a.go`: reads the folder → Added `Root()`"]
 
 
 def test_a_list_of_causes_ends_before_an_item_that_takes_another_list():
