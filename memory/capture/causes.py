@@ -33,7 +33,8 @@ NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second on
 _ALIKE = 0.1  # what a word is worth that a cause and a row of a table share
 SAME = 0.6  # of the words of the shorter of two causes that the other has
 # How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; a review's; any
-ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5
+# other; what a reviewer says of code, in a request
+ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD, CLAIMED = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5, 1.4
 _MODULE = Late(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
 _WORD = Late(r"[A-Za-z_][A-Za-z0-9_]{2,}")
@@ -332,6 +333,7 @@ def key_of(cause: str) -> str:
 def told(turn: Turn, number: int) -> Iterator[Said]:
     """Yield the causes that a turn names."""
     outcome = gist.outcome(turn)
+    yield from (Said(cause, number, 0, PERSON, False) for cause in claimed(turn))
     for place, piece in enumerate(turn.pieces):
         for cause in named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
             if cause.weight != AGREED or meet(turn.request, cause.text):
@@ -342,6 +344,16 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
         for cause in named(text) if gist.may_name_cause(text) else ():
             if cause.weight in (ROOT, TOLD):
                 yield Said(cause, number, 0, PERSON, False)
+
+
+def claimed(turn: Turn) -> list[Named]:
+    """Return the first sentence of a request that says of code, in a reviewer's words, what is wrong, with what comes of it."""
+    if turn.request not in _typed(turn) or mending.OWN.search(turn.request) or all(p.kind != FILE for p in turn.pieces):
+        return []
+    said = [one for line in gist.prose(turn.request) if line[:1] != ">" for one in sentences(one_line(line))]
+    return [Named(CLAIMED, one, next((other for other in said[at + 1:at + 2] if mending.FOLLOWS.match(other)), ""))
+            for at, one in enumerate(said) if len(words(one)) > 1 and mending.CLAIMS.match(one) and standing(one)
+            and not mending.POINTS.search(one) and one[-1] not in "?？"][:1]
 
 
 def is_outlived(turn: Turn, place: int) -> bool:

@@ -116,7 +116,7 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
             continue  # what a compiler says it tells again, and who compiles mends it
         sure = failure.shown or said.cause.weight >= causes.FOUND or said.speaker == PERSON
         lasts = said.final or sure and not causes.is_outlived(facts.turns[said.turn], said.place)
-        if lasts and (said.cause.weight != causes.AGREED or failure.shown or _is_tested(facts, said, fix)):
+        if lasts and (said.cause.weight not in (causes.AGREED, causes.CLAIMED) or failure.shown or _is_tested(facts, said, fix)):
             drafts.append(_Draft(said, failure, fix))
     yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
 
@@ -140,12 +140,12 @@ def _is_tested(facts: Facts, said: Said, fix: _Fix) -> bool:
 
 def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     """Return what a cause is the cause of; None where nothing tells.  known: the fixes of the stretch."""
-    run = _ran(facts, said) or (_mended(facts, said, known) if said.final else None)
+    run = _ran(facts, said) or (_mended(facts, said, known) if said.final or said.cause.weight >= causes.FOUND else None)
     if run and not (said.final and tellingline.is_passing(run.line)):  # else the outcome is of what was asked
         return run
     number, cause = said.turn, said.cause
-    if cause.weight == causes.REVIEWED:
-        return _Failure("")
+    if cause.weight in (causes.REVIEWED, causes.CLAIMED):
+        return _Failure(cause.symptom)
     if not said.final and any(piece.kind == FILE for piece in facts.turns[number].pieces[:said.place]):
         return None  # it speaks of what the turn itself has done by then
     reported, pasted = causes.reported(facts.turns[number], cause.text)
@@ -162,8 +162,9 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     if reported and not _MERGED.search(reported):
         return _Failure(reported, shown=pasted)
     working = any(piece.kind == FILE for piece in facts.turns[number].pieces[said.place:])
-    told = cause.weight >= causes.LABELLED and not working or cause.weight >= causes.CHANGED and cause.fix
-    return _Failure("") if said.final and told else None
+    told = said.final and (cause.weight >= causes.LABELLED and not working or cause.weight >= causes.CHANGED and cause.fix)
+    confirmed = working and cause.weight >= causes.FOUND and turns.works_now(facts.turns, number)
+    return _Failure("") if told or confirmed else None
 
 
 def _ran(facts: Facts, said: Said) -> _Failure | None:
@@ -206,10 +207,17 @@ def _later(edit: Edit, facts: Facts) -> list[str]:
 
 
 def _mended(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
-    """Return the one failure that a turn mended, where edits that have to do with the cause did."""
+    """Return the one failure that a turn mended, where edits that have to do with the cause did; of a cause that was found on the
+    way a command that had failed by then and passed after it."""
     turn, until = facts.turns[said.turn], _until(facts, said.turn)
     ended = [fix for fix in known if turn.at <= fix.success.at < until and fix.failure.detail
              and fix.failure.kind != tellingline.LINT]
+    if not said.final:
+        tried = {(piece.text, piece.telling) for piece in turn.pieces[:said.place] if piece.kind == RUN and piece.failed}
+        done = {piece.text for piece in turn.pieces[said.place:] if piece.kind == RUN and not piece.failed}
+        ended = [fix for fix in ended if fix.failure.command == fix.success.command and fix.success.command in done and any(
+            command == fix.failure.command and tellingline.is_same(fix.failure.detail.partition("\n")[0], telling)
+            for command, telling in tried) and _related(fix.edits, said.cause)]
     if len({shell.normal(fix.failure.detail.partition("\n")[0]) for fix in ended}) != 1 or not (
             _related(ended[-1].edits, said.cause) or ended[-1].ran) or _follows(facts, said, ended[-1].failure):
         return None
@@ -244,8 +252,9 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
     if edits and all(hunks.is_limit(edit.hunk, said.cause.text) for edit in edits):
         return None  # it waits longer, and nothing shows that it helped
     stated = _stated(facts, said, failure, edits) if edits or done else ()
-    own = failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
-        turns.orders_it(facts.turns[one].request) for one in agreed)
+    own = said.cause.weight != causes.CLAIMED and (
+        failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
+            turns.orders_it(facts.turns[one].request) for one in agreed))
     told = (stated or edits and own) and not fixes.fails(facts, turn.at, until)  # what "go on" brought may be of anything
     return _Fix(edits, (), stated, max((edit.at for edit in edits), default=turn.at)) if told else None
 
@@ -286,7 +295,7 @@ def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | N
 def _edited(facts: Facts, said: Said, failure: _Failure, done: Sequence[Edit]) -> tuple[Edit, ...]:
     """Return the edits that mended what no run shows to be mended.  done: those from the cause's turn on."""
     cause, turn, since = said.cause, facts.turns[said.turn], facts.turns[max(0, said.turn - _REACH)].at
-    edits = _related(done, cause, lone=bool(failure.line) and cause.weight >= causes.FOUND)
+    edits = _related(done, cause, cause.weight == causes.CLAIMED or bool(failure.line) and cause.weight >= causes.FOUND)
     if edits and _of_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
     of_test = causes.OF_TEST.search(cause.text) or failure.shown and commandline.TEST_FILE.search(failure.line.partition(":")[0])
@@ -358,8 +367,8 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     edits = tuple({edit.path: (edit, draft.said.cause) for draft in event[::-1] for edit in draft.fix.edits[::-1]}.values())[::-1]
     stated = dict.fromkeys(mend for draft in event for mend in draft.fix.stated)
     landed = next(((h, s) for h, s, at in facts.commits if at > fix.at and not _REVERT.match(s)), ("", ""))
-    told = [cause.text.rstrip(" .") + ".", ""]
-    told += ["Also: " + " ".join(draft.said.cause.text.rstrip(" .") + "." for draft in event[1:]), ""] if len(event) > 1 else []
+    told = [cause.text.rstrip(" .!") + ".", ""]
+    told += ["Also: " + " ".join(draft.said.cause.text.rstrip(" .!") + "." for draft in event[1:]), ""] if len(event) > 1 else []
     if failure.command:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
     elif failure.line:
@@ -371,7 +380,7 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     told += ["Commit %s: %s" % (landed[0], one_line(landed[1], 120)) if landed[0] else "Commit: " + one_line(landed[1], 120)
              ] if any(landed) else []
     paths = tuple(edit.path for edit, _ in edits)
-    return Lesson(at_word(cause.text.rstrip(" ."), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
+    return Lesson(at_word(cause.text.rstrip(" .!"), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
                   paths, landed[0], causes.key_of(cause.text), turn, speaker, facts.turns[turn].at)
 
 

@@ -142,6 +142,14 @@ _GO = Late(
     r"고쳐|直して|修一下|behebe")
 
 
+_WORKS = Late(  # what the user says next of a mend that mended it
+    r"(?i)\A\W*(?:(?:ok(?:ay)?|yes|yeah|yep|great|good|nice|cool|perfect|awesome|excellent|thanks?|thank you|and|so)\b\W*)*"
+    r"(?:(?:it|that|this|everything|all)(?:['’]s| is| does| seems to| did)?\b\W*)?"
+    r"(?:(?:generally|now|indeed|all|finally|really)\b\W*)*"
+    r"(?:works?|working|worked|fixed (?:it|that)|did (?:it|the trick)|was it|solved (?:it|that))\b|"
+    r"\A\W*(?:작동|잘 (?:돼|됩)|動い(?:た|て)|直った|好了|可以了|es (?:geht|funktioniert|klappt))")
+
+
 class Link(NamedTuple):
     """How a turn stands to an earlier one.
 
@@ -236,6 +244,11 @@ def chooses(request: str, item: str, said: str) -> bool:
         return True
     words = _words(asked)
     return item in numbers or len(words & _words(said)) >= max(3, _ALIKE * len(words))
+
+
+def works_now(held: Sequence[Turn], number: int) -> bool:
+    """Tell whether the user says, right after a turn, that what it mended works now."""
+    return number + 1 < len(held) and bool(_WORKS.match(held[number + 1].request))
 
 
 def orders_it(request: str) -> bool:

@@ -110,6 +110,11 @@ REPORTS = Late(  # what a person says of something that is wrong
     r"problems?|issues?|conflicts?|regress\w*|leaks?|overwrit\w+|overrid\w+|duplicat\w*|twice|misleading|delay|"
     r"timed? ?out|vulnerab\w+)\b|"
     r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
+CLAIMS = Late(  # what a reviewer says of code that is wrong
+    r"(?i)\A(?:the|when|after|before|if|since|because|during)\b(?!.*\b(?:we|us|our)\b).*\b(?:silently|instead of|without|never|"
+    r"always|twice|again|missing|lost|dropped|ignored?|fails?|(?:is|are|was|were|does|do|has|have)(?:n't| not)|no longer|directly|"
+    r"incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|race)\b")
+FOLLOWS = Late(r"(?i)(?:this|which|so|as a result|consequently|therefore|for \w+|on the next|when|if)\b")  # what comes of it
 ASKED = Late(r"(?i)\W*(?:how(?! come)|what|which|where|when|who|is|are|do|does|did|should|would|could|can)\b")
 PLAINLY = Late(
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"

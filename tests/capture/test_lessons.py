@@ -400,6 +400,44 @@ def test_the_file_that_has_most_to_do_with_a_cause_stands_first(session):
     assert lesson.files == ("src/load.py", "src/main.py")
 
 
+HEADER = "Found the bug! `load()` takes the header of `rate_table` for one of its rows. Let me fix that."
+
+
+@pytest.mark.parametrize(("again", "count"), [("pytest -q tests/test_rates.py", 1), ("pytest -q tests/test_tables.py", 0)])
+def test_what_was_found_on_the_way_is_the_cause_of_what_had_failed_and_then_passes(session, again, count):
+    """Though other work came in between, and the turn ends with other words; a run of something else shows nothing."""
+    session.ask("export the rates").bash("pytest -q tests/test_rates.py", "E   ValueError: no rows\nsrc/main.py:3: ValueError", 1)
+    session.bash("git log --oneline -3 src", "4f1c2aa Load").say("Nothing new there.").say(HEADER)
+    session.change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)").bash(again, "3 passed in 0.2s")
+    found = _taught(session.say("The export of the rates stands in `out.csv`, in the order of their days."))
+    assert ["ValueError: no rows" in lesson.body for lesson in found] == [True] * count
+
+
+@pytest.mark.parametrize(("next_", "count"), [
+    ("ok, works. great", 1), ("yes, that did it. now the tables", 1), ("it still shows none", 0), ("how does it work?", 0), ("now the tables", 0)])
+def test_a_cause_is_one_where_the_user_says_that_it_works_now(session, next_, count):
+    """Though nothing was reported in words, and no run shows it."""
+    session.ask("out of the export: a, b, c").say("Let me see.").say(HEADER).change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)")
+    session.say("The rates stand in `out.csv` now, in the order of their days.").ask(next_).say("So be it, and it is done.")
+    assert len(_taught(session)) == count
+
+
+CLAIM = ("The loadRates function reads the header of rateTable without checking that there is one. For an empty file this makes writeTotals "
+         "count a row too many.")
+
+
+@pytest.mark.parametrize(("request_", "tested", "said", "count"), [
+    (CLAIM, True, "Done. Added a check of the header to `loadRates()`.", 1), (CLAIM, False, "Done. Added a check of the header to `loadRates()`.", 0),
+    (CLAIM, True, "Done, it is better now.", 0), ("I think " + CLAIM, True, "Done. Added a check of the header to `loadRates()`.", 0)])
+def test_what_a_reviewer_says_of_code_is_a_cause_where_it_was_mended_and_tested(session, request_, tested, said, count):
+    """In words that say what was changed; not what the user thinks."""
+    session.ask(request_).change("src/rates.py", "rateTable = loadRates()", "rateTable = loadRates(header=check)")
+    if tested:
+        session.change("tests/test_rates.py", "", "assert loadRates('empty') == []")
+    found = _taught(session.bash("pytest -q tests/test_rates.py", "3 passed in 0.2s").say(said))
+    assert [(lesson.speaker, "Reported: For an empty file" in lesson.body) for lesson in found] == [(causes.PERSON, True)] * count
+
+
 REVIEW = """I read all of the export.
 
 ## Issues Found
