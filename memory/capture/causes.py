@@ -157,7 +157,8 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     if not ranked:
         return []
     first = ranked[0]
-    listed = _listed(first, cause, texts[said_of[found[first][1]][0]], own | words(cause.fix) | (near if alone else own))
+    listed = _listed(first, cause, texts[said_of[found[first][1]][0]], own | words(cause.fix) | (
+        near if alone and not words(first.said) & own else own))
     best = ranked[:1] + [mend for mend in ranked[1:] if found[mend][0] > NEARLY * found[first][0] and words(mend.said) & own
                          and mend.block != mending.ROW
                          and not any(same(mend.said, one) for one in (first.said, *first.steps))][:1]

@@ -29,10 +29,11 @@ _VERB = (
     r"(?:added|changed|updated|replaced|removed|moved|switched|wrapped|renamed|extended|reset|cleared|converted|passed|skipped|"
     r"split|rewrote|made|set|ensured|reworked|refactored|created|extracted|introduced|increased|reduced|modified|excluded|stripped|"
     r"captured|declared|restored|registered|pinned|installed|upgraded|disabled|enabled|fixed|corrected|adjusted)")
+_TESTS = r"tests?(?! (?:harness|helper|runner|script)s?\b)"
 _CHANGED = Late(
     r"(?:so )?(?:(?:i|we)(?:'ve| have)? )?(?:now |also |just |then )?" + _VERB +
-    r"\b(?! (?:(?:\w+ ){0,2}(?:tests?|issues|bugs|problems)\b|all\b|"
-    r"(?:a |the )?(?:tests?|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
+    r"\b(?! (?:(?:\w+ ){0,2}(?:" + _TESTS + r"|issues|bugs|problems)\b|all\b|"
+    r"(?:a |the )?(?:" + _TESTS + r"|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
     r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
     r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b|"
     r"(?:the |this )?[\w -]{3,40} now (?:also |correctly |properly )?(?:uses|checks|creates|calls|skips|returns|keeps|includes|"
@@ -111,9 +112,10 @@ REPORTS = Late(  # what a person says of something that is wrong
     r"timed? ?out|vulnerab\w+)\b|"
     r"실패|오류|에러|안 (?:되|돼)|失敗|エラー|動かない|できない|报错|错误|失败|不工作|Fehler|kaputt|schlägt fehl")
 CLAIMS = Late(  # what a reviewer says of code that is wrong
-    r"(?i)\A(?:the|when|after|before|if|since|because|during)\b(?!.*\b(?:we|us|our)\b).*\b(?:silently|instead of|without|never|"
-    r"always|twice|again|missing|lost|dropped|ignored?|fails?|(?:is|are|was|were|does|do|has|have)(?:n't| not)|no longer|directly|"
-    r"incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|race)\b")
+    r"(?i)\A(?:the|when|after|before|if|since|because|during)\b(?!.*\b(?:we|us|our)\b).*"
+    r"\b(?:silently|instead of|without|never|always|twice|again|missing|lost|dropped|ignored?|fails?|"
+    r"(?:is|are|was|were|does|do|has|have)(?:n't| not)|no longer|directly|incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|"
+    r"race)\b")
 FOLLOWS = Late(r"(?i)(?:this|which|so|as a result|consequently|therefore|for \w+|on the next|when|if)\b")  # what comes of it
 ASKED = Late(r"(?i)\W*(?:how(?! come)|what|which|where|when|who|is|are|do|does|did|should|would|could|can)\b")
 PLAINLY = Late(

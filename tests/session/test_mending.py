@@ -13,7 +13,9 @@ from memory.session import mending
     ("Fixed by using `today()` in the fixture.", mending.CALLED, "using `today()` in the fixture."),
     ("`pool.go:12` - Added the `owner` field", mending.CHANGED, "`pool.go:12` - Added the `owner` field"),
     ("I added `owner` to both conversions.", mending.CHANGED, "I added `owner` to both conversions."),
-    ("Now uses the root of the repository", mending.CHANGED, "Now uses the root of the repository")])
+    ("Now uses the root of the repository", mending.CHANGED, "Now uses the root of the repository"),
+    ("The export now creates the folder of `pools.json`", mending.CHANGED, "The export now creates the folder of `pools.json`"),
+    ("Fixed the test harness to close `pools.json`", mending.CHANGED, "Fixed the test harness to close `pools.json`")])
 def test_a_sentence_says_what_was_changed(sentence, surety, said):
     """By its label, or by its verb behind the place that it names."""
     assert mending.told(sentence) == (surety, said)
