@@ -13,7 +13,7 @@ from memory.capture.gist import DECISION, heading_of, outcome, statements, wide
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
 from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import deeds, lasting
+from memory.session import deeds
 from memory.session.latepattern import Late
 
 _MOST_USER, _MOST_MODEL = 8, 3
@@ -77,7 +77,6 @@ _OF_A_WAY = Late(  # speaks of how it is to be done, not of a fault
 _BACK = Late(r"\b(?:revert|undo|roll back|go back|back out|give up)\b|되돌|戻して|回滚|zurücknehmen", re.I)
 PASTED = (">", "|", "<", "@", "/", "+")  # begins a line that is none of the user's own words
 _QUOTED = Late(r"`([^`]+)`")
-_PROSE = Late(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
 _SUPPOSED = Late(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
     r"do you|later)\b", re.I)
 
@@ -310,7 +309,7 @@ def became(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) 
     """
     after = list(_heirs(held, number, links))
     found = [Since(at, line) for at, meant, direct in after
-             if (line := _came(held[at], meant) if _did(held[at]) else _conceded(held[at]) if direct else "")]
+             if (line := came(held[at], meant) if did(held[at]) else _conceded(held[at]) if direct else "")]
     kept = [one for at, one in enumerate(found) if not any(upshot.same(one.line, later.line) for later in found[at + 1:])]
     told = _told(held, number, [at for at, _, _ in after], [one.turn for one in kept])
     return [one for one in kept if one.turn in told]
@@ -319,13 +318,13 @@ def became(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) 
 def heirs(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) -> list[int]:
     """Return the turns that made something of what a turn said: none, or up to three.  links: as of `became`."""
     after = list(_heirs(held, number, links))
-    found = [at for at, _, direct in after if _did(held[at]) or direct and turns.concedes(held[at])]
+    found = [at for at, _, direct in after if did(held[at]) or direct and turns.concedes(held[at])]
     return sorted(_told(held, number, [at for at, _, _ in after], found))
 
 
 def _told(held: Sequence[Turn], number: int, after: Sequence[int], found: Sequence[int]) -> set[int]:
     """Return what was done first, where the turn did nothing itself, and what was changed or conceded last and before that."""
-    first = None if _did(held[number]) else next((at for at in after if _did(held[at])), None)
+    first = None if did(held[number]) else next((at for at in after if did(held[at])), None)
     return {*found[-_LAST:], *(at for at in found if at == first)}
 
 
@@ -351,11 +350,12 @@ def _words(statement: str) -> frozenset[str]:
     return frozenset(upshot.words_of(statement))
 
 
-def _did(turn: Turn) -> bool:
+def did(turn: Turn) -> bool:
+    """Tell whether a turn changed or committed something."""
     return any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)
 
 
-def _came(turn: Turn, any_way: bool) -> str:
+def came(turn: Turn, any_way: bool) -> str:
     """Return the sentence that says best what a turn came to, "" for none.
 
     any_way: what it found or said first counts too, and not only what it changed.
@@ -382,18 +382,3 @@ def _opening(statement: str) -> str:
     led = (text.rstrip(":：") for text in told if text.endswith((":", "：")) and says(bare(text)))
     leads = (text for text in led if deeds.REPORTS.match(bare(text)))
     return next(whole, "") or next(leads, "")
-
-
-def came_of(said: str, held: Sequence[Turn], number: int) -> str:
-    """Return the sentence of a turn's final statement that tells what came of what a user said there, "" for none.
-
-    It has two of its words at least; nothing is told where a later turn that was asked about the same changed files again.
-    number: of the turn, from 0.
-    """
-    words = upshot.words_of(said)
-    found = [(len(words & upshot.words_of(text)), -at, text) for at, (_, text) in enumerate(upshot.scored(outcome(held[number])))
-             if SHORTEST <= len(text) <= 2 * LINE and lasting.is_whole(text) and not lasting.leans(text.rstrip(":"))
-             and len(_PROSE.findall(_QUOTED.sub("", text))) > 2]
-    shared, _, text = max(found, default=(0, 0, ""))
-    again = any(len(upshot.words_of(text) & upshot.words_of(turn.request)) > 1 and _files(turn) for turn in held[number + 1:])
-    return text.rstrip(":") if shared > 1 and not again else ""

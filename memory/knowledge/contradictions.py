@@ -36,14 +36,13 @@ from memory.distill.digests import Source, clean
 from memory.distill.units import units
 from memory.hook import at_failure, documents, fence
 from memory.index.kept import Kept, fact
-from memory.knowledge import statements
+from memory.knowledge import outlived, statements
 from memory.knowledge.history import Past
 from memory.recall.hit import Hit, after, turns
 from memory.session import lasting
 from memory.session.latepattern import Late
 
 KINDS = ("learning", "rule")
-SINCE = "reported_since"  # the key of a lesson that tells what the user reported later of what its remedy names
 FEWEST, SAME, SAME_WIDE = 2, 0.85, 0.7  # terms shared at least; their share of the longer sentence, also in Hangul and the like
 MOST, REPEATED = 64, 4  # sentences looked at under a term; how often the same sentence is looked at
 LONGEST = 300  # characters of a sentence
@@ -291,7 +290,7 @@ def marked(found: Sequence[Hit], place: Place | None = None) -> list[Hit]:
             one = fence.superseding(place, ids, clock.parse(mine) or hit.created, shown)
             if one and one["old"] not in gone:
                 hit = hit._replace(otherwise=_told(one["day"], one["id"], one["turn"], one["said"]))
-        report = hit.record.meta.get(SINCE)
+        report = hit.record.meta.get(outlived.SINCE)
         out.append(hit._replace(otherwise="reported since, on %s" % report) if report and not hit.otherwise else hit)
     return out
 

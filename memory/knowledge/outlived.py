@@ -1,4 +1,5 @@
-"""What later work makes of lessons: they go, or say what is no longer so.  None that a person accepted.
+"""What came of a user's word, and what later work makes of lessons: they go, or say what is no longer so, but for those that a
+person accepted.
 
     its commit was reverted                       goes
     what it names lost its definition, or         goes, where another session's cause or remedy names it, or a remedy of its own
@@ -11,25 +12,65 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
+from memory.capture import causes, choices, gist, turns, upshot
+from memory.capture.turns import Turn
 from memory.core import clock, config, files
 from memory.core.layout import PRIVATE, Place
 from memory.core.records import Record
-from memory.knowledge import contradictions, history
-from memory.session import mending
+from memory.knowledge import history
+from memory.session import lasting, mending
 from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.walls import Row
 
+MOSTLY, NEW = 0.3, 3  # share of a request's words that one thing said there has; words that tell what came of it
+_QUOTED, _PROSE = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
+SINCE = "reported_since"  # the key of a lesson that tells what the user reported later of what its remedy names
 RARE = 3  # reports that name a thing, at most, where it tells that they are of the same matter
 SEEN = "dayleaf, seen in 2 sessions"
 _BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → ")  # lines that went
 _DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
 _NAMED_BY = b"\nNamed by the "  # how the line begins that says who named a cause
+
+
+def came_of(said: str, held: Sequence[Turn], number: int) -> str:
+    """Return the sentence that tells what came of what a user said in a turn, "" for none: of its final statement, of the next
+    turn that did what it came to, of a plan that was approved for it.
+
+    It has two words of it; where something was done and the user hardly said more, of the whole request, or one where it says
+    what was changed.  Nothing is told where a later turn that was asked about the same changed files again.  number: of the turn,
+    from 0.
+    """
+    turn, words, asked = held[number], upshot.words_of(said), upshot.words_of(held[number].request)
+    later = [] if choices.did(turn) else [at for at in choices.heirs(held, number) if choices.did(held[at])][:1]
+    texts = [text for at in (number, *later) for _, text in upshot.scored(gist.outcome(held[at]))]
+    texts += [aim for one in held[number:number + 2] for piece in one.pieces if piece.name == turns.APPROVED
+              for aim in lasting.aim(piece.text)]
+    mostly = len(words & asked) >= MOSTLY * len(asked) and bool(later or choices.did(turn))
+    found = [(_shared(text, words), _shared(text, words | asked) * mostly, -at, text)
+             for at, text in enumerate(texts) if _stands(text)]
+    own, whole, _, text = max(found, key=lambda one: (max(one[0], 1), *one[1:3]), default=(0, 0, 0, ""))
+    if max(own, whole) < 2:
+        text = choices.came(turn, True) if choices.did(turn) and mostly else ""
+        text = text if _shared(text, words) and len(upshot.words_of(text) - words) >= NEW else ""
+    again = any(_shared(text, upshot.words_of(one.request)) > 1 and any(piece.kind == turns.FILE for piece in one.pieces)
+                for one in held[number + 1:] if not causes.is_ordered(one.request))
+    return text.rstrip(":") if not again else ""
+
+
+def _shared(text: str, words: Set[str]) -> int:
+    return len(words & upshot.words_of(text))
+
+
+def _stands(text: str) -> bool:
+    """Tell whether a sentence of a final statement says something by itself."""
+    return (upshot.SHORTEST <= len(text) <= 2 * upshot.LINE and lasting.is_whole(text) and not lasting.leans(text.rstrip(":"))
+            and len(_PROSE.findall(_QUOTED.sub("", text))) > 2)
 
 
 def told(store: Store, session: str, one: Mapping[str, Any]) -> None:
@@ -103,7 +144,7 @@ def look_back(place: Place, settings: config.Config, now: float, rows: Sequence[
         if said:
             store.archive(record.name, "what it speaks of is gone: " + said)
         elif since:
-            store.edit(record.name, {contradictions.SINCE: "%s: %s" % (clock.day(max(since)[0]), max(since)[1])})
+            store.edit(record.name, {SINCE: "%s: %s" % (clock.day(max(since)[0]), max(since)[1])})
 
 
 def _is_open(record: Record) -> bool:

@@ -18,6 +18,7 @@ from memory.core.records import Record
 from memory.distill.cues import technical
 from memory.distill.digests import Source, clean
 from memory.distill.units import units
+from memory.knowledge import outlived
 from memory.session import lasting
 from memory.session.latepattern import Late
 
@@ -291,7 +292,7 @@ def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
         if turn.asked != turns.SUMMARY:
             asked, outcome = _asked(turn.request) or asked, gist.outcome(turn)
             found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to,
-                           choices.came_of(text, held, number - 1), message) for kind, text, said_to, message in _of_user(turn)]
+                           outlived.came_of(text, held, number - 1), message) for kind, text, said_to, message in _of_user(turn)]
             found += [Told(kind, text, record, number, turn.at, asked, _named(text + " " + mended), "", mended)
                       for kind, text, mended in _of_model(turn, outcome)]
     standing, objected = (set(map(id, choices.standing(held))), _objected(held)) if found else (set(), set())

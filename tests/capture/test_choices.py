@@ -190,14 +190,3 @@ def test_a_reply_that_says_nothing_by_itself_tells_nothing_of_a_turn(reply):
     held = [turn("how many retries does the worker make?", "The worker makes `5` retries."), edit("yes", reply, "worker.py")]
     assert choices.became(held, 0) == []
     assert choices.became([held[0], turn("no, why?", "The worker makes `5` retries since the queue is slow.")], 0) == []
-
-
-def test_what_came_of_a_users_word_is_told_unless_it_was_done_over():
-    """By a later turn that was asked about the same and changed something."""
-    wish = "we never count the retries of a closed queue of the worker"
-    held = [edit(wish, "All good. Retries of a closed queue are no longer counted by the worker.", "worker.py")]
-    assert choices.came_of(wish, held, 0) == "Retries of a closed queue are no longer counted by the worker."
-    asked = "count the retries of a closed queue, but only once"
-    assert choices.came_of(wish, [*held, turn(asked, "They are counted never.")], 0) != ""
-    assert choices.came_of(wish, [*held, edit(asked, "Done, each one counts once.", "worker.py")], 0) == ""
-    assert choices.came_of("draw a logo for the front page", held, 0) == ""

@@ -7,8 +7,53 @@ import json
 import pytest
 from harness import conversations, vault
 
+from memory.capture import turns
+from memory.capture.turns import Piece, Turn
 from memory.knowledge import outlived, walls
 from memory.store.store import Store
+
+
+def turn(request, said="", *pieces):
+    """A turn with what the model said last in it."""
+    return Turn("2026-11-21T10:00:00.000Z", request, "", [*pieces, Piece(turns.SAID, said)])
+
+
+def edit(request, said, path):
+    return turn(request, said, Piece(turns.FILE, path, turns.EDITED))
+
+
+def test_what_came_of_a_users_word_is_told_unless_it_was_done_over():
+    """By a later turn that was asked about the same and changed something."""
+    wish = "we never count the retries of a closed queue of the worker"
+    held = [edit(wish, "All good. Retries of a closed queue are no longer counted by the worker.", "worker.py")]
+    assert outlived.came_of(wish, held, 0) == "Retries of a closed queue are no longer counted by the worker."
+    asked = "count the retries of a closed queue, but only once"
+    assert outlived.came_of(wish, [*held, turn(asked, "They are counted never.")], 0) != ""
+    assert outlived.came_of(wish, [*held, edit(asked, "Done, each one counts once.", "worker.py")], 0) == ""
+    assert outlived.came_of("draw a logo for the front page", held, 0) == ""
+
+
+def test_what_came_of_a_word_is_told_by_the_turn_that_did_it():
+    """Where the user agreed to what its own came to; by more words of its request, or by an approved plan."""
+    asked = "we never stop the person who exports. but shall we write a log, or prompt and continue?"
+    held = [turn(asked, "So: write it to the log, do not prompt, continue with the rows that are whole."), turn("hm, what is a log?", "A file.")]
+    said = "we never stop the person who exports"
+    assert outlived.came_of(said, held, 0) == ""
+    assert outlived.came_of(said, [held[0], edit("yes please", "Done.", "log.py")], 0).startswith("Write it to the log, do not prompt")
+    plan = Piece(turns.USER, "# Plan\n\n## Goal\n\nPublish the export to the bucket by a token of the organisation.", turns.APPROVED)
+    said = "the token belongs to the organisation and not to me"
+    assert outlived.came_of(said, [turn(said), turn("implement the following plan: export", "", plan)], 0) == (
+        "Publish the export to the bucket by a token of the organisation.")
+
+
+def test_of_a_word_that_is_all_a_request_says_the_deed_tells_what_came():
+    """Where both share a word, and it says more than the word itself."""
+    said = "a resumed session comes from another device"
+    deed = "Changed behavior: `resume` always overwrites the local logs of each session now."
+    assert outlived.came_of(said, [edit(said, deed, "resume.py")], 0) == deed
+    assert outlived.came_of(said, [edit(said, "Changed behavior: `reopen` always overwrites local logs now.", "resume.py")], 0) == ""
+    assert outlived.came_of(said, [edit("something else was asked here in many more words than the user said of it", "Changed behavior: "
+                                        "`resume` always overwrites local logs now.", "resume.py")], 0) == ""
 
 
 @pytest.mark.parametrize(("said", "accepted", "day", "stays"), [
