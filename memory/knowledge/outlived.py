@@ -15,19 +15,26 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
-from memory.capture import causes, choices, gist, turns, upshot
+from memory.capture import causes, checkpointpage, choices, gist, turns, upshot
 from memory.capture.turns import Turn
 from memory.core import clock, config, files
 from memory.core.layout import PRIVATE, Place
+from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.knowledge import history
-from memory.session import lasting, mending
+from memory.session import commandline, deeds, lasting, mending
+from memory.session.latepattern import Late
 from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.walls import Row
 
+FEW = 2  # files that a turn changed, where they are told
+FAILING = Late(
+    r"(?im)[❌✗][^\n]*\b(?:tests?|build|suite)\b|"
+    r"\b(?:tests?|build|suite)\b (?:is|are)?\W*(?:still )?fail(?:s|ing)?\b(?! (?:before|first))")
+SPEAKS = Late(r"(?i)\b(?:we|you|i|this|it|why|how|what)\b|[?？]")  # to somebody, of something that was said before
 MOSTLY, NEW = 0.3, 3  # share of a request's words that one thing said there has; words that tell what came of it
 _QUOTED, _PROSE = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
 SINCE = "reported_since"  # the key of a lesson that tells what the user reported later of what its remedy names
@@ -50,7 +57,7 @@ def came_of(said: str, held: Sequence[Turn], number: int) -> str:
     later = [] if choices.did(turn) else [at for at in choices.heirs(held, number) if choices.did(held[at])][:1]
     texts = [text for at in (number, *later) for _, text in upshot.scored(gist.outcome(held[at]))]
     texts += [aim for one in held[number:number + 2] for piece in one.pieces if piece.name == turns.APPROVED
-              for aim in lasting.aim(piece.text)]
+              for aim in lasting.aim(piece.text) if aim != said]
     mostly = len(words & asked) >= MOSTLY * len(asked) and bool(later or choices.did(turn))
     found = [(_shared(text, words), _shared(text, words | asked) * mostly, -at, text)
              for at, text in enumerate(texts) if _stands(text)]
@@ -61,6 +68,32 @@ def came_of(said: str, held: Sequence[Turn], number: int) -> str:
     again = any(_shared(text, upshot.words_of(one.request)) > 1 and any(piece.kind == turns.FILE for piece in one.pieces)
                 for one in held[number + 1:] if not causes.is_ordered(one.request))
     return text.rstrip(":") if not again else ""
+
+
+def where(turn: Turn) -> tuple[str, ...]:
+    """Return the files of the project that a turn changed, tests and pages apart, where they are at most FEW."""
+    found = tuple(dict.fromkeys(piece.text for piece in turn.pieces if piece.kind == turns.FILE and piece.text[:1] not in "/~"
+                                and not commandline.TEST_FILE.search(piece.text) and not deeds.PAGE.search(piece.text)))
+    return found if len(found) <= FEW else ()
+
+
+def scope(title: str, changed: Sequence[str], said: str, asked: str) -> list[str]:
+    """Return paragraphs that say where a user's word applies: what the work was called, where that is no deed and speaks of the
+    same and of more, and the files that were changed.  said: all that is told of it; asked: what it was said to."""
+    about, known = upshot.words_of(title), upshot.words_of(said)
+    near = about & known and len(about - known - upshot.words_of(asked)) >= NEW and not (
+        SPEAKS.search(title) or deeds.REPORTS.match(title))
+    found = ["Context: %s" % one_line(title)] if near else []
+    named = [checkpointpage.quoted(path) for path in changed if path not in said]
+    found += ["In: %s" % ", ".join(named)] if named else []
+    return [line for one in found for line in (one, "")]
+
+
+def left_failing(held: Sequence[Turn], number: int) -> bool:
+    """Tell whether the last turn that changed a file of a turn's says in the end that something fails.  number: of it, from 0."""
+    mine = {piece.text for piece in held[number].pieces if piece.kind == turns.FILE}
+    last = [turn for turn in held[number:] if mine & {piece.text for piece in turn.pieces if piece.kind == turns.FILE}][-1:]
+    return any(FAILING.search(gist.outcome(turn)) for turn in last)
 
 
 def _shared(text: str, words: Set[str]) -> int:

@@ -28,7 +28,7 @@ from memory.core.plaintext import one_line, short
 from memory.core.records import MADE_OF, Record
 from memory.distill.digests import Bullet, Source, clean
 from memory.distill.units import units
-from memory.knowledge import statements
+from memory.knowledge import outlived, statements
 from memory.knowledge.statements import Shelf, Statement, Told
 from memory.session import deeds, lasting
 
@@ -225,8 +225,7 @@ def _is_overturned(told: Told, every: Sequence[Told]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _terms(said: str) -> frozenset[str]:
-    """Return the terms of a text, which is compared with each other one."""
-    return statements.terms_of(said)
+    return statements.terms_of(said)  # of a text that is compared with each other one
 
 
 def _same_question(one: Told, other: Told) -> bool:
@@ -241,19 +240,20 @@ def _sessions(group: Sequence[Told]) -> int:
 
 
 def _explains(cause: str, error: str) -> bool:
-    """Tell whether a cause speaks of an error: by a word of it that is no path, so that no neighbour is taken for its cause."""
+    """Tell whether a cause speaks of an error: by a word that is no path."""
     return bool(statements.terms_of(cause) & statements.terms_of(_PATH.sub(" ", error)) - _EMPTY)
 
 
 def _akin(one: Told, other: Told) -> bool:
-    """Tell whether two say the same, or are causes that share the things they name, in one turn one of them."""
+    """Tell whether two say the same, are causes that share the things they name, in one turn one of them, or came to the same."""
     if one.kind == statements.EXPLAINED or other.kind == statements.EXPLAINED:
         return one.kind == other.kind and _same_question(one, other)
     if statements.alike(_terms(one.text), _terms(other.text)):
         return True
     shared = [name for name in one.names & other.names if "/" not in name and not _FILE.search(name)]
-    least = 1 if (one.record.id, one.turn) == (other.record.id, other.turn) else SAME_THINGS
-    return one.kind == other.kind == statements.CAUSED and len(shared) >= least
+    at_once, kinds = (one.record.id, one.turn) == (other.record.id, other.turn), {one.kind, other.kind}
+    return kinds == {statements.CAUSED} and len(shared) >= (1 if at_once else SAME_THINGS) or (
+        kinds == {statements.ANSWERED} and at_once and one.came == other.came != "")
 
 
 def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
@@ -266,20 +266,20 @@ def _of_group(group: Sequence[Told], checkpoints: Sequence[Record]) -> _Draft:
         body += ["Said when the user %s." % best.said_to, ""]
     if best.message:
         body += ["In full: %s" % best.message, ""]
-    elif asked and not upshot.same(asked, best.text) and (best.kind in statements.BY_USER or (
+    elif asked and not upshot.same(asked, best.text) and (best.kind in statements.BY_USER or asked.endswith("?") or (
             deeds.is_whole(asked) and len(upshot.words_of(asked) & upshot.words_of(best.text)) >= ABOUT)):
         body += ["Asked: %s" % asked, ""]
+    if best.kind in statements.BY_USER and statements.names(best.text) < ABOUT and not best.said_to.endswith("`"):
+        body += outlived.scope(sources[-1].title, best.where, " ".join((best.text, best.message, best.came)), asked)
     body += ["What %s it: %s" % ("mended" if best.kind == statements.CAUSED else "came of", best.came), ""] if best.came else []
-    others = [told for told in group if told is not best and told.text != best.text]
-    body += ["Also:", "", *("- %s (%s)" % (told.text, told.at[:10]) for told in others[-4:]), ""] if others else []
-    body += ["From %s (%s)." % (", ".join("%s#%d" % (told.record.id, told.turn) for told in group[-MOST_CITED:]), best.at[:10])]
-    reason = "%s, in %s" % (best.kind, plaintext.count(sessions, "session"))
-    score = min(statements.weight_of(best) + 0.1 * min(sessions - 1, 3), 1.0)
+    others = ["- %s (%s)" % (told.text, told.at[:10]) for told in group if told is not best and told.text != best.text]
+    body += ["Also:", "", *others[-4:], ""] if others else []
+    refs = dict.fromkeys("%s#%d" % (told.record.id, told.turn) for told in group[-MOST_CITED:])
+    body += ["From %s (%s)." % (", ".join(refs), best.at[:10])]
     named = {statements.EXPLAINED: gist.topic(best.asked), statements.PLANNED: best.said_to}
-    title = _title(named.get(best.kind) or best.text)
-    proposal = Proposal(title, "\n".join(body) + "\n", _tags(sources), tuple(record.id for record in sources), reason,
-                        _key_of_text(best.text), round(score, 3))
-    return _Draft(proposal, best.text)
+    return _Draft(Proposal(_title(named.get(best.kind) or best.text), "\n".join(body) + "\n", _tags(sources), tuple(
+        record.id for record in sources), "%s, in %s" % (best.kind, plaintext.count(sessions, "session")),
+        _key_of_text(best.text), round(min(statements.weight_of(best) + 0.1 * min(sessions - 1, 3), 1.0), 3)), best.text)
 
 
 def _source(told: Told, checkpoints: Sequence[Record]) -> Record:

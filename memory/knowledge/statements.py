@@ -24,7 +24,7 @@ from memory.session.latepattern import Late
 
 SAME, SHARE = 0.9, 0.6  # of the terms of the shorter statement, and of the longer one, that two which say the same share
 FEWEST, WORDS, SHORTEST, LONGEST = 5, 5, 24, 400  # terms, words of prose, bytes and characters of a statement
-MOST_TYPED, ASKED = 1200, 160  # characters of a request that was typed, not pasted; of one that is shown whole
+MOST_TYPED, ASKED = 1200, 160  # characters of a request that was typed, not pasted; of one shown whole, half of a question
 RARE = 5  # terms of a statement under which it is looked up
 
 _DECIDED = Late(
@@ -265,7 +265,7 @@ class Told:
     kind: one of those above.  turn: its number, from 1.  asked: what it was asked for.  names: technical words, of a cause also
     those of what mended it.  said_to: the refused call or the plan that a user spoke of, else "".  came: what the model says to
     have come of it, of a cause what mended it; "" for nothing.  message: all that the user said there, where that is more and
-    not long.
+    not long.  where: the files that the turn changed, where they are few.
     """
 
     kind: str
@@ -278,6 +278,7 @@ class Told:
     said_to: str = ""
     came: str = ""
     message: str = ""
+    where: tuple[str, ...] = ()
 
 
 def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
@@ -291,19 +292,20 @@ def of_talk(record: Record, held: Sequence[Turn]) -> list[Told]:
     for number, turn in enumerate(held, 1):
         if turn.asked != turns.SUMMARY:
             asked, outcome = _asked(turn.request) or asked, gist.outcome(turn)
-            found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to,
-                           outlived.came_of(text, held, number - 1), message) for kind, text, said_to, message in _of_user(turn)]
+            found += [Told(kind, text, record, number, turn.at, asked, _named(text), said_to, outlived.came_of(
+                text, held, number - 1), message, outlived.where(turn)) for kind, text, said_to, message in _of_user(turn)]
             found += [Told(kind, text, record, number, turn.at, asked, _named(text + " " + mended), "", mended)
                       for kind, text, mended in _of_model(turn, outcome)]
     standing, objected = (set(map(id, choices.standing(held))), _objected(held)) if found else (set(), set())
     return [told for told in found if id(held[told.turn - 1]) in standing
-            and (told.turn - 1 not in objected or told.kind in (*BY_USER, CAUSED))]
+            and not (told.kind == CAUSED and outlived.left_failing(held, told.turn - 1)) and (
+                told.turn - 1 not in objected or told.kind in (*BY_USER, CAUSED))]
 
 
 def _asked(request: str) -> str:
     """Return what was asked for: a short request whole, else what it is about; "" where it says nothing."""
     topic, line = gist.topic(request), one_line(request)
-    return line if topic and len(line) <= ASKED else topic
+    return line if topic and len(line) <= ASKED * (1 + line.endswith("?")) else topic
 
 
 def _objected(held: Sequence[Turn]) -> set[int]:
@@ -389,9 +391,10 @@ def _stands(text: str) -> bool:
 
 def weight_of(told: Told) -> float:
     """Weigh what a turn states, about 0.4 to 0.9: by its kind, what it names, a reason, what came of it and a length that says
-    it; less for an order of the moment, and for what a compiler names.  A plan without its reason stands in the code."""
+    it; less for an order of the moment, what a compiler names, what tests do.  A plan without its reason stands in the code."""
     passing = lasting.is_passing(told.text) if told.kind in (RULED, CORRECTED) else (
-        told.kind == CAUSED and lasting.is_slip(told.text))
+        told.kind == CAUSED and lasting.is_slip(told.text) or told.kind == FOUNDED and any(
+            "test" in word for word in told.asked.split() if "/" in word))
     reason = told.kind in BY_USER and has_reason(told.text)
     return (_WEIGHTS[told.kind] + 0.02 * min(len(told.names), 3) + 0.02 * (60 <= len(told.text) <= 240) + 0.03 * bool(told.came)
             + (0.16 if told.kind == PLANNED else 0.03) * reason - 0.2 * passing)

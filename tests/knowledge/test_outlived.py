@@ -102,3 +102,12 @@ def test_a_lesson_says_what_was_reported_since_of_what_its_remedy_brought(place,
     assert record.meta.get("reported_since") == ("2026-11-20: " + request_ if noted else None)
     hits = json.loads(ok("recall", "why did the client lose the status", "--json"))["hits"]
     assert [hit["otherwise"] for hit in hits if hit["id"] == record.id] == ["reported since, on 2026-11-20: " + request_ if noted else ""]
+
+
+@pytest.mark.parametrize(("title", "told"), [
+    ("Publish weights of parcels at the depot's front desk", ["Context: Publish weights of parcels at the depot's front desk", ""]),
+    ("added weights of parcels at the front desk", []), ("why do parcels stand at the front desk?", []), ("draw a logo for the page", []),
+    ("weigh a parcel twice", [])])
+def test_the_name_of_the_work_says_where_a_word_applies(title, told):
+    """Not a deed, a question, other work, or what says no more."""
+    assert outlived.scope(title, (), "we never weigh a parcel twice", "") == told

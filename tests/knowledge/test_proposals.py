@@ -338,6 +338,43 @@ def test_a_wish_says_in_full_what_was_said_and_what_came_of_it():
     assert "\n\nWhat came of it: Packed `depot/index.json` alone into the parcel.\n" in one.body
 
 
+def test_a_word_that_names_nothing_says_where_it_applies():
+    """By the files that were changed for it; one that was said to a call says it by that."""
+    body = spoke("we never weigh a parcel twice", "Done with it.", "- edited `scale.py`", "- edited `tests/test_scale.py`", "- edited `scale.md`")
+    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])
+    assert "\n\nIn: `scale.py`\n" in one.body
+    body = spoke("go on", "Done with it.", "> (refused Edit `up.py`) we never weigh a parcel twice", "- edited `scale.py`")
+    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])
+    assert "In: " not in one.body and "refused Edit `up.py`" in one.body
+
+
+def test_an_answer_says_which_question_it_answers():
+    """Also a long one, in whatever words it asks."""
+    question = "can you explain me why the scale of the depot is locked for everybody else while one clerk has a parcel on it, and " \
+               "what would happen to both of them if it were not, as it was before?"
+    (one,) = proposals.harvest([], [], talks=[talk("t-1", "s-1", spoke(
+        question, "`Depot.pack` keeps a lock because two clerks may pack the same parcel at once."))])
+    assert "\n\nAsked: " + question in one.body
+
+
+def test_answers_of_one_turn_that_came_to_the_same_stand_as_one():
+    """Each is told."""
+    plan = "> (approved the plan) # Plan\n>\n> ## Goal\n>\n> Publish uploads of the front desk under the name of the clerk.\n"
+    body = spoke("plan the uploads", "", "> (answer) Which desk do you want for the uploads? → The front desk",
+                 "> (answer) Which name do you want for the uploads? → The clerk", plan, "- edited `plan.md`")
+    found = [one for one in proposals.harvest([], [], talks=[talk("t-1", "s-1", body)]) if one.reason.startswith("the user's answer")]
+    assert [one.body.count(" → ") for one in found] == [2]
+
+
+def test_a_cause_whose_mend_left_tests_failing_is_not_proposed():
+    """As the last turn says that changed the same file; in another one that is no matter of it."""
+    for path, count in (("state.py", 0), ("other.py", 1)):
+        body = spoke("fix the flag", LOST % "AgentType" + " Fixed now.", "- edited `state.py`")
+        body += spoke("run all tests", "Unit tests pass.\n\n❌ Integration tests failing", "- edited `%s`" % path, at="09:30")
+        found = proposals.harvest([], [], talks=[talk("t-1", "s-1", body)])
+        assert sum(one.reason.startswith("a root cause") for one in found) == count
+
+
 def test_what_capture_learned_of_a_turn_is_known():
     """In whatever words the model said it there; what the user ruled in that turn is not."""
     body = spoke("we never deploy on the last day of a week", LOST % "AgentType", "- edited `state.py`")

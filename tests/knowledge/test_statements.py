@@ -223,6 +223,13 @@ def test_an_answer_is_told_where_a_reason_was_asked_or_asked_for_again(request_,
     assert (kind, SEALED) in [(one.kind, one.text) for one in heard(asked(request_, SEALED))]
 
 
+def test_what_a_file_of_tests_does_weighs_less():
+    """A trifle, whoever asks."""
+    one, other = (next(one for one in heard(asked("why does %s lock a parcel?" % path, SEALED)) if one.kind == statements.FOUNDED)
+                  for path in ("src/depot.py", "depot_test/env.py"))
+    assert statements.weight_of(one) > statements.weight_of(other)
+
+
 def test_what_somebody_objected_to_is_not_told():
     """A doubt that asks may be told that it is so."""
     first = asked("why does the depot lock a parcel?", SEALED)
