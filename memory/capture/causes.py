@@ -393,7 +393,7 @@ def reported(turn: Turn, cause: str, known: bool = False) -> tuple[str, bool]:
             return one_line(max(told, key=lambda line: len(words(line) & words(cause))), REPORT), True
     said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
             for line in gist.prose(request) for one in sentences(one_line(line))
-            if len(one) > 12 and not mending.ORDERS.match(one) and (
+            if len(one) > 12 and one[-1] != ":" and not mending.ORDERS.match(one) and (
                 not mending.ASKED.match(one) and not one.endswith("?") if known else mending.REPORTS.search(one))]
     near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
     alone = len(said) == 1 and len(request) < _ALONE and not mending.ASKED.match(sentence)

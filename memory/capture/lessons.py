@@ -371,7 +371,7 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     told += ["Also: " + " ".join(draft.said.cause.text.rstrip(" .!") + "." for draft in event[1:]), ""] if len(event) > 1 else []
     if failure.command:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
-    elif failure.line:
+    elif failure.line and not (causes.same(failure.line, cause.text) and causes.words(failure.line) & causes.words(cause.text)):
         told += ["Reported: " + at_word(one_line(failure.line), causes.REPORT), ""]
     told += ["What mended it:", "", *map(mending.as_item, stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]

@@ -104,7 +104,7 @@ STILL = Late(  # what the model says of a mend that did not mend it
 REPORTS = Late(  # what a person says of something that is wrong
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|breaks|wrong(?:ly)?|incorrect(?:ly)?|unexpected|crash\w*|"
     r"hang(?:s|ing)?|panics?|stuck|slow|flaky|missing|lost|empty|"
-    r"(?:does|did|do|is|are|was|were|has|have|can|should)(?:n't| not)\b(?! (?:we|it|there|you|that)\b)|no longer|"
+    r"(?:does|did|do|is|are|was|were|has|have|can|could|should)(?:n't| not)\b(?! (?:we|it|there|you|that)\b)|no longer|"
     r"not (?:work|show|set|sav|be|found|there|populat|gett|see|captur|stor)\w*|still (?:see|get|show|not|the|being|there)\w*|"
     r"instead of|(?:why|how come) (?:is|are|do|does|did|was|were|am|has|have|would) (?!we\b|you\b)\w+|somehow|ends? up|"
     r"(?:shows?|see|gets?|lists?) (?:no|nothing|only|0)|but (?:it|they|there|only|now)|expected|weird|strange|odd|inflated|"
@@ -120,10 +120,12 @@ FOLLOWS = Late(r"(?i)(?:this|which|so|as a result|consequently|therefore|for \w+
 ASKED = Late(r"(?i)\W*(?:how(?! come)|what|which|where|when|who|is|are|do|does|did|should|would|could|can)\b")
 PLAINLY = Late(
     r"(?i)\b(?:bugs?|errors?|fail(?:s|ed|ing|ures?)?|broken?|wrong(?:ly)?|crash\w*|hang(?:s|ing)?|panics?|not work\w*|doesn't|"
-    r"isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
+    r"couldn't|can't|isn't|aren't|no longer|somehow|lost|missing|ends? up)\b|"
+    r"실패|오류|에러|失敗|エラー|报错|错误|失败|Fehler|kaputt")
 ORDERS = Late(
     r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|"
-    r"fix|check|look|review|update|we (?:can|could|should))\b(?! (?:why|if|at) .{12})")
+    r"fix|check|look|review|update|we (?:can|could|should)|(?:can|could|should) we|i think we (?:should|could|can|need))\b"
+    r"(?! (?:why|if|at) .{12})")
 FIXED = Late(  # what the outcome says where something was wrong, and no longer is
     r"(?im)\A\W*(?:(?:done|perfect|great|excellent|good)\W+)*fixed\b|\bthe (?:fix|bug|root cause)\b|"
     r"\b(?:bug|fix(?:es)?|problem)\W*$|\bfixed (?:the|a|this|that|it|both|all)\b|수정했|直しました|修复了|behoben")

@@ -128,7 +128,10 @@ def test_the_list_below_a_sentence_goes_with_it_once():
     ("run it\n\npool.go:12:3: undefined: owner\nFAIL pool 0.1s", "pool.go:12:3: undefined: owner", True),
     ("Nice. But list_pools somehow shows closed pools. Can you look?", "But list_pools somehow shows closed pools.", False),
     ("the nightly mail now shows nothing, can you check?", "the nightly mail now shows nothing, can you check?", False),
-    ("how does one pool differ from a conflict of two?", "", False),
+    ("Something is odd here: list_pools couldn't find a closed pool. Can we count them somehow?",
+     "Something is odd here: list_pools couldn't find a closed pool.", False),
+    ("how does one pool differ from a conflict of two?", "", False), ("I think we should somehow prevent closed pools", "", False),
+    ("this went wrong:", "", False),
     ("please add a flag to list_pools that shows closed pools", "", False),
     ("Implement the following plan: fix the broken list_pools", "", False)])
 def test_what_a_person_reports_is_the_pasted_error_or_the_sentence_that_says_so(request_, line, pasted):

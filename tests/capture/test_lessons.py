@@ -382,6 +382,14 @@ def test_causes_of_one_event_are_one_lesson(session):
     assert lesson.body.count("- Changed ") == 2 and lesson.body.count("src/rates.py") == 1
 
 
+def test_a_report_that_says_what_the_cause_says_is_told_once(session):
+    """In other words it is told beside it."""
+    for report, count in (("`load()` drops the header of `rate_table`", 0), ("my export of rate_table lost its first line", 1)):
+        session.ask(report).change("src/rates.py", "rate_table = load()", "rate_table = load(header=%d)" % count)
+        (lesson,) = _taught(session.say("Fixed. The bug was that `load()` dropped the header of `rate_table`."))[:1]
+        assert lesson.body.count("Reported: ") == count
+
+
 def test_of_a_large_change_the_lines_are_told_that_bear_what_the_cause_names(session):
     """Where nobody says what mended it, and it is too large to be told whole."""
     session.ask("the export of rate_table ends up empty")
