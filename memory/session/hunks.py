@@ -18,6 +18,7 @@ _DEFINED = re.compile(  # a line that defines what a whole file, or every file, 
     r"(?:func|def|fn|class|type|struct|interface|enum|trait|module|function\*?)\s+(\w{5,})")
 _NUMBER = re.compile(r"\d+")
 _NAMES, _PARTS = re.compile(r"(\w+)"), re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}")  # names of a line; parts of a name
+_FEW = 8  # lines of one shape that a line is compared with
 _NAME, _SHARE = 6, 0.5  # characters of a name that is told to be renamed; share of its parts that the new one has
 _WAITS = re.compile(r"time_?out|wait|delay|sleep|retr(?:y|ies)|deadline|interval|debounce", re.I)
 _WORDLESS = re.compile(r"\W*\w*\W*\Z")  # a line that says no more than a name
@@ -85,24 +86,23 @@ def renamed(changed: Sequence[str]) -> dict[str, tuple[str, int]]:
     of its parts.  changed: the lines of each edit, in their order.
     """
     found: dict[str, dict[str, dict[str, int]]] = {}
+    used: dict[str, int] = {}  # the last edit that brought a line with each name
     for at, hunk in enumerate(changed):
-        gone, come = lines(hunk)
+        gone, come = ([_NAMES.split(line) for line in sorted(part)] for part in lines(hunk))
+        used.update((name, at) for parts in come for name in parts[1::2])
         by_shape: dict[tuple[str, ...], list[list[str]]] = {}
-        for line in come if gone else ():
-            parts = _NAMES.split(line)
+        for parts in come if gone else ():
             by_shape.setdefault(tuple(parts[::2]), []).append(parts[1::2])
-        for line in gone if come else ():
-            parts = _NAMES.split(line)
-            for other in by_shape.get(tuple(parts[::2]), ()):
+        for parts in gone:
+            for other in by_shape.get(tuple(parts[::2]), ())[:_FEW]:
                 differ = {pair for pair in zip(parts[1::2], other) if pair[0] != pair[1]}
                 for old, new in differ if len(differ) == 1 else ():
                     if len(old) >= _NAME and _shared(old, new) >= _SHARE:
-                        found.setdefault(old, {}).setdefault(new, {})[line] = at
+                        found.setdefault(old, {}).setdefault(new, {})["".join(parts)] = at
     best = {old: max(became.items(), key=lambda pair: (len(pair[1]), _shared(old, pair[0]), max(pair[1].values()), pair[0]))
             for old, became in found.items()}
-    return {old: (new, max(where.values())) for old, (new, where) in best.items()
-            if (len(where) > 1 or any(_DEFINED.match(line) for line in where))
-            and not any(re.search(r"\b%s\b" % old, line) for hunk in changed[min(where.values()):] for line in lines(hunk)[1])}
+    return {old: (new, max(where.values())) for old, (new, where) in best.items() if used.get(old, -1) < min(where.values())
+            and (len(where) > 1 or any(map(_DEFINED.match, where)))}
 
 
 def _shared(old: str, new: str) -> float:
