@@ -6,9 +6,9 @@ State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
      (after a lost state), "units": new work since the last write, "size": bytes of the transcript read, "name",
      "checksum": the open checkpoint, "secret": a secret was redacted in this stretch, "kin": sessions with the same
      first entry (forks), "lessons": what the session taught and no record tells yet (lessons.Lesson by name, and "checkpoint":
-     the record that tells it), "learned": keys of all that it taught, "talk": name of the session's conversation, "-" where a
-     person deleted it and "+" where another begins, "base": turns of it before this stretch, "grown": turns of this stretch,
-     "length": its characters, "day": of the last turn before this stretch}
+     the record that tells it), and what it took back ("reverts", "gone", "renamed"), "learned": keys of all of that, "talk": name
+     of the session's conversation, "-" where a person deleted it and "+" where another begins, "base": turns of it before this
+     stretch, "grown": turns of this stretch, "length": its characters, "day": of the last turn before this stretch}
     {"spans": {file: [offset read, offset of the stretch's start, offset of the last write]}, "facts": facts of the
      stretch, redacted, "bases": [facts carried into the stretch, facts carried over the last write],
      "seen": 12 hex digits of each entry's uuid, run together}
