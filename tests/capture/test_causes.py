@@ -36,6 +36,8 @@ def _said(text):
      "`open_pool()` asked the cache by the name of the folder."),
     ("You're right. `list_pools` returns the pools in any order, since `Detect()` walks a map.",
      "`list_pools` returns the pools in any order, since `Detect()` walks a map."),
+    ("Found the bug. `list_pools()` waits for the lock and also gives it back twice at the end.",
+     "`list_pools()` waits for the lock and also gives it back twice at the end."),
     ("**Found it!** `list_pools` reads the cache before `open_pool()` has filled it.",
      "`list_pools` reads the cache before `open_pool()` has filled it."),
     ("근본 원인은 `export.py`가 파일을 열 때 인코딩을 지정하지 않는 것이다.", "`export.py`가 파일을 열 때 인코딩을 지정하지 않는 것이다.")])
