@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -75,6 +76,11 @@ class Turn:
         """Whether the request says too little to begin anything, so that it goes on with what was asked before."""
         return len(self.request) < 160 and self.asked != SUMMARY
 
+    @property
+    def did(self) -> bool:
+        """Whether it changed a file or committed."""
+        return any(piece.kind in (FILE, COMMIT) for piece in self.pieces)
+
     def said(self) -> list[str]:
         """Return what the model said, in order."""
         return [piece.text for piece in self.pieces if piece.kind == SAID]
@@ -95,11 +101,12 @@ def relative(path: str, roots: Iterable[str]) -> str:
 AGREES, OBJECTS, ADDS = "agrees", "objects", "adds"
 _BACK, _READ, _SHORT = 4, 300, 12  # turns looked back on; characters of a request that are judged; words of one that is short
 _SAME, _AGAIN = 0.75, 4  # share of a request's words that the one before it has, and how many, where it asks the same anew
+_NEW, _FEW = 0.25, 8  # share of a sentence's words that are new where it is; turns of a session at least, where words are weighed
 _ALIKE, _LEANING = 0.5, 0.15  # share of a request's words that an earlier turn holds; of one that leans on something
 _AGREES = Late(
     r"\W*(?:(?:ah|oh|hm+|well|sorry|great|good|perfect|nice|cool|thanks?|and|so)\b\W*)*"
     r"(?:y|yes|yeah|yep|ok(?:ay)?|sure|go ahead|go for it|go on|continue|proceed|do (?:it|that|so|this|the fix)|please do|"
-    r"sounds good|agreed|exactly|correct|lgtm|makes sense|option \w|(?:can|could) you (?:do|fix|implement|apply|change) "
+    r"sounds good|agreed|exactly|correct|lgtm|makes sense|option \w|(?:can|could) (?:you|we) (?:do|fix|implement|apply|change) "
     r"(?:it|that|this|them|the fix)|(?:let'?s|please|go and|i'd like to) (?:do|fix|implement|apply|add|go with|change) "
     r"(?:it|that|this|them|option \w+|both|all)|(?:fix|implement|apply) (?:it|that|this|them|both|all)|both|all of them|"
     r"[1-9a-d]|ja|klar|네|응|좋아|はい|お願い|好的|是的)\b", re.I)
@@ -109,7 +116,7 @@ _OBJECTS = Late(
     r"(?:please|can you|could you|let'?s) (?:revert|undo|roll back)\b|"
     r"(?:i messed up\b.{0,20})?(?:(?:please|can you|could you) )*(?:re-?do\b|do (?:it|that|this) (?:again|over)\b)|"
     r"(?:that|this|it)(?:['’]s| is| was| looks| seems)(?: still| now)? (?:a bug|wrong|strange|weird|odd|a bit strange|"
-    r"not (?:right|correct|true|it|what|the))|not (?:quite|right|really|what)\b|"
+    r"not (?:right|correct|true|it|what|the|working))|not (?:quite|right|really|what)\b|"
     r"(?:it |that |this )?(?:still |also )?(?:doesn['’]t|does not|didn['’]t|did not) (?:work|help|fix)|"
     r"(?:i )?still (?:see|get|have|not|the same|fail|broken)|same (?:issue|problem|error)|are you sure\b|"
     r"i (?:also )?meant\b|i (?:don['’]t|do not) (?:like|want|think)|i(?:['’]m| am) (?:questioning|not convinced)|"
@@ -124,10 +131,14 @@ _OFFERS = Late(  # that one need not answer
     r"\b(?:would you like|do you want|want (?:me )?to|shall (?:i|we)|should (?:i|we)|ready (?:to|for)|may i)\b", re.I)
 CONCEDES = Late(  # how a reply begins that finds what was said before it wrong, or not all
     r"\W*(?:ah[, ]*|wait[, ]*|hm+[, ]*)?(?:(?:yes|good (?:catch|point|question|idea)|great (?:catch|point))[!,. –—-]*)?"
-    r"(?:you(?:['’]re| are|['’]ve| have) (?:\w+ly |quite |raised? )?(?:right|correct|found|spotted)|you raise\b|i was wrong|"
-    r"my mistake|i mis(?:read|understood)|i apologi[sz]e|i (?:now )?(?:found|see|spot\w*) (?:an?|one|another) (?:\w+ )?"
-    r"(?:issue|bug|problem|gap)\b|there(?:['’]s| is) (?:indeed |actually )?(?:an?|one) (?:\w+ )?(?:issue|bug|problem|gap)\b|"
+    r"(?:you(?:['’]re| are| were|['’]ve| have) (?:\w+ly |quite |raised? )?(?:right|correct|found|spotted)|you raise\b|"
+    r"i was wrong|my mistake|i mis(?:read|understood)|i apologi[sz]e|i (?:now )?(?:found|see|spot\w*) (?:an?|one|another) "
+    r"(?:\w+ )?(?:issue|bug|problem|gap)\b|there(?:['’]s| is) (?:indeed |actually )?(?:an?|one) (?:\w+ )?"
+    r"(?:issue|bug|problem|gap)\b|"
     r"맞습니다|その通り|你说得对|du hast recht)", re.I)
+_TAKES_UP = Late(  # how a reply begins that goes by what the user said, and not by what it had in mind
+    r"\W*(?:that(?:['’]s| is) an? (?:\w+ )?(?:good|great|cleaner|better|fair|sharp|nice) (?!question)|(?:that )?makes sense\b|"
+    r"(?:good|great|fair) (?:call|points?|idea|thinking|insight|choice)\b|got it\b|agreed\b|understood\b)", re.I)
 _CHECKS = {tellingline.BUILD: "build", tellingline.LINT: "lint", tellingline.TEST: "tests"}
 _FILES = 150  # characters of the files that are named
 _PUSH = Late(r"\bgit (?:\S+ )*?push\b|\bgh pr create\b")
@@ -136,6 +147,7 @@ _PULL = Late(r"https?://[^\s<>)\]]+/(?:pull|merge_requests)/\d+")
 _PROSE_FILE = Late(r"\.(?:md|txt|rst|adoc)\Z", re.I)
 _REVERTS = Late(r"\b(?:revert|undo|roll back|put back)\b", re.I)
 _ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?:all|both|every\w*|each)\b", re.I)
+_DIGIT = Late(r"\d")
 _NUMBERS = Late(r"(?<![\w.:/-])#?(\d{1,2})(?![\w:/%-])")
 _GO = Late(
     r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
@@ -169,7 +181,7 @@ def follow(held: Sequence[Turn]) -> list[Link]:
     asks by itself is passed over.
     """
     links: list[Link] = []
-    said = [_words(" ".join((turn.request, *turn.said()[-1:]))) for turn in held]
+    said = [words(" ".join((turn.request, *turn.said()[-1:]))) for turn in held]
     before: list[int] = []
     for number, turn in enumerate(held):
         counts = turn.asked != SUMMARY
@@ -184,10 +196,10 @@ def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]], hel
         return Link(last, ADDS)
     if agrees(request):
         return Link(last, AGREES)
-    words = _words(request)
-    again = len(words) >= _AGAIN and len(words & _words(held[last].request)) >= _SAME * len(words)
+    own = words(request)
+    again = len(own) >= _AGAIN and len(own & words(held[last].request)) >= _SAME * len(own)
     objects = again or _OBJECTS.match(request) or concedes(turn)
-    shares = [(len(words & said[one]) / max(len(words), 1), one) for one in before]
+    shares = [(len(own & said[one]) / max(len(own), 1), one) for one in before]
     most, nearest = max(shares)
     if objects:
         return Link(nearest if most >= _ALIKE else last, OBJECTS)
@@ -197,7 +209,7 @@ def _link(turn: Turn, before: Sequence[int], said: Sequence[frozenset[str]], hel
     asked = _ASKS.search("".join(held[last].said()[-1:])) if turn.is_brief else None
     if asked and (leaning or shares[-1][0] or not _OFFERS.search(asked[0])):
         return Link(last, ADDS)
-    return Link(last, ADDS) if leaning and (len(words) < 3 or shares[-1][0] >= _LEANING) else Link(-1, "")
+    return Link(last, ADDS) if leaning and (len(own) < 3 or shares[-1][0] >= _LEANING) else Link(-1, "")
 
 
 def agrees(request: str) -> bool:
@@ -210,6 +222,11 @@ def concedes(turn: Turn) -> bool:
     return any(map(CONCEDES.match, (*turn.said()[:1], *turn.said()[-1:])))
 
 
+def takes_up(turn: Turn) -> bool:
+    """Tell whether a reply goes by what the user said to what was said before."""
+    return any(map(_TAKES_UP.match, (*turn.said()[:1], *turn.said()[-1:])))
+
+
 def later(links: Sequence[Link], number: int) -> list[int]:
     """Return the turns that go on with a turn, or with one of these, in their order.  links: of all turns, of `follow`."""
     found = {number}
@@ -217,6 +234,41 @@ def later(links: Sequence[Link], number: int) -> list[int]:
         if links[at].to in found:
             found.add(at)
     return sorted(found - {number})
+
+
+class Course(NamedTuple):
+    """How the turns of a session go on with one another.
+
+    held: the turns.  links: of each, of `follow`.  words: of each, those of what it came to.  worth: how far each of these tells
+    turns apart.
+    """
+
+    held: Sequence[Turn]
+    links: list[Link]
+    words: list[frozenset[str]]
+    worth: dict[str, float]
+
+    def is_news(self, said: Set[str], number: int, at: int) -> bool:
+        """Tell whether words of a turn say more than any from an earlier one on did: a quarter of them is new, or a number.
+
+        Many replies repeat all that was done before.  What was only spoken of is new in a turn that did something.
+        number: of the earlier turn.  at: of the one whose words these are.
+        """
+        asked = (one for one in range(number, at) if self.words[one] and (self.held[one].did or not self.held[at].did))
+        lacks = (said - self.words[one] for one in asked)
+        return bool(said) and all(len(lack) >= _NEW * len(said) or any(map(_DIGIT.search, lack)) for lack in lacks)
+
+    def shared(self, said: Set[str], about: Set[str]) -> float:
+        """Return how much words share with others, for their length."""
+        return sum(self.worth.get(word, 0.0) for word in said & about) / math.sqrt(len(said) + 1)
+
+
+def course(held: Sequence[Turn], came: Callable[[Turn], str]) -> Course:
+    """Return how turns go on with one another.  came: gives what a turn came to."""
+    said = [words(came(turn)) if turn.asked != SUMMARY else frozenset() for turn in held]
+    counts = Counter(word for one in said for word in one)
+    many = max(len(held), _FEW) + 1
+    return Course(held, follow(held), said, {word: math.log(1 + many / count) for word, count in counts.items()})
 
 
 def going_on(held: Sequence[Turn], number: int, reach: int) -> list[int]:
@@ -242,8 +294,8 @@ def chooses(request: str, item: str, said: str) -> bool:
     numbers = _NUMBERS.findall(asked)
     if _ALL.search(asked) or not numbers and (agrees(asked) or orders_it(asked)):
         return True
-    words = _words(asked)
-    return item in numbers or len(words & _words(said)) >= max(3, _ALIKE * len(words))
+    own = words(asked)
+    return item in numbers or len(own & words(said)) >= max(3, _ALIKE * len(own))
 
 
 def works_now(held: Sequence[Turn], number: int) -> bool:
@@ -275,7 +327,8 @@ def cosine(one: Set[str], other: Set[str]) -> float:
 
 
 @lru_cache(maxsize=64)  # the turns just before are looked at again for the next one
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text that tell what it is about."""
     return frozenset(word for word in tokeniser.tokens(text) if word not in tokeniser.STOP and word not in tokeniser.COMMON)
 
 

@@ -20,6 +20,7 @@ from memory.capture.turns import (
     Piece,
     Turn,
     chooses,
+    course,
     follow,
     later,
 )
@@ -49,7 +50,7 @@ def test_a_turn_goes_on_with_the_one_that_it_agrees_or_objects_to():
     for request, how in (("yes", AGREES), ("yes, let's add this", AGREES), ("ok, do option 2", AGREES), ("can you do the fix?", AGREES),
                          ("no, revert this", OBJECTS), ("hmm but it is the same on main", OBJECTS), ("this is a bug", OBJECTS),
                          ("I also meant the download", OBJECTS), ("are you sure?", OBJECTS), ("sorry I messed up, can you do it again", OBJECTS),
-                         ("hmm, I looked and there is no buffer at all", OBJECTS), ("sorry, go on", AGREES), ("set it to 1", ADDS),
+                         ("hmm, I looked and there is no buffer at all", OBJECTS), ("this is still not working well", OBJECTS), ("can we fix this?", AGREES), ("sorry, go on", AGREES), ("set it to 1", ADDS),
                          ("and for the download?", ADDS)):
         assert follow([first, said(request, "Done.")])[1] == Link(0, how), request
     for request in ("draw a logo for the front page", "now write the changelog of the release", "node 22 is out, please bump the image"):
@@ -77,6 +78,19 @@ def test_who_asks_the_same_anew_objects():
     asked = "let `queue status --long` print the worker, its host and its queue in one line"
     held = [said(asked, "It prints the worker and its host."), said(asked + ", the worker first", "Done.")]
     assert follow(held)[1] == Link(0, OBJECTS)
+
+
+def test_words_are_news_where_a_quarter_of_them_or_a_number_is():
+    """What was only spoken of is new in a turn that did something; what every turn says is worth least."""
+    asked, spoken = said("x", "worker queue retries limit"), said("y", "worker queue backlog")
+    done = Turn("", "z", "", [Piece(FILE, "a.py", EDITED), Piece(SAID, "worker backlog")])
+    way = course([asked, spoken, done, done], lambda turn: turn.said()[-1])
+    for text, before, at, is_news in (
+            ("worker queue retries", 0, 1, False), ("worker queue 5", 0, 1, True), ("worker queue pool", 0, 1, True), ("", 0, 1, False),
+            ("worker backlog", 0, 2, True), ("worker backlog", 0, 3, False)):
+        assert way.is_news(turns.words(text), before, at) is is_news, (text, at)
+    rare, common, unknown = map(turns.words, ("retries", "worker", "pool"))
+    assert way.shared(rare, rare) > way.shared(common, common) > way.shared(unknown, unknown) == 0
 
 
 def test_a_request_goes_on_with_the_turn_that_holds_what_it_names():
