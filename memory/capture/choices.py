@@ -244,8 +244,8 @@ def _deeds(statement: str) -> Iterator[str]:
             yield text
 
 
-def standing(held: Sequence[Turn]) -> list[Turn]:
-    """Return turns without those whose work was taken back, or done anew once somebody had objected to it."""
+def standing(held: Sequence[Turn], anew: bool = True) -> list[Turn]:
+    """Return turns without those whose work was taken back, or, with `anew`, done anew once somebody had objected to it."""
     gone: set[int] = set()
     links = turns.follow(held)
     last, doubted = -1, False  # the last turn that edited something, and whether somebody has objected to it since
@@ -258,7 +258,7 @@ def standing(held: Sequence[Turn]) -> list[Turn]:
         doubted = doubted or objected
         files = _files(turn)
         near = last >= 0 and (files & _files(held[last]) or files and objected and last == at - 1)
-        if near and (_is_taken_back(came) or doubted and _redoes(came, held[last])):
+        if near and (_is_taken_back(came) or anew and doubted and _redoes(came, held[last])):
             gone.add(last)
         if files and gist.is_finished(turn):
             last, doubted = at, False
@@ -290,9 +290,12 @@ def _redoes(statement: str, turn: Turn) -> bool:
 
 # --- what became of a turn
 
-_CAME, _SINCE = 2.0, 200  # from which score on a sentence tells what came of a turn (upshot.scored); its characters
-_LAST = 2  # turns told of those that went on with one
-_ALIKE, _NEXT = 0.25, 0.12  # how alike a turn that adds to one is to it, and the one that comes next
+_SINCE, _MOST, _LAST = 200, 3, 2  # characters of a sentence that says what came; turns told of those that went on, the last ones
+_SPEAKS = 2.25  # what a sentence of a turn that was not meant must say of it
+_ALIKE, _NEXT = 0.25, 0.12  # how alike a turn that adds to one is to it, and the next one
+_NOW = Late(r"\b(?:now|instead|no longer|again)\b|→", re.I)
+_ASKS = Late(r"[?？][*_ ]*$", re.M)  # a line that asks: the items beside it are what one may choose from
+_THEN = ("Then ", "So ", "And ", "→", "<", "‹")  # begins what leans on the sentence before it, or is a tag
 
 
 class Since(NamedTuple):
@@ -302,83 +305,80 @@ class Since(NamedTuple):
     line: str
 
 
-def became(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) -> list[Since]:
-    """Return what the turns that went on with a turn made of what it said: none, or up to three, each in a sentence.
+def course(held: Sequence[Turn]) -> turns.Course:
+    """Return how turns go on with one another, by what they came to, without code."""
+    return turns.course(held, lambda turn: "\n".join(gist.prose(outcome(turn))))
 
-    links: what `turns.follow` returned for all turns, where several of them are asked for.
+
+def became(held: Sequence[Turn], number: int, way: turns.Course | None = None) -> list[Since]:
+    """Return what later turns made of what a turn said: none, or up to three, each in a sentence, the first one first.
+
+    A turn that agrees or objects is meant for it, whatever its words are.  One that asks for more, or that edits a file which
+    it edited or named, must say a change of the same.  Who neither changed a file nor conceded nor went by what the user
+    said made nothing of it.  way: of all turns, where several are asked for.
     """
-    after = list(_heirs(held, number, links))
-    found = [Since(at, line) for at, meant, direct in after
-             if (line := came(held[at], meant) if did(held[at]) else _conceded(held[at]) if direct else "")]
-    kept = [one for at, one in enumerate(found) if not any(upshot.same(one.line, later.line) for later in found[at + 1:])]
-    told = _told(held, number, [at for at, _, _ in after], [one.turn for one in kept])
-    return [one for one in kept if one.turn in told]
+    way, found = way or course(held), []
+    for at, meant in _heirs(held, number, way):
+        news = [(way.shared(words, way.words[number]) + worth, line) for line, words, worth in _lines(outcome(held[at]))
+                if (meant or worth > 0) and way.is_news(words, number, at)]
+        most, line = max(news, default=(0.0, ""))
+        if line and (meant or most >= _SPEAKS):
+            found.append((not meant, -most, Since(at, at_word(one_line(line), _SINCE).rstrip(":;,"))))
+    found = [one for at, one in enumerate(found) if not any(upshot.same(one[2].line, later[2].line) for later in found[at + 1:])]
+    return sorted(one for _, _, one in found[-_LAST:] + sorted(found[:-_LAST])[:_MOST - _LAST])
 
 
-def heirs(held: Sequence[Turn], number: int, links: Sequence[turns.Link] = ()) -> list[int]:
-    """Return the turns that made something of what a turn said: none, or up to three.  links: as of `became`."""
-    after = list(_heirs(held, number, links))
-    found = [at for at, _, direct in after if did(held[at]) or direct and turns.concedes(held[at])]
-    return sorted(_told(held, number, [at for at, _, _ in after], found))
+@lru_cache(maxsize=256)  # of each turn of a session the same statements are asked for
+def _lines(statement: str) -> list[tuple[str, frozenset[str], float]]:
+    """Return (the sentence, its words, how well it tells a change) of the sentences of a statement that stand by themselves."""
+    from memory.session import mending  # a session's end does not ask
+
+    asks, found = _ASKS.search(statement), []
+    for kind, text in sentences_of(statement):
+        line = bare(text)
+        worth = _changes(line, deed := mending.without_place(line))
+        talk = line.endswith(("?", "？")) or line.startswith(_THEN) or turns.CONCEDES.match(line) or gist.is_announced(text)
+        if talk or any(map(deeds.ASIDE.match, (line, text))) or not says(deed) or kind == ITEM and asks and worth < 1:
+            continue
+        worth -= 0.5 * (kind != PROSE and worth <= 0 or worth < 1 and bool(deeds.WOULD.search(line)))
+        if len(line) >= SHORTEST // (2 if wide(line) else 1):
+            found.append((line, turns.words(line), worth))
+    return found
 
 
-def _told(held: Sequence[Turn], number: int, after: Sequence[int], found: Sequence[int]) -> set[int]:
-    """Return what was done first, where the turn did nothing itself, and what was changed or conceded last and before that."""
-    first = None if did(held[number]) else next((at for at in after if did(held[at])), None)
-    return {*found[-_LAST:], *(at for at in found if at == first)}
+def _changes(line: str, deed: str) -> float:
+    """Return how much a sentence says a change, less than 0 for what was and for a lead.  deed: it without its place."""
+    leads = line.endswith((":", "："))
+    if deeds.REPORTS.match(deed):
+        return 0.5 if leads else 1.0
+    if leads or deeds.FAULT.match(line) or deeds.BEFORE.match(line.partition(":")[0]):
+        return -0.5
+    return 0.5 * any(one.search(line) for one in (deeds.PASSIVE, deeds.FOUND, _NOW, _TOOK_BACK))
 
 
-def _heirs(held: Sequence[Turn], number: int, links: Sequence[turns.Link]) -> Iterator[tuple[int, bool, bool]]:
-    """Yield the turns that went on with a turn on the same matter, each with whether it is meant for it whatever its words are,
-    and whether no turn stands in between that only adds.
-
-    A turn that agrees or objects is meant for it; one that asks for more must speak of the same.
-    """
-    links, about = links or turns.follow(held), _words(outcome(held[number]))
-    close, direct = {number}, {number}
-    for at in turns.later(links, number):
-        meant = links[at].to in close and links[at].how != turns.ADDS
-        alike = turns.cosine(about, _words(outcome(held[at]))) >= (_NEXT if at == number + 1 else _ALIKE)
-        if meant or alike:
-            close.add(at)
-            direct |= {at} if meant and links[at].to in direct else set()
-            yield at, meant, at in direct
-
-
-@lru_cache(maxsize=256)  # of each turn of a session the same outcomes are asked for
-def _words(statement: str) -> frozenset[str]:
-    return frozenset(upshot.words_of(statement))
+def _heirs(held: Sequence[Turn], number: int, way: turns.Course) -> Iterator[tuple[int, bool]]:
+    """Yield the turns that may have made something of a turn, each with whether it is meant for it."""
+    close, meant, direct = {number}, set[int](), {number}  # on the same matter; of these, meant for one; meant for it
+    own, after = [number], set(turns.later(way.links, number))  # it, and those that said yes to it; those that go on with it
+    for at in range(number + 1, len(held)):
+        to, how = way.links[at]
+        rest = held[at].asked == turns.GOES_ON and to in meant
+        if to in close and (rest or how != turns.ADDS):
+            meant.add(at)
+        near = turns.cosine(way.words[number], way.words[at]) >= (_NEXT if at == number + 1 else _ALIKE)
+        if not (at in meant or at in after and near or _touches(held, own, at, way)):
+            continue
+        close.add(at)
+        own += [at] if to in own and (rest or how == turns.AGREES) else []
+        taken = to in direct and turns.takes_up(held[at])
+        direct |= {at} if to in direct and (taken or at in meant) else set()
+        if held[at].did or at in direct and (taken or turns.concedes(held[at])):
+            yield at, taken or at in meant
 
 
-def did(turn: Turn) -> bool:
-    """Tell whether a turn changed or committed something."""
-    return any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)
-
-
-def came(turn: Turn, any_way: bool) -> str:
-    """Return the sentence that says best what a turn came to, "" for none.
-
-    any_way: what it found or said first counts too, and not only what it changed.
-    """
-    said = outcome(turn)
-    found = [(not deeds.REPORTS.match(line), -score, line) for score, line in upshot.scored(said)]
-    found = [one for one in found if not one[0] or any_way and -one[1] >= _CAME]
-    return _shown(min(found)[2] if found else _opening(said) if any_way else "")
-
-
-def _conceded(turn: Turn) -> str:
-    return _shown(_opening(outcome(turn))) if turns.concedes(turn) else ""
-
-
-def _shown(line: str) -> str:
-    return at_word(one_line(line), _SINCE).rstrip(":;,")
-
-
-def _opening(statement: str) -> str:
-    """Return the first sentence of a statement that says something by itself, else a deed that leads a list in, "" for none."""
-    told = [text for kind, text in sentences_of(statement) if kind == PROSE and text[:1] not in "<‹" and not (
-        text.startswith(("Then ", "So ", "And ", "Now ")) or gist.is_announced(text) or turns.CONCEDES.match(text))]
-    whole = (text for text in told if not text.endswith(("?", "？", ":", "：")) and (says(bare(text)) or _TOOK_BACK.match(text)))
-    led = (text.rstrip(":：") for text in told if text.endswith((":", "：")) and says(bare(text)))
-    leads = (text for text in led if deeds.REPORTS.match(bare(text)))
-    return next(whole, "") or next(leads, "")
+def _touches(held: Sequence[Turn], own: Sequence[int], at: int, way: turns.Course) -> bool:
+    """Tell whether a turn edits a file that one of some earlier turns edited or named, and speaks of the same."""
+    if max(turns.cosine(way.words[one], way.words[at]) for one in own) < _ALIKE:
+        return False
+    known, named = set().union(*(_files(held[one]) for one in own)), " ".join(outcome(held[one]) for one in own)
+    return any(file in known or file.rpartition("/")[2] in named for file in _files(held[at]))

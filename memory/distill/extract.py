@@ -17,10 +17,10 @@ source holds more than half of it, a note names what the answer has nothing on.
 
 Each line is a bullet with its record's id; those of one source stand together in their order; all in the order of time where the
 question asks how something came about.  Else a session stands by its likeliest line.  Where the likeliest line of all is of a
-turn, that turn comes first of its session; what turns before it said that it goes on with is left out, and so are other turns
-and sessions that hardly speak of the question.  What became of it in later turns is always told, with what these were asked,
-since a reply is often overtaken a few turns later; other turns before it, and other sessions, say that they are earlier or later.
-A turn that one which is quoted too found wrong is left out.
+turn, that turn comes first of its session.  What was said on the way to it is left out, and what later turns only repeat; so are
+other turns and sessions that hardly speak of the question, and turns that were taken back or that a quoted one found wrong.  What
+became of it is told with what the later turn was asked, in the line that says most of what is quoted, since a reply is often
+overtaken a few turns later; other turns before it, and other sessions, say that they are earlier or later.
 
 Where no turn stands out, more of the likeliest one is no answer: then it is one line of each of the likeliest, with what was
 asked there, and a note says so.
@@ -34,15 +34,14 @@ from collections import Counter
 from typing import AbstractSet, Iterable, Sequence
 
 from memory.capture import choices, conversationpage, upshot
-from memory.capture.turns import ADDS, AGREES, CONCEDES, Link, Turn, agrees, concedes, cosine, follow, later
+from memory.capture.turns import ADDS, AGREES, Course, Turn, agrees, concedes, cosine, later, words
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
-from memory.distill.likely import Held, Likely, likely, session_of
-from memory.distill.lines import RUN, lines, passages
+from memory.distill.likely import Likely, likely, session_of
+from memory.distill.lines import RUN, is_talk, lines, passages, says
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 from memory.recall import hit
-from memory.recall.question import ASKING
 
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
@@ -51,17 +50,14 @@ PAYS = 0.036  # likelihood per 1,000 bytes below which a line is not worth its l
 LEAST = 0.2  # share of a question that counts as held at least
 SESSION, TURN_OF = 0.4, 0.1  # share of the best session's likelihood, and of the best turn's, below which one tells nothing of it
 ENOUGH = 1_300  # bytes after which a session hardly answers any more: one of 45 answers that were kept stood behind them
-TALK = 40  # characters behind words of agreement that say no more
 KEPT = ("learning", "rule")  # what somebody wrote to be kept: the end of a session is none of theirs
 FADES = 0.12  # share of the greatest likelihood per byte that was taken of a session from which on more of it does not pay
 POOL = 300  # lines that compete; the rest are less likely
 # Share of the likelihood below which no turn stands out (the likeliest was of the wrong session in 24 of 32; from 0.5 on in 14 of
 # 71), turns that are quoted then, and how many of one session.
 UNSURE, SPREAD, OF_SESSION = 0.16, 6, 2
+QUOTED, OF_IT = 2, 0.6  # likeliest lines of a turn; what a later one's must share with them or the question
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
-SURE, LACKING = 0.52, 4  # share of a question from which on its answer is believed; words named where less is held
-# The floor: SOURCE * share in a source + LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
-SOURCE, LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
 
 NONE_STANDS_OUT = "no turn stands out: a line of each of the likeliest; ask again in words of the one you mean"
 _ANSWERS = re.compile(
@@ -79,57 +75,27 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, flo
     room = 4 * max_tokens
     found = [line for i, source in enumerate(read) for line in lines(i, source)]
     weighed = likely(question, read, found)
-    if floor and not tells(weighed.held):
+    if floor and not weighed.held.tells:
         return _said(sources, [], notes, nearest(sources))
     if found and not weighed.relevant:
         notes.append("no word of the question occurs in the sources: chosen by content only")
     runs = cues.asks_commands(question) or all(line.kind == RUN for line in found)
     asked = {term for term, _ in tokeniser.terms(clean(question))}
     choice = _Choice(read, found, weighed, room, runs, asked)
-    bullets = choice.bullets(cues.asks_story(question), floor)
-    if floor:
-        notes += [NONE_STANDS_OUT] if choice.spread else _unsure(question, weighed.held, bullets, choice.titles())
+    bullets = choice.bullets(question, cues.asks_story(question), floor)
+    if floor and choice.spread:
+        notes.append(NONE_STANDS_OUT)
+    elif floor and bullets:
+        notes += weighed.held.lacking(question, (*choice.titles(), *(bullet.text for bullet in bullets)))
     if sources and not bullets:
         notes.append("nothing fits into %d tokens: raise --max-tokens" % max_tokens if found else "the records are empty")
     return _said(sources, bullets, notes)
-
-
-def tells(held: Held) -> bool:
-    """Tell whether sources hold enough of a question that one may answer it; a question that names nothing is no measure."""
-    return not held.asked or SOURCE * held.source + LINES * held.lines + min(held.terms, MOST_TERMS) >= TELLS
-
-
-def _unsure(question: str, held: Held, bullets: Sequence[Bullet], titles: Iterable[str]) -> list[str]:
-    """Return a line that names what of a question an answer does not have, where the records hold half of it at most.
-
-    titles: of the sources that the bullets quote.
-    """
-    if not bullets or not held.asked or held.source >= SURE:
-        return []
-    said = {term for text in (*titles, *(bullet.text for bullet in bullets)) for term, _ in tokeniser.terms(text)}
-    words = [word.strip(".,;:?!\"'()") for word in clean(question).split()]
-    lacking = ["'%s'" % word for word in dict.fromkeys(words) if word.lower() not in tokeniser.STOP
-               and (terms := [term for term, _ in tokeniser.terms(word)]) and terms[0] not in ASKING | tokeniser.COMMON
-               and not said.intersection(terms)]
-    return ["this may be about something else: it has nothing on " + ", ".join(lacking[:LACKING])] if lacking else []
 
 
 def _said(sources: Sequence[Source], bullets: Sequence[Bullet], notes: Sequence[str],
           near: tuple[tuple[str, str], ...] = ()) -> Digest:
     return Digest(tuple(bullets), "extract", count_sources(sources), tokeniser.count_tokens(compose(bullets)), False,
                   tuple(notes), Checked(len(bullets), len(bullets)), nearest=near)
-
-
-def _says(line: str) -> bool:
-    """Tell whether a line is more than an announcement, a question or the remark that checks pass."""
-    slight = cues.is_passing(line) or cues.is_closing(line) or line.endswith(("?", "？")) or _is_talk(line)
-    return not slight and upshot.says(upshot.bare(line))
-
-
-def _is_talk(line: str) -> bool:
-    """Tell whether a line only agrees with what was asked."""
-    agrees = CONCEDES.match(line)
-    return agrees is not None and len(line) - agrees.end() < TALK
 
 
 class _Choice:
@@ -145,7 +111,7 @@ class _Choice:
         self.size = [[len(text.encode()) + 1 + 2 * text.count("\n") for text in (quoted(unit), unit.text)] for unit in self.units]
         self.cites = [len(cite(source).encode()) for source in sources]
         self.place = {(line.source, line.order): i for i, line in enumerate(found)}
-        open_ = [i for i, line in enumerate(self.units) if line.text and (runs or line.kind != RUN) and not _is_talk(line.text)]
+        open_ = [i for i, line in enumerate(self.units) if line.text and (runs or line.kind != RUN) and not is_talk(line.text)]
         order = sorted(open_, key=lambda i: (-weighed.chances[i], i))[:POOL]
         self.open = dict.fromkeys(i for i in order if weighed.chances[i] >= weighed.chances[order[0]] * (
             FLOOR if asked & weighed.bags[i] and not cues.is_routine(found[i].text) else BARE))
@@ -154,14 +120,14 @@ class _Choice:
         self.led: set[tuple[int, str]] = set()
         self.cited: set[str] = set()
         self.parsed: dict[int, Turn] = {}
-        self.sessions: dict[str, tuple[int, list[Turn], list[Link]]] = {}
+        self.sessions: dict[str, tuple[int, list[Turn], Course]] = {}
         self.main = self.units[order[0]].source if order else -1
         self.story, self.spread, self.top = True, False, 0.0
         self.mass = dict.fromkeys(range(len(sources)), 0.0)
         for unit, chance in zip(self.units, weighed.chances):
             self.mass[unit.source] += chance
 
-    def bullets(self, story: bool, spread: bool = False) -> list[Bullet]:
+    def bullets(self, question: str, story: bool, spread: bool = False) -> list[Bullet]:
         """Take what fits and pays, and return it as bullets.
 
         story: in the order of time.  spread: where no turn stands out, take one line of each of the likeliest.
@@ -176,7 +142,7 @@ class _Choice:
             self._leave()
         self._open()
         if not story and self._of_session(self.main):
-            self._follow_up()
+            self._follow_up(question)
         while self._step():
             pass
         best: dict[str, float] = {}
@@ -191,8 +157,8 @@ class _Choice:
             return source.created if story else -best[source.id], before and not story, unit.source, unit.order
 
         self.led, self.cited = set(), set()
-        gone = self._overtaken({self.units[group[0]].source for group in self.taken}) - {self.main}
-        self.taken = [group for group in self.taken if self.units[group[0]].source not in gone]
+        gone = self._overtaken({self.units[group[0]].source for group in self.taken}) | (set() if story else self._undone())
+        self.taken = [group for group in self.taken if self.units[group[0]].source not in gone - {self.main}]
         return [self._bullet(group, True) for group in sorted(self.taken, key=place)]
 
     def _spread(self) -> None:
@@ -214,15 +180,22 @@ class _Choice:
 
     def _leave(self) -> None:
         """Leave out what was said on the way to the likeliest turn, and sessions and turns that hardly speak of the question."""
-        first, _, links = self._session(self.main)
-        at = self.main - first
+        first, _, way = self._session(self.main)
+        links, at = way.links, self.main - first
         gone = self._slight([str(i) if self._of_session(i) else "" for i in range(len(self.sources))], TURN_OF)
         gone -= {first + number for number in later(links, at)}
         gone |= self._slight([session_of(source) for source in self.sources], SESSION)
         while links[at].to >= 0:
             at = links[at].to
             gone.add(first + at)
-        self.open = {i: None for i in self.open if self.units[i].source not in gone}
+        gone |= {first + number for number in later(links, at) if first + number < self.main}
+        self.open = {i: None for i in self.open if self.units[i].source not in gone and self._is_new(i)}
+
+    def _is_new(self, i: int) -> bool:
+        """Tell whether a line of a turn behind the likeliest one says what none from that one on did."""
+        first, held, way = self._session(self.main)
+        unit, at, number = self.units[i], self.main - first, self.units[i].source - first
+        return not at < number < len(held) or unit.kind == "code" or way.is_news(self._words(i), at, number)
 
     def _slight(self, names: Sequence[str], share: float) -> set[int]:
         """Return the sources of groups that have less than a share of the best one's likelihood, in all and in their best line.
@@ -237,18 +210,31 @@ class _Choice:
         most, top = (max((value for name, value in of.items() if name), default=0.0) for of in (all_of, best))
         return {i for i, name in enumerate(names) if name and all_of[name] < share * most and best[name] < share * top}
 
-    def _follow_up(self) -> None:
-        """Take the likeliest line of each turn that made something of the likeliest one (choices.heirs).
+    def _follow_up(self, question: str) -> None:
+        """Take of each turn that made something of the likeliest one (choices.became) the line that says what of what is quoted.
 
         The words of such turns are seldom the question's: "is it 0?", then "set it to 1".
         """
-        first, held, links = self._session(self.main)
-        for number in choices.heirs(held, self.main - first, links):
-            said = [i for i, unit in enumerate(self.units) if unit.source == first + number and unit.kind != RUN
-                    and unit.start >= 0 and unit.text[:1] not in ("", "(") and _says(unit.text)]
-            line = max(said, key=lambda i: (self.weighed.chances[i], -i), default=-1)
+        first, held, way = self._session(self.main)
+        about = words(question).union(*map(self._words, self._quoted()))
+        for number, _ in choices.became(held, self.main - first, way):
+            told = {i: way.shared(self._words(i), about) for i, unit in enumerate(self.units) if unit.source == first + number
+                    and unit.kind != RUN and unit.start >= 0 and unit.text[:1] not in ("", "(") and says(unit.text)}
+            told = {i: share for i, share in told.items() if share >= OF_IT and self._is_new(i)}
+            most = max((self.weighed.chances[i] for i in told), default=1.0)
+            line = max(told, key=lambda i: (told[i] + self.weighed.chances[i] / most, -i), default=-1)
             if line >= 0 and self._bytes([line]) <= self.left:
                 self._take([line])
+
+    def _quoted(self) -> list[int]:
+        """Return the lines of the likeliest turn that are quoted, or will be: those that were taken, and the likeliest two."""
+        own = sorted((i for i in self.open if self.units[i].source == self.main), key=lambda i: -self.weighed.chances[i])
+        taken = [i for group in self.taken for i in group if self.units[i].source == self.main]
+        return [i for i in taken + own[:QUOTED] if self.units[i].kind != "code"]
+
+    def _words(self, i: int) -> AbstractSet[str]:
+        """Return the words of a line with what leads it in."""
+        return words(quoted(self.units[i]))
 
     def titles(self) -> list[str]:
         """Return the titles or requests of what is quoted."""
@@ -260,21 +246,26 @@ class _Choice:
         for source in quoted_of:
             if self.sources[source].kind != "conversation" or not concedes(self._turn(source)):
                 continue
-            first, _, links = self._session(source)
+            first, _, way = self._session(source)
             at = source - first
-            while links[at].to >= 0 and links[at].how != ADDS:
-                at = links[at].to
+            while way.links[at].to >= 0 and way.links[at].how != ADDS:
+                at = way.links[at].to
                 gone.add(first + at)
         return gone
 
-    def _session(self, source: int) -> tuple[int, list[Turn], list[Link]]:
+    def _undone(self) -> set[int]:
+        """Return the turns of the sessions that were read whose work a later one took back."""
+        return {first + at for first, held, _ in self.sessions.values() for stand in [choices.standing(held, anew=False)]
+                for at, turn in enumerate(held) if not any(turn is one for one in stand)}
+
+    def _session(self, source: int) -> tuple[int, list[Turn], Course]:
         """Return (the number of a session's first turn, its turns, how they go on with one another) of the session that a turn is
         of, read once."""
         id = self.sources[source].id
         if id not in self.sessions:
             places = [i for i, other in enumerate(self.sources) if other.id == id]
             held = [self._turn(i) for i in places]
-            self.sessions[id] = places[0], held, follow(held)
+            self.sessions[id] = places[0], held, choices.course(held)
         return self.sessions[id]
 
     def _turn(self, source: int) -> Turn:
@@ -302,7 +293,7 @@ class _Choice:
     def _opening(self, source: int) -> int | None:
         """Return the line that opens a turn's outcome and says something, None where there is none."""
         return next((i for i, unit in enumerate(self.units) if unit.source == source and unit.start == 0 and unit.text
-                     and unit.kind in ("prose", "item") and _says(unit.text)), None)
+                     and unit.kind in ("prose", "item") and says(unit.text)), None)
 
     def _step(self) -> bool:
         """Take the line that adds most per byte; return whether there was one."""
@@ -389,9 +380,9 @@ class _Choice:
         """Return what a turn was asked, or the one before that it agrees to."""
         if not self._of_session(number):
             return ""
-        first, _, links = self._session(number)
-        while links[number - first].how == AGREES:
-            number = first + links[number - first].to
+        first, _, way = self._session(number)
+        while way.links[number - first].how == AGREES:
+            number = first + way.links[number - first].to
         request = self.sources[number].title
         return "" if request == hit.BY_CLIENT or agrees(request) else "%s: " % hit.asked(request)
 

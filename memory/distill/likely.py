@@ -50,6 +50,9 @@ REACH = 400.0  # bytes over which the weight of an outcome's opening falls to a 
 HEADED = 0.3  # of a term's idf, where it stands in the title, request or heading alone
 TITLED = 2  # how often a title or request counts in its source
 FEW = 500  # lines that are thought to stand beside the sources where it is measured how much of a question they hold
+# The floor: OF_SOURCE * share in a source + OF_LINES * share in three lines + terms there, up to MOST_TERMS, against TELLS.
+OF_SOURCE, OF_LINES, MOST_TERMS, TELLS = 8.0, 4.0, 5, 8.0
+SURE, LACKING = 0.52, 4  # share of a question from which on its answer is believed; words named where less is held
 COMPOUND = 4  # letters of a word that may begin a longer one
 SLIGHT = 0.2  # factor of a line of one or two plain words, and of a line of a log that reports nothing amiss
 
@@ -62,6 +65,25 @@ class Held(NamedTuple):
     lines: float
     terms: int
     asked: int
+
+    @property
+    def tells(self) -> bool:
+        """Whether the sources hold enough that one may answer from them; a question that names nothing is no measure."""
+        return not self.asked or OF_SOURCE * self.source + OF_LINES * self.lines + min(self.terms, MOST_TERMS) >= TELLS
+
+    def lacking(self, question: str, texts: Iterable[str]) -> List[str]:
+        """Return a line that names what of the question an answer has nothing on, where the records hold half of it at most.
+
+        texts: the answer, and the titles of what it quotes.
+        """
+        if not self.asked or self.source >= SURE:
+            return []
+        said = {term for text in texts for term, _ in tokeniser.terms(text)}
+        words = [word.strip(".,;:?!\"'()") for word in clean(question).split()]
+        lacks = ["'%s'" % word for word in dict.fromkeys(words) if word.lower() not in tokeniser.STOP
+                 and (terms := [term for term, _ in tokeniser.terms(word)]) and terms[0] not in ASKING | tokeniser.COMMON
+                 and not said.intersection(terms)]
+        return ["this may be about something else: it has nothing on " + ", ".join(lacks[:LACKING])] if lacks else []
 
 
 class Likely(NamedTuple):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Iterable, Iterator
 
 from memory.capture import upshot
+from memory.capture.turns import CONCEDES
 from memory.distill import cues
 from memory.distill.digests import Source, clean
 from memory.distill.units import BODY_LIMIT, Unit, units
@@ -20,6 +21,7 @@ from memory.recall.hit import BY_CLIENT, Turn
 
 ITEMS = 160  # bytes of list items on one line
 BLOCK = 600  # bytes of a piece of code or a table
+TALK = 40  # characters behind words of agreement that say no more
 TURN = 12_000  # characters read of one turn
 RUN = "run"
 
@@ -70,6 +72,18 @@ def lines(index: int, source: Source) -> list[Unit]:
             lead, led = "" if unit.kind == "prose" else lead, True
         last = unit.order
     return _numbered(out)
+
+
+def says(line: str) -> bool:
+    """Tell whether a line is more than an announcement, a question or the remark that checks pass."""
+    slight = cues.is_passing(line) or cues.is_closing(line) or line.endswith(("?", "？")) or is_talk(line)
+    return not slight and upshot.says(upshot.bare(line))
+
+
+def is_talk(line: str) -> bool:
+    """Tell whether a line only agrees with what was asked."""
+    agrees = CONCEDES.match(line)
+    return agrees is not None and len(line) - agrees.end() < TALK
 
 
 def _told(found: Iterable[Unit]) -> Iterator[Unit]:

@@ -27,7 +27,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from memory.capture import causes, choices, gist
-from memory.capture.turns import SAID, SUMMARY, follow
+from memory.capture.turns import SAID, SUMMARY
 from memory.core import clock, fastjson, files, tokeniser
 from memory.core.layout import ADDED, Place
 from memory.core.plaintext import at_word, one_line
@@ -357,11 +357,12 @@ def turned_in(past: Past, body: str) -> list[dict[str, Any]]:
              for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
              for piece in turn.pieces if piece.kind == SAID for old, said in turned(piece.text)]
     headings = [heading for heading, _ in documents.turns(body) if heading] if numbered else []
-    links = follow(past.turns) if headings else []
-    last = [(number, since) for number in range(len(links)) for since in choices.became(past.turns, number, links)[-1:]]
+    held = past.turns if len(headings) == len(past.turns) else ()
+    way = choices.course(held)
+    last = [(number, since) for number in range(len(held)) for since in choices.became(held, number, way)[-1:]]
     return found + [{"old": "%s %s" % (past.id, headings[number]), "at": past.at(since.turn + 1), "turn": since.turn + 1,
-                     "said": "%s: %s" % (after(one_line(past.turns[since.turn].request)), since.line), "words": []}
-                    for number, since in last if len(headings) == len(past.turns)]
+                     "said": "%s: %s" % (after(one_line(held[since.turn].request)), since.line), "words": []}
+                    for number, since in last]
 
 
 def path_of(place: Place) -> str:

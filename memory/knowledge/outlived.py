@@ -36,6 +36,7 @@ FAILING = Late(
     r"\b(?:tests?|build|suite)\b (?:is|are)?\W*(?:still )?fail(?:s|ing)?\b(?! (?:before|first))")
 SPEAKS = Late(r"(?i)\b(?:we|you|i|this|it|why|how|what)\b|[?？]")  # to somebody, of something that was said before
 MOSTLY, NEW = 0.3, 3  # share of a request's words that one thing said there has; words that tell what came of it
+CAME = 2.0  # from which score on a sentence tells what came of a turn (upshot.scored)
 _QUOTED, _PROSE = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
 SINCE = "reported_since"  # the key of a lesson that tells what the user reported later of what its remedy names
 RARE = 3  # reports that name a thing, at most, where it tells that they are of the same matter
@@ -54,16 +55,16 @@ def came_of(said: str, held: Sequence[Turn], number: int) -> str:
     from 0.
     """
     turn, words, asked = held[number], upshot.words_of(said), upshot.words_of(held[number].request)
-    later = [] if choices.did(turn) else [at for at in choices.heirs(held, number) if choices.did(held[at])][:1]
+    later = [] if turn.did else [one.turn for one in choices.became(held, number) if held[one.turn].did][:1]
     texts = [text for at in (number, *later) for _, text in upshot.scored(gist.outcome(held[at]))]
     texts += [aim for one in held[number:number + 2] for piece in one.pieces if piece.name == turns.APPROVED
               for aim in lasting.aim(piece.text) if aim != said]
-    mostly = len(words & asked) >= MOSTLY * len(asked) and bool(later or choices.did(turn))
+    mostly = len(words & asked) >= MOSTLY * len(asked) and bool(later or turn.did)
     found = [(_shared(text, words), _shared(text, words | asked) * mostly, -at, text)
              for at, text in enumerate(texts) if _stands(text)]
     own, whole, _, text = max(found, key=lambda one: (max(one[0], 1), *one[1:3]), default=(0, 0, 0, ""))
     if max(own, whole) < 2:
-        text = choices.came(turn, True) if choices.did(turn) and mostly else ""
+        text = _came(turn) if turn.did and mostly else ""
         text = text if _shared(text, words) and len(upshot.words_of(text) - words) >= NEW else ""
     again = any(_shared(text, upshot.words_of(one.request)) > 1 and any(piece.kind == turns.FILE for piece in one.pieces)
                 for one in held[number + 1:] if not causes.is_ordered(one.request))
@@ -94,6 +95,12 @@ def left_failing(held: Sequence[Turn], number: int) -> bool:
     mine = {piece.text for piece in held[number].pieces if piece.kind == turns.FILE}
     last = [turn for turn in held[number:] if mine & {piece.text for piece in turn.pieces if piece.kind == turns.FILE}][-1:]
     return any(FAILING.search(gist.outcome(turn)) for turn in last)
+
+
+def _came(turn: Turn) -> str:
+    """Return the sentence that says best what a turn came to, "" for none."""
+    found = [(not deeds.REPORTS.match(line), -score, line) for score, line in upshot.scored(gist.outcome(turn))]
+    return min((one for one in found if not one[0] or -one[1] >= CAME), default=(False, 0.0, ""))[2]
 
 
 def _shared(text: str, words: Set[str]) -> int:

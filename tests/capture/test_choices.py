@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.capture import choices
-from memory.capture.turns import APPROVED, CREATED, EDITED, FILE, SAID, SUMMARY, USER, WORKING, Piece, Turn
+from memory.capture.turns import APPROVED, CREATED, EDITED, FILE, GOES_ON, SAID, SUMMARY, USER, WORKING, Piece, Turn
 
 
 def turn(request, *said, pieces=()):
@@ -165,13 +165,63 @@ def test_what_became_of_a_turn_is_what_was_done_first_and_changed_last():
     assert [one.line for one in choices.became([held[0], listed], 0)] == ["Cut the tests of the queue down to four"]
 
 
-def test_turns_that_went_on_with_one_are_known_though_no_sentence_says_what_they_did():
-    """A list alone tells it; whoever quotes chooses the line."""
-    held = [edit("log the agent in each hook of the worker", "Each hook of the worker logs its agent.", "worker.py"),
-            edit("and in the hooks of the server?", "- `server.py`: each of its hooks logs its agent", "server.py"),
-            turn("thanks", "You're welcome."), edit("yes, and bump the image", "- `image`", "Dockerfile")]
-    assert choices.became(held[:2], 0) == [] and choices.heirs(held[:2], 0) == [1]
-    assert choices.heirs(held[:1], 0) == [] and choices.heirs(held, 1) == []
+LIMIT = edit("how large may an upload be?", "An upload may have `5` MB: `upload.py` refuses a larger one before it is read.", "upload.py")
+LOGO = edit("draw a logo for the front page", "Added a green border to the picture.", "logo.svg")
+
+
+def lines(*held):
+    """The sentences that say what became of the first turn."""
+    return [one.line for one in choices.became(held, 0)]
+
+
+def test_a_turn_that_edits_the_same_file_overtakes_one_that_it_shares_no_request_with():
+    """In other words, turns later; not where it says nothing of the same, nor of a file that the first one neither edited nor named."""
+    asked = "customers of the large plan complain about 413"
+    said = "An upload of a customer may have `9` MB now before `upload.py` refuses it."
+    assert lines(LIMIT, LOGO, LOGO, edit(asked, said, "upload.py")) == [said]
+    told = turn("how large may an upload be?", LIMIT.said()[0])
+    assert lines(told, LOGO, LOGO, edit(asked, said, "src/upload.py")) == [said], "named alone"
+    assert lines(told, LOGO, LOGO, edit(asked, said, "plan.py")) == []
+    assert lines(LIMIT, LOGO, LOGO, turn(asked, said)) == [], "nothing was changed"
+    for other in ("Sorted the imports of the module.", "`upload.py` refuses an upload of `6` MB before it is read."):
+        assert lines(LIMIT, LOGO, LOGO, edit(asked, other, "upload.py")) == [], "no change of the same"
+
+
+def test_a_turn_that_only_repeats_what_was_done_made_nothing_of_it():
+    """What was proposed alone is done by the turn that does it."""
+    said = "An upload may have `9` MB now, and `upload.py` names the limit in its answer."
+    raised = edit("raise it", said, "upload.py")
+    again = edit("commit it", "All is committed.\n\n- " + said + "\n- An upload is refused before it is read.", "upload.py")
+    assert [one.turn for one in choices.became([LIMIT, raised, again], 0)] == [1]
+    proposed = turn("how large may an upload be?", "An upload may have `5` MB. I would raise the limit of an upload to `9` MB.")
+    done = edit("yes", "Raised the limit of an upload to `9` MB.", "upload.py")
+    assert lines(proposed, done) == ["Raised the limit of an upload to `9` MB."]
+
+
+def test_the_sentence_that_changes_what_was_said_tells_it():
+    """Not the first one, not the fault, not an item of what one may choose from."""
+    first = "The proxy was slow to answer."
+    changed = "`upload.py`: Raised the limit of an upload to `9` MB"
+    reply = "%s\n\nProblem: `upload.py` refuses an upload of `7` MB before it is read.\n\n- %s\n- Named the module" % (first, changed)
+    assert lines(LIMIT, edit("customers complain about the limit of an upload", reply, "upload.py")) == [changed]
+    choice = "You're right, the limit of `upload.py` is too low for a video. Which one?\n\n1. Larger - `upload.py` refuses an upload of more than 50 MB before it is read"
+    assert lines(LIMIT, turn("but a video has more", choice)) == ["The limit of `upload.py` is too low for a video."]
+
+
+def test_a_reply_that_goes_by_what_the_user_said_settles_what_was_left_open():
+    """Though it edits nothing; one that only confirms does not."""
+    asks = turn("how large may an upload be?", "An upload may have `5` or `9` MB. Which limit do you want for an upload?")
+    said = "Makes sense. The limit of an upload follows the plan of its customer."
+    assert lines(asks, turn("I think it should follow the plan", said)) == ["The limit of an upload follows the plan of its customer."]
+    assert lines(asks, turn("I think it should follow the plan", said.replace("Makes sense", "It does"))) == []
+
+
+def test_what_goes_on_after_a_compaction_is_meant_as_the_turn_that_it_cut():
+    """Which said yes and came to nothing."""
+    rest = edit("yes", "Nine of them are let through for the large plan.", "plan.py")
+    rest.asked = GOES_ON
+    asks = turn(LIMIT.request, LIMIT.said()[0] + " Shall I raise the limit?")
+    assert lines(asks, turn("yes"), Turn("", "", SUMMARY), rest) == ["Nine of them are let through for the large plan."]
 
 
 def test_a_reply_that_finds_a_fault_overtakes_the_one_it_looks_into():

@@ -163,6 +163,33 @@ def test_what_a_yes_led_to_stands_behind_the_proposal_and_so_does_what_was_objec
         'after "no, the worker\'s number was fine, undo this": Put the `5` back for every queue.']
 
 
+LIMIT = ("## 10:00 how large may an upload be?\n\n- edited `upload.py`\n\nAn upload may have `5` MB: `upload.py` refuses a larger one "
+         "before it is read.\n")
+RAISED = ("## 11:00 customers of the large plan complain about 413\n\n- edited `upload.py`\n\nRead the log of the proxy.\n\nAn upload of "
+          "a customer may have `9` MB now before `upload.py` refuses it.\n")
+
+
+def test_a_later_turn_that_edits_the_same_file_stands_behind_the_answer_with_the_line_that_changes_it():
+    """Though nobody asked of it in these words; the line that speaks of what is quoted, and not the first one."""
+    between = "## 10:30 draw a logo for the front page\n\n- created `logo.svg`\n\nAdded a green border to the picture.\n"
+    assert said_of("how large may an upload be?", LIMIT, between, between, RAISED) == [
+        "An upload may have `5` MB: `upload.py` refuses a larger one before it is read.",
+        'after "customers of the large plan complain about 413": An upload of a customer may have `9` MB now before `upload.py` '
+        "refuses it."]
+
+
+def test_what_later_turns_repeat_is_not_quoted():
+    """Many replies tell once more all that was done."""
+    question = "why did the upload fail behind nginx?"
+    turns = [*(OTHER % (n, n) for n in range(4)), "## 15:50 look at the proxy\n\nThe upload did fail behind nginx, which closes its socket "
+             "after `60 s`: no upload of a slow client comes to its end.\n"]
+    again = "## 16:00 write it down for berlin\n\nUpload: no slow client of %s comes to its end.\n"
+    assert len(said_of(question, *turns, again % "nginx in version `1.2`")) == 2
+    assert len(said_of(question, *turns, again % "nginx")) == 1
+    asks = "## 10:05 yes\n\n- edited `upload.py`\n\nSorted the imports and the names of the tests.\n"
+    assert len(said_of("how large may an upload be?", LIMIT, asks)) == 1, "nothing of what is quoted"
+
+
 def test_the_sentence_that_opens_the_outcome_of_the_likeliest_turn_is_quoted():
     """It is the answer, in words that the question seldom has."""
     turn = ("## 10:00 is the upload queue set up with a retry properly?\n\nGreat! I've added the missing flag. This ensures that:\n\n"
@@ -277,6 +304,23 @@ def test_turns_before_the_one_that_answers_and_other_sessions_say_how_they_stand
             "The upload did fail behind nginx, which closes its socket after `60 s`.",
             "earlier: In Berlin the upload did fail: more than `5 MB`.",
             word + ": The upload did fail since nginx was not there at `noon`."]
+
+
+def test_an_earlier_turn_is_quoted_unless_it_was_on_the_way_or_was_taken_back():
+    """On the way is also what else went on with the turn that the answer goes on with."""
+    first = "## 15:30 what does nginx do with large files?\n\nIt buffers large files on its disk.\n"
+    berlin = "## 14:40 what about berlin?\n\n- edited `berlin.conf`\n\nIn Berlin the upload did fail: more than `5 MB`.\n"
+    back = "## 15:20 put the limit back\n\n- edited `berlin.conf`\n\nReverted the limit.\n"
+    end = "## 15:50 what does nginx do with slow files?\n\nThe upload did fail behind nginx, which closes its socket after `60 s`.\n"
+    others = [OTHER % (n, n) for n in range(4)]
+
+    def is_told(*turns):
+        said = said_of("why did the upload fail behind nginx?", *turns)
+        assert "60 s" in said[0]
+        return "earlier: In Berlin the upload did fail: more than `5 MB`." in said
+
+    assert is_told(berlin, *others, first, end) and not is_told(berlin, *others, back, first, end)
+    assert is_told(*others, first, berlin, end) and not is_told(*others, first, berlin.replace("what about", "could it be"), end)
 
 
 def test_what_only_announces_offers_or_praises_is_not_quoted():
