@@ -223,9 +223,9 @@ def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[F
     cut = attempts.unfinished(place, now)
     lost: dict[str, str] = {}
     if accounts.listed(place.receipts_folder):
-        from memory.capture import recovery
+        from memory.capture import progress
 
-        lost = dict(recovery.lost(place, env, now, layout.safe_id(env.get("CLAUDE_CODE_SESSION_ID"))))
+        lost = dict(progress.lost(place, env, now, layout.safe_id(env.get("CLAUDE_CODE_SESSION_ID"))))
     for row in cut[-3:]:
         session = str(row.get("session"))
         if session in lost or not row["said"]:

@@ -219,9 +219,9 @@ def _derive(todo: Job) -> None:
 
 def _recover(todo: Job) -> None:
     """Capture the sessions that died with work nobody wrote down."""
-    from memory.capture import recovery
+    from memory.capture import progress
 
-    recovery.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
+    progress.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
 
 
 def _learn_all(todo: Job) -> None:

@@ -19,7 +19,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory.capture import progress, recovery
+from memory.capture import progress
 from memory.capture.checkpointpage import worth
 from memory.capture.progress import names
 from memory.capture.stretches import Capture
@@ -233,12 +233,12 @@ def _told(session: Session, places: dict[str, Workspace], env: dict[str, str], n
     space = places[session.directory]
     place = space.place
     old = told_before(space, session) if session.source is transcript else None  # of other agents this version is the first
-    if old is None and recovery.told(place, session.id, session.size):
+    if old is None and progress.told(place, session.id, session.size):
         return Told(session, place, before=True)
     if not space.settings["capture.enabled"]:
         return _skipped(session, place, "capture is off there", "`dayleaf config set capture.enabled true`")
     try:
-        if session.id == env.get("CLAUDE_CODE_SESSION_ID") or now - os.stat(session.path).st_mtime < recovery.QUIET:
+        if session.id == env.get("CLAUDE_CODE_SESSION_ID") or now - os.stat(session.path).st_mtime < progress.QUIET:
             return _skipped(session, place, "the session is running", "it is captured when it ends")
         return (rehearse if dry else write)(space, env, now, session, old)
     except (OSError, DayleafError) as error:

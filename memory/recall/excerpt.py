@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence
 
-from memory.capture import progress, recovery
+from memory.capture import progress
 from memory.core import StoreError, UsageError, clock, layout, plaintext
 from memory.core.layout import DATED
 from memory.core.records import Record
@@ -96,7 +96,7 @@ def excerpt(store: Store, record: Record, env: Dict[str, str], turns: Sequence[T
 
 def transcript_of(place: layout.Place, session: str, env: Dict[str, str]) -> str:
     """Return the path of a session's transcript: the one that its receipts name, else one of its name; "" where it is gone."""
-    named = transcript.trusted(recovery.transcript_of(place.receipts(session)), env)
+    named = transcript.trusted(progress.transcript_of(place.receipts(session)), env)
     if named:
         return named
     for root in transcript.roots(env):

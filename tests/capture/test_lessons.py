@@ -14,7 +14,7 @@ from harness.session import Ending
 from harness.vault import learnings as many
 from harness.vault import put, settings
 
-from memory.capture import causes, lessons, progress, recovery, stretches
+from memory.capture import causes, lessons, progress, stretches
 from memory.core import frontmatter
 from memory.health import worker
 from memory.knowledge import candidates, duplicates, outlived
@@ -715,7 +715,7 @@ def test_a_session_that_died_teaches_too(session, now):
     missing(session)
     Path(session.place.receipts(session.name)).parent.mkdir(parents=True)
     Path(session.place.receipts(session.name)).write_text(json.dumps({"event": "start", "transcript": str(session.path)}) + "\n")
-    later = session.path.stat().st_mtime + recovery.QUIET + 60
+    later = session.path.stat().st_mtime + progress.QUIET + 60
     worker.after_start({"session_id": "next", "cwd": session.project}, {**session.env, "DAYLEAF_RUNTIME_AUTO": "0"}, later)
     assert len(session.learnings()) == 1
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.capture import recovery
+from memory.capture import progress
 from memory.capture import stretches as capture
 from memory.core import clock, config, frontmatter, layout
 
@@ -603,7 +603,7 @@ def test_the_start_of_a_session_takes_what_an_earlier_version_told_for_told(past
     """Only an import reads all of it again."""
     path = past.session("a", 3)
     took()
-    assert recovery.told(place, "a", path.stat().st_size)
+    assert progress.told(place, "a", path.stat().st_size)
     aged(place)
-    assert recovery.told(place, "a", path.stat().st_size) and not recovery.told(place, "a", path.stat().st_size + 1)
+    assert progress.told(place, "a", path.stat().st_size) and not progress.told(place, "a", path.stat().st_size + 1)
     assert took()["updated"] == 0
