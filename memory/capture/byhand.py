@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from memory.capture import choices, conversationpage, gist, turns, upshot
+from memory.capture import choices, conversationpage, deadends, gist, turns, upshot
 from memory.capture.checkpointpage import ON_THE_WAY, Outline, fitted, outline
 from memory.capture.gist import TRIVIAL
 from memory.capture.turns import Turn
@@ -49,25 +49,25 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
 BODY, TITLE, BRANCH = 2000, 100, 40  # characters
 SAYS = 60  # characters of an outcome that says where work stands
 _STANDS, _MOST, _SINCE, _LINE = 360, 240, 180, 240  # characters: of the last work, of what most came of, of what was said since
-_MOST_UNITS, _ITEMS = 3, 150  # sentences of an outcome that are told, characters of a list that one of them leads in
-_VERDICT = 1.3  # how much a verdict on all of it tells
+_MOST_UNITS, _ITEMS, _FEW = 3, 150, 3  # sentences told of an outcome, characters of a list after one, words that say too little
+_VERDICT, _LEANING = 1.3, 0.1  # how much a verdict on all of it tells; what is left of a sentence that leans on another
 _DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
-_CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|どちら|哪", re.I)
 _NODS = frozenset("yes yeah yep sure okay great work works good nice fine thank thanks perfect".split())
-_KEEPS = re.compile(r"\b(?:commit|push|merge|pull request|pr)\b", re.I)  # an offer to keep what was done: nobody has yet
-_LATER = Late(  # puts something off
-    r"\b(?:leave|skip|park|defer|postpone|keep|do|handle|address|tackle|fix|clean|look|come|go|get|follow)\b.*"
-    r"\b(?:later|for a future|in (?:the|a) future|follow[- ]?up|(?:separate|another|next|different|future) (?:task|pr|branch|"
-    r"pull request|issue|change|session|time))\b|\bfollow up (?:with|on)\b|나중에|後で|以后再|später", re.I)
-_OFFERS = Late(r"\Aready (?:to|for)\b|\bif you(?:['’]d| would)? (?:like|want|prefer)\b|\bup to you\b", re.I)
+_UNSAID, _UNKEPT = "nobody said what is next", "; the edits are not committed, as far as seen"
 _ON = "worked on: "  # before the name of work that nothing else tells
-_HALF = Late(r"\b(?:vs|e\.g|i\.e)\.\Z|\Afor example\b", re.I)  # of a sentence
+_HALF = Late(r"\b(?:vs|e\.g|i\.e)\.\Z|\A(?:for example|or|and|but)\b", re.I)  # of a sentence
 _OF_GIT = Late(r"\b(?:commits? ahead|ahead of|up to date with|working tree)\b", re.I)  # of a branch, which may be so no more
 _REVIEW = Late(
     r"\A(?:(?:overall |final )?verdict|overall)\b.*\b(?:approv|merg|ship|request\w* changes|needs work)|"
-    r"\A(?:✅ )?(?:lgtm|approved?)\b|"
-    r"\b(?:pr|pull request)\b.*\bready (?:to|for) merg", re.I)
-_ASKS = Late(r"(?:does|do|did|how|what|why|when|where|which|who|if|i|you)\b", re.I)
+    r"\A(?:✅ )?(?:lgtm|approved?)\b|\b(?:pr|pull request)\b.*\bready (?:to|for) merg", re.I)
+_POINTED = Late(r"\A(?:look|check|use|debug|see|read)\b|(?:^|[\s`(\"'])(?:~|/(?:tmp|var|home|Users|private))/", re.I)
+_ASKS = Late(r"\A(?:does|do|did|how|what|why|when|where|which|who|if|i|you)\b", re.I)
+_TALKS = Late(  # speaks to somebody, or is a line of code
+    r"\A\W*(?:done|found|looking|perfect|great|good|for|no|let me|all (?:tests|done|good)|got it|yes|right|ok)\b|"
+    r"\A(?:fixed|updated)[.!]|\s:?=\s", re.I)
+_CONDITION = Late(r"now\b.* (?:if|when):?\Z", re.I)
+_JOINT = Late(r"[,;:]? (?:and|or|when|so|with|but|which|by|even|after|because|since|that|instead|rather) ")
+_HANGS = Late(r"\A(?:or|and|but|so|then)\b|[:：]\Z", re.I)  # on a sentence beside it
 _LINES_OF_CODE = Late(r"\s*`[^`]*⏎[^`]*`")
 
 
@@ -91,8 +91,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
 
     checkpoints: of one session, newest first, at least one: what is open and next is what the newest says, earlier ones add to
     decisions and commits.  plan: the active one, or None.  held: the turns of its conversation, whose last work says where it
-    stands.  before: earlier sessions on the same branch, newest first: a line tells what came of each, and what they tried in
-    vain counts too.
+    stands.  before: earlier sessions on the branch, newest first: a line tells each, what they tried in vain counts too.
     """
     told, held = [outline(record) for record in checkpoints], turns.joined(held)
     newest, branch = told[0], _text(checkpoints[0].meta.get("branch"))
@@ -100,14 +99,18 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     never = _never(decisions, held, before) + [line for one in told for line in one.instead if "…" not in line]
     decided = [line for line in map(_cut_back, decisions) if line and not any(upshot.same(line, one) for one in never)]
     stands, came = _results(checkpoints[0], told, held, never)
-    requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request if not held]
+    requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request] if not held else []
     requests = [line for line in requests if not TRIVIAL.match(line) and _asks(line)] or requests[:1]
     files = [turns.named("files: ", newest.files, upshot.LINE - 10)] if newest.files and not held else []
+    ahead = [*choices.still_next(choices.folded(newest.next or choices.stated(held))[:5], held), *choices.put_off(held)]
+    left = [*choices.left_open(newest.open, held)[:4], *newest.failing[-2:]]
+    state = turns.state(held, newest.files)
+    ahead = ahead or [_UNSAID + _UNKEPT * ("no commit seen" in "".join(state))] * (bool(held) and not left)
     sections = [
-        ("Where it stands" if newest.outcome else "Notes", [*_lines(stands, _STANDS), *turns.state(held, newest.files)], 4),
-        ("Next", _lines(still_next([*newest.next[:4], *_put_off(held)], held)[:5], _LINE), 1),
-        ("Open", _lines([*_open(newest.open, held)[:4], *newest.failing[-2:]], _LINE), 1),
-        ("Do not try again", _lines(never[:6], 2 * upshot.LINE), 2),
+        ("Where it stands" if newest.outcome else "Notes", [*_lines(stands, _STANDS), *state], 4),
+        ("Next", _lines(ahead[:6], _LINE), 1),
+        ("Open", _lines(left, _LINE), 1),
+        ("Do not try again", _lines(never[:6], 2 * upshot.LINE + SAYS), 4),
         ("Decisions", _lines(decided[:3], _LINE), 1),
         ("Done", _lines([*came[:4], *files], upshot.LINE), 1),
         ("Before, on this branch", _lines(filter(None, map(_before, before)), 260)[:4], 2),
@@ -125,8 +128,7 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
     """
     stands = _since_work(held, newest.title) or _now(held) or [*map(_stands, told[0].outcome)] or list(told[0].said)
     commits = [line for one in told for line in one.commits]
-    gone = [held[at] for at in choices.objections(held)]
-    done = [turn for turn in choices.standing(held) if _worked(turn) and not _answers(turn) and turn not in gone]
+    done = [turn for turn in deadends.kept(held) if _worked(turn) and not _answers(turn)]
     found = upshot.about(upshot.of_turns(done, "", commits[::-1]), _text(newest.meta.get("branch")))[::-1]
     found = [one for one in sorted(found, key=lambda one: -one.weight) if one.line not in never and "…" not in one.line]
     orders = [upshot.order(turn.request) for turn in done]
@@ -134,10 +136,11 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
     plain = [one for one in found if not (deeds.is_poor(one.line) or one.at and (
         upshot.is_order(one.line) or one.line.lower() in asked))]
     best = (one for one in plain if not (deeds.SIDE.search(one.line) or deeds.CHORE.match(one.line)))
-    most = next(best, next(iter(plain), None))
+    most = next(best, next(iter(plain or found if stands and stands[0].startswith(_ON) else plain), None))
     if most and stands and not stands[0].startswith(ON_THE_WAY):
         stands = [one for one in stands if not one.startswith(_ON)]
-        if not any(most.line.rstrip(".") in line or not most.at and upshot.same(most.line, line) for line in stands):
+        if not any(most.line.rstrip(".") in said or not most.at and upshot.same(most.line, said)
+                   for line in stands for said in (line, deeds.ASIDES.sub("", line))):
             whole = next((_told(gist.outcome(turn), _MOST) for turn in done if turn.at == most.at), "")
             stands = [whole if most.line.rstrip(".") in whole else most.line, *stands]
     found = [one for one in found if one.line not in stands and not (
@@ -148,44 +151,100 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
 
 
 def _verdict(held: Sequence[Turn]) -> str:
-    """Return the verdict of the last review, "" where nothing was reviewed."""
-    found = (upshot.bare(text) for turn in reversed(held) if turn.asked != turns.SUMMARY
-             for _, text in upshot.sentences_of(gist.outcome(turn)))
+    """Return the verdict of the last review, "" where nothing was reviewed, or something was changed since."""
+    last = max((at for at, turn in enumerate(held) if choices.files_of(turn)), default=0)
+    said = [gist.outcome(turn) for turn in held[last:] if turn.asked != turns.SUMMARY]
+    found = (upshot.bare(text) for one in said[::-1] for _, text in upshot.sentences_of(one))
     return next((line for line in found if len(line) <= upshot.LINE and _REVIEW.search(line)), "")
 
 
 def _title(checkpoints: Sequence[Record], branch: str, held: Sequence[Turn], before: Sequence[Past]) -> str:
     """Name the subject of the work: of the names that there are the one nearest to the branch's, else the branch.
 
-    A trunk is about nothing by itself.
+    A trunk is about nothing by itself: there what most was changed for names it.
     """
     words, last = upshot.named_by(branch) if branch not in layout.TRUNKS else set(), one_line(checkpoints[0].title)
     names = [record.title for record in checkpoints] + upshot.names(held).titles + [past.record.title for past in before]
-    names = [name for name in dict.fromkeys(names) if _is_subject(name)]
+    work = _work(deadends.kept(held), names)
+    names = [name for name in dict.fromkeys(names) if words and branch not in name and _is_subject(name)]
     shared = [len(words & upshot.words_of(name)) for name in names]
-    called = one_line(re.sub(r"[-_]+", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2]))) if words else ""
-    called = called if " " in called else ""  # one word names no work
+    called = one_line(re.sub(r"[-_]+", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2])))
+    called = called if words and " " in called else ""  # one word names no work
     best = max(shared, default=0)
     near = names[shared.index(best)] if 3 * best >= 2 * max(1, len(words)) and (best > 1 or not called) else ""
-    subject = near or called or next(iter(names), last)
-    title = "Handoff%s: " % (" (%s)" % at_word(branch, BRANCH) if branch else "") + one_line(subject)
+    lead = "Handoff%s: " % (" (%s)" % at_word(branch, BRANCH) if branch else "")
+    spoken = _TALKS.match(last) or not (deeds.is_balanced(last) and (deeds.REPORTS.match(last) or deeds.ORDER.match(last)))
+    subject = near or called or next(filter(_is_subject, work), "") or spoken and _changed(held, TITLE - len(lead)) or last
+    title = lead + one_line(subject)
     longer = "%s; last: %s" % (title, last)
-    return longer if called and not near and _is_subject(last) and len(longer) <= TITLE else one_line(title, TITLE)
+    tells = _is_subject(last) and deeds.in_words(last) > 2 and not (deeds.CHORE.match(last) or deeds.SIDE.search(last))
+    return longer if called and not near and tells and len(longer) <= TITLE else one_line(title, TITLE)
+
+
+def _most(held: Sequence[Turn]) -> Turn | None:
+    """Return the turn that changed most files, the first of several, None where none changed any."""
+    found = max(held, key=lambda turn: len(choices.files_of(turn)), default=None)
+    return found if found and choices.files_of(found) else None
+
+
+def _work(held: Sequence[Turn], names: Sequence[str]) -> list[str]:
+    """Name the work of turns: by its commits, by what others were told, by the turn that changed most, by names that fit it."""
+    commits = [piece.text for turn in held for piece in turn.pieces if piece.kind == turns.COMMIT]
+    made = [one for one in commits[::-1] if deeds.in_words(one) > 2 and not (deeds.CHORE.match(one) or deeds.MERGE.match(one))]
+    told = [deeds.described(turn.request, gist.outcome(turn)) for turn in reversed(held) if turn.asked != turns.SUMMARY]
+    most = _most(held)
+    plans = [gist.heading_of(p.text) for p in most.pieces if p.name == turns.APPROVED] if most else []
+    came = [one.line for one in upshot.of_turns([most] if most else [])]
+    came = [line for line in came if not (deeds.is_poor(line) or deeds.MINOR.search(line))]
+    found = [*made, *told, *plans, *(_orders(held, most) if most else ()), *came]
+    said = upshot.words_of(most.request + " " + gist.outcome(most)) if most else set()
+    found += [name for name in names if not most or len(upshot.words_of(name) & said) > 1]
+    found = sorted(filter(None, found), key=lambda name: bool(deeds.SIDE.search(name)))
+    return [deeds.shortened(one, gist.TITLE) for one in found if not deeds.LOOKING.match(one)]
+
+
+def _orders(held: Sequence[Turn], turn: Turn) -> list[str]:
+    """Return what was ordered on the way to a turn, from the one that it goes back to on."""
+    links, way = turns.follow(held), [held.index(turn)]
+    while links[way[0]].to >= 0:
+        way.insert(0, links[way[0]].to)
+    asked = ((upshot.order(held[at].request), gist.topic(held[at].request)) for at in way)
+    return [order or topic * upshot.is_order(topic) for order, topic in asked]
+
+
+def _changed(held: Sequence[Turn], most: int) -> str:
+    """Say what the turn that changed most came to, or all did, else which files it changed; "" for none.  most: characters."""
+    if not (turn := _most(deadends.kept(held))):
+        return ""
+    came = [one.line for found in (upshot.of_turns([turn])[:1], upshot.of_turns(held)[:2]) for one in found]
+    told = [_headed(line.rstrip("."), most) for line in (*came[:1], upshot.best(gist.outcome(turn)), *came[1:])]
+    files = [name.rpartition("/")[2] for name in sorted(choices.files_of(turn))]
+    return next((line for line in told if line and not deeds.SIDE.search(line)), "") or turns.named("changes of ", files, most)
+
+
+def _headed(line: str, most: int) -> str:
+    """Return a line as far as there is room for what it says first, "" where that ends nowhere."""
+    ends = [len(line), *(match.start() for match in _JOINT.finditer(line) if not deeds.BEGINS.match(line))]
+    heads = (line[:end] for end in sorted(ends, reverse=True) if most // 3 < end <= most)
+    return next(filter(deeds.is_balanced, heads), "")
 
 
 def _is_subject(name: str) -> bool:
     """Tell whether a title names work, rather than asks or says something."""
-    return deeds.is_named(name) and deeds.is_balanced(name) and not (deeds.EXPLAINS.search(name) or _ASKS.match(name))
+    fixed = name.startswith(upshot.FIXED)
+    return deeds.is_named(name) and deeds.is_balanced(name) and not (
+        deeds.EXPLAINS.search(name) and not fixed or any(one.search(name) for one in (_ASKS, _TALKS, _POINTED)))
 
 
 def _never(decisions: Sequence[str], held: Sequence[Turn], before: Sequence[Past]) -> list[str]:
     """Return what not to try again, each once: what the user forbade, and what was tried in vain, before too."""
-    found = [line for line in decisions if choices.forbids(line)] + choices.dead_ends(held)[::-1]
+    found = deadends.dead_ends(held)[::-1] + [line for line in decisions if deadends.forbids(line)]
     for past in before:
-        found += choices.dead_ends(past.held)[::-1][:2]
+        found += deadends.dead_ends(past.held)[::-1][:2]
     kept: list[str] = []
     for line in filter(None, (_cut_back(one).rstrip(":") for one in found)):
-        if not any(upshot.same(line, one) for one in kept):
+        said = line.rpartition("the user: ")[2]
+        if not any(upshot.same(line, one) or len(said) > SAYS // 2 and upshot.same(said, one) for one in kept):
             kept.append(line)
     return kept
 
@@ -209,11 +268,12 @@ def _told(statement: str, most: int, worked: bool = True) -> str:
         score = scores.get(line, scores.get(deeds.TAIL.sub("", line), verdict))
         if line.endswith((":", "：")) and kind != upshot.HEADING:
             items = _items(found[at + 1:])
-            score = max(score, 1.0 * bool(items and deeds.REPORTS.match(line)))
+            score = max(score, 1.0 * bool(items and (deeds.REPORTS.match(line) or _CONDITION.match(line))))
             line = line.rstrip(":： ") + (": " + items if items else "")
         line = upshot.mended(line, statement) if worked else line
-        if score and not (_HALF.search(line) or _OF_GIT.search(line)):
-            units.append((score, at, line.rstrip(".")))
+        leans = deeds.LEANS.search(line) and deeds.in_words(line) <= _FEW
+        if score and not (leans or _HALF.search(line) or _OF_GIT.search(line)):
+            units.append((score * (_LEANING if deeds.POINTS.match(line) else 1), at, line.rstrip(".")))
     kept: list[tuple[float, int, str]] = []
     for unit in sorted(units, key=lambda unit: (-unit[0], unit[1])):
         if len(kept) < _MOST_UNITS and sum(len(line) + 2 for *_, line in kept) + len(unit[2]) <= most and not any(
@@ -273,73 +333,24 @@ def _since_work(held: Sequence[Turn], title: str) -> list[str]:
     last = gist.closing(held)
     worked = [turn for turn in held if _worked(turn)]
     edited = [turn for turn in worked if len(gist.outcome(turn)) >= SAYS and gist.is_finished(turn) and not _answers(turn)]
-    if last is None or not worked or not (gist.is_finished(last) and gist.outcome(last)) or (edited or worked)[-1] is last:
+    if not (last and worked and gist.is_finished(last) and gist.outcome(last)) or (edited or worked)[-1] is last:
         return []
     came = _told(gist.unasked(gist.outcome(edited[-1])), _STANDS) if edited else ""
     if not came and _is_subject(title) and any(piece.kind == turns.FILE for turn in worked for piece in turn.pieces):
         came = _ON + one_line(title)
     said = gist.unasked(gist.outcome(last))
-    since = _told(said, _SINCE, False) or next((text for kind, text in upshot.sentences_of(said) if len(text) <= _SINCE), "")
+    whole = (text for _, text in upshot.sentences_of(said) if len(text) <= _SINCE and not _HANGS.search(text))
+    written = deeds.described(last.request, said)
+    since = "wrote “%s”" % written if written else _told(said, _SINCE, False) or next(whole, "")
     topic = "" if _worked(last) or not _asks(last.request) else gist.topic(last.request, 100)
-    return [*filter(None, [came]), *([("asked since: %s → " % topic if topic else "") + since] if since else [])]
-
-
-def still_next(steps: Sequence[str], held: Sequence[Turn]) -> list[str]:
-    """Return the next steps that no later turn was asked for: the last two do not name half of their words, two at least."""
-    last = gist.closing(held)
-    if last is None or not gist.is_finished(last):
-        return list(steps)
-    asked = [upshot.words_of(turn.request) for turn in held[-2:] if turn.asked != turns.SUMMARY]
-    found = []
-    for step in steps:
-        words = upshot.words_of(step)
-        if not any(len(words & said) > 1 and 2 * len(words & said) >= len(words) for said in asked):
-            found.append(step)
-    return found
-
-
-def _put_off(held: Sequence[Turn]) -> list[str]:
-    """Return what the model offers at the end, without a question, and what the user left for later, each in a line."""
-    last = gist.closing(held)
-    told = [upshot.bare(text) for _, text in upshot.sentences_of(gist.outcome(last))] if last and gist.is_finished(last) else []
-    found = ["offered: " + one for one in told[-3:] if _OFFERS.search(one) and not one.endswith(("?", "？", ":"))]
-    for at, turn in enumerate(held):
-        lines = [line for line in gist.prose(turn.request) if line[:1] not in choices.PASTED] if not turn.asked else []
-        asked = (one for line in lines for one in sentences(line) if _LATER.search(one))
-        for text in (one for one in asked if len(one) <= upshot.LINE and not one.endswith(("?", "？"))):
-            about = gist.topic(held[at - 1].request, upshot.LINE // 2) if at and deeds.LEANS.search(text) else ""
-            found.append("left for later: %s%s" % (text, " (%s)" % about if about else ""))
-    return found
+    told = [("asked since: %s → " % topic if topic else "") + since] if since and (topic or deeds.in_words(since) > _FEW) else []
+    return [*filter(None, [came]), *told]
 
 
 def _answers(turn: Turn) -> bool:
     """Tell whether a turn ends with an answer, though it may have edited something: it tells no result."""
     first = next((upshot.bare(text) for _, text in upshot.sentences_of(gist.outcome(turn))), "")
     return bool(deeds.ASIDE.match(first)) and not any(deeds.REPORTS.match(one.line) for one in upshot.of_turns([turn]))
-
-
-def _open(lines: Sequence[str], held: Sequence[Turn]) -> list[str]:
-    """Return what is open; a question that leaves a choice with what there is to choose from, none that asks for a go."""
-    last = gist.closing(held)
-    offered = choices.options(gist.outcome(last)) if last else []
-    found = []
-    for line in lines:
-        asks = line.endswith(("?", "？"))
-        if asks and offered and _CHOICE.search(line):
-            found.append("%s %s" % (line, "; ".join(at_word(one, 60) for one in offered[:3])))
-        elif not asks or gist.telling(line) > 2 or _KEEPS.search(line):
-            found.append(line)
-        elif last and _asked_on(last, line):
-            found.append("%s (%s)" % (line, _asked_on(last, line)))
-    return found
-
-
-def _asked_on(turn: Turn, question: str) -> str:
-    """Return what a question at the end of a turn is about: what is said before it, of a choice two sentences."""
-    said = [one_line(text) for _, text in upshot.sentences_of(gist.outcome(turn))]
-    at = next((at for at, text in enumerate(said) if text.startswith(question[:40])), 0)
-    before = said[max(0, at - 2):at] if _CHOICE.search(question) else said[max(0, at - 1):at]
-    return at_word(" ".join(before), 140)
 
 
 def turns_of(keeper: store.Store, record: Record) -> tuple[Turn, ...]:
@@ -371,10 +382,8 @@ def _before(past: Past) -> str:
 
 def _plan(plan: Record | None) -> list[str]:
     """Name a plan and its first open steps."""
-    if plan is None:
-        return []
-    todo = [text for _, ticked, text in steps(plan.body) if not ticked]
-    return ["[%s] %s" % (plan.id, plan.title), *("open: " + step for step in todo[:5])]
+    todo = ["open: " + text for _, ticked, text in steps(plan.body) if not ticked] if plan else []
+    return ["[%s] %s" % (plan.id, plan.title), *todo[:5]] if plan else []
 
 
 def _sources(checkpoints: Sequence[Record]) -> str:
@@ -382,9 +391,8 @@ def _sources(checkpoints: Sequence[Record]) -> str:
     meta = checkpoints[0].meta
     ids = ", ".join("[%s]" % record.id for record in checkpoints[:4])
     ids += " and %d more" % (len(checkpoints) - 4) if len(checkpoints) > 4 else ""
-    where = [" on branch `%s`" % meta["branch"]] if isinstance(meta.get("branch"), str) and meta["branch"] else []
-    where += [" at commit %s" % meta["commit"]] if isinstance(meta.get("commit"), str) and meta["commit"] else []
-    return one_line("From %s%s." % (ids, ",".join(where)), 140)
+    named = ((" on branch `%s`", _text(meta.get("branch"))), (" at commit %s", _text(meta.get("commit"))))
+    return one_line("From %s%s." % (ids, ",".join(lead % name for lead, name in named if name)), 140)
 
 
 def _text(value: object) -> str:

@@ -1,5 +1,5 @@
-"""What was decided in a stretch, by the user first, then by the model where it states a choice with its reason; and what a turn
-did that was tried in vain, or that a later one took back."""
+"""What was decided in a stretch, by the user first, then by the model where it states a choice with its reason; what is left open
+at its end; and what a later turn took back, or made of an earlier one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from memory.capture import conversationpage, gist, turns, upshot
+from memory.capture import gist, turns, upshot
 from memory.capture.gist import DECISION, heading_of, outcome, statements, wide
 from memory.capture.turns import ANSWER, APPROVED, REFUSED, SUMMARY, USER, WORKING, Turn
-from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
+from memory.capture.upshot import ITEM, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import deeds
 from memory.session.latepattern import Late
@@ -52,32 +52,10 @@ _AGREED = Late(r"(?:yes|ok)[,.]? (?:exactly|please|do (?:it|that)|go ahead|sure|
 _NUMBERED = Late(r"\b(?:options?|variant|approach|solution)? ?([1-9a-d])\b", re.I)
 
 _LISTED = Late(r"[#*\s-]*((?:options?|variant|approach|solution) [1-9a-d]\b\**[.):*\s–-]+\S.*)", re.I)
-_REFUSED = Late(r"the user refused (\w+) .*?: ")
-_PROPOSED = frozenset(("a", "Edit", "Write", "MultiEdit", "NotebookEdit", "ExitPlanMode"))  # refused most often with a wish
-_NO = Late(
-    r"(?:no\b(?!\W*(?:wait|ignore|problem|worries|idea|need|sorry|thanks)\b)|don't|do not|not\b|never\b(?! ?mind)|stop\b|"
-    r"revert\b|undo\b|we (?:don't|do not) (?!have\b|know\b)|"
-    r"we (?:can't|cannot|shouldn't|should not)|i (?:don't|do not) (?:want|like)|"
-    r"let's not|please (?:don't|do not)|아니|하지|いや|不要|别|nein|nicht)", re.I)
-
-_TRIED = Late(
-    r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.*\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
-    r"\A(?:removed|dropped)\b.*\b(?:since|because|as (?:it|that|they)|due to)\b.*(?:n't\b|\b(?:not|never|no|broke|breaks?|"
-    r"fail\w*|wrong\w*)\b)|\b(?:i|we) (?:first |also |then )?tried\b|"
-    r"\bdid(?:n't| not) (?:actually |really |properly )?(?:work|help|fix|solve|apply|support)\b|\b(?:had no effect|rolled back|"
-    r"backed out|gave up|dead end|wrong approach|made it worse)\b|"
-    r"되돌렸|戻しました|効きません|回滚|zurückgenommen|hat nicht (?:funktioniert|geholfen)", re.I)
-_WEIGHED = Late(  # what stands below such a heading is no deed
-    r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
-    r"problems?|issues?|causes?|before|reverted)\b", re.I)
-_TOOK_BACK = Late(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
-_OF_A_WAY = Late(  # speaks of how it is to be done, not of a fault
-    r"\b(?:should(?:n't)?|could(?:n't)?|would(?:n't)?|rather than|instead|better|prefer\w*|needs?|needn't|useful\w*|why|revert|"
-    r"redundant|unnecessary|already|twice|duplicat\w*|repeated)\b|왜|대신|なぜ|代わり|为什么|不如|warum|lieber|stattdessen", re.I)
-_BACK = Late(r"\b(?:revert|undo|roll back|go back|back out|give up)\b|되돌|戻して|回滚|zurücknehmen", re.I)
+TOOK_BACK = Late(r"\b(?:reverted|undid|undone|rolled back|backed out|put back)\b|되돌렸|元に戻|回滚|zurückgenommen", re.I)
 PASTED = (">", "|", "<", "@", "/", "+")  # begins a line that is none of the user's own words
 _QUOTED = Late(r"`([^`]+)`")
-_SUPPOSED = Late(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
+SUPPOSED = Late(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|until|yet|what (?:this|it)|would you|"
     r"do you|later)\b", re.I)
 
 
@@ -100,13 +78,13 @@ def _said(turn: Turn, before: str) -> list[str]:
     line = one_line(turn.request)
     if _PICKED.match(line) and len(line) <= 300 and not line.endswith("?") and not _AGREED.match(line):
         number = _NUMBERED.search(line[:40])
-        option = _option(before, number[1]) if number else ""
-        if option or len(line) >= 20:
-            return ["the user chose: %s%s" % (at_word(line, DECISION - 60), " (%s)" % at_word(option, 110) if option else "")]
+        meant = option(before, number[1]) if number else ""
+        if meant or len(line) >= 20:
+            return ["the user chose: %s%s" % (at_word(line, DECISION - 60), " (%s)" % at_word(meant, 110) if meant else "")]
     return ["the user: " + at_word(line, DECISION - 20)] if is_correction(turn.request) else []
 
 
-def _option(statement: str, number: str) -> str:
+def option(statement: str, number: str) -> str:
     """Return the line of a statement that an option of a number begins."""
     begins = re.compile(r"[#*\s]*(?:options? |variant |approach |solution )?%s[.):*\s-]+(\S.*)" % re.escape(number), re.I)
     found = [match[1] for match in map(begins.match, statement.split("\n")) if match]
@@ -137,22 +115,6 @@ def is_correction(request: str) -> bool:
     return 20 <= len(line) <= 600 and not line.endswith("?") and not first.endswith("?") and bool(_CORRECTION.match(first))
 
 
-def forbids(decision: str) -> bool:
-    """Tell whether a line of `decisions` says what is not to be done.
-
-    That is a command that the user refused with a reason, and a no that a sentence of theirs begins with; one who refuses
-    an edit and says how it is to be wants it otherwise.
-    """
-    refused = _REFUSED.match(decision)
-    if not refused and not decision.startswith("the user: "):
-        return False
-    said = decision[refused.end() if refused else len("the user: "):]
-    if refused and refused[1] not in _PROPOSED:
-        return not said.endswith(("?", "？"))
-    first, *more = sentences(said) or [""]
-    return any(map(_NO.match, [first, *more] if refused else [first]))
-
-
 def is_decision(sentence: str) -> bool:
     """Tell whether a sentence of the model states a choice, with its reason or as one."""
     if not (12 if wide(sentence) else 24) <= len(sentence) <= 600 or sentence.endswith(("?", "？", ":", "：", "…")):
@@ -173,77 +135,6 @@ def _offer(sentence: str) -> bool:
                          r"option \w+\b|either|perhaps|maybe)", sentence, re.I))
 
 
-def dead_ends(held: Sequence[Turn]) -> list[str]:
-    """Return what was tried in vain, each in a line, the newest last.
-
-    That is what turns say did not work or was taken back, ways that the user objected to, and what the client's summary says
-    was tried first.
-    """
-    against = dict(objections(held).values())
-    found = [line for at, turn in enumerate(held) for line in (
-        conversationpage.gave_up(turn) if turn.asked == SUMMARY else [*filter(None, [against.get(at)]), *_in_vain(turn)])]
-    return list(dict.fromkeys(found))
-
-
-def objections(held: Sequence[Turn]) -> dict[int, tuple[int, str]]:
-    """Return of each turn whose work the user objected to (the number of the turn that did, the objection in a line)."""
-    links = turns.follow(held)
-    found = {}
-    for at in range(1, len(held)):
-        worked = next((one for one in range(at - 1, max(-1, at - 4), -1) if _files(held[one])), -1)
-        line = _objected(held, links[at], at, worked) if worked >= 0 else ""
-        if line:
-            found[worked] = at, line
-    return found
-
-
-def _in_vain(turn: Turn) -> list[str]:
-    """Return the sentences of a turn's outcome that say what was tried and did not work, or was taken back.
-
-    Only a turn that edited or ran something tried anything; what is weighed, quoted or a heading is no deed.
-    """
-    if not any(piece.kind in (turns.FILE, turns.RUN) for piece in turn.pieces):
-        return []
-    found = [line for line in map(bare, _deeds(outcome(turn))) if _TRIED.search(line) and not _SUPPOSED.search(line)]
-    found = [line for line in found if line[:1] not in "\"“'"]
-    return [line for line in found if SHORTEST < len(line) <= 2 * LINE and not deeds.CUT.search(line) and says(line)]
-
-
-def _objected(held: Sequence[Turn], link: turns.Link, at: int, worked: int) -> str:
-    """Return what the user objected to in the work before a turn, and why the reply agreed; "" where it is no way of doing it.
-
-    link: of the turn.  worked: the number of the turn that edited something last.
-    """
-    turn, lines = held[at], gist.prose(held[at].request)
-    own = one_line(" ".join(line for line in lines if line[:1] not in PASTED))
-    if turn.asked or not own or len(own) > 2 * LINE or lines[0][:1] in PASTED:
-        return ""
-    told = [" ".join(sentences(own)[:2]), sentences(own)[0]]
-    if _BACK.search(told[0]) and not told[0].endswith(("?", "？")):
-        of = upshot.best(outcome(held[worked])) or gist.topic(held[worked].request, LINE)
-        return "the user: %s%s" % (told[0], " (of: %s)" % of if of and "…" not in of else "")
-    before = next(one for one in reversed(held[:at]) if one.asked != SUMMARY)
-    if link.how != turns.OBJECTS or not (gist.is_finished(before) or _files(before)) or not turns.concedes(turn):
-        return ""
-    said = [bare(text) for _, text in sentences_of("\n".join(turn.said()[:1]))]
-    said = [text for text in said if says(text) and SHORTEST < len(text) <= LINE + 50 and not (
-        text.endswith(("?", ":")) or turns.CONCEDES.match(text) or gist.is_announced(text))]
-    why = next((text for text in said if not deeds.POINTS.match(text)), next(iter(said), ""))
-    if not why or not _OF_A_WAY.search(own) or deeds.AT_FAULT.search(why):
-        return ""
-    return "the user: %s → %s" % (told[len(told[0]) + len(why) > 2 * LINE - 20], why)
-
-
-def _deeds(statement: str) -> Iterator[str]:
-    """Yield the sentences of a statement apart from headings, and from what stands below one that weighs something."""
-    weighed = False
-    for kind, text in sentences_of(statement):
-        if kind == HEADING or kind == PROSE and text.endswith((":", "：")):
-            weighed = bool(_WEIGHED.search(text))
-        if kind == PROSE or kind == ITEM and not weighed:
-            yield text
-
-
 def standing(held: Sequence[Turn], anew: bool = True) -> list[Turn]:
     """Return turns without those whose work was taken back, or, with `anew`, done anew once somebody had objected to it."""
     gone: set[int] = set()
@@ -256,28 +147,28 @@ def standing(held: Sequence[Turn], anew: bool = True) -> list[Turn]:
         gone |= {one for one in range(at) if _takes_back(came, held[one])}
         objected = links[at].how == turns.OBJECTS
         doubted = doubted or objected
-        files = _files(turn)
-        near = last >= 0 and (files & _files(held[last]) or files and objected and last == at - 1)
-        if near and (_is_taken_back(came) or anew and doubted and _redoes(came, held[last])):
+        files = files_of(turn)
+        near = last >= 0 and (files & files_of(held[last]) or files and objected and last == at - 1)
+        if near and (is_taken_back(came) or anew and doubted and _redoes(came, held[last])):
             gone.add(last)
         if files and gist.is_finished(turn):
             last, doubted = at, False
     return [turn for at, turn in enumerate(held) if at not in gone]
 
 
-def _files(turn: Turn) -> set[str]:
+def files_of(turn: Turn) -> set[str]:
     return {piece.text for piece in turn.pieces if piece.kind == turns.FILE}
 
 
 def _takes_back(statement: str, turn: Turn) -> bool:
     """Tell whether a statement says that what a turn did was taken back, by a name that both quote."""
-    named = set(_QUOTED.findall(upshot.best(outcome(turn)))) if _TOOK_BACK.search(statement) else set()
-    return bool(named) and any(_TOOK_BACK.search(text) and named & set(_QUOTED.findall(text)) and not _SUPPOSED.search(text)
+    named = set(_QUOTED.findall(upshot.best(outcome(turn)))) if TOOK_BACK.search(statement) else set()
+    return bool(named) and any(TOOK_BACK.search(text) and named & set(_QUOTED.findall(text)) and not SUPPOSED.search(text)
                                for _, text in sentences_of(statement))
 
 
-def _is_taken_back(statement: str) -> bool:
-    return bool(_TOOK_BACK.match(bare(next((text for _, text in sentences_of(statement)), ""))))
+def is_taken_back(statement: str) -> bool:
+    return bool(TOOK_BACK.match(bare(next((text for _, text in sentences_of(statement)), ""))))
 
 
 def _redoes(statement: str, turn: Turn) -> bool:
@@ -286,6 +177,111 @@ def _redoes(statement: str, turn: Turn) -> bool:
     made = any(piece.kind == turns.FILE and piece.name == turns.CREATED for piece in turn.pieces)
     said = upshot.words_of(statement)
     return not made and any(len(words) > 2 and 2 * len(words & said) >= len(words) for words in told)
+
+
+# --- what is left
+
+_CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|どちら|哪", re.I)
+_KEEPS = re.compile(r"\b(?:commit|push|merge|pull request|pr)\b", re.I)  # an offer to keep what was done: nobody has yet
+_LATER = Late(  # puts something off
+    r"\b(?:leave|skip|park|defer|postpone|keep|do|handle|address|tackle|fix|clean|look|come|go|get|follow)\b.*"
+    r"\b(?:later|for a future|in (?:the|a) future|follow[- ]?up|(?:separate|another|next|different|future) (?:task|pr|branch|"
+    r"pull request|issue|change|session|time))\b|\bfollow up (?:with|on)\b|나중에|後で|以后再|später", re.I)
+_OFFERS = Late(
+    r"\Aready (?:to|for)\b|\bif you(?:['’]d| would)? (?:like|want|prefer)\b|\bup to you\b|"
+    r"\A(?:then )?you(?:['’]ll| will)? (?:(?:may|might|should|will) (?:also |now |still )?(?:want|need|have) to|"
+    r"still need to)\b", re.I)
+_BOX = Late(r"\s*[-*+] \[ \] (\S.*)")
+_BOXES = 3  # that are told
+
+
+def still_next(steps: Sequence[str], held: Sequence[Turn]) -> list[str]:
+    """Return the next steps that no later turn was asked for: the last two do not name half of their words, two at least."""
+    last = gist.closing(held)
+    if last is None or not gist.is_finished(last):
+        return list(steps)
+    asked = [upshot.words_of(turn.request) for turn in held[-2:] if turn.asked != turns.SUMMARY]
+    found = []
+    for step in steps:
+        words = upshot.words_of(step)
+        if not any(len(words & said) > 1 and 2 * len(words & said) >= len(words) for said in asked):
+            found.append(step)
+    return found
+
+
+def stated(held: Sequence[Turn]) -> list[str]:
+    """Return the next steps that the last turn ends with, as it lists them."""
+    last = gist.closing(held)
+    return gist.next_steps(gist.outcome(last)) if last and gist.is_finished(last) else []
+
+
+def folded(steps: Sequence[str]) -> list[str]:
+    """Return steps with those in one line that stand below one which leads up to them."""
+    found: list[str] = []
+    for step in steps:
+        leads = bool(found) and found[-1].endswith((":", "："))
+        if leads and step[:1] in "`-*" or found and step[:1] == "`" and ": `" in found[-1]:
+            found[-1] += (" " if leads else "; ") + step
+        else:
+            found.append(step)
+    return [step.rstrip(":： ") for step in found]
+
+
+def put_off(held: Sequence[Turn]) -> list[str]:
+    """Return what the model offers at the end, without a question, what it left unticked, and what the user left for later."""
+    last = gist.closing(held)
+    said = gist.outcome(last) if last and gist.is_finished(last) else ""
+    told = [upshot.bare(text) for _, text in upshot.sentences_of(said)]
+    found = ["offered: " + one for one in told[-3:] if _OFFERS.search(one) and not one.endswith(("?", "？", ":"))]
+    found += ["unticked: " + one_line(match[1]) for match in map(_BOX.match, said.split("\n")) if match][:_BOXES]
+    for at, turn in enumerate(held):
+        lines = [line for line in gist.prose(turn.request) if line[:1] not in PASTED] if not turn.asked else []
+        asked = (one for line in lines for one in sentences(line) if _LATER.search(one))
+        for text in (one for one in asked if len(one) <= upshot.LINE and not one.endswith(("?", "？"))):
+            about = gist.topic(held[at - 1].request, upshot.LINE // 2) if at and deeds.LEANS.search(text) else ""
+            found.append("left for later: %s%s" % (text, " (%s)" % about if about else ""))
+    return found
+
+
+def left_open(lines: Sequence[str], held: Sequence[Turn]) -> list[str]:
+    """Return what is open; a question that leaves a choice with what there is to choose from, none that asks for a go."""
+    last = gist.closing(held)
+    offered = options(gist.outcome(last)) if last else []
+    listed = _listed(gist.outcome(last)) if last else ""
+    found = [listed] if listed else []
+    for line in lines:
+        asks = line.endswith(("?", "？"))
+        if asks and line.rstrip("?？ ") in listed:
+            continue
+        if asks and offered and _CHOICE.search(line):
+            found.append("%s %s" % (line, "; ".join(at_word(one, 60) for one in offered[:3])))
+        elif not asks or gist.telling(line) > 2 or _KEEPS.search(line):
+            found.append(line)
+        elif last and _asked_on(last, line):
+            found.append("%s (%s)" % (line, _asked_on(last, line)))
+    return found
+
+
+def _listed(statement: str) -> str:
+    """Return the question that a statement ends with as a list, `Would you like me to: this; or that?`; "" for none."""
+    lines = [line for line in statement.rstrip().split("\n") if line.strip()]
+    many = next((many for many, line in enumerate(reversed(lines)) if not deeds.LISTED.match(line)), 0)
+    items = [one_line(deeds.LISTED.sub("", line, count=1)).replace("**", "") for line in lines[len(lines) - many:]]
+    lead = lines[-1 - many] if 1 < many < len(lines) else ""
+    if not lead.rstrip(" *").endswith((":", "：")) or not any(item.endswith(("?", "？")) for item in items):
+        return ""
+    lead = one_line((sentences(lead) or [""])[-1]).replace("**", "")
+    return "%s %s?" % (lead, "; or ".join(at_word(item.rstrip("?？. "), 80) for item in items[:4]))
+
+
+def _asked_on(turn: Turn, question: str) -> str:
+    """Return what a question at the end of a turn is about: what is said before it, of a choice two sentences, a list whole."""
+    said = [(kind, one_line(text)) for kind, text in upshot.sentences_of(gist.outcome(turn))]
+    at = next((at for at, (_, text) in enumerate(said) if text.startswith(question[:40])), 0)
+    first = max(0, at - 1 - bool(_CHOICE.search(question)))
+    while first > 0 and said[first][0] == ITEM and not _CHOICE.search(question):
+        first -= 1
+    return at_word(" ".join(text for _, text in said[first:at]), 140)
 
 
 # --- what became of a turn
@@ -353,7 +349,7 @@ def _changes(line: str, deed: str) -> float:
         return 0.5 if leads else 1.0
     if leads or deeds.FAULT.match(line) or deeds.BEFORE.match(line.partition(":")[0]):
         return -0.5
-    return 0.5 * any(one.search(line) for one in (deeds.PASSIVE, deeds.FOUND, _NOW, _TOOK_BACK))
+    return 0.5 * any(one.search(line) for one in (deeds.PASSIVE, deeds.FOUND, _NOW, TOOK_BACK))
 
 
 def _heirs(held: Sequence[Turn], number: int, way: turns.Course) -> Iterator[tuple[int, bool]]:
@@ -380,5 +376,5 @@ def _touches(held: Sequence[Turn], own: Sequence[int], at: int, way: turns.Cours
     """Tell whether a turn edits a file that one of some earlier turns edited or named, and speaks of the same."""
     if max(turns.cosine(way.words[one], way.words[at]) for one in own) < _ALIKE:
         return False
-    known, named = set().union(*(_files(held[one]) for one in own)), " ".join(outcome(held[one]) for one in own)
-    return any(file in known or file.rpartition("/")[2] in named for file in _files(held[at]))
+    known, named = set().union(*(files_of(held[one]) for one in own)), " ".join(outcome(held[one]) for one in own)
+    return any(file in known or file.rpartition("/")[2] in named for file in files_of(held[at]))

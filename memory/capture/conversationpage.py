@@ -55,6 +55,7 @@ _GAVE_UP = Late(
     r"\binitially \w+(?:ed|t|d|id|ade)\b|\b(?:later|then) removed\b|\brolled back\b|\bdid(?:n't| not) work\b|"
     r"\b(?:initial|first) (?:fix |\w+ )?(?:attempt|approach|implementation|solution|version)\b|"
     r"\btemporarily (?:removed|disabled|dropped)\b", re.I)
+_ONLY_SAID = Late(r"\W*user(?:'s)?(?: \w+){0,2} (?:feedback|suggest\w*)\b", re.I)  # in reply to what, no line tells
 _HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 
 
@@ -284,4 +285,4 @@ def gave_up(summary: Turn) -> list[str]:
             if _GAVE_UP.search(text):
                 found.setdefault(head.rstrip(": "), []).extend([text] * (text != head))
     lines = (": ".join(filter(None, (head, "; ".join(texts)))) for head, texts in found.items())
-    return [line for line in lines if len(line) <= 2 * TELLING]
+    return [line for line in lines if len(line) <= 2 * TELLING and not _ONLY_SAID.match(line)]

@@ -276,8 +276,9 @@ def next_steps(statement: str) -> list[str]:
     list."""
     lines = prose(statement)
     for number, line in enumerate(lines):
-        if line.strip("#*_ ").endswith((":", "：")) or tokeniser.heading(line)[0]:
-            leads = len(line) < 80 and (_AHEAD.search(line) or _BY_HAND.match(line))
+        bare = line.strip("#*_ ")
+        if bare.endswith((":", "：")) or tokeniser.heading(line)[0] or line.startswith("**") and line.endswith("**"):
+            leads = len(line) < 80 and (_AHEAD.search(line) or _BY_HAND.match(line)) and not deeds.REPORTS.match(bare)
             listed = [x for x in lines[number + 1:number + 6] if deeds.LISTED.match(x)] if leads else []
             if listed:
                 return [one_line(deeds.LISTED.sub("", x, count=1).replace("**", "")) for x in listed][:4]

@@ -308,18 +308,6 @@ def orders_it(request: str) -> bool:
     return bool(_GO.search(request[:100]))
 
 
-def taken_away(every: Iterable[Turn]) -> dict[str, str]:
-    """Return the names, in small letters, of what the model says to have taken away as a whole, each with the last instant."""
-    from memory.session import mending  # a session's end does not ask
-
-    found: dict[str, str] = {}
-    for turn in every:
-        for said in turn.said():
-            for name in mending.taken_away(said) if "`" in said else ():
-                found[name] = max(found.get(name, ""), turn.at)
-    return found
-
-
 def cosine(one: Set[str], other: Set[str]) -> float:
     """Return the likeness of two sets of words or terms, 0 to 1."""
     shared = len(one & other)

@@ -38,12 +38,13 @@ _SUBJECT, _MOST, _ADDS = 0.2, 7.9, 3  # added to a commit that bears the branch'
 class Upshot(NamedTuple):
     """A line that says what came out.
 
-    weight: how much it tells of the work, from 0 on.  at: the instant of its turn, ISO 8601 UTC, "" where it is not known.
+    weight: how much it tells of the work, from 0 on.  at: the instant of its turn, ISO 8601 UTC, "" for none.  told: to others.
     """
 
     weight: float
     line: str
     at: str = ""
+    told: bool = False
 
 
 def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ()) -> list[Upshot]:
@@ -77,7 +78,7 @@ def about(found: Iterable[Upshot], branch: str) -> list[Upshot]:
     kept = []
     for one in found:
         shared = len(words & words_of(deeds.without_inner(deeds.IN_CODE.sub(" ", one.line))))
-        adds = not own or len(words_of(one.line) - own) >= _ADDS
+        adds = not own or one.told or len(words_of(one.line) - own) >= _ADDS
         bonus = 0.0 if not shared else _SUBJECT if deeds.COMMITTED.search(one.line) else 1.5 if shared == 1 else 2.5
         most = max(one.weight, _MOST if not deeds.COMMITTED.search(one.line) else one.weight + bonus)
         kept.append(one._replace(weight=min(one.weight + bonus, most) if adds else one.weight - 1.0))
@@ -126,15 +127,14 @@ def of_lines(lines: Sequence[str], title: str = "", commits: Sequence[str] = ())
 def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
     """Return what came out of one turn, empty where it came to nothing that can be told."""
     paths = [piece.text for piece in turn.pieces if piece.kind == turns.FILE]
-    touched = len(paths)
     if turn.asked == turns.SUMMARY or committed and any(piece.kind == turns.COMMIT for piece in turn.pieces):
         return []
-    worth = _EDITED + _FILE * min(touched, _FILES) if touched else 0.0
+    worth = _EDITED + _FILE * min(len(paths), _FILES) if paths else 0.0
     finished = gist.is_finished(turn)
-    score, line = _result(turn, touched > 0 and finished)
+    score, line = _result(turn, paths, finished)
     found = [Upshot(worth + score, line, turn.at)] if line and (finished or score > 3) else []
     plan = next((p.text for p in turn.pieces if p.kind == USER and p.name == APPROVED), "")
-    if touched and finished:
+    if paths and finished:
         asked = gist.heading_of(plan) if plan else order(turn.request)
         if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
             line, score = _ordered(asked, turn), _PLANNED if plan else _ASKED
@@ -147,7 +147,7 @@ def _described(held: Sequence[Turn]) -> list[Upshot]:
     """Return what the work was called where somebody asked for words that others read."""
     asked = [turn for turn in held if turn.asked != turns.SUMMARY and not any(piece.kind == turns.FILE for piece in turn.pieces)]
     called = [(deeds.described(turn.request, gist.outcome(turn)), turn.at) for turn in asked]
-    return [Upshot(_DESCRIBED, deeds.trimmed(deeds.as_done(name)), at) for name, at in called if name]
+    return [Upshot(_DESCRIBED, deeds.trimmed(deeds.as_done(name)), at, True) for name, at in called if name]
 
 
 def _weight(subject: str) -> float:
@@ -168,17 +168,16 @@ def _goes_on(held: Sequence[Turn], at: int) -> bool:
         turn.asked == turns.GOES_ON or turn.request == held[at].request for turn in rest)
 
 
-def _result(turn: Turn, worked: bool) -> tuple[float, str]:
+def _result(turn: Turn, paths: Sequence[str], finished: bool) -> tuple[float, str]:
     """Return (how much it tells, the sentence) of a turn's outcome that a teammate gets most of; "" for none.
 
-    worked: it finished something, so that what only explains is no result.
+    paths: that it touched; of one that finished with some, what only explains is no result.
     """
-    statement, asked = gist.outcome(turn), words_of(turn.request[:_REQUEST])
-    touched = any(piece.kind == turns.FILE for piece in turn.pieces)
+    statement, asked, worked = gist.outcome(turn), words_of(turn.request[:_REQUEST]), bool(paths) and finished
     found = []
-    heads = set() if touched else {bare(text) for kind, text in sentences_of(statement) if kind == HEADING and ":" not in text}
-    for at, (score, text) in enumerate(scored(statement, touched)):
-        if text in heads or score <= _WEAK and not (touched or gist.wide(text)) or deeds.LISTS.search(text):
+    heads = {bare(text) for kind, text in sentences_of(statement) if kind == HEADING and ":" not in text}
+    for at, (score, text) in enumerate(scored(statement, bool(paths))):
+        if text in heads and not paths or score <= _WEAK and not (paths or gist.wide(text)) or deeds.LISTS.search(text):
             continue
         line = deeds.PLACE.sub("", mended(text, statement) if worked else text).strip()
         reports = deeds.REPORTS.match(line) or deeds.SINCE.search(line) or line.startswith(FIXED)
@@ -188,6 +187,7 @@ def _result(turn: Turn, worked: bool) -> tuple[float, str]:
         if not says(line) or worked and (idle and not told or deeds.TRY.match(line)):
             continue
         line = deeds.shortened(deeds.trimmed(line.rstrip(":;,")), LINE)
+        line = deeds.made(line, paths) if text in heads else line
         found.append((min(-score - anew - _plain(line, asked), -_LEFT), at, line))
     least, _, line = min(found, default=(0.0, 0, ""))
     return -least, line
@@ -271,7 +271,7 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
     found = list(sentences_of(statement))
     for place, (kind, text) in enumerate(found):
         before = bool(deeds.BEFORE.match(text)) if kind == HEADING else before
-        line = bare(text)
+        line = deeds.led(bare(text))
         line = deeds.TAIL.sub("", line) if len(line) <= 2 * LINE else line
         if len(line) < (SHORTEST // 2 if gist.wide(line) else SHORTEST) or line.endswith(("?", "？")):
             continue
@@ -375,7 +375,7 @@ def _asked(held: Sequence[Turn]) -> list[str]:
 
 def _came(held: Sequence[Turn]) -> list[str]:
     """Return what came out of turns as names: a change that a line tells in words, and more than a detail of one."""
-    lines = [one.line for one in of_turns(held)[:3]]
+    lines = [one.line for one in of_turns(held)[:3] if not one.line.startswith((deeds.IMPLEMENTED, deeds.TESTED))]
     faults = [line for line in lines if line.startswith(FIXED) and len(line) <= gist.TITLE]
     told = [line for line in lines if deeds.REPORTS.match(line) or _is_brief(line)]
     names = [gist.clause(line[:1].lower() + line[1:]) for line in told if not (

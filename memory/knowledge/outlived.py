@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from memory.capture import causes, checkpointpage, choices, gist, turns, upshot
+from memory.capture import causes, checkpointpage, gist, turns, upshot
 from memory.capture.turns import Turn
 from memory.core import clock, config, files
 from memory.core.layout import PRIVATE, Place
@@ -55,7 +55,8 @@ def came_of(said: str, held: Sequence[Turn], number: int) -> str:
     from 0.
     """
     turn, words, asked = held[number], upshot.words_of(said), upshot.words_of(held[number].request)
-    later = [] if turn.did else [one.turn for one in choices.became(held, number) if held[one.turn].did][:1]
+    agreed = () if turn.did else [at for at, link in enumerate(turns.follow(held)) if link == (number, turns.AGREES)]
+    later = [at for at in agreed if held[at].did][:1]
     texts = [text for at in (number, *later) for _, text in upshot.scored(gist.outcome(held[at]))]
     texts += [aim for one in held[number:number + 2] for piece in one.pieces if piece.name == turns.APPROVED
               for aim in lasting.aim(piece.text) if aim != said]
@@ -111,6 +112,16 @@ def _stands(text: str) -> bool:
     """Tell whether a sentence of a final statement says something by itself."""
     return (upshot.SHORTEST <= len(text) <= 2 * upshot.LINE and lasting.is_whole(text) and not lasting.leans(text.rstrip(":"))
             and len(_PROSE.findall(_QUOTED.sub("", text))) > 2)
+
+
+def taken_away(every: Iterable[Turn]) -> dict[str, str]:
+    """Return the names, in small letters, of what the model says to have taken away as a whole, each with the last instant."""
+    found: dict[str, str] = {}
+    for turn in every:
+        for said in turn.said():
+            for name in mending.taken_away(said) if "`" in said else ():
+                found[name] = max(found.get(name, ""), turn.at)
+    return found
 
 
 def told(store: Store, session: str, one: Mapping[str, Any]) -> None:

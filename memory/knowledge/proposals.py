@@ -81,7 +81,7 @@ def harvest(checkpoints: Sequence[Record], known: Sequence[Record], limit: int =
     noted = [statement for record in ordered if session(record) not in heard for statement in statements.statements(record)]
     held = [(record, conversationpage.parse(record.body, clock.day(record.created)))
             for record in sorted(talks, key=lambda record: (record.created, record.id))]
-    gone = turns.taken_away(turn for _, said in held for turn in said)
+    gone = outlived.taken_away(turn for _, said in held for turn in said)
     said = [told for record, every in held for told in statements.of_talk(record, every)
             if told.kind not in _MODELS or not any(gone.get(name, "") > told.at for name in told.names)]
     taught = {(str(record.meta.get("session")), str(record.meta.get("turn"))) for record in known if "turn" in record.meta}

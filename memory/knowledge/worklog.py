@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from memory.capture import byhand, checkpointpage, choices, conversationpage, turns, upshot
+from memory.capture import checkpointpage, choices, conversationpage, turns, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY
 from memory.capture.gist import outcome, telling, topic
 from memory.capture.turns import FILE, GOES_ON, Turn
@@ -33,10 +33,14 @@ _TELLING, _EFFECT, _ROOM, _FEW = 5.0, 0.8, 0.5, 3
 _AGAIN, _LIKE = 0.6, 0.5  # likeness of lines that tell the same, and of one that tells no more than the first
 _FAILS = re.compile(  # as checkpoints have it
     r"`+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
+_QUESTION = re.compile(r"(?:does|do|did|how|what|why|when|where|which|who|is|are)\b", re.I)  # begins a title that names no work
+_LOOKING = re.compile(r"\A(?:debug|investigate|review|check)\s*:\s*", re.I)
+_QUOTED = re.compile(r"`([^`]+)`")
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
 _NAMED = 4  # files that stand for work which nothing else names
-_WORKED, _ASKED = "worked on ", "asked for: "  # before files, and a request, of which no outcome tells
+_WORKED, _ASKED, _DONE = "worked on ", "asked for: ", "done as asked: "  # before files, and a request, of which no outcome tells
+_SAYS_DONE = re.compile(r"\W*(?:all )?(?:done|fixed|updated|finished)\b", re.I)
 _TELLS = 3  # what a request says by itself, at least
 NEXT = "next: "
 _UNDER_WAY, _ABOUT = "in progress: ", "about to: "
@@ -47,8 +51,8 @@ class Work(NamedTuple):
 
     day: local, `2026-11-20`.  at: instant of the last thing told, seconds since the epoch.  ids: of its checkpoints, oldest
     first.  came: what came out of it, what tells most first.  parts: lines by name, see `checkpointpage.Outline`.  name: its
-    title, "" where that names what was taken back.  asked: the last request that files were changed for, "" where it leans on
-    others.
+    title, "" where that names what was taken back.  asked: the last request that files were changed for, and whether its reply
+    says that it is done; "" where it leans on others.
     """
 
     session: str
@@ -189,7 +193,7 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
     parts = {name: tuple(dict.fromkeys(line for one in told for line in getattr(one, name)))
              for name in ("commits", "files", "decisions", "fixed", "said")}
     parts.update((name, getattr(told[-1], name)) for name in ("outcome", "failing", "open", "next"))
-    parts["next"] = tuple(byhand.still_next(parts["next"], held))
+    parts["next"] = tuple(choices.still_next(parts["next"], held))
     stand = choices.standing(held)
     name = title = one_line(newest.title)
     undone = any(_names(title, turn) for turn in held if turn not in stand)
@@ -209,6 +213,7 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
     changed = [turn for turn in held if any(piece.kind == FILE for piece in turn.pieces)]
     before = [topic(turn.request) for turn in changed[:-1]] if not came else []  # what was asked for first may be so no more
     asked = _wish(changed[-1]) if changed and changed[-1] in stand else ""
+    asked = asked and (_DONE if _SAYS_DONE.match(outcome(changed[-1])) else _ASKED) + asked
     return Work(_text(newest.meta.get("session")), day, at, title, _text(newest.meta.get("branch")),
                 tuple(record.id for _, record in group), tuple(came), parts, "" if undone or title in before else title, asked)
 
@@ -277,7 +282,7 @@ def _clear(found: Sequence[Upshot], few: bool) -> List[Upshot]:
 
 def _plain(found: Sequence[Upshot]) -> List[Upshot]:
     """Return upshots without those that tell the code's names or the tests alone."""
-    return [one for one in found if not (deeds.is_poor(one.line) or deeds.SIDE.search(one.line))]
+    return [one for one in found if one.told or not (deeds.is_poor(one.line) or deeds.SIDE.search(one.line))]
 
 
 def _is_beside(one: Upshot, first: Upshot, few: bool) -> bool:
@@ -288,17 +293,24 @@ def _is_beside(one: Upshot, first: Upshot, few: bool) -> bool:
 
 
 def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:
-    """Tell whether two lines of different work tell the same; a short one is not told by one that has its words."""
-    return turns.cosine(upshot.words_of(one), upshot.words_of(other)) >= least
+    """Tell whether two lines of different work tell the same; a short one is not told by one that has its words.
+
+    What quotes other things than the other does tells something else.
+    """
+    first, second = (set(_QUOTED.findall(line)) for line in (one, other))
+    apart = first and second and first.isdisjoint(second)
+    return not apart and turns.cosine(upshot.words_of(one), upshot.words_of(other)) >= least
 
 
 def _title(work: Work) -> List[str]:
     """Name work of which nothing tells what came out, where its title tells something."""
-    if deeds.is_named(work.name) and work.name or not work.session:
-        return [work.title if work.parts["files"] or not work.session else "looked into: " + work.title]
+    asks = work.parts["files"] and _QUESTION.match(work.name)
+    if deeds.is_named(work.name) and work.name and not asks or not work.session:
+        looked = "looked into: " + _LOOKING.sub("", work.title)
+        return [work.title if work.parts["files"] or not work.session else looked]
     names = _files(work)
     if work.asked:
-        return [_ASKED + work.asked]
+        return [work.asked]
     return [_WORKED + names] if names else [
         line for line in work.parts["outcome"][:1] if not line.startswith(ON_THE_WAY) and deeds.is_whole(line)]
 

@@ -82,12 +82,21 @@ SPOKEN = Late(r"\b(?:you|your|i|we|my|our|but|should|instead)\b|[?]", re.I)
 CODE = Late(r"`[^`]*`?|\S*[_(./]\S*")
 WORD = Late(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
 LINK = Late(r"\[([^\]]+)\]\([^)\s]*\)")
-CUT = Late(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|by):?$", re.I)
+CUT = Late(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|if|by):?$", re.I)
+_LED = Late(  # leads to a list, and tells nothing by itself
+    r"\b(?:following|changes?|issues?|things|files|places|fix(?:es)?|tests?|cases|updates?|improvements|bugs?|problems?|output|results?|"
+    r"summary|options?|steps|behaviou?r|format)\W*\Z", re.I)
+_BOTH = Late(r" (?:in|across) (?:both|all|two|three|four|\d+)(?: \w+)?(?=[:：]?\Z)", re.I)
+_FIX_FOR = Late(r"\A(?:the )?(?:bug ?)?fix for (?:the )?", re.I)
+IMPLEMENTED, TESTED = "Implemented: ", "Tested: "  # before the heading of what was done
+_SAYS_DONE = Late(
+    r"\Anew\b|\b(?:fixed|added|removed|works?|working|done|updated|complete[d]?|implemented|resolved|merged)\W*\Z", re.I)
+_OF_TESTS = Late(r"(?:\A|[/_.-])(?:tests?|spec|testing)(?:[/_.-]|\Z)", re.I)
 POINTS = Late(
     r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
     r"the (?:output|above|following))\b", re.I)
 BACKWARD = Late(r"\A[^`]*\b(?:both|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)  # what only the session knows
-WOULD = Late(r"\b(?:would|could|might)\b", re.I)
+WOULD = Late(r"\b(?:would|could|might)\b|\b(?:we|you|i|it)['’]d\b", re.I)
 PIECE = Late(  # what is left of an entry whose subject stands in its heading
     r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
 BEFORE = Late(r"(?:the )?(?:before|old(?: \w+)?|previously|pros?|cons?|options?|alternatives?)\b[^:]{0,30}:?\Z", re.I)
@@ -119,6 +128,7 @@ TAKES = Late(r"(?:removed|reverted|dropped|deleted|undid|disabled)\b", re.I)
 TICKET = Late(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
 COMMON = frozenset("bug bugs bugfix issue issues feat feature make sure not new when all task chore wip dev main branch".split())
 BESIDES = Late(r"[\s,]+(?:too|also|as well|please|then|again|now)\W*\Z", re.I)  # at the end of a request
+_TOO = Late(r"[\s,]+(?:too|also|as well)(?=\W*\Z)", re.I)
 TAIL = Late(r" (?:[-–—] \w[^,;–—]{0,60}|(?:that|which) (?:now )?\w+s(?: if| whether| how| what)?)[:：]\Z", re.I)
 COMMITTED = Late(r" \([0-9a-f]{7,40}\)\Z")  # the end of a commit's line
 IN_CODE = Late(r"`[^`]*[A-Z_(/.][^`]*`")
@@ -161,8 +171,9 @@ BEGINS = Late(r"(?:fixed: )?(?:when|if|while|after|before|as|once)\b", re.I)  # 
 NUMBERED_TASK = Late(r"\A(?:task|step|phase) \d+\s*[:.–-]\s+", re.I)
 NUMBERED = Late(r"\d+[.)]\s")
 SIDE = Late(  # what goes along with work: its tests, comments, imports and what a linter says
-    r"\btests?\b|_tests?\b|\btest_|(?-i:\bTest[A-Z])|"
-    r"\b(?:coverage|imports?|unused|dead code|comments?|staticcheck|typos?|whitespace|gofmt|nolint|assertions?|"
+    r"\btests?\b(?! (?:harness|repo\w*|skill|server|script|mode|data)\b)|_tests?\b|\btest_|(?-i:\bTest[A-Z])|"
+    r"\b(?:coverage|imports?|unused|dead code|duplicated? code|code duplication|"
+    r"comments?|staticcheck|typos?|whitespace|gofmt|nolint|assertions?|"
     r"lint(?:er|ing)? (?:errors?|issues?))\b", re.I)
 _INNER = Late(  # a name that only the code knows: of a function, a type, a field, a file of the source
     r"`[^`\s]*(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]*`|`(?:return|if|nil|func|var|const|def)\b[^`]*`|\b\w+\(\)|\b[a-z]+[A-Z]\w*|\b\w+_\w+|"
@@ -197,6 +208,7 @@ PLACE = Late(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)
 
 
 _FOR_OTHERS = Late(  # asks for the text of a pull request or a commit
+    r"\A/(?:[\w-]+:)?(?:pr|commit|(?:create|open)-pr)\b|"
     r"\b(?:git|give|generate|create|write|draft|make|suggest|summari[sz]e|describe|need)\b.{0,30}"
     r"(?:\b(?:pr|pull request|commit)\b.{0,20}\b(?:descr\w*|summar\w*|message|title|body|text)\b|"
     r"\b(?:summar\w*|descri\w*|messaging|body)\b.{0,30}\b(?:pr|pull request|commit|changelog)\b)|"
@@ -261,7 +273,7 @@ def shortened(line: str, most: int) -> str:
 
 def trimmed(line: str) -> str:
     """Return what a line says was changed: without the tests that went with it, the label before an effect, the code after it."""
-    rest = TESTS_TOO.sub("", line)
+    rest = TESTS_TOO.sub("", _TOO.sub("", line))
     line = rest if in_words(rest) > 2 and not SIDE.search(rest) else line
     label, _, effect = line.partition(" - ")
     if NOW.search(effect) and (inner(label) or in_words(label) <= 3):
@@ -291,6 +303,22 @@ def without_inner(line: str) -> str:
     return _INNER.sub(" ", line)
 
 
+def led(line: str) -> str:
+    """Return a line that leads to a list without its colon, where it tells a change by itself; else as it is."""
+    bare = _BOTH.sub("", line).rstrip(":： ")
+    tells = (REPORTS.match(bare) or NOW.match(bare)) and in_words(bare) > 3
+    hangs = any(one.search(bare + end) for one, end in ((_LED, ""), (LISTS, ":"), (POINTS, ""), (CUT, ""), (LEANS, "")))
+    return bare if line.endswith((":", "：")) and tells and not hangs else line
+
+
+def made(head: str, paths: Sequence[str]) -> str:
+    """Return the heading of what was done as a line: with what was done to it, where it does not say so.  paths: of the files."""
+    head = _FIX_FOR.sub("Fixed: ", head, count=1)
+    tells = any(one.search(head) for one in (NOW, PASSIVE, _SAYS_DONE)) or REPORTS.match(head) or ORDER.match(head)
+    only_tests = bool(paths) and all(map(_OF_TESTS.search, paths))
+    return head if tells or ":" in head else (TESTED if only_tests else IMPLEMENTED) + head
+
+
 def is_detail(line: str) -> bool:
     """Tell whether a line says little to somebody who does not know the code: its names, and few words beside them."""
     inner = _INNER.findall(line)
@@ -318,7 +346,7 @@ def described(request: str, statement: str) -> str:
         level, head = tokeniser.heading(bare)
         bold = bare.startswith("**") and bare.endswith("**") and bare.count("**") == 2
         if code and _SUBJECT.fullmatch(bare):
-            return bare
+            return _LABEL.sub("", bare, count=1)
         called = "" if code else head if level else bare.strip("*") if bold else ""
         name = _LABEL.sub("", called, count=1).strip()
         if in_words(name) > 1 and not name.endswith(":") and (name != called or not UNTOLD.search(name)):

@@ -49,8 +49,8 @@ def test_a_handoff_says_where_it_stands_what_is_next_and_what_not_to_try_again(p
     assert said.split("From [")[0] == "\n".join([
         "## Where it stands", "", "- The worker now retries twice.", "- No check ran since the last edit; edited, no commit seen: worker.py", "",
         "## Next", "", "- the metrics", "", "## Open", "",
-        "- `pytest tests/slow` still fails: timeout", "", "## Do not try again", "", "- the user refused Edit `pool.py`: don't touch the pool",
-        "- Reverted the thread pool since it made the tests hang.", "- `pytest -k slow` fails; `pytest tests/slow` works", "", "## Decisions", "",
+        "- `pytest tests/slow` still fails: timeout", "", "## Do not try again", "", "- Reverted the thread pool since it made the tests hang.",
+        "- the user refused Edit `pool.py`: don't touch the pool", "- `pytest -k slow` fails; `pytest tests/slow` works", "", "## Decisions", "",
         "- the user chose: two retries", "", ""])
 
 
@@ -165,6 +165,24 @@ def test_the_title_names_the_subject_of_the_branch(place, now, branch, title, to
     assert drafted(place, now, "", "## Outcome\n\n- x", branch=branch, title=title).title == "Handoff (%s): %s" % (branch, told)
 
 
+MOST = "## 09:00 add a hidden command printing the queue\n\n- edited `a.py`, edited `b.py`\n\nThe queue of jobs is now printed by a hidden command.\n\n"
+LATE = "## 10:00 name the flag\n\n- edited `a.py`\n\nLooking at the flags, the tool only supports names.\n"
+
+
+@pytest.mark.parametrize(("said", "told"), [
+    (MOST + LATE, "add a hidden command printing the queue"),
+    (MOST.replace("The queue", "- commit 1a2b3c4: Print the queue for support\n\nThe queue") + LATE, "Print the queue for support"),
+    (MOST.replace("add a hidden", "x = y()").replace("command printing the queue", "") + LATE, "The queue of jobs is now printed by a hidden command"),
+    (MOST.replace("add a", "can it be that we lack a") + LATE, "The queue of jobs is now printed by a hidden command"),
+    (MOST + LATE.replace("name the flag", "/pr").replace("Looking at the flags, the tool only supports names.",
+                                                         "```\nTitle: Print the queue in a hidden command\n```"),
+     "Print the queue in a hidden command")])
+def test_on_a_trunk_the_title_is_what_most_was_changed_for(place, now, said, told):
+    """Not the last small request, nor a sentence of the model; commits first, and what others were told."""
+    assert drafted(place, now, said, "## Outcome\n\n- x", branch="main", title="Looking at the flags, the tool only supports").title == (
+        "Handoff (main): " + told)
+
+
 def test_what_was_offered_or_left_for_later_is_next(place, now):
     """In the words of who said it, with what it was about where they point at something; a question is open and not next."""
     said = ("## 09:00 what about jobs that never end?\n\nThey could be killed.\n\n## 09:10 let's leave this for a future task. name the pool\n\n- edited `a.py`\n\n"
@@ -180,6 +198,62 @@ def test_ways_that_were_given_up_stand_in_it_also_those_of_earlier_sessions(plac
     past = byhand.Past(records.Record("p/checkpoints/old.md", "c-old", "checkpoint", "x", "", 0.0, 0.0, meta={}), tuple(conversationpage.parse(
         "## 08:00 speed the pool up\n\n- edited `pool.py`\n\nReverted the process pool since it broke the tests.\n", "2026-11-20")))
     told = handoff(place, now, said, "## Outcome\n\n- x", [past])
-    assert told["Do not try again"] == ["- the user: why not rather limit the threads? → A thread for each job exhausts the machine.",
+    assert told["Do not try again"] == ["- Added a thread for each of the jobs in the pool — the user: why not rather limit the threads? → A thread for each job exhausts "
+                                        "the machine.",
                                         "- Reverted the process pool since it broke the tests."]
     assert told["Where it stands"][0] == "- Limited the pool to eight threads." and "Done" not in told
+
+
+@pytest.mark.parametrize(("said", "page", "section", "told"), [
+    ("It waits.\n\nWould you like me to:\n1. Revert the **third** limit\n2. Keep all of them?", "## Open\n\n- Keep all of them?", "Open",
+     ["- Would you like me to: Revert the third limit; or Keep all of them?"]),
+    ("The plan covers:\n- the queue of jobs\n- the pool of workers\n\nReady to start?", "## Open\n\n- Ready to start?", "Open",
+     ["- Ready to start? (The plan covers: the queue of jobs the pool of workers)"]),
+    ("Done.", "## Next\n\n- Set the secrets:\n- `APP_ID` - the number\n- `APP_KEY` - the key\n- Install the app", "Next",
+     ["- Set the secrets: `APP_ID` - the number; `APP_KEY` - the key", "- Install the app"]),
+    ("Here it is:\n\n- [x] tests pass\n- [ ] the queue is drained at the end", "", "Next", ["- unticked: the queue is drained at the end"]),
+    ("Raised the version.\n\nYou may want to run `mise install` once.", "", "Next", ["- offered: You may want to run `mise install` once."]),
+    ("I read it.\n\n**Next Steps**\n\n1. **Merge** it\n2. Drain the queue:\n\n---\n\nThat is all of the review.", "", "Next",
+     ["- Merge it", "- Drain the queue"]),
+    ("- edited `a.py`\n\nNow a job is told as active if:\n1. its worker runs\n2. its lock is held\n", "", "Where it stands",
+     ["- Now a job is told as active if: its worker runs; its lock is held.", "- No check ran since the last edit; edited, no commit seen: a.py"]),
+    ("The worker now retries a job twice.", "", "Next", ["- nobody said what is next"]),
+    ("- edited `a.py`\n\nThe worker now retries.", "", "Next", ["- nobody said what is next; the edits are not committed, as far as seen"])])
+def test_what_is_left_is_what_was_said_to_be(place, now, said, page, section, told):
+    """A list of choices is one question, a list below a step is one step; where nobody said anything, that is said."""
+    assert handoff(place, now, "## 09:00 look at the pool\n\n%s\n" % said, "## Outcome\n\n- x\n\n" + page)[section] == told
+
+
+def test_what_the_last_request_puts_off_is_left(place, now):
+    """Though it is the last one that was asked for."""
+    said = "## 09:00 only add the queue now, the pool of workers we do in a separate task\n\n- edited `a.py`\n\nAdded the queue.\n"
+    assert handoff(place, now, said, "## Outcome\n\n- x")["Next"] == [
+        "- left for later: only add the queue now, the pool of workers we do in a separate task"]
+
+
+def test_words_for_others_that_were_asked_for_since_are_told_as_written(place, now):
+    """And of an answer no sentence that hangs on another."""
+    work = "## 09:00 make the worker retry\n\n- edited `a.py`\n\nAll tests pass. The worker now retries a job twice before it gives up on it.\n\n"
+    asked = work + "## 09:30 give me a commit message for the retries\n\nHere's a commit message:\n\n```\nfeat(worker): retry jobs twice\n```\n"
+    assert handoff(place, now, asked, "## Outcome\n\n- x")["Where it stands"][1] == (
+        "- asked since: give me a commit message for the retries → wrote “feat(worker): retry jobs twice”")
+    answer = work + "## 09:30 how does the queue look today?\n\nIt looks like this:\n\nOr it can be a list of workers in the end.\n"
+    assert not any("asked since" in line for line in handoff(place, now, answer, "## Outcome\n\n- x")["Where it stands"])
+
+
+def test_where_one_word_is_the_branch_the_work_names_it(place, now):
+    """No path and no order to look at something; and what was done otherwise since is told as it ended."""
+    assert drafted(place, now, MOST, "## Outcome\n\n- x", branch="me/queue", title="look at /home/me/notes.md").title == (
+        "Handoff (me/queue): add a hidden command printing the queue")
+    again = "## 10:00 thinking again: let's remove the hidden command\n\n- edited `b.py`, edited `a.py`\n\nRemoved the hidden command.\n"
+    said = MOST.replace("The queue of jobs is now printed by a hidden command.", "The hidden command is there.") + again
+    made = drafted(place, now, said, "## Outcome\n\n- x", branch="main", title="add a hidden command")
+    assert made.title == "Handoff (main): remove the hidden command" and "add a hidden command" not in made.body.split("## Do not")[0]
+
+
+def test_a_verdict_is_of_the_code_as_it_was(place, now):
+    """One that something was changed after is told no more."""
+    review = "## 09:00 review the branch\n\nI read it.\n\nLGTM - the queue keeps its order.\n\n"
+    work = "## 10:00 name the queue\n\n- edited `a.py`\n\nThe queue of jobs is now named by its worker in the log.\n\n"
+    assert any("LGTM" in line for line in handoff(place, now, work + review, "## Outcome\n\n- x")["Where it stands"])
+    assert not any("LGTM" in line for line in handoff(place, now, review + work, "## Outcome\n\n- x")["Where it stands"])

@@ -67,47 +67,6 @@ def test_what_is_only_weighed_or_described_is_no_decision(said):
     assert choices.decisions([turn("x", "It works now.\n\n" + said)]) == []
 
 
-@pytest.mark.parametrize(("line", "told"), [
-    ("the user refused Bash `rm -rf cache`: keep the old one until friday", True), ("the user refused Bash `make push`: what does it do?", False),
-    ("the user refused Edit `pool.py`: don't touch the pool", True), ("the user refused Edit `pool.py`: a list is better. We don't want a pool", True),
-    ("the user refused Edit `pool.py`: it should check the size too", False), ("the user refused Write `LICENSE`: Acme Inc.", False),
-    ("the user refused a tool: call it queue instead", False), ("the user: no, we dropped the pool on purpose", True),
-    ("the user: no wait, so this adds a pool?", False), ("the user: we don't have a pool any more, remove it", False),
-    ("the user chose: no pool", False), ("Kept the pool, not the list", False)])
-def test_a_no_is_a_refused_command_or_a_sentence_that_begins_with_it(line, told):
-    """Who refuses an edit and says how it is to be wants it otherwise."""
-    assert choices.forbids(line) is told
-
-
-@pytest.mark.parametrize(("statement", "told"), [
-    ("I've reverted the thread pool since it made the tests hang.", "Reverted the thread pool since it made the tests hang."),
-    ("Removed the retry field because the runner does not know it.", "Removed the retry field because the runner does not know it."),
-    ("Setting the limit in the worker didn't help, it is read earlier.", "Setting the limit in the worker didn't help, it is read earlier."),
-    ("Removed the second call since the first one has the id.", ""), ("A pool is not needed on systems where it is unsupported.", ""),
-    ("## Why the pool did not help\n\nIt waits.", ""), ("**Cons:**\n- The last pool did not help the workers at all", ""),
-    ("The changes of the session were reverted before it ended.", ""), ('"the pool did not work for us" is what they wrote.', "")])
-def test_a_dead_end_is_what_was_tried_and_left(statement, told):
-    """No choice with its reason, no argument, nothing quoted; and only in a turn that did something."""
-    assert choices.dead_ends([turn("mend it", statement, pieces=[Piece(FILE, "worker.py", EDITED)])]) == [told] * bool(told)
-    assert choices.dead_ends([turn("mend it", statement)]) == []
-
-
-@pytest.mark.parametrize(("request_", "reply", "told"), [
-    ("why a thread for each job and not rather a pool?", "You're right. A thread for each job exhausts the machine.",
-     "the user: why a thread for each job and not rather a pool? → A thread for each job exhausts the machine."),
-    ("ok, revert that again. it is slower now", "Put it back.",
-     "the user: ok, revert that again. it is slower now (of: Added a thread for each of the jobs.)"),
-    ("no, it still hangs at the start", "You're right. The start takes the lock of the pool.", ""),
-    ("why a thread for each job and not rather a pool?", "A pool blocks the slow jobs, and a thread does not.", ""),
-    ("no, it should rather be a pool", "A pool blocks the slow jobs, and a thread does not.", ""),
-    ("> revert that\n\nwhat is this?", "The log of the pool says so.", ""), ("also name the pool", "Named the pool of the workers.", "")])
-def test_a_way_that_the_user_objected_to_is_a_dead_end(request_, reply, told):
-    """Where the reply agrees, with its reason, or where they ordered it back; a fault that they report is none."""
-    held = [edit("speed it up", "Added a thread for each of the jobs.", "a.py"), Turn("", request_, "", [Piece(SAID, reply), Piece(FILE, "a.py", EDITED)])]
-    assert choices.dead_ends(held) == [told] * bool(told) and list(choices.objections(held)) == [0] * bool(told)
-    assert choices.dead_ends(held[1:]) == [], "of nothing that was done"
-
-
 def edit(request, said, *files, made=False):
     """A turn that edits files and ends with a statement."""
     files = [Piece(FILE, name, CREATED if made else EDITED) for name in files]

@@ -119,3 +119,9 @@ def test_what_remains_is_a_next_step_only_where_it_is_work():
 def test_what_stands_before_the_beginning_of_a_list_is_said_too():
     """In the same line; the beginning itself says nothing."""
     assert list(gist.leading("**Yes.** The pool is gone. What happens now:\n- one\n\nMore: less")) == ["Yes.", "The pool is gone."]
+
+
+def test_a_bold_line_heads_what_comes_next():
+    """As a heading does; one that tells what was made heads none."""
+    said = "**Created todo files**\n\n- `a.md`\n\n**Next Steps**\n\n1. **Merge** it\n2. Install the app\n"
+    assert gist.next_steps(said) == ["Merge it", "Install the app"]

@@ -85,7 +85,9 @@ def test_of_what_tells_nearly_the_same_the_last_is_told():
     ("P2 #9 - Added a log of what is deleted", "Added a log of what is deleted"), ("1. Added a log of what is deleted", "Added a log of what is deleted"),
     ("Created [worker.py](src/worker.py) with the pool.", "Created worker.py with the pool."),
     ("Rewrote the page as `queue.md` - it now describes:\n\n- the pool", "Rewrote the page as `queue.md`"),
-    ("Done.\n\n## Timeout for the upload worker\n\n- `a.py` - new field", "Timeout for the upload worker")])
+    ("Done.\n\n## Timeout for the upload worker\n\n- `a.py` - new field", "Implemented: Timeout for the upload worker"),
+    ("Updated the version of the runner from 3 to 4 in both files:\n\n- `a.toml`", "Updated the version of the runner from 3 to 4"),
+    ("Now the queue keeps its order from the session on:\n\n1. `a.py`", ""), ("Updated the following files of the worker:\n\n- `a.py`", "")])
 def test_a_verdict_tells_nothing_and_marks_around_a_line_are_left_out(statement, told):
     """Nor does an answer; a heading names the work where no sentence reports it."""
     assert lines(turn("go", statement, "a.py")) == [told] * bool(told)

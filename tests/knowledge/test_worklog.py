@@ -295,11 +295,12 @@ def test_work_is_not_named_by_what_a_later_turn_changed_again(place, tell):
     assert tell().split("\n")[3:] == ["  - worked on a.py"]
 
 
-def test_a_request_that_no_outcome_tells_is_told_as_asked_for(place, tell):
-    """That of the last change alone: a later one may have made another of it."""
-    talk(place, "## 09:00 Instead of \"ready\" we should print the name of the pool in \"Enabled\"\n\n- edited `a.py`\n\nDone.\n")
+@pytest.mark.parametrize(("reply", "lead"), [("Done.", "done as asked"), ("Here it is.", "asked for")])
+def test_a_request_that_no_outcome_tells_is_told_as_asked_for(place, tell, reply, lead):
+    """Or as done, where the reply says so; that of the last change alone: a later one may have made another of it."""
+    talk(place, "## 09:00 Instead of \"ready\" we should print the name of the pool in \"Enabled\"\n\n- edited `a.py`\n\n%s\n" % reply)
     captured(place, "a", "## Outcome\n\n- Done.", "2026-11-21T09:30:00Z", session="s-1", title="do it", files="[a.py]")
-    assert tell(columns=200).split("\n")[3:] == ['  - asked for: Instead of "ready" we should print the name of the pool in "Enabled"']
+    assert tell(columns=200).split("\n")[3:] == ['  - %s: Instead of "ready" we should print the name of the pool in "Enabled"' % lead]
 
 
 def test_an_open_failure_is_told_by_the_name_of_its_test(place, tell):
@@ -367,3 +368,24 @@ def test_work_of_another_session_is_not_told_by_a_line_that_has_its_words(place,
         talk(place, "## 09:00 go\n\n- edited `a.py`\n\n%s\n" % body, "s-" + name, branch="main")
         captured(place, name, "## Outcome\n\n- x", "2026-11-21T1%d:30:00Z" % "abc".index(name), session="s-" + name, branch="main", files="[a.py]")
     assert [line[:34] for line in tell(columns=200).split("\n")[3:]] == ["  - main: Removed the trailer of a", "  - main: Removed all calls of ses"]
+
+
+def test_what_quotes_another_thing_is_not_told_again(place, tell):
+    """Two commands that were removed are two results."""
+    for at, (name, branch) in enumerate((("show", "drop-show"), ("trailer", "drop-trailer"))):
+        talk(place, "## 09:00 drop it\n\n- edited `a.py`\n\nRemoved the `queue %s` command of the worker.\n" % name, "s-%d" % at)
+        captured(place, "c%d" % at, "## Outcome\n\n- Done.", "2026-11-21T09:3%d:00Z" % at, session="s-%d" % at, title="drop it", branch=branch, files="[a.py]")
+    said = "\n".join(tell(columns=200).split("\n")[3:])
+    assert "drop-show: Removed the `queue show` command" in said and "drop-trailer: Removed the `queue trailer` command" in said
+
+
+def test_what_was_written_for_others_is_told_though_it_names_the_code(place, tell):
+    """It is what they get; a question names no work."""
+    said = ("## 09:00 does the worker have tests\n\n- edited `help.py`\n\nDeleted the `commands/` directory.\n\n"
+            "## 09:20 /pr\n\n```\nTitle: Move help.py from the commands to the main package\n```\n")
+    talk(place, said)
+    captured(place, "a", "## Outcome\n\n- Done.", "2026-11-21T09:30:00Z", session="s-1", title="does the worker have tests", branch="main", files="[help.py]")
+    assert tell(columns=200).split("\n")[3] == "  - main: Moved help.py from the commands to the main package"
+    talk(place, "## 09:00 does the worker have tests\n\n- edited `help.py`\n\nYes.\n", "s-2")
+    captured(place, "b", "## Outcome\n\n- Yes.", "2026-11-21T09:30:00Z", session="s-2", title="does the worker have tests", branch="main", files="[help.py]")
+    assert "  - main: worked on help.py" in tell(columns=200)

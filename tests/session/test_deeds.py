@@ -78,3 +78,22 @@ def test_what_goes_along_with_a_change_is_cut_from_its_line(line, told):
                                   "The case now gives: jobs=7, workers=5", "Updated the script to look at the branch of uploads"])
 def test_what_is_outside_of_the_project_or_told_by_a_number_is_poor(line):
     assert deeds.is_poor(line) and not deeds.is_poor("Wrote the list to `pool/list.json` of the settings")
+
+
+@pytest.mark.parametrize(("line", "told"), [
+    ("Updated the version of the runner from 3 to 4 in both files:", "Updated the version of the runner from 3 to 4"),
+    ("Now the name of the job goes to the queue:", "Now the name of the job goes to the queue"),
+    ("Added the following cases:", "Added the following cases:"), ("Now a job is only told as active if:", "Now a job is only told as active if:"),
+    ("The queue looks so:", "The queue looks so:")])
+def test_a_line_that_leads_to_a_list_stands_where_it_tells_a_change(line, told):
+    """Without its colon, and without the places that the list names."""
+    assert deeds.led(line) == told
+
+
+@pytest.mark.parametrize(("head", "paths", "told"), [
+    ("Limits for the queue", ["a.py"], "Implemented: Limits for the queue"), ("Limits for the queue", ["tests/a.py"], "Tested: Limits for the queue"),
+    ("New `queue` command", ["a.py"], "New `queue` command"), ("Limits fixed", ["a.py"], "Limits fixed"),
+    ("Fix for the lost limits", ["a.py"], "Fixed: lost limits")])
+def test_a_heading_says_what_was_done(head, paths, told):
+    """Where it does not by itself."""
+    assert deeds.made(head, paths) == told
