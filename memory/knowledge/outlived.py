@@ -5,7 +5,7 @@ person accepted.
     what it names lost its definition, or         goes, where another session's cause or remedy names it, or a remedy of its own
     is said to be removed                         session
     what it names is called otherwise             says so, before who named it: ``Since 2026-11-20: `a` is called `b`.``
-    what its remedy brought is reported           says so in its frontmatter
+    what its remedy brought is reported           says so in its frontmatter; goes, where the report names three such things
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ _QUOTED, _PROSE = re.compile(r"`([^`]+)`"), re.compile(r"(?<![\w./:-])[^\W\d_]{2
 SINCE = "reported_since"  # the key of a lesson that tells what the user reported later of what its remedy names
 RARE = 3  # reports that name a thing, at most, where it tells that they are of the same matter
 SEEN = "dayleaf, seen in 2 sessions"
+ITSELF = 3  # names that a report shares with what a remedy brought, where it is the remedy itself that is at fault
 _BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → ")  # lines that went
+_WORD = re.compile(r"\w+")
 _DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
 _NAMED_BY = b"\nNamed by the "  # how the line begins that says who named a cause
 
@@ -143,11 +145,14 @@ def _withdraw(store: Store, subject: str) -> None:
 
 
 def _withdraw_undefined(store: Store, session: str, gone: dict[str, str]) -> None:
-    """Archive the lessons that speak of what a session then removed: in their remedy, or in the cause that another one named."""
+    """Archive the lessons that speak of what a session then removed: in their remedy, in the lines that it took away, or in the
+    cause that another session named."""
     for record in list(store.each(("learning",))):
-        cause, remedy, _ = _spoken(record)
+        cause, remedy, changed = _spoken(record)
         told = remedy if record.meta.get("session") == session else cause + "\n" + remedy
-        name = next((name for name, at in gone.items() if _quotes(told, name) and (clock.parse(at) or 0) > record.created), "")
+        went = set(_WORD.findall("\n".join(_BEFORE.findall(changed))))
+        name = next((name for name, at in gone.items() if (_quotes(told, name) or name in went)
+                     and (clock.parse(at) or 0) > record.created), "")
         if name and _is_open(record):
             store.archive(record.name, "what it speaks of is gone: " + name)
 
@@ -190,10 +195,11 @@ def look_back(place: Place, settings: config.Config, now: float, rows: Sequence[
         said = next((one["said"] for other, one in gone if one["at"] > record.created and _quotes("\n".join(
             parts[:1 + (other != session)]), one["old"])), "")
         brought = {name for name in history.identifiers(_BEFORE.sub("", parts[2])) if often[name] <= RARE}
-        since = [(one["at"], one["said"]) for other, one in reports if other != session and one["at"] > record.created
-                 and brought.intersection(one["names"])]
-        if said:
-            store.archive(record.name, "what it speaks of is gone: " + said)
+        since = [(one["at"], one["said"], len(brought.intersection(one["names"]))) for other, one in reports
+                 if other != session and one["at"] > record.created and brought.intersection(one["names"])]
+        wrong = next((said for _, said, shared in since if shared >= ITSELF), "")
+        if said or wrong:
+            store.archive(record.name, "what it speaks of is gone: " + said if said else "its remedy was reported: " + wrong)
         elif since:
             store.edit(record.name, {SINCE: "%s: %s" % (clock.day(max(since)[0]), max(since)[1])})
 

@@ -104,6 +104,32 @@ def test_a_lesson_says_what_was_reported_since_of_what_its_remedy_brought(place,
     assert [hit["otherwise"] for hit in hits if hit["id"] == record.id] == ["reported since, on 2026-11-20: " + request_ if noted else ""]
 
 
+@pytest.mark.parametrize(("reported", "stays"), [
+    ("we added openRetryPool with poolStatusOfTry and keepEveryLastTry, but it still loses the status", False),
+    ("we added openRetryPool, but it still loses the status", True)])
+def test_a_lesson_goes_where_its_remedy_itself_was_found_wrong(place, now, reported, stays):
+    """A report that names three of the things that the remedy brought speaks of the remedy, one that names one perhaps of its use."""
+    store = Store(place, vault.settings(), now)
+    body = ("The client lost the status of the last try.\n\nWhat mended it:\n\n- Added `openRetryPool` with `poolStatusOfTry` and "
+            "`keepEveryLastTry`\n\nNamed by the model on 2026-11-18.\n")
+    store.add("learning", "The client lost the status of the last try", body, source="auto", session="s-1",
+              extra={"created": "2026-11-18T09:00:00Z"})
+    conversations.held(place, "s-2", "2026-11-20", "## 09:00 %s\n\nLet me look.\n" % reported)
+    outlived.look_back(place, vault.settings(), now, walls.write(place, vault.settings(), now))
+    assert len(list(store.each(("learning",)))) == stays
+
+
+@pytest.mark.parametrize(("name", "day", "stays"), [("metadataFolder", 20, False), ("metadataFolder", 17, True), ("otherFolder", 20, True)])
+def test_a_lesson_goes_where_what_it_replaced_was_removed_for_good(place, now, name, day, stays):
+    """Nobody can make that mistake again, whichever session removed it."""
+    store = Store(place, vault.settings(), now)
+    body = ("The path bears the wrong day.\n\nWhat mended it:\n\n- edited `src/hooks.py`: `path = metadataFolder(id)` → "
+            "`path = folderOf(id)`\n\nNamed by the model on 2026-11-18.\n")
+    store.add("learning", "The path bears the wrong day", body, source="auto", session="s-1", extra={"created": "2026-11-18T09:00:00Z"})
+    outlived.told(store, "s-1", {"gone": {name: "2026-11-%dT09:05:00Z" % day}})
+    assert len(list(store.each(("learning",)))) == stays
+
+
 @pytest.mark.parametrize(("title", "told"), [
     ("Publish weights of parcels at the depot's front desk", ["Context: Publish weights of parcels at the depot's front desk", ""]),
     ("added weights of parcels at the front desk", []), ("why do parcels stand at the front desk?", []), ("draw a logo for the page", []),
