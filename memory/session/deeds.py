@@ -82,7 +82,9 @@ SPOKEN = Late(r"\b(?:you|your|i|we|my|our|but|should|instead)\b|[?]", re.I)
 CODE = Late(r"`[^`]*`?|\S*[_(./]\S*")
 WORD = Late(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
 LINK = Late(r"\[([^\]]+)\]\([^)\s]*\)")
-CUT = Late(r"^.{,59}[:：]$|\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|if|by):?$", re.I)
+CUT = Late(
+    r"^.{,59}[:：]$|^(?:when(?:ever)?|if|while|once)\b[^,]*[:：]$|"
+    r"\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|if|by):?$", re.I)
 _LED = Late(  # leads to a list, and tells nothing by itself
     r"\b(?:following|changes?|issues?|things|files|places|fix(?:es)?|tests?|cases|updates?|improvements|bugs?|problems?|output|results?|"
     r"summary|options?|steps|behaviou?r|format)\W*\Z", re.I)

@@ -97,3 +97,11 @@ def test_a_line_that_leads_to_a_list_stands_where_it_tells_a_change(line, told):
 def test_a_heading_says_what_was_done(head, paths, told):
     """Where it does not by itself."""
     assert deeds.made(head, paths) == told
+
+
+@pytest.mark.parametrize(("line", "cut"), [
+    ("When a new session begins and finds the branch of a session that ended long before:", True),
+    ("When a new session begins on the branch of another, it now asks the person for an answer first:", False),
+    ("The sweep now asks before it removes the branch of a session that ended long ago:", False)])
+def test_a_clause_that_says_only_when_is_no_sentence(line, cut):
+    assert bool(deeds.CUT.search(line)) is cut
