@@ -6,7 +6,7 @@ checkpoints of sessions that have none; from every checkpoint what met a linter'
 call that worked, a cause that somebody named, what was said of a linter's rule, the line that met it, or the path that is there
 in place of one that is not.
 
-Format of `<scope>.met`, version 3, JSON Lines: `{"v": 3, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
+Format of `<scope>.met`, version 4, JSON Lines: `{"v": 4, "sha": 16 hex of the look-up's SHA-256}`, then for each record name,
 file (its size and time of change in nanoseconds), id, session, branch, created, size and sha (of its text), failures (keys, at,
 telling, worth, said, ran, where: its turn, then: the other call that worked after it, "" for none), ruled (rule -> worth, said,
 at and, of a checkpoint's fixes, where), paths (of files that it tells of), turned (contradictions.py) and reported (history.py).
@@ -83,7 +83,7 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
     if changed or len(rows) != len(before) or _sha_of(at_failure.path_of(place)) != sha or (
             not files.exists(contradictions.path_of(place))):
         data = packed(merged(place, given))
-        lines = [fastjson.dump(row) + "\n" for row in ({"v": 3, "sha": files.sha256(data)[:16]}, *rows)]
+        lines = [fastjson.dump(row) + "\n" for row in ({"v": 4, "sha": files.sha256(data)[:16]}, *rows)]
         files.replace(met_path(place), "".join(lines).encode("ascii"))
         files.replace(at_failure.path_of(place), data)
         files.replace(contradictions.path_of(place), contradictions.packed(given))
@@ -114,7 +114,7 @@ def _kept(place: Place) -> tuple[str, list[Row]]:
         rows = fastjson.rows(files.read(met_path(place), MOST_BYTES))
     except OSError:
         return "", []
-    sha = rows[0].get("sha") if rows and rows[0].get("v") == 3 else None
+    sha = rows[0].get("sha") if rows and rows[0].get("v") == 4 else None
     return (sha, rows[1:]) if isinstance(sha, str) else ("", [])
 
 
