@@ -373,7 +373,8 @@ class _Choice:
         if self.story or not self._of_session(self.main) or number == self.main or self._is_kept(i):
             return ""
         if source.id == main.id and number > self.main:
-            return "%s: " % hit.after(plaintext.one_line(source.title)) if (number, "") not in self.led else ""
+            lead = source.title.strip("()") if source.title == hit.BY_CLIENT else hit.after(plaintext.one_line(source.title))
+            return "%s: " % lead if (number, "") not in self.led else ""
         return "" if session_of(source) == main.id != source.id else "since: " if source.created > main.created else "earlier: "
 
     def _asked(self, number: int) -> str:

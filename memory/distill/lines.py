@@ -29,6 +29,7 @@ DID = r"(?:created|edited|removed) `|commit [0-9a-f]{7}"  # how a line begins th
 _RUN = re.compile(r"[✓✗⊘·] |" + DID + r"|pull request http|subagent\b|\(refused [^)]*\)$")
 # Headings of the form that the client fills in before it compacts: what was asked and was to be done, and the others.
 _AHEAD = re.compile(r"(?:Primary Request and Intent|All user messages|Pending Tasks|Current Work|Optional Next Step)\b")
+_UNDER_WAY = re.compile(r"(?i)\W*(?:in progress|ongoing|pending|remaining|to-?do)\b[^:：\n]{0,20}[:：]")
 _FORM = re.compile(r"(?:Key Technical Concepts|Files and Code Sections|Errors and fixes|Problem Solving|Analysis|Summary)\b")
 _LEADS = re.compile(r"(?:\*\*[^*\n]{1,90}(?:(?<![.!。])|(?<=\.\.))\*\*:?|[^\n]{1,200}[:：](?:\*\*)?)$")
 
@@ -87,11 +88,13 @@ def is_talk(line: str) -> bool:
 
 
 def _told(found: Iterable[Unit]) -> Iterator[Unit]:
-    """Leave out of a summary by the client what was asked and what was to be done when it was written."""
-    ahead = False
+    """Leave out of a summary by the client what was asked, and what was to be done or under way when it was written."""
+    ahead = waits = False
     for unit in found:
         ahead = bool(_AHEAD.match(unit.text)) or ahead and not _FORM.match(unit.text)
-        if not ahead:
+        under_way = _UNDER_WAY.match(unit.text) is not None
+        waits = under_way if _LEADS.fullmatch(unit.text) else waits
+        if not (ahead or waits or under_way):
             yield unit
 
 

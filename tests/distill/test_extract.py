@@ -490,3 +490,10 @@ def test_no_repetition_makes_it_slow(piece):
     assert timing.spent(lambda: extract.extract("a b", [source(piece * (100_000 // len(piece)))]), 2.0) < 2.0
 
 
+
+
+def test_what_a_summary_by_the_client_says_later_is_named_so():
+    """Nobody asked for it: `after "(summary by the client)"` would name no request."""
+    said = said_of("why did uploads fail behind nginx and the proxy", TALK, "## 15:10 (summary by the client)\n\n"
+                   "Why uploads fail: the proxy of the second worker gives up after 30 s.\n")
+    assert said[-1].startswith("summary by the client: Why uploads fail:")

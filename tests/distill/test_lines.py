@@ -75,6 +75,7 @@ def test_a_quotation_and_an_item_that_is_a_sentence_stand_alone():
 def test_of_the_clients_summary_what_was_to_be_done_is_left_out():
     """It was asked, or open, when the client wrote it; the turns tell what came of it."""
     body = ("1. Primary Request and Intent:\n   - Make the queue durable\n\n4. Errors and fixes:\n   - Fixed the lost lease\n\n"
+            "   In progress:\n   - Moving the index\n\n5. Problem Solving:\n   - Ongoing: the lease is lost at night\n\n"
             "7. Pending Tasks:\n   - Write the tests\n\n8. Current Work:\n   Half of the queue is moved.\n")
     summary = source(body, title="(summary by the client)")
     assert [(line.label, line.text) for line in lines.lines(0, summary)] == [("", "Fixed the lost lease")]
