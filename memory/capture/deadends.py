@@ -226,7 +226,8 @@ def _refused(turn: Turn) -> Iterator[str]:
         if match and _OTHERWISE.search(words):
             reply = next((one.text for one in turn.pieces[at + 1:] if one.kind in (SAID, USER)), "")
             why = _conceded(reply) if turns.CONCEDES.match(reply) else ""
-            yield "%s — refused, the user: %s" % ("an edit of " + match[1] if match[1] else "a plan", " → ".join(
+            what = "an edit of " + match[1] if match[1] else "a plan" if "ExitPlanMode" in piece.name else "what was proposed"
+            yield "%s — refused, the user: %s" % (what, " → ".join(
                 filter(None, (words, why))))
 
 
@@ -275,10 +276,10 @@ def _in_vain(turn: Turn) -> list[str]:
     or a heading is no deed.
     """
     did = any(piece.kind in (FILE, RUN) for piece in turn.pieces)
-    found = [line for line in map(bare, _deeds(outcome(turn))) if not SUPPOSED.search(line) and (
+    found = [line for line in map(bare, _deeds(outcome(turn))) if len(line) <= 2 * LINE and not SUPPOSED.search(line) and (
         _EARLIER.search(line) or did and _TRIED.search(line))]
     found = [line for line in found if line[:1] not in "\"“'"]
-    return [line for line in found if SHORTEST < len(line) <= 2 * LINE and not deeds.CUT.search(line) and says(line)]
+    return [line for line in found if len(line) > SHORTEST and not deeds.CUT.search(line) and says(line)]
 
 
 def _deeds(statement: str) -> Iterator[str]:

@@ -42,9 +42,10 @@ SINCE = "reported_since"  # the key of a lesson that tells what the user reporte
 RARE = 3  # reports that name a thing, at most, where it tells that they are of the same matter
 SEEN = "dayleaf, seen in 2 sessions"
 ITSELF = 3  # names that a report shares with what a remedy brought, where it is the remedy itself that is at fault
-_BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → ")  # lines that went
+_BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → |− `[^`\n]*`")  # lines that went
 _WORD = re.compile(r"\w+")
 _DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
+_CALLED = re.compile(r"\nSince [\d-]{10}: `(?P<old>[^`\n]+)` is called `(?P<new>[^`\n]+)`\.\n")
 _NAMED_BY = b"\nNamed by the "  # how the line begins that says who named a cause
 
 
@@ -138,35 +139,44 @@ def told(store: Store, session: str, one: Mapping[str, Any]) -> None:
 
 def _withdraw(store: Store, subject: str) -> None:
     """Archive the lessons whose commit was reverted, unless a person accepted them."""
-    for record in list(store.each(("learning",))):
+    for record in _open(store):
         landed = [line for line in record.body.split("\n") if line.startswith("Commit") and line.endswith(": " + subject)]
-        if landed and _is_open(record):
+        if landed:
             store.archive(record.name, "its commit was reverted")
 
 
 def _withdraw_undefined(store: Store, session: str, gone: dict[str, str]) -> None:
-    """Archive the lessons that speak of what a session then removed: in their remedy, in the lines that it took away, or in the
-    cause that another session named."""
-    for record in list(store.each(("learning",))):
+    """Archive the lessons that speak of what a session then removed: in their remedy; where another session named their cause,
+    also in that, and in the lines that the remedy took away, which may be how its own session removed it."""
+    for record in _open(store):
         cause, remedy, changed = _spoken(record)
-        told = remedy if record.meta.get("session") == session else cause + "\n" + remedy
-        went = set(_WORD.findall("\n".join(_BEFORE.findall(changed))))
+        own = record.meta.get("session") == session
+        told = remedy if own else cause + "\n" + remedy
+        went = () if own else _WORD.findall("\n".join(_BEFORE.findall(changed)))
         name = next((name for name, at in gone.items() if (_quotes(told, name) or name in went)
                      and (clock.parse(at) or 0) > record.created), "")
-        if name and _is_open(record):
+        if name:
             store.archive(record.name, "what it speaks of is gone: " + name)
 
 
 def _rename(store: Store, renamed: Mapping[str, Sequence[str]]) -> None:
-    """Say in the lessons of before how what they name is called since, where they do not tell it themselves."""
-    for record in list(store.each(("learning",))):
+    """Say in the lessons of before how what they name is called since; what was said of the same name before gives way."""
+    for record in _open(store):
+        told = _CALLED.sub("", record.body)
         since = {old: (new, at) for old, (new, at) in renamed.items() if (clock.parse(at) or 0) >= record.created + 1
-                 and _quotes(record.body, old) and not _quotes(record.body, new)}
-        if since and _is_open(record):
-            data = store.raw(record.name)
-            before, mark, after = data.partition(_NAMED_BY)
-            lines = "".join("\nSince %s: `%s` is called `%s`.\n" % (at[:10], old, new) for old, (new, at) in since.items())
-            store.replace(record.name, before + lines.encode() + mark + after if mark else data, files.sha256(data))
+                 and (_quotes(told, old) and not _quotes(told, new) or "`%s` is called `%s`." % (new, old) in record.body)}
+        data = store.raw(record.name)
+        before, mark, after = data.partition(_NAMED_BY)
+        if not since or not mark:
+            continue
+        known = [match for match in _CALLED.finditer(before.decode("utf-8", "replace"))
+                 if match["old"] in since or since.get(match["new"], ("",))[0] == match["old"]]
+        for match in known:
+            before = before.replace(match[0].encode(), b"", 1)
+        lines = "".join("\nSince %s: `%s` is called `%s`.\n" % (at[:10], old, new) for old, (new, at) in since.items()
+                        if _quotes(told, old))
+        if before + lines.encode() + mark + after != data:
+            store.replace(record.name, before + lines.encode() + mark + after, files.sha256(data))
 
 
 def _spoken(record: Record) -> tuple[str, str, str]:
@@ -190,7 +200,7 @@ def look_back(place: Place, settings: config.Config, now: float, rows: Sequence[
     reports = [(row["session"], one) for row in rows for one in row["reported"]]
     often = Counter(name for _, one in reports for name in one["names"])
     store = Store(place, settings, now, on_change)
-    for record in [one for one in store.each(("learning",)) if _is_open(one)] if gone or reports else []:
+    for record in _open(store) if gone or reports else []:
         parts, session = _spoken(record), record.meta.get("session")
         said = next((one["said"] for other, one in gone if one["at"] > record.created and _quotes("\n".join(
             parts[:1 + (other != session)]), one["old"])), "")
@@ -202,6 +212,14 @@ def look_back(place: Place, settings: config.Config, now: float, rows: Sequence[
             store.archive(record.name, "what it speaks of is gone: " + said if said else "its remedy was reported: " + wrong)
         elif since:
             store.edit(record.name, {SINCE: "%s: %s" % (clock.day(max(since)[0]), max(since)[1])})
+
+
+def _open(store: Store) -> list[Record]:
+    """Return the lessons that capture wrote, and that no person accepted or brought back from the archive."""
+    from memory.store import archive
+
+    kept = archive.brought_back(store.roots[PRIVATE])
+    return [record for record in store.each(("learning",)) if _is_open(record) and record.id not in kept]
 
 
 def _is_open(record: Record) -> bool:

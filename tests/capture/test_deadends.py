@@ -80,7 +80,7 @@ def test_an_objection_to_what_was_only_proposed_is_about_no_work():
     ("refused Edit `pool.py`", "don't touch the pool", "", "an edit of `pool.py` — refused, the user: don't touch the pool"),
     ("refused Write `LICENSE`", "Acme Inc.", "", ""), ("refused Edit `pool.py`", "is the list sorted?", "", ""),
     ("refused a tool", "there is no such key, why do you make this up?", "You're right. The key does not exist in version 2.",
-     "a plan — refused, the user: there is no such key, why do you make this up? → The key does not exist in version 2."),
+     "what was proposed — refused, the user: there is no such key, why do you make this up? → The key does not exist in version 2."),
     ("refused Bash `make push`", "no, not yet", "", "")])
 def test_an_edit_that_was_refused_for_another_way_is_none_to_make_again(name, said, reply, told):
     """With the user's reason, and the model's where it agrees; a wish or a question refuses no way, a command is told elsewhere."""

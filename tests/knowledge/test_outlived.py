@@ -119,14 +119,46 @@ def test_a_lesson_goes_where_its_remedy_itself_was_found_wrong(place, now, repor
     assert len(list(store.each(("learning",)))) == stays
 
 
-@pytest.mark.parametrize(("name", "day", "stays"), [("metadataFolder", 20, False), ("metadataFolder", 17, True), ("otherFolder", 20, True)])
-def test_a_lesson_goes_where_what_it_replaced_was_removed_for_good(place, now, name, day, stays):
-    """Nobody can make that mistake again, whichever session removed it."""
+def test_a_lesson_that_a_person_brought_back_stays(place, now):
+    """The report that took it away is still there at the next start."""
+    store = Store(place, vault.settings(), now)
+    body = ("The client lost the status of the last try.\n\nWhat mended it:\n\n- Added `openRetryPool` with `poolStatusOfTry` and "
+            "`keepEveryLastTry`\n\nNamed by the model on 2026-11-18.\n")
+    found = store.add("learning", "The client lost the status of the last try", body, source="auto", session="s-1",
+                      extra={"created": "2026-11-18T09:00:00Z"})
+    conversations.held(place, "s-2", "2026-11-20", "## 09:00 we added openRetryPool with poolStatusOfTry and keepEveryLastTry, but it "
+                       "still loses the status\n\nLet me look.\n")
+    rows = walls.write(place, vault.settings(), now)
+    outlived.look_back(place, vault.settings(), now, rows)
+    assert not list(store.each(("learning",)))
+    store.restore(found.id)
+    outlived.look_back(place, vault.settings(), now, rows)
+    assert len(list(store.each(("learning",)))) == 1
+
+
+def test_what_is_called_otherwise_again_is_said_once(place, now):
+    """The last name counts, and none where the old one is back."""
+    store = Store(place, vault.settings(), now)
+    body = "`taskMapper()` drops the first row.\n\nWhat mended it:\n\n- edited `src/map.py`\n\nNamed by the model on 2026-11-18.\n"
+    store.add("learning", "The first row is dropped", body, source="auto", session="s-1", extra={"created": "2026-11-18T09:00:00Z"})
+    for day, old, new, told in (("19", "taskMapper", "mapperOfTask", "Since 2026-11-19: `taskMapper` is called `mapperOfTask`."),
+                                ("20", "taskMapper", "mapperTask", "Since 2026-11-20: `taskMapper` is called `mapperTask`."),
+                                ("21", "mapperTask", "taskMapper", "")):
+        outlived.told(store, "s-2", {"renamed": {old: [new, "2026-11-%sT09:00:00Z" % day]}})
+        (record,) = store.each(("learning",))
+        assert [line for line in record.body.split("\n") if line.startswith("Since ")] == [told] * bool(told)
+
+
+@pytest.mark.parametrize(("session", "name", "day", "stays"), [
+    ("s-2", "metadataFolder", 20, False), ("s-1", "metadataFolder", 20, True), ("s-2", "metadataFolder", 17, True),
+    ("s-2", "otherFolder", 20, True)])
+def test_a_lesson_goes_where_what_it_replaced_was_removed_for_good(place, now, session, name, day, stays):
+    """Nobody can make that mistake again; its own session may have removed it as the remedy."""
     store = Store(place, vault.settings(), now)
     body = ("The path bears the wrong day.\n\nWhat mended it:\n\n- edited `src/hooks.py`: `path = metadataFolder(id)` → "
             "`path = folderOf(id)`\n\nNamed by the model on 2026-11-18.\n")
     store.add("learning", "The path bears the wrong day", body, source="auto", session="s-1", extra={"created": "2026-11-18T09:00:00Z"})
-    outlived.told(store, "s-1", {"gone": {name: "2026-11-%dT09:05:00Z" % day}})
+    outlived.told(store, session, {"gone": {name: "2026-11-%dT09:05:00Z" % day}})
     assert len(list(store.each(("learning",)))) == stays
 
 
