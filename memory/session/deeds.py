@@ -88,6 +88,7 @@ CUT = Late(
 _LED = Late(  # leads to a list, and tells nothing by itself
     r"\b(?:following|changes?|issues?|things|files|places|fix(?:es)?|tests?|cases|updates?|improvements|bugs?|problems?|output|results?|"
     r"summary|options?|steps|behaviou?r|format)\W*\Z", re.I)
+_BY_DOING = Late(r" (?:by|via|through|with) \w+ing\Z")  # behind a deed, before the list of what that was
 _LED_IN = 300  # characters of a line that may lead in
 _BOTH = Late(r" (?:in|across) (?:both|all|two|three|four|\d+)(?: \w+)?(?=[:：]?\Z)", re.I)
 _FIX_FOR = Late(r"\A(?:the )?(?:bug ?)?fix for (?:the )?", re.I)
@@ -310,7 +311,7 @@ def led(line: str) -> str:
     """Return a line that leads to a list without its colon, where it tells a change by itself; else as it is."""
     if not line.endswith((":", "：")) or len(line) > _LED_IN:
         return line
-    bare = _BOTH.sub("", line).rstrip(":： ")
+    bare = _BY_DOING.sub("", _BOTH.sub("", line).rstrip(":： "))
     tells = (REPORTS.match(bare) or NOW.match(bare)) and in_words(bare) > 3
     hangs = POINTS.match(bare) or any(one.search(bare + end) for one, end in ((_LED, ""), (LISTS, ":"), (CUT, ""), (LEANS, "")))
     return bare if tells and not hangs else line

@@ -84,6 +84,8 @@ def test_what_is_outside_of_the_project_or_told_by_a_number_is_poor(line):
     ("Updated the version of the runner from 3 to 4 in both files:", "Updated the version of the runner from 3 to 4"),
     ("Now the name of the job goes to the queue:", "Now the name of the job goes to the queue"),
     ("Added the following cases:", "Added the following cases:"), ("Now a job is only told as active if:", "Now a job is only told as active if:"),
+    ("Fixed the slow end of the worker behind a report by setting:", "Fixed the slow end of the worker behind a report"),
+    ("Raised the upload limit of the pool to twenty megabytes:", "Raised the upload limit of the pool to twenty megabytes"),
     ("The queue looks so:", "The queue looks so:")])
 def test_a_line_that_leads_to_a_list_stands_where_it_tells_a_change(line, told):
     """Without its colon, and without the places that the list names."""
