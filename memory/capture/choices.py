@@ -157,6 +157,7 @@ def standing(held: Sequence[Turn], anew: bool = True) -> list[Turn]:
 
 
 def files_of(turn: Turn) -> set[str]:
+    """Return the files that a turn changed."""
     return {piece.text for piece in turn.pieces if piece.kind == turns.FILE}
 
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from memory.capture import causes, checkpointpage, gist, turns, upshot
+from memory.capture import causes, checkpointpage, choices, gist, turns, upshot
 from memory.capture.turns import Turn
 from memory.core import clock, config, files
 from memory.core.layout import PRIVATE, Place
@@ -70,7 +70,7 @@ def came_of(said: str, held: Sequence[Turn], number: int) -> str:
     if max(own, whole) < 2:
         text = _came(turn) if turn.did and mostly else ""
         text = text if _shared(text, words) and len(upshot.words_of(text) - words) >= NEW else ""
-    again = any(_shared(text, upshot.words_of(one.request)) > 1 and any(piece.kind == turns.FILE for piece in one.pieces)
+    again = any(_shared(text, upshot.words_of(one.request)) > 1 and choices.files_of(one)
                 for one in held[number + 1:] if not causes.is_ordered(one.request))
     return text.rstrip(":") if not again else ""
 
@@ -96,8 +96,8 @@ def scope(title: str, changed: Sequence[str], said: str, asked: str) -> list[str
 
 def left_failing(held: Sequence[Turn], number: int) -> bool:
     """Tell whether the last turn that changed a file of a turn's says in the end that something fails.  number: of it, from 0."""
-    mine = {piece.text for piece in held[number].pieces if piece.kind == turns.FILE}
-    last = [turn for turn in held[number:] if mine & {piece.text for piece in turn.pieces if piece.kind == turns.FILE}][-1:]
+    mine = choices.files_of(held[number])
+    last = [turn for turn in held[number:] if mine & choices.files_of(turn)][-1:]
     return any(FAILING.search(gist.outcome(turn)) for turn in last)
 
 
@@ -128,7 +128,7 @@ def taken_away(every: Iterable[Turn]) -> dict[str, str]:
 
 
 def told(store: Store, session: str, one: Mapping[str, Any]) -> None:
-    """Do what a session's work asks for: `reverts`, `gone` or `renamed`, as `lessons.outlived` makes them."""
+    """Do what a session's work asks for: `reverts`, `gone` or `renamed`, as `progress.teach` keeps them."""
     if "reverts" in one:
         _withdraw(store, one["reverts"])
     elif "gone" in one:
