@@ -164,7 +164,7 @@ def _title(checkpoints: Sequence[Record], branch: str, held: Sequence[Turn], bef
     A trunk is about nothing by itself: there what most was changed for names it.
     """
     words, last = upshot.named_by(branch) if branch not in layout.TRUNKS else set(), one_line(checkpoints[0].title)
-    names = [record.title for record in checkpoints] + upshot.names(held).titles + [past.record.title for past in before]
+    names = [*(one.title for one in checkpoints), *conversationpage.names(held).titles, *(past.record.title for past in before)]
     work = _work(deadends.kept(held), names)
     names = [name for name in dict.fromkeys(names) if words and branch not in name and _is_subject(name)]
     shared = [len(words & upshot.words_of(name)) for name in names]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from memory.capture import choices, conversationpage, fixes, gist, turns, upshot
+from memory.capture import choices, conversationpage, fixes, gist, turns
 from memory.capture.conversationpage import code
 from memory.capture.facts import Facts
 from memory.capture.fixes import Fix
@@ -53,7 +53,7 @@ def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tu
 
     taken: tells whether another bears a name.
     """
-    found, asked = upshot.names(facts.turns, facts.title, [subject for _, subject, _ in facts.commits])
+    found, asked = conversationpage.names(facts.turns, facts.title, [subject for _, subject, _ in facts.commits])
     found = [*found, *filter(None, [gist.topic(facts.earlier)] if facts.earlier else [])] or [_made_of(facts)]
     title = next((name for name in found if not taken(name)), "")
     if not title:

@@ -25,8 +25,9 @@ rest of a turn that a compaction cut.  The outcome of a turn is the last that th
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from memory.capture import gist, turns
+from memory.capture import gist, turns, upshot
 from memory.capture.turns import COMMIT, CREATED, EDITED, FILE, GOES_ON, LINK, REPORT, RUN, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line
@@ -35,10 +36,11 @@ from memory.session.latepattern import Late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
 CODE = 14  # lines of a block of code
+_NAMING, _NAMED = 30, 3  # turns at either end of which one may name the work; words beside code that name a change
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON = "(goes on) "
 _RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`+) ?(.*?) ?\3(?: → (.*?))?(?: \(×(\d+)\))?$")
@@ -286,3 +288,66 @@ def gave_up(summary: Turn) -> list[str]:
                 found.setdefault(head.rstrip(": "), []).extend([text] * (text != head))
     lines = (": ".join(filter(None, (head, "; ".join(texts)))) for head, texts in found.items())
     return [line for line in lines if len(line) <= 2 * TELLING and not _ONLY_SAID.match(line)]
+
+
+# --- what work is called
+
+
+class Names(NamedTuple):
+    """What work may be called.  titles: the best first.  asked: one or none that finds it under any title, what was asked for."""
+
+    titles: list[str]
+    asked: list[str]
+
+
+def names(held: Sequence[Turn], by_client: str = "", commits: Sequence[str] = ()) -> Names:
+    """Return names for what was done: of the plan, the client, an order, a commit, what came out, a request.
+
+    by_client: the title that the client gave the session.  commits: their subjects, oldest first.
+    """
+    held = [*held[:_NAMING], *held[_NAMING:][-_NAMING:]]
+    plans = [gist.clause(gist.heading_of(p.text)) for turn in held for p in turn.pieces if p.name == turns.APPROVED]
+    asked, ended = _asked(held), _ended(held)
+    made = [gist.clause(one_line(subject)) for subject in reversed(commits)]
+    found = [*reversed(plans), gist.clause(one_line(by_client)),
+             *(one for one in asked if upshot.is_order(one) and _is_name(one)),
+             *(one for one in made if not (deeds.CHORE.match(one) or deeds.MERGE.match(one))), *_came(held),
+             *(one for one in asked if gist.telling(one) > 1.5), *made,
+             *(one for one in ended if gist.telling(one) > 2), *asked, *ended[:2]]
+    return Names([one for one in dict.fromkeys(found) if len(one) >= 4], [one for one in asked[:1] if gist.telling(one) > 1.5])
+
+
+def _asked(held: Sequence[Turn]) -> list[str]:
+    """Return what was asked for, what says most first; what files were changed for, and what was asked early, counts for more."""
+    typed = [turn for turn in held if turn.asked in ("", turns.SLASH) and not gist.TRIVIAL.match(turn.request)]
+    topics = [(gist.topic(turn.request), 0.25 * at - min(4, sum(p.kind == turns.FILE for p in turn.pieces)))
+              for at, turn in enumerate(typed)]
+    topics.sort(key=lambda pair: pair[1] + 1.5 * bool(deeds.LOOSE.search(pair[0])) - gist.telling(pair[0]))
+    return [one for one, _ in topics]
+
+
+def _came(held: Sequence[Turn]) -> list[str]:
+    """Return what came out of turns as names: a change that a line tells in words, and more than a detail of one."""
+    lines = [one.line for one in upshot.of_turns(held)[:3] if not one.line.startswith((deeds.IMPLEMENTED, deeds.TESTED))]
+    faults = [line for line in lines if line.startswith(upshot.FIXED) and len(line) <= gist.TITLE]
+    told = [line for line in lines if deeds.REPORTS.match(line) or _is_brief(line)]
+    names = [gist.clause(line[:1].lower() + line[1:]) for line in told if not (
+        line.startswith(upshot.FIXED) or deeds.PIECE.match(line) or deeds.DETAIL.search(line) or deeds.MINOR.search(line))]
+    return [*(name for name in names if deeds.in_words(name) >= _NAMED and _is_name(name)), *faults]
+
+
+def _is_brief(line: str) -> bool:
+    """Tell whether a line tells an effect in the room of a name."""
+    return len(line) <= gist.TITLE and bool(deeds.NOW.search(line)) and not (deeds.is_poor(line) or deeds.inner(line))
+
+
+def _is_name(line: str) -> bool:
+    """Tell whether a line stands as a name: whole, spoken to nobody, and more than a detail."""
+    return not (deeds.MINOR.search(line) or deeds.LOOSE.search(line) or deeds.SPOKEN.search(line))
+
+
+def _ended(held: Sequence[Turn]) -> list[str]:
+    """Return the openings of what turns came to, what says most first."""
+    ended = [gist.clause(gist.plain(gist.outcome(turn))) for turn in reversed(held)
+             if turn.asked != turns.SUMMARY and gist.outcome(turn)]
+    return sorted(ended, key=lambda line: -gist.telling(line))

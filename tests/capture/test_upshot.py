@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.capture import upshot
+from memory.capture import conversationpage, upshot
 from memory.capture.turns import APPROVED, COMMIT, EDITED, FILE, GOES_ON, RUN, SAID, SUMMARY, USER, Piece, Turn
 
 
@@ -175,11 +175,11 @@ def test_the_last_words_alone_tell_what_is_in_them():
 def test_the_plan_then_the_client_then_an_order_names_the_work():
     """Not the first request where that only points at something; of commits the newest."""
     held = [turn("look at this", ""), turn("is it done?", ""), turn("move the export queue to Redis streams", "")]
-    assert upshot.names(held).titles[0] == "move the export queue to Redis streams"
-    assert upshot.names(held, "Redis streams for exports").titles[0] == "Redis streams for exports"
+    assert conversationpage.names(held).titles[0] == "move the export queue to Redis streams"
+    assert conversationpage.names(held, "Redis streams for exports").titles[0] == "Redis streams for exports"
     planned = turn("x", "", plan="# Implementation Plan: Streams\n\n1. a")
-    assert upshot.names([*held, planned], "Redis streams for exports", ["a commit"]).titles[0] == "Streams"
-    assert upshot.names([turn("go on", "")], "", ["Fix the export", "Add streams"]).titles == ["Add streams", "Fix the export"]
+    assert conversationpage.names([*held, planned], "Redis streams for exports", ["a commit"]).titles[0] == "Streams"
+    assert conversationpage.names([turn("go on", "")], "", ["Fix the export", "Add streams"]).titles == ["Add streams", "Fix the export"]
 
 
 @pytest.mark.parametrize("request_", [
@@ -188,7 +188,7 @@ def test_the_plan_then_the_client_then_an_order_names_the_work():
 def test_what_came_out_names_work_that_was_asked_for_in_passing(request_):
     """In words that a list can be chosen from."""
     said = "Done! I've added a [dead letter queue](queue.py) to the worker, so that nothing is lost.\n\nShall I commit it?"
-    assert upshot.names([turn(request_, said, "queue.py")]).titles[0].startswith("added a dead letter queue to the worker")
+    assert conversationpage.names([turn(request_, said, "queue.py")]).titles[0].startswith("added a dead letter queue to the worker")
 
 
 @pytest.mark.parametrize("said", [
@@ -196,16 +196,16 @@ def test_what_came_out_names_work_that_was_asked_for_in_passing(request_):
     "Created when the worker stops by itself, which is rare."])
 def test_a_detail_of_a_change_names_nothing(said):
     """Then the request does."""
-    assert upshot.names([turn("we lose letters of the export queue", said, "queue.py")]).titles[0] == "we lose letters of the export queue"
+    assert conversationpage.names([turn("we lose letters of the export queue", said, "queue.py")]).titles[0] == "we lose letters of the export queue"
 
 
 def test_what_was_asked_for_is_the_other_name_of_what_came_out():
     """So that the words of the request find the work as well; thanks and the like are no name."""
     asked = turn("why do the retries stop after five attempts?", "Added a limit for retries to the settings.", "queue.py")
     held = [asked, turn("thanks", "")]
-    found = upshot.names(held)
+    found = conversationpage.names(held)
     assert found.titles[0] == "added a limit for retries to the settings"
-    assert found.asked == ["why do the retries stop after five attempts"] and upshot.names(held[1:]).asked == []
+    assert found.asked == ["why do the retries stop after five attempts"] and conversationpage.names(held[1:]).asked == []
 
 
 def test_a_success_that_the_next_sentence_takes_back_is_not_what_came_out():
@@ -275,6 +275,6 @@ def test_two_lines_are_not_the_same_for_one_word():
 
 def test_an_effect_that_fits_a_name_names_the_work():
     """One that is cut, or tells the code's names, does not."""
-    assert upshot.names([turn("why?", "The list of jobs now shows the customer.", "a.py")]).titles[0] == "the list of jobs now shows the customer"
+    assert conversationpage.names([turn("why?", "The list of jobs now shows the customer.", "a.py")]).titles[0] == "the list of jobs now shows the customer"
     held = [turn("the customers of the upload queue are wrong", "The list of jobs now calls `customer_of()`.", "a.py")]
-    assert upshot.names(held).titles[0] == "the customers of the upload queue are wrong"
+    assert conversationpage.names(held).titles[0] == "the customers of the upload queue are wrong"
