@@ -6,6 +6,7 @@ asks or offers is passed over.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -26,11 +27,11 @@ _INNER, _EFFECT = 0.5, 0.6  # taken off a line for each of the code's names in i
 _CUT = 1.0  # taken off one that is cut, and off an order that cannot be told as done
 _SHARED, _SHARES, _REQUEST = 0.3, 4, 600  # added for each word of its request, up to four; characters of that which are read
 _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets little of, and what is left of it at least
-_EDITED, _FILE, _FILES, _ASKED = 1.5, 0.25, 6, 2.8  # of a turn that edits, of each file, files that count, and of an order
+_EDITED, _FILE, _FILES, _ASKED, _MUCH = 1.5, 0.25, 6, 2.8, 5  # of a turn that edits, each file, files that count, an order, many
 # Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
 _BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
 FIXED = "Fixed: "  # before a fault that is told as fixed
-_NAMES = 3  # words beside code that name a change
+_NAMES, _SAYS, _BACK = 3, 5, 3  # words beside code that name a change, that say one; turns looked back on for what it is about
 _FIRST, _HEADED, _WEAK = 3, 0.8, 1.0  # sentences in which a heading or an order names work; what it tells; what little does
 _SUBJECT, _MOST, _ADDS = 0.2, 7.9, 3  # added to a commit that bears the branch's name; other lines at most; words that tell more
 
@@ -59,7 +60,7 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     changed = [at for at, turn in enumerate(held) if any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)]
     covered = _committed(held) if any(not deeds.CHORE.match(subject) for _, _, subject in made) else 0
     for at, turn in enumerate(held):
-        told = [] if at < covered or _goes_on(held, at) else _of_turn(turn, bool(commits))
+        told = [] if at < covered or _goes_on(held, at) else _of_turn(turn, bool(commits), _about(held, at))
         if at in changed or not changed or any(deeds.REPORTS.match(one.line) for one in told):
             found += told
         elif at > changed[-1]:  # what was found before it led to the change, which tells it
@@ -124,30 +125,52 @@ def of_lines(lines: Sequence[str], title: str = "", commits: Sequence[str] = ())
     return of_turns([Turn("", "", "", pieces) for pieces in said], title if is_order(title) else "", commits)
 
 
-def _of_turn(turn: Turn, committed: bool) -> list[Upshot]:
-    """Return what came out of one turn, empty where it came to nothing that can be told."""
+def _about(held: Sequence[Turn], at: int) -> list[str]:
+    """Return the request of a turn, and those before it as far back as each agrees or points at what was said."""
+    asked = [held[at].request]
+    for turn in reversed(held[max(0, at - _BACK):at]):
+        if not (turns.agrees(asked[-1]) or deeds.LEANING.search(asked[-1][:_REQUEST])):
+            break
+        asked += [turn.request] * (turn.asked != turns.SUMMARY)
+    return asked
+
+
+def _of_turn(turn: Turn, committed: bool, about: Sequence[str]) -> list[Upshot]:
+    """Return what came out of one turn, empty where it came to nothing that can be told.  about: the requests that led to it."""
     paths = [piece.text for piece in turn.pieces if piece.kind == turns.FILE]
     if turn.asked == turns.SUMMARY or committed and any(piece.kind == turns.COMMIT for piece in turn.pieces):
         return []
     worth = _EDITED + _FILE * min(len(paths), _FILES) if paths else 0.0
     finished = gist.is_finished(turn)
-    score, line = _result(turn, paths, finished)
-    found = [Upshot(worth + score, line, turn.at)] if line and (finished or score > 3) else []
+    results = _results(turn, paths, finished, about)
+    found = [Upshot(worth + score, line, turn.at) for score, line in results if finished or score > 3]
     plan = next((p.text for p in turn.pieces if p.kind == USER and p.name == APPROVED), "")
     if paths and finished:
         asked = gist.heading_of(plan) if plan else order(turn.request)
         if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
             line, score = _ordered(asked, turn), _PLANNED if plan else _ASKED
             found.append(Upshot(worth + score - _CUT * (line.lower() == asked.lower()), line, turn.at))
-    best = sorted(found, key=lambda one: -one.weight)[:1]
+    best = sorted(found, key=lambda one: -one.weight)
+    best = best[:1] + [one for one in best[1:] if len(paths) >= _MUCH and deeds.NOW.search(one.line) and not (
+        deeds.inner(one.line) or same(one.line, best[0].line))][:1]
     return [one._replace(line=one.line + deeds.page_of(one.line, paths)) for one in best]
 
 
 def _described(held: Sequence[Turn]) -> list[Upshot]:
     """Return what the work was called where somebody asked for words that others read."""
     asked = [turn for turn in held if turn.asked != turns.SUMMARY and not any(piece.kind == turns.FILE for piece in turn.pieces)]
-    called = [(deeds.described(turn.request, gist.outcome(turn)), turn.at) for turn in asked]
-    return [Upshot(_DESCRIBED, deeds.trimmed(deeds.as_done(name)), at, True) for name, at in called if name]
+    called = [(deeds.described(turn.request, gist.outcome(turn)), turn) for turn in asked]
+    return [Upshot(_DESCRIBED, _whole(deeds.trimmed(deeds.as_done(name)), turn), turn.at, True) for name, turn in called if name]
+
+
+def _whole(name: str, turn: Turn) -> str:
+    """Return a name of few words with the first sentence of the text that bears it."""
+    said = (bare(text) for kind, text in sentences_of(gist.outcome(turn)) if kind == PROSE)
+    told = (deeds.OF_PULL.sub("", one).rstrip(".") for one in said if not one.endswith((":", "：", "?")))
+    first = next((one for one in told if deeds.in_words(one) >= _SAYS and not deeds.ASIDE.match(one)), "")
+    if not first or deeds.in_words(name) >= _SAYS or ":" in name:
+        return name
+    return deeds.shortened("%s: %s%s" % (name, first[:1].lower(), first[1:]), LINE)
 
 
 def _weight(subject: str) -> float:
@@ -168,14 +191,15 @@ def _goes_on(held: Sequence[Turn], at: int) -> bool:
         turn.asked == turns.GOES_ON or turn.request == held[at].request for turn in rest)
 
 
-def _result(turn: Turn, paths: Sequence[str], finished: bool) -> tuple[float, str]:
-    """Return (how much it tells, the sentence) of a turn's outcome that a teammate gets most of; "" for none.
+def _results(turn: Turn, paths: Sequence[str], finished: bool, about: Sequence[str]) -> list[tuple[float, str]]:
+    """Return (how much it tells, the sentence) of the two sentences of a turn's outcome that a teammate gets most of.
 
-    paths: that it touched; of one that finished with some, what only explains is no result.
+    paths: that it touched; of one that finished with some, what only explains is no result.  about: the requests that led to it.
     """
-    statement, asked, worked = gist.outcome(turn), words_of(turn.request[:_REQUEST]), bool(paths) and finished
-    found = []
-    heads = {bare(text) for kind, text in sentences_of(statement) if kind == HEADING and ":" not in text}
+    statement, worked = gist.outcome(turn), bool(paths) and finished
+    asked = words_of(" ".join(one[:_REQUEST] for one in about))
+    found, said = [], list(sentences_of(statement))
+    heads = {bare(text): said[at + 1:at + 2] for at, (kind, text) in enumerate(said) if kind == HEADING and ":" not in text}
     for at, (score, text) in enumerate(scored(statement, bool(paths))):
         if text in heads and not paths or score <= _WEAK and not (paths or gist.wide(text)) or deeds.LISTS.search(text):
             continue
@@ -187,10 +211,29 @@ def _result(turn: Turn, paths: Sequence[str], finished: bool) -> tuple[float, st
         if not says(line) or worked and (idle and not told or deeds.TRY.match(line)):
             continue
         line = deeds.shortened(deeds.trimmed(line.rstrip(":;,")), LINE)
-        line = deeds.made(line, paths) if text in heads else line
+        line = _headed(deeds.made(line, paths), heads[text], about) if text in heads else line
         found.append((min(-score - anew - _plain(line, asked), -_LEFT), at, line))
-    least, _, line = min(found, default=(0.0, 0, ""))
-    return -least, line
+    return [(-least, line) for least, _, line in sorted(found)[:2]]
+
+
+def _headed(line: str, below: Sequence[tuple[str, str]], about: Sequence[str]) -> str:
+    """Return a heading of few words with what stands below it, else with what somebody wished there to be."""
+    if deeds.in_words(line) >= _SAYS:
+        return line
+    said = [bare(text) for kind, text in below if kind != HEADING]
+    said = [one for one in said if says(one) and not (deeds.is_poor(one) or deeds.inner(one) or one.endswith((":", "：")))]
+    for one in (*said, *filter(None, map(_wished, about[1:]))):
+        whole = "%s: %s" % (line, one.rstrip("."))
+        if len(whole) <= LINE:
+            return whole
+    return line
+
+
+def _wished(request: str) -> str:
+    """Return the first sentence of a request that says how something should be and stands by itself, "" for none."""
+    said = (one for line in gist.prose(request) for one in sentences(deeds.LISTED.sub("", line)))
+    return next((one for one in said if deeds.SHOULD.search(one) and deeds.is_whole(one[:len(one) // 2] + ".") and (
+        not re.search(r"\b(?:i|we|you)\b|\?", one, re.I))), "")
 
 
 def _plain(line: str, asked: set[str]) -> float:
@@ -271,7 +314,8 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
     found = list(sentences_of(statement))
     for place, (kind, text) in enumerate(found):
         before = bool(deeds.BEFORE.match(text)) if kind == HEADING else before
-        line = deeds.led(bare(text))
+        line = deeds.led(deeds.since(bare(text)))
+        line = _listing(line, found[place + 1:]) if line.endswith(":") else line
         line = deeds.TAIL.sub("", line) if len(line) <= 2 * LINE else line
         if len(line) < (SHORTEST // 2 if gist.wide(line) else SHORTEST) or line.endswith(("?", "？")):
             continue
@@ -303,6 +347,15 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
         score -= 1.5 * bool(deeds.BLAND.match(line) or len(line) <= 2 * LINE and deeds.BACKWARD.match(line))
         if score > 0:
             yield max(score, _WEAK), line
+
+
+def _listing(lead: str, after: Sequence[tuple[str, str]]) -> str:
+    """Return a lead that says what is so now with the short items that it leads to, where all have room; else as it is."""
+    items = [text.partition(" - ")[0].rstrip(" .;:") for kind, text in itertools.takewhile(lambda one: one[0] == ITEM, after)]
+    whole = "%s %s" % (lead, "; ".join(items))
+    tells = items and min(map(deeds.in_words, items)) > 1 and deeds.NOW.search(lead) and says(lead)
+    tells = tells and not (deeds.POINTS.match(lead) or deeds.REPORTS.match(lead))
+    return deeds.shortened(whole, LINE) if tells and len(whole) <= LINE + SHORTEST else lead
 
 
 def bare(line: str) -> str:

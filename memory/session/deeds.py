@@ -21,6 +21,7 @@ REPORTS = Late(
     r"(?:(?:%s)(?:ed|ied)|made|wrote|(?:re)?built|found|kept|cut|set|sped up|took|got rid|rewrote|ran)\b" % WORK, re.I)
 PASSIVE = Late(
     r"\b(?:has|have|is|are|was|were)(?: now| been| all)* (?:%s)(?:ed|ied)\b|\bnow (?:\w+ly )?(?:\w+(?:s|ed)|be)\b|"
+    r"s now (?!(?:the|an?|it|in|on|at|to|we|you|i|that|this|only|with|for|and|or)\b)[a-z]+ \w|"
     r"\b(?:is|are) now\b|\bno longer\b|\Athe (?:fix|changes?) (?:now )?%s(?:e?s|e|y|ies)?\b" % (WORK, WORK), re.I)
 FOUND = Late(
     r"\b(?:root cause|culprit|because|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|"
@@ -64,6 +65,7 @@ ORDER = Late(
     r"merge|migrate|move|name|port|prevent|print|reduce|refactor|release|remove|rename|replace|report|resolve|restore|"
     r"restructure|revert|rework|show|simplify|skip|speed|split|store|support|switch|test|tighten|track|unify|update|upgrade|"
     r"use|validate|warn|wire|wrap|write)\b", re.I)
+SHOULD = Late(r"\bshould (?!not\b)", re.I)
 WISH = Late(r"\A(?:%s)|\bshould\b" % ORDER.pattern, re.I)
 TESTS_TOO = Late(  # at the end of a change
     r",?\s+(?:and|&|\+|with)\s+(?:(?:add(?:ed|s)?|updated?)\s+)?(?:\w+ ){0,3}tests?\b.*\Z", re.I)
@@ -92,6 +94,14 @@ _BY_DOING = Late(r" (?:by|via|through|with) \w+ing\Z")  # behind a deed, before 
 _LED_IN = 300  # characters of a line that may lead in
 _BOTH = Late(r" (?:in|across) (?:both|all|two|three|four|\d+)(?: \w+)?(?=[:：]?\Z)", re.I)
 _FIX_FOR = Late(r"\A(?:the )?(?:bug ?)?fix for (?:the )?", re.I)
+_AFTER = Late(r"(?:after|now)(?: (?:the|this) (?:fix|change))?\s*:\s+(?=[A-Z][a-z]+\b|`)", re.I)  # before what is so since
+_SUMMED = Late(  # a lead that names the deed: `a summary of the rename from …`
+    r"(?:here(?:'s| is) )?(?:an? |the )?(?:\w+ )?summary of (?:the |my )?"
+    r"(?P<deed>rename|move|migration|removal|switch|replacement) (?:of |(?=from |to ))(?P<rest>[^:]{8,}?)[:.]?\Z", re.I)
+_DEEDS = {"rename": "Renamed", "move": "Moved", "migration": "Migrated", "removal": "Removed", "switch": "Switched",
+          "replacement": "Replaced"}
+LEANING = Late(  # on what was said before
+    r"\b(?:it(?!['’]s \w+ to\b)|its|this|that|these|those|them|same|again|instead|also)\b|\btoo\W*\Z", re.I)
 IMPLEMENTED, TESTED = "Implemented: ", "Tested: "  # before the heading of what was done
 _SAYS_DONE = Late(
     r"\Anew\b|\b(?:fixed|added|removed|works?|working|done|updated|complete[d]?|implemented|resolved|merged)\W*\Z", re.I)
@@ -99,7 +109,8 @@ _OF_TESTS = Late(r"(?:\A|[/_.-])(?:tests?|spec|testing)(?:[/_.-]|\Z)", re.I)
 POINTS = Late(
     r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
     r"the (?:output|above|following))\b", re.I)
-BACKWARD = Late(r"\A[^`]*\b(?:both|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)  # what only the session knows
+BACKWARD = Late(  # what only the session knows
+    r"\A[^`]*\b(?:both(?! \w+s now\b)|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)
 WOULD = Late(r"\b(?:would|could|might)\b|\b(?:we|you|i|it)['’]d\b", re.I)
 PIECE = Late(  # what is left of an entry whose subject stands in its heading
     r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
@@ -208,6 +219,7 @@ _TOLD_OF = Late(  # in the third person, of something that only the lines around
 _PLACED = Late(  # where in a file or outside of the project, or by its number in a list
     r"\.\w+:\d+|\blines? \d+|(?:^|[\s`(\"'])(?:~|/(?:tmp|var|home|users|private))/|"
     r"\b(?:bug|issue|problem|step|option|item|point|finding) #?\d+\b|\w=\d", re.I)
+OF_PULL = Late(r"\A(?:this (?:pr|pull request|branch|change)|the pr) (?=\w+s\b)", re.I)
 PLACE = Late(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
 
 
@@ -253,6 +265,11 @@ def _past(verb: str) -> str:
 def is_poor(line: str) -> bool:
     """Tell whether a teammate gets little of a line: a detail, a verdict, or one that only who was there understands."""
     return is_detail(line) or bool(_PLACED.search(line)) or any(one.match(line) for one in (_VAGUE, BLAND, _TOLD_OF))
+
+
+def is_aside(line: str) -> bool:
+    """Tell whether a line says nothing of the work itself: tests, comments and the like, a place, a verdict."""
+    return bool(SIDE.search(line) or _PLACED.search(line)) or any(one.match(line) for one in (BLAND, _TOLD_OF))
 
 
 def is_whole(line: str) -> bool:
@@ -315,6 +332,16 @@ def led(line: str) -> str:
     tells = (REPORTS.match(bare) or NOW.match(bare)) and in_words(bare) > 3
     hangs = POINTS.match(bare) or any(one.search(bare + end) for one, end in ((_LED, ""), (LISTS, ":"), (CUT, ""), (LEANS, "")))
     return bare if tells and not hangs else line
+
+
+def since(line: str) -> str:
+    """Return a line that says what is so after a change as `Now …`, one that leads to a summary of a deed as the deed."""
+    summed = _SUMMED.match(line)
+    if summed:
+        return "%s %s" % (_DEEDS[summed["deed"].lower()], re.sub(r"\Afrom (?=`)", "", summed["rest"]))
+    after = _AFTER.match(line)
+    rest = line[after.end():] if after else ""
+    return "Now %s" % (rest[:1].lower() + rest[1:]) if in_words(rest) > 3 else line
 
 
 def made(head: str, paths: Sequence[str]) -> str:

@@ -278,3 +278,43 @@ def test_an_effect_that_fits_a_name_names_the_work():
     assert conversationpage.names([turn("why?", "The list of jobs now shows the customer.", "a.py")]).titles[0] == "the list of jobs now shows the customer"
     held = [turn("the customers of the upload queue are wrong", "The list of jobs now calls `customer_of()`.", "a.py")]
     assert conversationpage.names(held).titles[0] == "the customers of the upload queue are wrong"
+
+
+@pytest.mark.parametrize(("statement", "told"), [
+    ("**Before**: the worker looked into one folder only.\n\n**After**: The worker looks into every folder of the customer.",
+     "Now the worker looks into every folder of the customer."),
+    ("Done! Here's a summary of the rename from `slots_count` of each upload queue → `seats_count` in all the pages that customers see:\n\n| a | b |",
+     "Renamed `slots_count` of each upload queue → `seats_count` in all the pages that customers see"),
+    ("The upload queue now keeps:\n\n- Names of customers\n- Days of the month", "The upload queue now keeps: Names of customers; Days of the month"),
+    ("All the checks now pass:\n\n- `make lint` of the pages\n- `make test` of the pages", ""),
+    ("### Worker\n\n- Both queues now feed the worker of uploads, whoever came first", "Both queues now feed the worker of uploads, whoever came first"),
+    ("## New `queue list` Command\n\nLists each upload with the customer who waits for it.\n\n- `a.py`",
+     "New `queue list` Command: Lists each upload with the customer who waits for it")])
+def test_what_is_so_afterwards_is_told(statement, told):
+    """After a change, below a heading that says little, in a short list behind what is so now."""
+    assert lines(turn("go", statement, "a.py")) == [told] * bool(told)
+
+
+def test_a_heading_is_completed_by_what_was_wished():
+    """Where a turn only said yes, by the request that this goes back to."""
+    wish = turn("can we look at uploads:\n\n1. `queue list` should show the uploads of a customer in a tree\n2. sort them", "Two ways.")
+    made = turn("yes, let's try it", "All done.\n\n## New `queue list` Command\n\n### Files\n- `a.py`", "a.py", "b.py")
+    assert lines(wish, made) == ["New `queue list` Command: `queue list` should show the uploads of a customer in a tree"]
+    assert lines(made) == ["New `queue list` Command"]
+
+
+def test_a_large_turn_tells_two_effects():
+    """A small one tells the one that answers its request."""
+    said = "- The page of uploads now shows who waits for each of them\n- The worker now keeps uploads of customers that left"
+    files = ["a.py", "b.py", "c.py", "d.py", "e.py"]
+    assert lines(turn("show who waits", said, *files)) == [line[2:] for line in said.split("\n")]
+    assert len(lines(turn("show who waits", said, *files[:4]))) == 1
+
+
+def test_a_short_name_for_others_takes_its_first_sentence_along():
+    """A long one says enough."""
+    text = "## PR Summary: Improve `queue` output\n\n### Overview\n\nThis PR shows customers how many uploads wait before theirs.\n"
+    asked = turn("give me a summary for the PR", text)
+    assert lines(asked)[0] == "Improved `queue` output: shows customers how many uploads wait before theirs"
+    longer = turn("give me a summary for the PR", text.replace("`queue` output", "the output of the queue for customers"))
+    assert lines(longer)[0] == "Improved the output of the queue for customers"
