@@ -145,7 +145,7 @@ def standing(held: Sequence[Turn], anew: bool = True) -> list[Turn]:
             continue
         came = outcome(turn)
         gone |= {one for one in range(at) if _takes_back(came, held[one])}
-        objected = links[at].how == turns.OBJECTS
+        objected = links[at].how == turns.OBJECTS and links[at].to >= last
         doubted = doubted or objected
         files = files_of(turn)
         near = last >= 0 and (files & files_of(held[last]) or files and objected and last == at - 1)
@@ -174,7 +174,8 @@ def is_taken_back(statement: str) -> bool:
 
 def _redoes(statement: str, turn: Turn) -> bool:
     """Tell whether a statement is about what an earlier turn changed: it has half of the words that name it."""
-    told = [upshot.words_of(line) for line in (upshot.best(outcome(turn)), gist.topic(turn.request))]
+    lines = (upshot.best(outcome(turn)), gist.topic(turn.request), *(one.line for one in upshot.of_turns([turn])[:1]))
+    told = [upshot.words_of(line) for line in lines]
     made = any(piece.kind == turns.FILE and piece.name == turns.CREATED for piece in turn.pieces)
     said = upshot.words_of(statement)
     return not made and any(len(words) > 2 and 2 * len(words & said) >= len(words) for words in told)
@@ -183,6 +184,7 @@ def _redoes(statement: str, turn: Turn) -> bool:
 # --- what is left
 
 _CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|どちら|哪", re.I)
+_EITHER = re.compile(r"\b(?:which|prefer|either|or)\b|어느|どちら|哪", re.I)
 _KEEPS = re.compile(r"\b(?:commit|push|merge|pull request|pr)\b", re.I)  # an offer to keep what was done: nobody has yet
 _LATER = Late(  # puts something off
     r"\b(?:leave|skip|park|defer|postpone|keep|do|handle|address|tackle|fix|clean|look|come|go|get|follow)\b.*"
@@ -192,6 +194,7 @@ _OFFERS = Late(
     r"\Aready (?:to|for)\b|\bif you(?:['’]d| would)? (?:like|want|prefer)\b|\bup to you\b|"
     r"\A(?:then )?you(?:['’]ll| will)? (?:(?:may|might|should|will) (?:also |now |still )?(?:want|need|have) to|"
     r"still need to)\b", re.I)
+_SAYS = 2  # what a question says by itself, at least
 _BOX = Late(r"\s*[-*+] \[ \] (\S.*)")
 _BOXES = 3  # that are told
 
@@ -208,12 +211,6 @@ def still_next(steps: Sequence[str], held: Sequence[Turn]) -> list[str]:
         if not any(len(words & said) > 1 and 2 * len(words & said) >= len(words) for said in asked):
             found.append(step)
     return found
-
-
-def stated(held: Sequence[Turn]) -> list[str]:
-    """Return the next steps that the last turn ends with, as it lists them."""
-    last = gist.closing(held)
-    return gist.next_steps(gist.outcome(last)) if last and gist.is_finished(last) else []
 
 
 def folded(steps: Sequence[str]) -> list[str]:
@@ -239,9 +236,16 @@ def put_off(held: Sequence[Turn]) -> list[str]:
         lines = [line for line in gist.prose(turn.request) if line[:1] not in PASTED] if not turn.asked else []
         asked = (one for line in lines for one in sentences(line) if _LATER.search(one))
         for text in (one for one in asked if len(one) <= upshot.LINE and not one.endswith(("?", "？"))):
-            about = gist.topic(held[at - 1].request, upshot.LINE // 2) if at and deeds.LEANS.search(text) else ""
+            about = _meant(held[:at]) if deeds.LEANS.search(text) else ""
             found.append("left for later: %s%s" % (text, " (%s)" % about if about else ""))
     return found
+
+
+def _meant(before: Sequence[Turn]) -> str:
+    """Return what the last request was about that does not lean on another one, of the last four, else the last one."""
+    topics = [gist.topic(turn.request, upshot.LINE // 2) for turn in before[-4:] if turn.asked != turns.SUMMARY]
+    own = [one for one in topics if gist.telling(one) > _SAYS and not deeds.LEANING.search(one)]
+    return next(reversed(own or topics), "")
 
 
 def left_open(lines: Sequence[str], held: Sequence[Turn]) -> list[str]:
@@ -261,6 +265,19 @@ def left_open(lines: Sequence[str], held: Sequence[Turn]) -> list[str]:
         elif last and _asked_on(last, line):
             found.append("%s (%s)" % (line, _asked_on(last, line)))
     return found
+
+
+def undecided(held: Sequence[Turn]) -> list[str]:
+    """Return what the last statement leaves somebody to choose, in a line with what there is to choose from; no mere go."""
+    last = gist.closing(held)
+    said = gist.outcome(last) if last and gist.is_finished(last) else ""
+    asked = [one for one in gist.questions(held) if _EITHER.search(one) and not _KEEPS.search(one)][-1:]
+    ways = [at_word(re.sub(r"\A\W*\w+ \w\W+", "", one), 60) for one in options(said)[:3]] if asked else []
+    if last and ways:
+        about = gist.topic(last.request, 60)
+        return ["%s%s" % ("" if deeds.LEANING.search(about) else about + ": ", "; or ".join(ways))]
+    listed = _listed(said).partition(": ")[2]
+    return [listed] if listed else [one if gist.telling(one) > _SAYS else _asked_on(last, one) for one in asked if last]
 
 
 def _listed(statement: str) -> str:

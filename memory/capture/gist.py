@@ -338,6 +338,12 @@ def questions(held: Sequence[Turn]) -> list[str]:
     return [at_word(one, QUESTION) for one in said[-3:] if one.endswith(("?", "？")) and len(one) > 5][-_MOST_QUESTIONS:]
 
 
+def stated(held: Sequence[Turn]) -> list[str]:
+    """Return the next steps that the last turn ends with, as it lists them."""
+    last = closing(held)
+    return next_steps(outcome(last)) if last and is_finished(last) else []
+
+
 # --- names
 
 

@@ -42,7 +42,7 @@ _NAMED = 4  # files that stand for work which nothing else names
 _WORKED, _ASKED, _DONE = "worked on ", "asked for: ", "done as asked: "  # before files, and a request, of which no outcome tells
 _SAYS_DONE = re.compile(r"\W*(?:all )?(?:done|fixed|updated|finished)\b", re.I)
 _TELLS = 3  # what a request says by itself, at least
-NEXT = "next: "
+NEXT, _UNDECIDED = "next: ", "undecided: "
 _UNDER_WAY, _ABOUT = "in progress: ", "about to: "
 
 
@@ -194,6 +194,7 @@ def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn
              for name in ("commits", "files", "decisions", "fixed", "said")}
     parts.update((name, getattr(told[-1], name)) for name in ("outcome", "failing", "open", "next"))
     parts["next"] = tuple(choices.still_next(parts["next"], held))
+    parts["undecided"] = () if went_on else tuple(choices.undecided(held))
     stand = choices.standing(held)
     name = title = one_line(newest.title)
     undone = any(_names(title, turn) for turn in held if turn not in stand)
@@ -227,11 +228,11 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
     for work in _standing(every):
         topic = work.session or work.ids[0]
         groups.setdefault((work.day if by_day else "", topic if work.branch in TRUNKS else work.branch), []).append(work)
-    found, told, came_of = [], set(), {work.ids for work in every if work.came}
+    found, known, came_of = [], set(), {work.ids for work in every if work.came}
     many = Counter(day for day, _ in groups)
     for (day, name), group in groups.items():
-        still = () if name in told else _still(group[0])
-        told.add(name)
+        still = () if name in known else _still(group[0])
+        known.add(name)
         came = upshot.distinct(upshot.about(
             (one for work in group for one in work.came), "" if name in TRUNKS else name))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
@@ -242,7 +243,8 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
         lines = [one.line for one in clear][:most] or (named if named != files else [one.line for one in came[:1]] or named)
         bare = _UNDER_WAY.rstrip(": ")
         still = tuple(line for line in still if not lines or line != bare)  # beside results it says nothing
-        minor = group[0].branch not in TRUNKS and (still == (bare,) or not (clear or still or named and named != files))
+        told = lines and lines != files and deeds.in_words(lines[0]) > _FEW and not deeds.is_aside(lines[0])
+        minor = group[0].branch not in TRUNKS and (still == (bare,) or not (clear or still or told))
         if lines or still:
             found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight, minor))
     found.sort(key=lambda one: -one.weight)
@@ -327,7 +329,8 @@ def _still(work: Work) -> Tuple[str, ...]:
     unnamed = [] if work.branch in TRUNKS or work.came else [(_UNDER_WAY + _files(work)).rstrip(": ")]
     under_way = [line for name in named for line in ([_UNDER_WAY + name] if name else unnamed)]
     ahead = [deeds.NUMBERED_TASK.sub("", line) for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT)]
-    lines = [*("open: " + _failing(line) for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))), *under_way,
+    lines = [*("open: " + _failing(line) for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))),
+             *(_UNDECIDED + line for line in work.parts["undecided"]), *under_way,
              *(NEXT + line for line in ahead)]
     return tuple(dict.fromkeys(one_line(line) for line in lines))
 

@@ -199,3 +199,35 @@ def test_a_reply_that_says_nothing_by_itself_tells_nothing_of_a_turn(reply):
     held = [turn("how many retries does the worker make?", "The worker makes `5` retries."), edit("yes", reply, "worker.py")]
     assert choices.became(held, 0) == []
     assert choices.became([held[0], turn("no, why?", "The worker makes `5` retries since the queue is slow.")], 0) == []
+
+
+@pytest.mark.parametrize(("said", "left"), [
+    ("Done. The limit could stand in the settings. Or it could stand with each customer. Which approach would you prefer?",
+     "The limit could stand in the settings. Or it could stand with each customer."),
+    ("Shall I keep the limit of five for each customer, or take it out of the settings?",
+     "Shall I keep the limit of five for each customer, or take it out of the settings?"),
+    ("### Option 1: One queue for all\n\n### Option 2: A queue for each customer\n\nShould I go with Option 1, or do you want Option 2?",
+     "how are jobs of customers kept apart: One queue for all; or A queue for each customer"),
+    ("Would you like me to:\n1. Take the limit out\n2. Keep looking for the slow job?", "Take the limit out; or Keep looking for the slow job?"),
+    ("Would you like me to add a limit?", ""), ("Ready to commit, or is there more?", ""), ("It is done.", "")])
+def test_a_choice_that_nobody_made_is_left_with_what_there_is_to_choose_from(said, left):
+    """A question for a go is none."""
+    assert choices.undecided([turn("how are jobs of customers kept apart?", said)]) == [left] * bool(left)
+
+
+def test_what_is_left_for_later_is_named_by_the_request_that_stands_by_itself():
+    """The one just before may lean on others too."""
+    held = [turn("how long may the list of uploads get?", "It is cut at some point."), turn("but that hides it, no?", "Yes."),
+            turn("let's do that in another change.", "Fine.")]
+    assert choices.put_off(held) == [
+        "left for later: let's do that in another change. (how long may the list of uploads get)"]
+
+
+def test_work_that_an_objection_changed_is_gone_by_the_line_that_tells_it():
+    """A turn may come to several lines; what somebody said of other work changes nothing."""
+    edited = [Piece(FILE, "seed.sh", EDITED)]
+    first = turn("yes", pieces=[*edited, Piece(SAID, "Done! I've:\n\n1. **Cleaned up** the earlier trials in `~/trials/`\n"
+                                                     "2. **Updated the seed script** to name customers by day and number")])
+    anew = turn("hmm, none of the real customers has a day in front", pieces=[
+        *edited, Piece(SAID, "Done. The seed script now names customers by number alone, as the real ones are.")])
+    assert choices.standing([first, anew]) == [anew]

@@ -389,3 +389,27 @@ def test_what_was_written_for_others_is_told_though_it_names_the_code(place, tel
     talk(place, "## 09:00 does the worker have tests\n\n- edited `help.py`\n\nYes.\n", "s-2")
     captured(place, "b", "## Outcome\n\n- Yes.", "2026-11-21T09:30:00Z", session="s-2", title="does the worker have tests", branch="main", files="[help.py]")
     assert "  - main: worked on help.py" in tell(columns=200)
+
+
+def test_what_nobody_decided_is_told_with_its_choices(place, tell):
+    """Until the session goes on."""
+    said = "Named the pool of workers.\n\nShall I keep the limit of five for each customer, or take it out of the settings?\n"
+    talk(place, "## 09:10 name the pool\n\n- edited `a.py`\n\n" + said)
+    captured(place, "a", "## Outcome\n\n- Named the pool of workers.", "2026-11-21T09:20:00Z", session="s-1", branch="retries", files="[a.py]")
+    line = "    - undecided: Shall I keep the limit of five for each customer, or take it\n"
+    assert line in tell()
+    talk(place, "## 09:10 name the pool\n\n- edited `a.py`\n\n" + said + "\n## 09:30 keep it\n\nKept as it is.\n")
+    assert "undecided" not in tell()
+
+
+def test_a_detail_in_words_is_told_beside_others(place, tell):
+    """Who reads of three other branches still wants to know of the fourth; one about tests is named."""
+    captured(place, "a", "## Outcome\n\n- Added constants for kinds of customers to `start_pool()`", "2026-11-21T09:00:00Z", session="s-1",
+             branch="kinds", files="[a.py]")
+    captured(place, "t", "## Outcome\n\n- Added tests for `start_pool()` with two workers", "2026-11-21T09:00:00Z", session="s-2",
+             branch="trials", files="[a.py]")
+    for number in range(3):
+        captured(place, "b%d" % number, "## Outcome\n\n- Added a limit for slow uploads of kind %d." % number, "2026-11-21T09:00:00Z",
+                 session="t-%d" % number, branch="limits-%d" % number, files="[b.py]")
+    said = tell()
+    assert "kinds: Added constants for kinds of customers" in said and said.endswith("  - 1 more: trials")
