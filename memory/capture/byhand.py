@@ -54,7 +54,6 @@ _VERDICT, _LEANING = 1.3, 0.1  # how much a verdict on all of it tells; what is 
 _DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
 _NODS = frozenset("yes yeah yep sure okay great work works good nice fine thank thanks perfect".split())
 _UNSAID, _UNKEPT = "nobody said what is next", "; the edits are not committed, as far as seen"
-_ON = "worked on: "  # before the name of work that nothing else tells
 _HALF = Late(r"\b(?:vs|e\.g|i\.e)\.\Z|\A(?:for example|or|and|but)\b", re.I)  # of a sentence
 _OF_GIT = Late(r"\b(?:commits? ahead|ahead of|up to date with|working tree)\b", re.I)  # of a branch, which may be so no more
 _REVIEW = Late(
@@ -129,16 +128,16 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
     stands = _since_work(held, newest.title) or _now(held) or [*map(_stands, told[0].outcome)] or list(told[0].said)
     commits = [line for one in told for line in one.commits]
     done = [turn for turn in deadends.kept(held) if _worked(turn) and not _answers(turn)]
-    found = upshot.about(upshot.of_turns(done, "", commits[::-1]), _text(newest.meta.get("branch")))[::-1]
+    found = conversationpage.about(upshot.of_turns(done, "", commits[::-1]), _text(newest.meta.get("branch")))[::-1]
     found = [one for one in sorted(found, key=lambda one: -one.weight) if one.line not in never and "…" not in one.line]
     orders = [upshot.order(turn.request) for turn in done]
     asked = " ".join([*orders, *map(deeds.as_done, orders)]).lower()
     plain = [one for one in found if not (deeds.is_poor(one.line) or one.at and (
         upshot.is_order(one.line) or one.line.lower() in asked))]
     best = (one for one in plain if not (deeds.SIDE.search(one.line) or deeds.CHORE.match(one.line)))
-    most = next(best, next(iter(plain or found if stands and stands[0].startswith(_ON) else plain), None))
+    most = next(best, next(iter(plain or found if stands and stands[0].startswith(upshot.WORKED) else plain), None))
     if most and stands and not stands[0].startswith(ON_THE_WAY):
-        stands = [one for one in stands if not one.startswith(_ON)]
+        stands = [one for one in stands if not one.startswith(upshot.WORKED)]
         if not any(most.line.rstrip(".") in said or not most.at and upshot.same(most.line, said)
                    for line in stands for said in (line, deeds.ASIDES.sub("", line))):
             whole = next((_told(gist.outcome(turn), _MOST) for turn in done if turn.at == most.at), "")
@@ -163,7 +162,7 @@ def _title(checkpoints: Sequence[Record], branch: str, held: Sequence[Turn], bef
 
     A trunk is about nothing by itself: there what most was changed for names it.
     """
-    words, last = upshot.named_by(branch) if branch not in layout.TRUNKS else set(), one_line(checkpoints[0].title)
+    words, last = conversationpage.named_by(branch) if branch not in layout.TRUNKS else set(), one_line(checkpoints[0].title)
     names = [*(one.title for one in checkpoints), *conversationpage.names(held).titles, *(past.record.title for past in before)]
     work = _work(deadends.kept(held), names)
     names = [name for name in dict.fromkeys(names) if words and branch not in name and _is_subject(name)]
@@ -337,7 +336,7 @@ def _since_work(held: Sequence[Turn], title: str) -> list[str]:
         return []
     came = _told(gist.unasked(gist.outcome(edited[-1])), _STANDS) if edited else ""
     if not came and _is_subject(title) and any(piece.kind == turns.FILE for turn in worked for piece in turn.pieces):
-        came = _ON + one_line(title)
+        came = upshot.WORKED + one_line(title)
     said = gist.unasked(gist.outcome(last))
     whole = (text for _, text in upshot.sentences_of(said) if len(text) <= _SINCE and not _HANGS.search(text))
     written = deeds.described(last.request, said)
@@ -373,7 +372,7 @@ def _before(past: Past) -> str:
     record, told = past.record, outline(past.record)
     branch, title = _text(record.meta.get("branch")), one_line(record.title)
     found = upshot.of_turns(choices.standing(past.held), "", told.commits) or upshot.of_lines(told.outcome, "", told.commits)
-    lines = [one.line for one in upshot.about(found, branch)
+    lines = [one.line for one in conversationpage.about(found, branch)
              if not ("…" in one.line or deeds.SIDE.search(one.line) or deeds.CHORE.match(one.line))]
     best = [line for line in lines if not deeds.is_poor(line)][:2] or [title] * _is_subject(title)
     said = "; ".join(best if len("; ".join(best)) <= _SINCE else best[:1])

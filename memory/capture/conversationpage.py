@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characters
 CODE = 14  # lines of a block of code
+_SUBJECT, _MOST, _ADDS = 0.2, 7.9, 3  # added to a commit that bears the branch's name; other lines at most; words that tell more
 _NAMING, _NAMED = 30, 3  # turns at either end of which one may name the work; words beside code that name a change
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON = "(goes on) "
@@ -351,3 +352,22 @@ def _ended(held: Sequence[Turn]) -> list[str]:
     ended = [gist.clause(gist.plain(gist.outcome(turn))) for turn in reversed(held)
              if turn.asked != turns.SUMMARY and gist.outcome(turn)]
     return sorted(ended, key=lambda line: -gist.telling(line))
+
+
+def about(found: Iterable[upshot.Upshot], branch: str) -> list[upshot.Upshot]:
+    """Return upshots, those weighing more that share words with the branch's name, and those less that add few to it."""
+    own, words = upshot.words_of(re.sub(r"[-_./]", " ", branch)), named_by(branch)
+    kept = []
+    for one in found:
+        shared = len(words & upshot.words_of(deeds.without_inner(deeds.IN_CODE.sub(" ", one.line))))
+        adds = not own or one.told or len(upshot.words_of(one.line) - own) >= _ADDS
+        bonus = 0.0 if not shared else _SUBJECT if deeds.COMMITTED.search(one.line) else 1.5 if shared == 1 else 2.5
+        most = max(one.weight, _MOST if not deeds.COMMITTED.search(one.line) else one.weight + bonus)
+        kept.append(one._replace(weight=min(one.weight + bonus, most) if adds else one.weight - 1.0))
+    return kept
+
+
+def named_by(branch: str) -> set[str]:
+    """Return the words of a branch's name that say what its work is about."""
+    words = upshot.words_of(re.sub(r"[-_./]", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2]))) - deeds.COMMON
+    return {word for word in words if not deeds.ORDER.fullmatch(word)}

@@ -30,10 +30,13 @@ _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets li
 _EDITED, _FILE, _FILES, _ASKED, _MUCH = 1.5, 0.25, 6, 2.8, 5  # of a turn that edits, each file, files that count, an order, many
 # Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
 _BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
+_OPENS = 0.7  # added to what the first turn that edits something came to: most sessions begin with what they are about
+_EITHER = re.compile(r" \([^()]*\bor\b[^()]*\)")  # two ways of which an order leaves one to be chosen
+_FOUND = re.compile(r"found\b", re.I)
+WORKED = "worked on: "  # before a name that tells no deed
 FIXED = "Fixed: "  # before a fault that is told as fixed
 _NAMES, _SAYS, _BACK = 3, 5, 3  # words beside code that name a change, that say one; turns looked back on for what it is about
 _FIRST, _HEADED, _WEAK = 3, 0.8, 1.0  # sentences in which a heading or an order names work; what it tells; what little does
-_SUBJECT, _MOST, _ADDS = 0.2, 7.9, 3  # added to a commit that bears the branch's name; other lines at most; words that tell more
 
 
 class Upshot(NamedTuple):
@@ -59,37 +62,32 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     asked = [one for turn in held for one in [order(turn.request)] if one]
     changed = [at for at, turn in enumerate(held) if any(piece.kind in (turns.FILE, turns.COMMIT) for piece in turn.pieces)]
     covered = _committed(held) if any(not deeds.CHORE.match(subject) for _, _, subject in made) else 0
+    called = _described(held)
+    covered = max([covered, *(held.index(turn) for turn, _ in called)])
+    first = next((at for at in changed if at >= covered and gist.is_finished(held[at])), -1)
     for at, turn in enumerate(held):
         told = [] if at < covered or _goes_on(held, at) else _of_turn(turn, bool(commits), _about(held, at))
-        if at in changed or not changed or any(deeds.REPORTS.match(one.line) for one in told):
+        told = [one._replace(weight=one.weight + _OPENS) for one in told] if at == first else told
+        if at in changed or not changed or any(deeds.REPORTS.match(one.line) and not _FOUND.match(one.line) for one in told):
             found += told
         elif at > changed[-1]:  # what was found before it led to the change, which tells it
             found += [one._replace(weight=_SINCE * one.weight) for one in told]
     title = next((one for one in asked if one.lower().startswith(title.lower())), title) if is_order(title) else title
-    found += _described(held)[-1:]
+    found += [one for _, one in called]
     last = held[changed[-1]] if changed and gist.is_finished(held[changed[-1]]) else None
     if not commits and not deeds.LOOKING.match(title) and (_is_named(title, held) or is_order(title)):
-        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, _ordered(title, last)))
-    return distinct(found)
+        name = _ordered(title, last)
+        deed = any(one.search(name) for one in (deeds.ORDER, deeds.REPORTS, deeds.PASSIVE, deeds.NOW))
+        does = deed or not changed or ":" in name
+        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, name if does else WORKED + name))
+    instead = [one for one in found if deeds.IN_PLACE.search(one.line)]
+    return distinct(one for one in found if not any(_replaces(later, one) for later in instead))
 
 
-def about(found: Iterable[Upshot], branch: str) -> list[Upshot]:
-    """Return upshots, those weighing more that share words with the branch's name, and those less that add few to it."""
-    own, words = words_of(re.sub(r"[-_./]", " ", branch)), named_by(branch)
-    kept = []
-    for one in found:
-        shared = len(words & words_of(deeds.without_inner(deeds.IN_CODE.sub(" ", one.line))))
-        adds = not own or one.told or len(words_of(one.line) - own) >= _ADDS
-        bonus = 0.0 if not shared else _SUBJECT if deeds.COMMITTED.search(one.line) else 1.5 if shared == 1 else 2.5
-        most = max(one.weight, _MOST if not deeds.COMMITTED.search(one.line) else one.weight + bonus)
-        kept.append(one._replace(weight=min(one.weight + bonus, most) if adds else one.weight - 1.0))
-    return kept
-
-
-def named_by(branch: str) -> set[str]:
-    """Return the words of a branch's name that say what its work is about."""
-    words = words_of(re.sub(r"[-_./]", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2]))) - deeds.COMMON
-    return {word for word in words if not deeds.ORDER.fullmatch(word)}
+def _replaces(later: Upshot, earlier: Upshot) -> bool:
+    """Tell whether a later line names what an earlier one added as what it came in place of."""
+    gone = deeds.IN_PLACE.search(later.line) if later.at > earlier.at and deeds.ADDS.match(earlier.line) else None
+    return gone is not None and words_of(gone["what"]) <= words_of(earlier.line)
 
 
 def words_of(line: str) -> set[str]:
@@ -156,11 +154,14 @@ def _of_turn(turn: Turn, committed: bool, about: Sequence[str]) -> list[Upshot]:
     return [one._replace(line=one.line + deeds.page_of(one.line, paths)) for one in best]
 
 
-def _described(held: Sequence[Turn]) -> list[Upshot]:
-    """Return what the work was called where somebody asked for words that others read."""
-    asked = [turn for turn in held if turn.asked != turns.SUMMARY and not any(piece.kind == turns.FILE for piece in turn.pieces)]
-    called = [(deeds.described(turn.request, gist.outcome(turn)), turn) for turn in asked]
-    return [Upshot(_DESCRIBED, _whole(deeds.trimmed(deeds.as_done(name)), turn), turn.at, True) for name, turn in called if name]
+def _described(held: Sequence[Turn]) -> list[tuple[Turn, Upshot]]:
+    """Return the last turn in which somebody asked for words that others read, and what the work was called there; or none."""
+    for turn in reversed(held):
+        edits = any(piece.kind == turns.FILE for piece in turn.pieces)
+        name = "" if edits or turn.asked == turns.SUMMARY else deeds.described(turn.request, gist.outcome(turn))
+        if name:
+            return [(turn, Upshot(_DESCRIBED, _whole(deeds.trimmed(deeds.as_done(name)), turn), turn.at, True))]
+    return []
 
 
 def _whole(name: str, turn: Turn) -> str:
@@ -247,7 +248,7 @@ def _plain(line: str, asked: set[str]) -> float:
 
 def _ordered(asked: str, turn: Turn | None) -> str:
     """Return an order as a line, without `too`, `please` and the like at its end; as done where a turn changed something so."""
-    line = deeds.trimmed(deeds.BESIDES.sub("", asked[:1].upper() + asked[1:]))
+    line = deeds.trimmed(deeds.BESIDES.sub("", _EITHER.sub("", asked[:1].upper() + asked[1:])))
     done = turn and (not deeds.FIX_OF.match(line) or deeds.SAYS_FIXED.search(gist.outcome(turn)))
     return deeds.as_done(line) if done else line
 
@@ -344,7 +345,8 @@ def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
         score += {HEADING: 1.0, PROSE: 0.3, ITEM: -0.3}[kind] - 0.8 * bool(deeds.MINOR.search(line)) - (
             1.0 * bool(deeds.DETAIL.search(line)))
         score -= 2.0 * bool(deeds.POINTS.match(line)) + 0.6 * (len(line) > 2 * LINE)
-        score -= 1.5 * bool(deeds.BLAND.match(line) or len(line) <= 2 * LINE and deeds.BACKWARD.match(line))
+        points = len(line) <= 2 * LINE and deeds.BACKWARD.match(line) and not deeds.AIM.search(line)
+        score -= 1.5 * bool(deeds.BLAND.match(line) or points)
         if score > 0:
             yield max(score, _WEAK), line
 

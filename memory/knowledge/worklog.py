@@ -35,6 +35,7 @@ _FAILS = re.compile(  # as checkpoints have it
     r"`+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
 _QUESTION = re.compile(r"(?:does|do|did|how|what|why|when|where|which|who|is|are)\b", re.I)  # begins a title that names no work
 _LOOKING = re.compile(r"\A(?:debug|investigate|review|check)\s*:\s*", re.I)
+_OF_PAGE = re.compile(r" \([\w.-]+\.(?:md|mdx|rst|txt|adoc)\)\Z")
 _QUOTED = re.compile(r"`([^`]+)`")
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
@@ -233,14 +234,15 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
     for (day, name), group in groups.items():
         still = () if name in known else _still(group[0])
         known.add(name)
-        came = upshot.distinct(upshot.about(
+        came = upshot.distinct(conversationpage.about(
             (one for work in group for one in work.came), "" if name in TRUNKS else name))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
         clear = _clear(came, many[day] <= _FEW)
         named = [] if clear or still or not came and came_of & {work.ids for work in group} else _title(group[0])
         files = [_WORKED + _files(group[0])]
-        lines = [one.line for one in clear][:most] or (named if named != files else [one.line for one in came[:1]] or named)
+        rest = [one.line for one in sorted(came, key=_is_side)[:1]]
+        lines = [one.line for one in clear][:most] or (named if named != files else rest or named)
         bare = _UNDER_WAY.rstrip(": ")
         still = tuple(line for line in still if not lines or line != bare)  # beside results it says nothing
         told = lines and lines != files and deeds.in_words(lines[0]) > _FEW and not deeds.is_aside(lines[0])
@@ -290,8 +292,10 @@ def _plain(found: Sequence[Upshot]) -> List[Upshot]:
 def _is_beside(one: Upshot, first: Upshot, few: bool) -> bool:
     """Tell whether a line is worth a place beside the first one, and tells something else without the code's names."""
     least = min(first.weight, _TELLING) * (_ROOM if few else _EFFECT if deeds.NOW.search(one.line) else 1)
-    detail = deeds.inner(one.line) > few or deeds.MINOR.search(one.line) or one.line.endswith("…")
-    return one.weight >= least and not detail and not _is_again(one.line, first.line, _LIKE)
+    detail = deeds.inner(one.line) > few or deeds.MINOR.search(one.line) or one.line.endswith("…") or _OF_PAGE.search(one.line)
+    words = upshot.words_of(one.line) & upshot.words_of(first.line)
+    mended = one.line.startswith("Fix") and first.line.startswith("Fix") and len(words) > _FEW
+    return one.weight >= least and not (detail or mended or _is_again(one.line, first.line, _LIKE))
 
 
 def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:
@@ -302,6 +306,10 @@ def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:
     first, second = (set(_QUOTED.findall(line)) for line in (one, other))
     apart = first and second and first.isdisjoint(second)
     return not apart and turns.cosine(upshot.words_of(one), upshot.words_of(other)) >= least
+
+
+def _is_side(one: Upshot) -> bool:
+    return bool(deeds.SIDE.search(one.line))
 
 
 def _title(work: Work) -> List[str]:

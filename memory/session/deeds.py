@@ -111,6 +111,7 @@ POINTS = Late(
     r"the (?:output|above|following))\b", re.I)
 BACKWARD = Late(  # what only the session knows
     r"\A[^`]*\b(?:both(?! \w+s now\b)|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)
+AIM = Late(r"\b(?:files?|pages?|docs|documentation) to [a-z]+ (?:\S+ ){2}", re.I)  # what pages were changed for
 WOULD = Late(r"\b(?:would|could|might)\b|\b(?:we|you|i|it)['’]d\b", re.I)
 PIECE = Late(  # what is left of an entry whose subject stands in its heading
     r"\w+(?:ed)? (?:(?:from|in|by|to|on|at|for|with|as|into|using|via|when|if|but)\b|\(|\d+\+)", re.I)
@@ -125,7 +126,8 @@ LISTS = Late(  # what a list that follows says
 BLAND = Late(  # a verdict on all of it, which names nothing
     r"\w+ed (?:exactly |just )?(?:that|this|the) (?:issue|bug|problem)\b[^`]*\Z|"
     r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
-    r"\w+ed (?:\w+ )?imports?\b|(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|"
+    r"\w+ed (?:\w+ )?imports?\b|made the (?:fix|changes?)\b(?! to)|"
+    r"(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|"
     r"consistent|comprehensive|place|notes?)\W*\Z|the code (?:now )?passes\b|"
     r"\w+ed the (?:\w+ )?(?:notes?|docs|documentation|suite|comments?)\W*\Z", re.I)
 VERDICT = Late(  # on all of it, which does not say what was done
@@ -220,6 +222,10 @@ _PLACED = Late(  # where in a file or outside of the project, or by its number i
     r"\.\w+:\d+|\blines? \d+|(?:^|[\s`(\"'])(?:~|/(?:tmp|var|home|users|private))/|"
     r"\b(?:bug|issue|problem|step|option|item|point|finding) #?\d+\b|\w=\d", re.I)
 OF_PULL = Late(r"\A(?:this (?:pr|pull request|branch|change)|the pr) (?=\w+s\b)", re.I)
+_WHERE = Late(  # in the code
+    r"(?<!\ball)(?<!\bare)(?<!\bis)(?<!\bbe) (?:in|inside|at|at the (?:start|end|top) of|to (?=`[^`]*/)) ?"
+    r"`(?![~/])[^`\s]*(?:[a-z][A-Z]|[/_(])[^`\s]*`(?=\W*\Z)")
+IN_PLACE = Late(r"\binstead of (?:an? |the )?(?:[\w-]+ ){0,3}?(?P<what>[\w-]+)(?=[,.;]|\Z)", re.I)
 PLACE = Late(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
 
 
@@ -294,6 +300,8 @@ def shortened(line: str, most: int) -> str:
 
 def trimmed(line: str) -> str:
     """Return what a line says was changed: without the tests that went with it, the label before an effect, the code after it."""
+    bare = _WHERE.sub("", line)
+    line = bare if in_words(bare) > 3 else line
     rest = TESTS_TOO.sub("", _TOO.sub("", line))
     line = rest if in_words(rest) > 2 and not SIDE.search(rest) else line
     label, _, effect = line.partition(" - ")

@@ -318,3 +318,35 @@ def test_a_short_name_for_others_takes_its_first_sentence_along():
     assert lines(asked)[0] == "Improved `queue` output: shows customers how many uploads wait before theirs"
     longer = turn("give me a summary for the PR", text.replace("`queue` output", "the output of the queue for customers"))
     assert lines(longer)[0] == "Improved the output of the queue for customers"
+
+
+def test_the_first_edit_of_a_session_weighs_more():
+    """Most sessions begin with what they are about; a look before it is led to it."""
+    first, second = turn("a", "Moved the delays to the queue.", "a.py"), turn("b", "Renamed the pool of workers.", "b.py")
+    assert lines(first, second)[0] == "Moved the delays to the queue." and lines(second, first)[0] == "Renamed the pool of workers."
+    looked = turn("more?", "Found three places where the delays of customers are compared twice.")
+    assert lines(looked, first) == ["Moved the delays to the queue."]
+
+
+def test_what_others_were_told_stands_for_the_work_before_it():
+    """As a commit does; what comes after it is told too."""
+    edit = turn("limit them", "Implemented the feature to limit the uploads of customers.", "a.py")
+    asked = turn("give me a commit message", "```\nfeat(queue): add a limit for the uploads of each customer\n```")
+    after = turn("now the page", "The page of uploads now shows the limit of each customer by month.", "b.py")
+    told = "feat(queue): add a limit for the uploads of each customer"
+    assert lines(edit, asked) == [told] and sorted(lines(edit, asked, after)) == sorted([told, after.said()[0]])
+
+
+def test_what_came_in_place_of_something_takes_it_away():
+    """By the name of what was there before."""
+    first = turn("ask for the mail", "Added a consent question for the mail to the worker.", "a.py", "b.py")
+    later = turn("less in the way", "Instead of a question, customers now read one line about the mail.", "a.py")
+    later.at = "2026-11-21T10:00:00.000Z"
+    assert lines(first, later) == ["Instead of a question, customers now read one line about the mail."]
+
+
+def test_a_name_without_a_deed_says_that_it_was_worked_on():
+    """Where something was changed."""
+    assert lines(turn("go", "Done.", "a.py"), title="Backoff of the upload worker") == ["worked on: Backoff of the upload worker"]
+    assert lines(turn("go", "Added detection for customers who left in `queue.worker.startPool()`.", "a.py")) == [
+        "Added detection for customers who left."]

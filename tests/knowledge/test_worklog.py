@@ -11,7 +11,7 @@ from harness import vault
 from harness.hook import ROOT
 from harness.standup import NIGHT, captured, talk, teller
 
-from memory.capture import stretches, upshot
+from memory.capture import conversationpage, stretches, upshot
 from memory.cli import main
 from memory.core import layout
 from memory.knowledge import worklog
@@ -327,13 +327,13 @@ def test_the_words_of_a_branchs_name_say_what_its_work_is_about():
     """But never before a commit; prefixes, tickets, verbs and names in code are no words of a subject."""
     found = made((8.0, "Renamed the pool of workers (abc1234)"), (4.0, "Removed the dead `QueueRetries()` function."),
                  (3.0, "The delays of retries grow up to a minute at night."), (2.5, "Updated the fix of the docs."))
-    assert [one.line[:11] for one in upshot.distinct(upshot.about(found, "ann/fix-api-12-retries-delays"))] == [
+    assert [one.line[:11] for one in upshot.distinct(conversationpage.about(found, "ann/fix-api-12-retries-delays"))] == [
         "Renamed the", "The delays ", "Removed the"]
-    assert upshot.about(found, "") == found
+    assert conversationpage.about(found, "") == found
     few = made((4.0, "Improved the retries"), (3.9, "Added a limit for slow uploads"))
-    assert [one.weight for one in upshot.about(few, "improve-retries")] == [3.0, 3.9]
+    assert [one.weight for one in conversationpage.about(few, "improve-retries")] == [3.0, 3.9]
     commits = made((8.0, "Count the jobs twice (abc1234)"), (8.0, "Show the retries of jobs (abc1234)"))
-    assert max(upshot.about(commits, "retries")).line.startswith("Show")
+    assert max(conversationpage.about(commits, "retries")).line.startswith("Show")
 
 
 @pytest.mark.parametrize(("later", "earlier", "told"), [
