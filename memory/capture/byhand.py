@@ -36,8 +36,7 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
     first = re.split(r"(?<=[.!?;])\s|[。！？]|\n", words.lstrip("#-* "), maxsplit=1)[0].rstrip(".;")
     extra = {"created": clock.iso(now), "trigger": "manual", "branch": head.branch, "commit": head.commit,
              "plan": activeplan.served(keeper, now, now)}
-    title = one_line(first, gist.TITLE)
-    record = keeper.add("checkpoint", title, words + "\n", tags=tuple(labels), source=source,
+    record = keeper.add("checkpoint", one_line(first, gist.TITLE), words + "\n", tags=tuple(labels), source=source,
                         session=layout.safe_id(session), extra={k: v for k, v in extra.items() if v})
     if files.sha256(files.read(place.path(record.name), 64 << 20)) != record.checksum:
         raise StoreError("%s: the checkpoint cannot be read back; run `dayleaf doctor`" % record.name)
@@ -50,15 +49,12 @@ BODY, TITLE, BRANCH = 2000, 100, 40  # characters
 SAYS = 60  # characters of an outcome that says where work stands
 _STANDS, _MOST, _SINCE, _LINE = 360, 240, 180, 240  # characters: of the last work, of what most came of, of what was said since
 _MOST_UNITS, _ITEMS, _FEW = 3, 150, 3  # sentences told of an outcome, characters of a list after one, words that say too little
-_VERDICT, _LEANING = 1.3, 0.1  # how much a verdict on all of it tells; what is left of a sentence that leans on another
+_VERDICT, _LEANING, _LIKE = 1.3, 0.1, 0.6  # what a verdict tells; what a sentence keeps that leans; lines that tell the same
 _DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
 _NODS = frozenset("yes yeah yep sure okay great work works good nice fine thank thanks perfect".split())
 _UNSAID, _UNKEPT = "nobody said what is next", "; the edits are not committed, as far as seen"
 _HALF = Late(r"\b(?:vs|e\.g|i\.e)\.\Z|\A(?:for example|or|and|but)\b", re.I)  # of a sentence
 _OF_GIT = Late(r"\b(?:commits? ahead|ahead of|up to date with|working tree)\b", re.I)  # of a branch, which may be so no more
-_REVIEW = Late(
-    r"\A(?:(?:overall |final )?verdict|overall)\b.*\b(?:approv|merg|ship|request\w* changes|needs work)|"
-    r"\A(?:✅ )?(?:lgtm|approved?)\b|\b(?:pr|pull request)\b.*\bready (?:to|for) merg", re.I)
 _POINTED = Late(r"\A(?:look|check|use|debug|see|read)\b|(?:^|[\s`(\"'])(?:~|/(?:tmp|var|home|Users|private))/", re.I)
 _ASKS = Late(r"\A(?:does|do|did|how|what|why|when|where|which|who|if|i|you)\b", re.I)
 _TALKS = Late(  # speaks to somebody, or is a line of code
@@ -67,7 +63,7 @@ _TALKS = Late(  # speaks to somebody, or is a line of code
 _CONDITION = Late(r"now\b.* (?:if|when):?\Z", re.I)
 _JOINT = Late(r"[,;:]? (?:and|or|when|so|with|but|which|by|even|after|because|since|that|instead|rather) ")
 _HANGS = Late(r"\A(?:or|and|but|so|then)\b|[:：]\Z", re.I)  # on a sentence beside it
-_LINES_OF_CODE = Late(r"\s*`[^`]*⏎[^`]*`")
+_LINES_OF_CODE = Late(r"(?:(?:\A|(?<=[.!?] ))\S[^:]{,80} (?:this|follows|like):)?\s*`[^`]*⏎[^`]*`")  # with their lead
 
 
 class Draft(NamedTuple):
@@ -102,7 +98,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     requests = [line for line in requests if not TRIVIAL.match(line) and _asks(line)] or requests[:1]
     files = [turns.named("files: ", newest.files, upshot.LINE - 10)] if newest.files and not held else []
     ahead = [*choices.still_next(choices.folded(newest.next or gist.stated(held))[:5], held), *choices.put_off(held)]
-    left = [*choices.left_open(newest.open, held)[:4], *newest.failing[-2:]]
+    left = [*choices.left_open(newest.open, held)[:4], *newest.failing[-2:], *deadends.unmended(held)[:3]]
     state = turns.state(held, newest.files)
     ahead = ahead or [_UNSAID + _UNKEPT * ("no commit seen" in "".join(state))] * (bool(held) and not left)
     sections = [
@@ -111,7 +107,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
         ("Open", _lines(left, _LINE), 1),
         ("Do not try again", _lines(never[:6], 2 * upshot.LINE + SAYS), 4),
         ("Decisions", _lines(decided[:3], _LINE), 1),
-        ("Done", _lines([*came[:4], *files], upshot.LINE), 1),
+        ("Done", _lines([*came[:6], *files], upshot.LINE), 2),
         ("Before, on this branch", _lines(filter(None, map(_before, before)), 260)[:4], 2),
         ("Plan", _lines(_plan(plan), 100), 1),
         ("Request", _lines(dict.fromkeys(requests[:1] + requests[-1:]), 140), 1)]
@@ -142,19 +138,20 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
                    for line in stands for said in (line, deeds.ASIDES.sub("", line))):
             whole = next((_told(gist.outcome(turn), _MOST) for turn in done if turn.at == most.at), "")
             stands = [whole if most.line.rstrip(".") in whole else most.line, *stands]
-    found = [one for one in found if one.line not in stands and not (
-        one.at and any(upshot.same(one.line, line) for line in stands))]
-    verdict = _verdict(held)
-    stands += [verdict] if verdict and not any(verdict.rstrip(".") in line for line in stands) else []
+    stood = [said for line in stands for said in sentences(line)]
+    shown = {turn.at for turn in done if any(said[-SAYS:].rstrip(".") in one_line(gist.outcome(turn)) for said in stood)}
+    rest = [turn for turn in done if turn.at not in shown]
+    found += [one for one in conversationpage.each(rest) if not _alike(one.line, [other.line for other in found])]
+    found = [one for one in found if one.line not in stands and "…" not in one.line and not (one.at and (
+        deeds.POINTS.match(one.line) or _alike(one.line, stood)
+        or one.at in shown and any(upshot.same(one.line, said) for said in stood)))]
+    verdict = deadends.verdict(held)
+    stands += [verdict] * bool(verdict and not any(verdict.rstrip(".") in line for line in stands))
     return stands, [one.line for one in found] or ["commit " + line for line in commits]
 
 
-def _verdict(held: Sequence[Turn]) -> str:
-    """Return the verdict of the last review, "" where nothing was reviewed, or something was changed since."""
-    last = max((at for at, turn in enumerate(held) if choices.files_of(turn)), default=0)
-    said = [gist.outcome(turn) for turn in held[last:] if turn.asked != turns.SUMMARY]
-    found = (upshot.bare(text) for one in said[::-1] for _, text in upshot.sentences_of(one))
-    return next((line for line in found if len(line) <= upshot.LINE and _REVIEW.search(line)), "")
+def _alike(line: str, others: Iterable[str]) -> bool:
+    return any(turns.cosine(upshot.words_of(line), upshot.words_of(one)) >= _LIKE for one in others)
 
 
 def _title(checkpoints: Sequence[Record], branch: str, held: Sequence[Turn], before: Sequence[Past]) -> str:
@@ -230,16 +227,15 @@ def _headed(line: str, most: int) -> str:
 
 def _is_subject(name: str) -> bool:
     """Tell whether a title names work, rather than asks or says something."""
-    fixed = name.startswith(upshot.FIXED)
     return deeds.is_named(name) and deeds.is_balanced(name) and not (
-        deeds.EXPLAINS.search(name) and not fixed or any(one.search(name) for one in (_ASKS, _TALKS, _POINTED)))
+        not name.startswith(upshot.FIXED) and deeds.EXPLAINS.search(name) or any(
+            one.search(name) for one in (_ASKS, _TALKS, _POINTED)))
 
 
 def _never(decisions: Sequence[str], held: Sequence[Turn], before: Sequence[Past]) -> list[str]:
     """Return what not to try again, each once: what the user forbade, and what was tried in vain, before too."""
     found = deadends.dead_ends(held)[::-1] + [line for line in decisions if deadends.forbids(line)]
-    for past in before:
-        found += deadends.dead_ends(past.held)[::-1][:2]
+    found += [line for past in before for line in deadends.dead_ends(past.held)[::-1][:2]]
     kept: list[str] = []
     for line in filter(None, (_cut_back(one).rstrip(":") for one in found)):
         said = line.rpartition("the user: ")[2]

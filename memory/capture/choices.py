@@ -236,7 +236,7 @@ def put_off(held: Sequence[Turn]) -> list[str]:
         lines = [line for line in gist.prose(turn.request) if line[:1] not in PASTED] if not turn.asked else []
         asked = (one for line in lines for one in sentences(line) if _LATER.search(one))
         for text in (one for one in asked if len(one) <= upshot.LINE and not one.endswith(("?", "？"))):
-            about = _meant(held[:at]) if deeds.LEANS.search(text) else ""
+            about = _meant(held[:at]) if deeds.LEANS.search(text) and gist.telling(text) <= _SAYS else ""
             found.append("left for later: %s%s" % (text, " (%s)" % about if about else ""))
     return found
 

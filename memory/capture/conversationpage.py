@@ -42,6 +42,7 @@ HEADING, COMMAND, TELLING, REPORTED, ASKED = 72, 180, 200, 240, 4000  # characte
 CODE = 14  # lines of a block of code
 _SUBJECT, _MOST, _ADDS = 0.2, 7.9, 3  # added to a commit that bears the branch's name; other lines at most; words that tell more
 _NAMING, _NAMED = 30, 3  # turns at either end of which one may name the work; words beside code that name a change
+_DONE = "done as asked: "  # before a request of which no outcome tells
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON = "(goes on) "
 _RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`+) ?(.*?) ?\3(?: → (.*?))?(?: \(×(\d+)\))?$")
@@ -371,3 +372,19 @@ def named_by(branch: str) -> set[str]:
     """Return the words of a branch's name that say what its work is about."""
     words = upshot.words_of(re.sub(r"[-_./]", " ", deeds.TICKET.sub(" ", branch.rpartition("/")[2]))) - deeds.COMMON
     return {word for word in words if not deeds.ORDER.fullmatch(word)}
+
+
+def each(held: Sequence[Turn]) -> list[upshot.Upshot]:
+    """Return what each turn since the last commit came to that changed files, those of most files first.
+
+    It is the line that tells most, else what was asked for, where that stands by itself.
+    """
+    since = max((at + 1 for at, turn in enumerate(held) if any(piece.kind == COMMIT for piece in turn.pieces)), default=0)
+    found = []
+    for turn in held[since:]:
+        files = {piece.text for piece in turn.pieces if piece.kind == FILE}
+        topic = gist.topic(turn.request, upshot.LINE)
+        whole = upshot.is_order(topic) and not (deeds.LEANING.search(topic) or deeds.LOOSE.search(topic))
+        told = [one.line for one in upshot.of_turns([turn])[:1]] or [_DONE + topic] * whole
+        found += [upshot.Upshot(float(len(files)), line, turn.at) for line in told if files and not deeds.SIDE.search(line)]
+    return sorted(found, key=lambda one: -one.weight)

@@ -15,10 +15,15 @@ from memory.capture.choices import PASTED, SUPPOSED, files_of
 from memory.capture.gist import outcome
 from memory.capture.turns import FILE, REFUSED, RUN, SAID, SUMMARY, USER, Turn
 from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
-from memory.core.plaintext import one_line, sentences
+from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import deeds, git
 from memory.session.latepattern import Late
 
+_REVIEW = re.compile(r"\breview", re.I)
+_VERDICT = Late(
+    r"\A(?:(?:overall |final )?verdict|overall)\b.*\b(?:approv|merg|ship|request\w* changes|needs work)|"
+    r"\A(?:✅ )?(?:lgtm|approved?)\b|\b(?:pr|pull request)\b.*\bready (?:to|for) merg", re.I)
+_BOLD = re.compile(r"\*\*[^*]+\*\*:?")  # all of a line
 _REACH, _NAMES, _LONG = 4, 60, 200  # turns looked back on; characters of files that stand for a deed, and of somebody's words
 _TRIED = Late(
     r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.*\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
@@ -290,3 +295,36 @@ def _deeds(statement: str) -> Iterator[str]:
             weighed = bool(_WEIGHED.search(text))
         if kind == PROSE or kind == ITEM and not weighed:
             yield text
+
+
+# --- what a review found
+
+
+def unmended(held: Sequence[Turn]) -> list[str]:
+    """Return by their titles what the last review found and nobody ordered to be mended since; none where all of it was."""
+    from memory.session import mending  # a session's end does not ask
+
+    for at in range(len(held) - 1, -1, -1):
+        found = mending.findings(_as_headings(gist.prose(outcome(held[at])))) if held[at].asked != SUMMARY else []
+        if len(found) < 2 or files_of(held[at]) or not _REVIEW.search(held[at].request):
+            continue
+        later = [turn.request for turn in held[at + 1:] if turn.asked != SUMMARY]
+        left = [one.title for one in found if one.number and not any(
+            turns.chooses(asked, one.number, " ".join((one.title, *one.said))) for asked in later)]
+        left = [one for one in left if deeds.in_words(one) > 1 and not deeds.LEANS.search(one)]
+        return ["found, not mended: " + at_word(one, LINE) for one in left]
+    return []
+
+
+def _as_headings(lines: Sequence[str]) -> list[str]:
+    """Return lines with those in bold type, which headings are on a page, as headings again; a numbered one below others."""
+    heads = ((line, line.strip("*: ")) for line in lines)
+    return [("#### " if deeds.NUMBERED.match(head) else "### ") + head if _BOLD.fullmatch(line) else line for line, head in heads]
+
+
+def verdict(held: Sequence[Turn]) -> str:
+    """Return the verdict of the last review, "" where nothing was reviewed, or something was changed since."""
+    last = max((at for at, turn in enumerate(held) if files_of(turn)), default=0)
+    said = [outcome(turn) for turn in held[last:] if turn.asked != SUMMARY]
+    found = (bare(text) for one in said[::-1] for _, text in sentences_of(one))
+    return next((line for line in found if len(line) <= LINE and _VERDICT.search(line)), "")

@@ -35,7 +35,7 @@ _EITHER = re.compile(r" \([^()]*\bor\b[^()]*\)")  # two ways of which an order l
 _FOUND = re.compile(r"found\b", re.I)
 WORKED = "worked on: "  # before a name that tells no deed
 FIXED = "Fixed: "  # before a fault that is told as fixed
-_NAMES, _SAYS, _BACK = 3, 5, 3  # words beside code that name a change, that say one; turns looked back on for what it is about
+_NAMES, _SAYS, _BACK, _KEPT = 3, 5, 3, 4  # words beside code that name a change, that say one; turns looked back on; sentences
 _FIRST, _HEADED, _WEAK = 3, 0.8, 1.0  # sentences in which a heading or an order names work; what it tells; what little does
 
 
@@ -214,7 +214,7 @@ def _results(turn: Turn, paths: Sequence[str], finished: bool, about: Sequence[s
         line = deeds.shortened(deeds.trimmed(line.rstrip(":;,")), LINE)
         line = _headed(deeds.made(line, paths), heads[text], about) if text in heads else line
         found.append((min(-score - anew - _plain(line, asked), -_LEFT), at, line))
-    return [(-least, line) for least, _, line in sorted(found)[:2]]
+    return [(-least, line) for least, _, line in sorted(found)[:_KEPT]]
 
 
 def _headed(line: str, below: Sequence[tuple[str, str]], about: Sequence[str]) -> str:

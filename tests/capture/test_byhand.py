@@ -257,3 +257,31 @@ def test_a_verdict_is_of_the_code_as_it_was(place, now):
     work = "## 10:00 name the queue\n\n- edited `a.py`\n\nThe queue of jobs is now named by its worker in the log.\n\n"
     assert any("LGTM" in line for line in handoff(place, now, work + review, "## Outcome\n\n- x")["Where it stands"])
     assert not any("LGTM" in line for line in handoff(place, now, review + work, "## Outcome\n\n- x")["Where it stands"])
+
+
+def test_what_the_turns_of_a_long_session_came_to_is_done(place, now):
+    """Also those whose line is weak beside the others; what points at something unnamed is left out."""
+    said = ("## 09:00 let's rename slots\n\n- edited `a.py`\n- edited `b.py`\n- edited `c.py`\n\n"
+            "Done! Here's a summary of the rename from `slots_count` → `seats_count`:\n\nWhat: field\n\n"
+            "## 09:20 does it show?\n\n- edited `d.py`\n\nGood - it's showing the seats of the upload now.\n\n"
+            "## 09:40 add a limit for the uploads of each customer\n\n- edited `e.py`\n\n"
+            "Added a limit of five uploads for each customer of the shop.\n")
+    found = handoff(place, now, said, "## Outcome\n\n- Added a limit.", branch="queue", files="[a.py]")
+    assert found["Where it stands"][0] == "- Added a limit of five uploads for each customer of the shop."
+    assert found["Done"] == ["- Renamed `slots_count` → `seats_count`"]
+
+
+def test_what_a_review_found_and_nobody_had_mended_is_open(place, now):
+    """Where the user picked some of it."""
+    review = ("## 09:00 can you review the branch?\n\n**Issues Found**\n\n**1. Missing limit for slow uploads**\n\nThere is none.\n\n"
+              "**2. Customers are counted twice**\n\nIn the page.\n\n**3. Unclear name of the pool**\n\nIt says nothing.\n\n")
+    pick = "## 09:30 fix 2 first\n\n- edited `a.py`\n\nFixed: customers of the page are counted once, wherever they come from.\n"
+    found = handoff(place, now, review + pick, "## Outcome\n\n- Fixed.", branch="queue", files="[a.py]")
+    assert found["Open"] == ["- found, not mended: Missing limit for slow uploads", "- found, not mended: Unclear name of the pool"]
+    both = handoff(place, now, review + pick.replace("fix 2 first", "fix all of them"), "## Outcome\n\n- Fixed.", branch="queue", files="[a.py]")
+    assert "Open" not in both
+
+
+def test_a_lead_to_code_goes_with_it(place, now):
+    page = "## Outcome\n\n- A job of the queue looks like this: `{ ⏎ \"id\": 1 ⏎ }` So each job has a name of its own already.\n"
+    assert handoff(place, now, "", page, branch="queue")["Where it stands"] == ["- So each job has a name of its own already."]
