@@ -77,11 +77,15 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     last = held[changed[-1]] if changed and gist.is_finished(held[changed[-1]]) else None
     if not commits and not deeds.LOOKING.match(title) and (_is_named(title, held) or is_order(title)):
         name = _ordered(title, last)
-        deed = any(one.search(name) for one in (deeds.ORDER, deeds.REPORTS, deeds.PASSIVE, deeds.NOW))
-        does = deed or not changed or ":" in name
-        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, name if does else WORKED + name))
+        found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, as_line(name) if changed else name))
     instead = [one for one in found if deeds.IN_PLACE.search(one.line)]
     return distinct(one for one in found if not any(_replaces(later, one) for later in instead))
+
+
+def as_line(name: str) -> str:
+    """Return a name of work that changed something as a line, which says that it was worked on where the name tells no deed."""
+    does = ":" in name or any(one.search(name) for one in (deeds.ORDER, deeds.REPORTS, deeds.PASSIVE, deeds.NOW))
+    return name if does else WORKED + name
 
 
 def _replaces(later: Upshot, earlier: Upshot) -> bool:
@@ -105,7 +109,8 @@ def distinct(found: Iterable[Upshot]) -> list[Upshot]:
         if near < 0:
             kept.append(one)
         elif kept[near].at and one.at > kept[near].at and one.weight >= _LATER * kept[near].weight and (
-                len(words_of(one.line)) >= _LATER * len(words_of(kept[near].line))):
+                len(words_of(one.line)) >= _LATER * len(words_of(kept[near].line))) and (
+                deeds.SIDE.search(kept[near].line) or not deeds.SIDE.search(one.line)):
             kept[near] = one._replace(weight=kept[near].weight)
     return kept
 

@@ -30,6 +30,7 @@ from memory.store.store import Store
 
 # Weight that has a place beside any line, else that of the first; of both, for an effect, and among few branches.
 _TELLING, _EFFECT, _ROOM, _FEW = 5.0, 0.8, 0.5, 3
+_TELLS_OF = 10  # of how much a line tells, what counts beside how much was done
 _AGAIN, _LIKE = 0.6, 0.5  # likeness of lines that tell the same, and of one that tells no more than the first
 _FAILS = re.compile(  # as checkpoints have it
     r"`+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
@@ -237,6 +238,7 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
         came = upshot.distinct(conversationpage.about(
             (one for work in group for one in work.came), "" if name in TRUNKS else name))
         weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
+        weight += max((one.weight for one in came), default=0.0) / _TELLS_OF
         most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
         clear = _clear(came, many[day] <= _FEW)
         named = [] if clear or still or not came and came_of & {work.ids for work in group} else _title(group[0])
@@ -317,7 +319,7 @@ def _title(work: Work) -> List[str]:
     asks = work.parts["files"] and _QUESTION.match(work.name)
     if deeds.is_named(work.name) and work.name and not asks or not work.session:
         looked = "looked into: " + _LOOKING.sub("", work.title)
-        return [work.title if work.parts["files"] or not work.session else looked]
+        return [upshot.as_line(work.title) if work.parts["files"] else looked if work.session else work.title]
     names = _files(work)
     if work.asked:
         return [work.asked]

@@ -362,7 +362,7 @@ def made(head: str, paths: Sequence[str]) -> str:
 
 def is_detail(line: str) -> bool:
     """Tell whether a line says little to somebody who does not know the code: its names, and few words beside them."""
-    inner = _INNER.findall(line)
+    inner = [] if line.startswith("Renamed `") and "` → `" in line else _INNER.findall(line)
     words = {word.lower() for word in _IN_PLAIN.findall(_INNER.sub(" ", line))} - _OF_CODE
     least = _BESIDE_OBJECT if _OBJECT.match(line) else 2 + 2 * min(len(inner), 2)
     return bool(inner) and len(words) < least

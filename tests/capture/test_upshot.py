@@ -350,3 +350,11 @@ def test_a_name_without_a_deed_says_that_it_was_worked_on():
     assert lines(turn("go", "Done.", "a.py"), title="Backoff of the upload worker") == ["worked on: Backoff of the upload worker"]
     assert lines(turn("go", "Added detection for customers who left in `queue.worker.startPool()`.", "a.py")) == [
         "Added detection for customers who left."]
+
+
+def test_comments_do_not_stand_for_what_they_are_about():
+    """The later of two lines that tell nearly the same is told, but no side work for the work."""
+    rename = turn("go", "Done! Here's a summary of the rename from `slots_count` → `seats_count`:\n\nWhat: field", "a.py", "b.py", "c.py", "d.py")
+    later = turn("and the comments", "Updated all comments of `seats_count` to count the slots of one upload.", "a.py")
+    later.at = "2026-11-21T10:00:00.000Z"
+    assert lines(rename, later)[0] == "Renamed `slots_count` → `seats_count`"

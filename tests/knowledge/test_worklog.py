@@ -285,7 +285,7 @@ def test_an_answer_to_what_was_looked_into_is_told_by_its_name(place, tell):
                                  ("s-2", "no, why does it?", "Updated the lease of the staging queue.")):
         talk(place, "## 09:00 why\n\n%s\n" % said, session)
         captured(place, session, "## Outcome\n\n- x", "2026-11-21T09:30:00Z", session=session, title=title)
-    assert tell().split("\n")[3:] == ["  - looked into: Retries of the slow queue", "  - Updated the lease of the staging queue."]
+    assert tell().split("\n")[3:] == ["  - Updated the lease of the staging queue.", "  - looked into: Retries of the slow queue"]
 
 
 def test_work_is_not_named_by_what_a_later_turn_changed_again(place, tell):
@@ -367,7 +367,8 @@ def test_work_of_another_session_is_not_told_by_a_line_that_has_its_words(place,
                        ("c", "Removed the trailer of all sessions")):
         talk(place, "## 09:00 go\n\n- edited `a.py`\n\n%s\n" % body, "s-" + name, branch="main")
         captured(place, name, "## Outcome\n\n- x", "2026-11-21T1%d:30:00Z" % "abc".index(name), session="s-" + name, branch="main", files="[a.py]")
-    assert [line[:34] for line in tell(columns=200).split("\n")[3:]] == ["  - main: Removed the trailer of a", "  - main: Removed all calls of ses"]
+    told = sorted(line[:34] for line in tell(columns=200).split("\n")[3:])
+    assert told == ["  - main: Removed all calls of ses", "  - main: Removed the trailer of a"]
 
 
 def test_what_quotes_another_thing_is_not_told_again(place, tell):
@@ -413,3 +414,12 @@ def test_a_detail_in_words_is_told_beside_others(place, tell):
                  session="t-%d" % number, branch="limits-%d" % number, files="[b.py]")
     said = tell()
     assert "kinds: Added constants for kinds of customers" in said and said.endswith("  - 1 more: trials")
+
+
+def test_among_equals_what_tells_most_stands_first(place, tell):
+    """As much was done in each; a name that tells no deed says that it was worked on."""
+    for name, hour, said in (("a", "09", "Added a limit for slow uploads, so that customers no longer wait."), ("b", "10", "")):
+        captured(place, name, "## Outcome\n\n- %s" % (said or "Done."), "2026-11-21T%s:00:00Z" % hour, session="s-" + name, branch=name,
+                 files="[a.py]", title="Backoff of the upload worker")
+    told = tell(columns=120).split("\n")[3:]
+    assert told[0].startswith("  - a: Added a limit") and told[1] == "  - b: worked on: Backoff of the upload worker"
