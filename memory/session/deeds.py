@@ -125,6 +125,7 @@ LISTS = Late(  # what a list that follows says
     re.I)
 BLAND = Late(  # a verdict on all of it, which names nothing
     r"\w+ed (?:exactly |just )?(?:that|this|the) (?:issue|bug|problem)\b[^`]*\Z|"
+    r"fixed the (?:\w+ ){1,2}(?:issue|bug|problem)\W*\Z|"
     r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
     r"\w+ed (?:\w+ )?imports?\b|made the (?:fix|changes?)\b(?! to)|"
     r"(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|"

@@ -26,14 +26,15 @@ def test_a_line_of_the_codes_names_alone_is_a_detail(line):
 
 @pytest.mark.parametrize("line", [
     "Added a limit for retries to the settings.", "The `queue resume` command now finds jobs of other branches.",
-    "Added a rule that flags `os.getcwd()` in production code of the workers.", "Renamed the worker's pool to `crew`."])
+    "Added a rule that flags `os.getcwd()` in production code of the workers.", "Renamed the worker's pool to `crew`.",
+    "Renamed `slots_count` → `seats_count`", "Fixed the upload bug that counted customers twice."])
 def test_what_is_told_in_words_is_none(line):
     assert not deeds.is_poor(line)
 
 
 @pytest.mark.parametrize("line", [
     "The prompt is shown in quotes.", "All tests now use it", "Updated recommendation: one queue alone", "Verifies that the pool is empty",
-    "But it's no longer cut", "Fixed the order (line 12)"])
+    "But it's no longer cut", "Fixed the order (line 12)", "Fixed the upload calculation bug."])
 def test_what_only_who_was_there_understands_is_poor(line):
     """A verdict, the third person without a subject, what goes on with the line before, a place in a file."""
     assert deeds.is_poor(line)
