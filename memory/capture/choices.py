@@ -297,7 +297,7 @@ def _asked_on(turn: Turn, question: str) -> str:
     said = [(kind, one_line(text)) for kind, text in upshot.sentences_of(gist.outcome(turn))]
     at = next((at for at, (_, text) in enumerate(said) if text.startswith(question[:40])), 0)
     first = max(0, at - 1 - bool(_CHOICE.search(question)))
-    while first > 0 and said[first][0] == ITEM and not _CHOICE.search(question):
+    while first > 0 and (said[first][1].startswith("Or ") or said[first][0] == ITEM and not _CHOICE.search(question)):
         first -= 1
     return at_word(" ".join(text for _, text in said[first:at]), 140)
 

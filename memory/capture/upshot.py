@@ -64,7 +64,8 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     covered = _committed(held) if any(not deeds.CHORE.match(subject) for _, _, subject in made) else 0
     called = _described(held)
     covered = max([covered, *(held.index(turn) for turn, _ in called)])
-    first = next((at for at in changed if at >= covered and gist.is_finished(held[at])), -1)
+    first = next((at for at in changed if at >= covered and gist.is_finished(held[at]) and any(
+        piece.kind == turns.FILE and not deeds.PAGE.search(piece.text) for piece in held[at].pieces)), -1)
     for at, turn in enumerate(held):
         told = [] if at < covered or _goes_on(held, at) else _of_turn(turn, bool(commits), _about(held, at))
         told = [one._replace(weight=one.weight + _OPENS) for one in told] if at == first else told

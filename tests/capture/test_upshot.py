@@ -324,6 +324,8 @@ def test_the_first_edit_of_a_session_weighs_more():
     """Most sessions begin with what they are about; a look before it is led to it."""
     first, second = turn("a", "Moved the delays to the queue.", "a.py"), turn("b", "Renamed the pool of workers.", "b.py")
     assert lines(first, second)[0] == "Moved the delays to the queue." and lines(second, first)[0] == "Renamed the pool of workers."
+    page = turn("c", "Added a note on the delays of customers.", "notes.md")
+    assert lines(page, first)[0] == "Moved the delays to the queue."
     looked = turn("more?", "Found three places where the delays of customers are compared twice.")
     assert lines(looked, first) == ["Moved the delays to the queue."]
 
