@@ -297,7 +297,8 @@ def _is_beside(one: Upshot, first: Upshot, few: bool) -> bool:
     detail = deeds.inner(one.line) > few or deeds.MINOR.search(one.line) or one.line.endswith("…") or _OF_PAGE.search(one.line)
     words = upshot.words_of(one.line) & upshot.words_of(first.line)
     mended = one.line.startswith("Fix") and first.line.startswith("Fix") and len(words) > _FEW
-    return one.weight >= least and not (detail or mended or _is_again(one.line, first.line, _LIKE))
+    noted = deeds.DOCUMENTS.search(one.line) and not deeds.DOCUMENTS.search(first.line)
+    return one.weight >= least and not (detail or mended or noted or _is_again(one.line, first.line, _LIKE))
 
 
 def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:

@@ -71,6 +71,7 @@ TESTS_TOO = Late(  # at the end of a change
     r",?\s+(?:and|&|\+|with)\s+(?:(?:add(?:ed|s)?|updated?)\s+)?(?:\w+ ){0,3}tests?\b.*\Z", re.I)
 PAGE = Late(r"\.(?:md|mdx|rst|txt|adoc)\Z", re.I)  # a file that people read
 OF_PAGE = Late(r"\.md\b|\b(?:docs?|document\w*|readme|plans?|adr|pages?|changelog|notes?|sections?)\b", re.I)
+DOCUMENTS = Late(r"\b(?:docs|document(?:s|ed|ation)|readme|changelog)\b", re.I)
 LISTED = Late(r"\A\s*(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 DETAIL = Late(r"\(?\blines? \d+|:\d+\b|^[`(\[]")
 LEANS = Late(  # on what was said before, or cut in the middle

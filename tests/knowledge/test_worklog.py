@@ -423,3 +423,14 @@ def test_among_equals_what_tells_most_stands_first(place, tell):
                  files="[a.py]", title="Backoff of the upload worker")
     told = tell(columns=120).split("\n")[3:]
     assert told[0].startswith("  - a: Added a limit") and told[1] == "  - b: worked on: Backoff of the upload worker"
+
+
+def test_documentation_beside_work_is_no_line_of_its_own(place, tell):
+    """It is one where nothing else was done."""
+    work = "## 09:00 limit uploads\n\n- edited `a.py`\n\nAdded a limit for the slow uploads of each customer.\n\n"
+    page = "## 09:10 write it down\n\n- edited `notes.md`\n\nDocumented how jobs of a customer wait at night.\n\n"
+    captured(place, "a", "## Outcome\n\n- x", "2026-11-21T09:30:00Z", session="s-1", branch="retries", files="[a.py]")
+    talk(place, work + page)
+    assert "Added a limit" in tell() and "Documented" not in tell()
+    talk(place, page)
+    assert "Documented" in tell()
