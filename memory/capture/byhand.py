@@ -295,7 +295,7 @@ def _stands(line: str) -> str:
         return line
     bare = _LINES_OF_CODE.sub("", line).replace("**", "")
     bare = bare.partition(" | ")[0].rpartition(":")[0] or bare if bare.count(" | ") > 2 else bare
-    return _cut_back(upshot.telling(bare, _STANDS)).rstrip(":") or _cut_back(line) or line
+    return _cut_back(conversationpage.telling(bare, _STANDS)).rstrip(":") or _cut_back(line) or line
 
 
 def _now(held: Sequence[Turn]) -> list[str]:

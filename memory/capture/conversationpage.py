@@ -30,7 +30,7 @@ from typing import NamedTuple
 from memory.capture import gist, turns, upshot
 from memory.capture.turns import COMMIT, CREATED, EDITED, FILE, GOES_ON, LINK, REPORT, RUN, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import tokeniser
-from memory.core.plaintext import at_word, one_line
+from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import deeds, shell
 from memory.session.latepattern import Late
 
@@ -388,3 +388,11 @@ def each(held: Sequence[Turn]) -> list[upshot.Upshot]:
         told = [one.line for one in upshot.of_turns([turn])[:1]] or [_DONE + topic] * whole
         found += [upshot.Upshot(float(len(files)), line, turn.at) for line in told if files and not deeds.SIDE.search(line)]
     return sorted(found, key=lambda one: -one.weight)
+
+
+def telling(line: str, most: int) -> str:
+    """Return a statement on one line, at most `most` characters, without the sentences that say nothing."""
+    pairs = ((one, upshot.bare(deeds.LEAD.sub("", one))) for one in sentences(deeds.LEAD.sub("", line)))
+    kept = [one for one, said in pairs if said and (upshot.says(said) or one.endswith(":")) and not (
+        said.endswith(("?", "？")) or deeds.LEADS.match(said))]
+    return at_word(deeds.LEAD.sub("", upshot.bare(" ".join(kept))), most)

@@ -32,6 +32,7 @@ _EDITED, _FILE, _FILES, _ASKED, _MUCH = 1.5, 0.25, 6, 2.8, 5  # of a turn that e
 _BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
 _OPENS = 0.7  # added to what the first turn that edits something came to: most sessions begin with what they are about
 _EITHER = re.compile(r" \([^()]*\bor\b[^()]*\)")  # two ways of which an order leaves one to be chosen
+_OF_FAULT = re.compile(r"(?:the )?(?:bug|problem|issue)", re.I)  # a heading
 _FOUND = re.compile(r"found\b", re.I)
 WORKED = "worked on: "  # before a name that tells no deed
 FIXED = "Fixed: "  # before a fault that is told as fixed
@@ -111,9 +112,13 @@ def distinct(found: Iterable[Upshot]) -> list[Upshot]:
             kept.append(one)
         elif kept[near].at and one.at > kept[near].at and one.weight >= _LATER * kept[near].weight and (
                 len(words_of(one.line)) >= _LATER * len(words_of(kept[near].line))) and (
-                deeds.SIDE.search(kept[near].line) or not deeds.SIDE.search(one.line)):
+                _is_weak(kept[near].line) or not _is_weak(one.line)):
             kept[near] = one._replace(weight=kept[near].weight)
     return kept
+
+
+def _is_weak(line: str) -> bool:
+    return bool(deeds.SIDE.search(line)) or deeds.is_poor(line)
 
 
 def _is_named(title: str, held: Sequence[Turn]) -> bool:
@@ -152,7 +157,7 @@ def _of_turn(turn: Turn, committed: bool, about: Sequence[str]) -> list[Upshot]:
     if paths and finished:
         asked = gist.heading_of(plan) if plan else order(turn.request)
         if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
-            line, score = _ordered(asked, turn), _PLANNED if plan else _ASKED
+            line, score = _whole(_ordered(asked, turn), plan), _PLANNED if plan else _ASKED
             found.append(Upshot(worth + score - _CUT * (line.lower() == asked.lower()), line, turn.at))
     best = sorted(found, key=lambda one: -one.weight)
     best = best[:1] + [one for one in best[1:] if len(paths) >= _MUCH and deeds.NOW.search(one.line) and not (
@@ -166,13 +171,13 @@ def _described(held: Sequence[Turn]) -> list[tuple[Turn, Upshot]]:
         edits = any(piece.kind == turns.FILE for piece in turn.pieces)
         name = "" if edits or turn.asked == turns.SUMMARY else deeds.described(turn.request, gist.outcome(turn))
         if name:
-            return [(turn, Upshot(_DESCRIBED, _whole(deeds.trimmed(deeds.as_done(name)), turn), turn.at, True))]
+            return [(turn, Upshot(_DESCRIBED, _whole(deeds.trimmed(deeds.as_done(name)), gist.outcome(turn)), turn.at, True))]
     return []
 
 
-def _whole(name: str, turn: Turn) -> str:
+def _whole(name: str, text: str) -> str:
     """Return a name of few words with the first sentence of the text that bears it."""
-    said = (bare(text) for kind, text in sentences_of(gist.outcome(turn)) if kind == PROSE)
+    said = (bare(one) for kind, one in sentences_of(text) if kind == PROSE)
     told = (deeds.OF_PULL.sub("", one).rstrip(".") for one in said if not one.endswith((":", "：", "?")))
     first = next((one for one in told if deeds.in_words(one) >= _SAYS and not deeds.ASIDE.match(one)), "")
     if not first or deeds.in_words(name) >= _SAYS or ":" in name:
@@ -308,20 +313,14 @@ def best(statement: str) -> str:
     return at_word(found[0][2].rstrip(":;,"), LINE) if found else ""
 
 
-def telling(line: str, most: int) -> str:
-    """Return a statement on one line, at most `most` characters, without the sentences that say nothing."""
-    kept = [one for one in sentences(deeds.LEAD.sub("", line)) for said in [bare(deeds.LEAD.sub("", one))]
-            if said and (says(said) or one.endswith(":")) and not said.endswith(("?", "？")) and not deeds.LEADS.match(said)]
-    return at_word(deeds.LEAD.sub("", bare(" ".join(kept))), most)
-
-
 def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
     """Yield (how well it tells what came out, the sentence) of each sentence of a statement; of work a heading names it too."""
     before = False
     found = list(sentences_of(statement))
     for place, (kind, text) in enumerate(found):
         before = bool(deeds.BEFORE.match(text)) if kind == HEADING else before
-        line = deeds.led(deeds.since(bare(text)))
+        faulty = kind == PROSE and place and found[place - 1][0] == HEADING and _OF_FAULT.fullmatch(found[place - 1][1])
+        line = deeds.led(deeds.since(bare("%s: %s" % (found[place - 1][1], text) if faulty else text)))
         line = _listing(line, found[place + 1:]) if line.endswith(":") else line
         line = deeds.TAIL.sub("", line) if len(line) <= 2 * LINE else line
         if len(line) < (SHORTEST // 2 if gist.wide(line) else SHORTEST) or line.endswith(("?", "？")):

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from memory.capture import causes, choices, gist, turns, upshot
+from memory.capture import causes, choices, conversationpage, gist, turns, upshot
 from memory.capture.turns import Turn
 from memory.core import tokeniser
 from memory.core.plaintext import one_line
@@ -380,7 +380,7 @@ def _answers(request: str, outcome: str) -> Iterator[tuple[str, str]]:
             (one for one in told if lasting.tells(one) and words & upshot.words_of(one)), "")
         yield from [(REPEATED if again else FOUNDED, answer)] if names(answer) and not lasting.has_place(answer) else []
     if lasting.wonders(request):
-        yield EXPLAINED, upshot.telling(gist.plain(outcome), LONGEST)
+        yield EXPLAINED, conversationpage.telling(gist.plain(outcome), LONGEST)
 
 
 def _stands(text: str) -> bool:

@@ -31,7 +31,8 @@ from memory.store.store import Store
 # Weight that has a place beside any line, else that of the first; of both, for an effect, and among few branches.
 _TELLING, _EFFECT, _ROOM, _FEW = 5.0, 0.8, 0.5, 3
 _TELLS_OF = 10  # of how much a line tells, what counts beside how much was done
-_AGAIN, _LIKE = 0.6, 0.5  # likeness of lines that tell the same, and of one that tells no more than the first
+# Likeness of lines that tell the same, of one that tells no more than the first; more, of two faults that were fixed.
+_AGAIN, _LIKE, _FAULTS = 0.6, 0.5, 0.15
 _FAILS = re.compile(  # as checkpoints have it
     r"`+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
 _QUESTION = re.compile(r"(?:does|do|did|how|what|why|when|where|which|who|is|are)\b", re.I)  # begins a title that names no work
@@ -295,7 +296,7 @@ def _is_beside(one: Upshot, first: Upshot, few: bool) -> bool:
     """Tell whether a line is worth a place beside the first one, and tells something else without the code's names."""
     least = min(first.weight, _TELLING) * (_ROOM if few else _EFFECT if deeds.NOW.search(one.line) else 1)
     detail = deeds.inner(one.line) > few or deeds.MINOR.search(one.line) or one.line.endswith("…") or _OF_PAGE.search(one.line)
-    words = upshot.words_of(one.line) & upshot.words_of(first.line)
+    words = upshot.words_of(deeds.without_inner(one.line)) & upshot.words_of(deeds.without_inner(first.line))
     mended = one.line.startswith("Fix") and first.line.startswith("Fix") and len(words) > _FEW
     noted = deeds.DOCUMENTS.search(one.line) and not deeds.DOCUMENTS.search(first.line)
     return one.weight >= least and not (detail or mended or noted or _is_again(one.line, first.line, _LIKE))
@@ -308,6 +309,7 @@ def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:
     """
     first, second = (set(_QUOTED.findall(line)) for line in (one, other))
     apart = first and second and first.isdisjoint(second)
+    least += _FAULTS * (one.startswith(upshot.FIXED) and other.startswith(upshot.FIXED))
     return not apart and turns.cosine(upshot.words_of(one), upshot.words_of(other)) >= least
 
 

@@ -126,7 +126,7 @@ LISTS = Late(  # what a list that follows says
     re.I)
 BLAND = Late(  # a verdict on all of it, which names nothing
     r"\w+ed (?:exactly |just )?(?:that|this|the) (?:issue|bug|problem)\b[^`]*\Z|"
-    r"fixed the (?:\w+ ){1,2}(?:issue|bug|problem)\W*\Z|"
+    r"fixed:? (?:the )?(?:[\w-]+ ){1,5}(?:issue|bug|problem)\W*\Z|"
     r"[\w ]+ed (?:one|two|several|some|\d+)(?: \w+)? (?:issues?|bugs?|problems?)\b[^`]*\Z|\w+ed(?: \w+){0,2}\Z|"
     r"\w+ed (?:\w+ )?imports?\b|made the (?:fix|changes?)\b(?! to)|"
     r"(?:the|both|all|everything|it)\b[^`_]*\b(?:clear|issues?|suite|updated|complete|fine|correct|"
@@ -351,7 +351,7 @@ def since(line: str) -> str:
         return "%s %s" % (_DEEDS[summed["deed"].lower()], re.sub(r"\Afrom (?=`)", "", summed["rest"]))
     after = _AFTER.match(line)
     rest = line[after.end():] if after else ""
-    return "Now %s" % (rest[:1].lower() + rest[1:]) if in_words(rest) > 3 else line
+    return line if in_words(rest) <= 3 else rest if NOW.search(rest) else "Now %s" % (rest[:1].lower() + rest[1:])
 
 
 def made(head: str, paths: Sequence[str]) -> str:

@@ -360,3 +360,21 @@ def test_comments_do_not_stand_for_what_they_are_about():
     later = turn("and the comments", "Updated all comments of `seats_count` to count the slots of one upload.", "a.py")
     later.at = "2026-11-21T10:00:00.000Z"
     assert lines(rename, later)[0] == "Renamed `slots_count` → `seats_count`"
+
+
+@pytest.mark.parametrize(("statement", "told"), [
+    ("### The Bug\n\nUploads made before the first login of a customer were never counted.\n\n### The Fix\n\n- `a.py`: fixed the count",
+     "Fixed: Uploads made before the first login of a customer were never counted."),
+    ("## Summary: Fixed Pre-Login Upload Bug\n\n### The Problem\n\nUploads made before the first login of a customer were never counted.",
+     "Fixed: Uploads made before the first login of a customer were never counted."),
+    ("**After:** The worker now reads every folder of a customer.", "The worker now reads every folder of a customer.")])
+def test_a_fault_below_its_heading_is_told(statement, told):
+    """Rather than a fault by its kind alone."""
+    assert lines(turn("go", statement, "a.py")) == [told]
+
+
+def test_a_plan_of_few_words_takes_its_aim_along():
+    """The first sentence of the plan that says something."""
+    plan = "# Plan: Invert the limit flag\n\n## Goal\n\nA limit of uploads holds unless a customer takes it off.\n\n## Steps\n\n1. a"
+    assert lines(turn("Implement the following plan: ...", "Done.", "a.py", plan=plan)) == [
+        "Inverted the limit flag: a limit of uploads holds unless a customer takes it off"]

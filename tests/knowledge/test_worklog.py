@@ -434,3 +434,13 @@ def test_documentation_beside_work_is_no_line_of_its_own(place, tell):
     assert "Added a limit" in tell() and "Documented" not in tell()
     talk(place, page)
     assert "Documented" in tell()
+
+
+def test_two_faults_in_like_words_are_two(place, tell):
+    """A newer one takes an older one away only where both are nearly the same."""
+    for name, hour, said in (("a", "09", "Fixed: uploads made between two payments were wrongly counted for the shop"),
+                             ("b", "10", "Fixed: uploads made before the first payment were never seen and wrongly counted for the shop")):
+        captured(place, name, "## Outcome\n\n- " + said, "2026-11-21T%s:00:00Z" % hour, session="s-" + name, branch=name, files="[a.py]")
+        talk(place, "## %s:00 go\n\n- edited `a.py`\n\n%s.\n" % (hour, said), "s-" + name, branch=name)
+    told = tell(columns=120)
+    assert "between two payments" in told and "before the first payment" in told
