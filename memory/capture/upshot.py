@@ -30,7 +30,7 @@ _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets li
 _EDITED, _FILE, _FILES, _ASKED, _MUCH = 1.5, 0.25, 6, 2.8, 5  # of a turn that edits, each file, files that count, an order, many
 # Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
 _BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
-_OPENS = 0.7  # added to what the first turn that edits something came to: most sessions begin with what they are about
+_OPENS = 0.5  # added to what the first turn that edits something came to: most sessions begin with what they are about
 _EITHER = re.compile(r" \([^()]*\bor\b[^()]*\)")  # two ways of which an order leaves one to be chosen
 _OF_FAULT = re.compile(r"(?:the )?(?:bug|problem|issue)", re.I)  # a heading
 _FOUND = re.compile(r"found\b", re.I)
@@ -224,7 +224,8 @@ def _results(turn: Turn, paths: Sequence[str], finished: bool, about: Sequence[s
             continue
         line = deeds.shortened(deeds.trimmed(line.rstrip(":;,")), LINE)
         line = _headed(deeds.made(line, paths), heads[text], about) if text in heads else line
-        found.append((min(-score - anew - _plain(line, asked), -_LEFT), at, line))
+        noted = _CUT * (bool(deeds.DOCUMENTS.search(line)) and not all(map(deeds.PAGE.search, paths)))
+        found.append((min(noted - score - anew - _plain(line, asked), -_LEFT), at, line))
     return [(-least, line) for least, _, line in sorted(found)[:_KEPT]]
 
 

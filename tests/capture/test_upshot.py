@@ -378,3 +378,10 @@ def test_a_plan_of_few_words_takes_its_aim_along():
     plan = "# Plan: Invert the limit flag\n\n## Goal\n\nA limit of uploads holds unless a customer takes it off.\n\n## Steps\n\n1. a"
     assert lines(turn("Implement the following plan: ...", "Done.", "a.py", plan=plan)) == [
         "Inverted the limit flag: a limit of uploads holds unless a customer takes it off"]
+
+
+def test_a_note_on_the_work_is_not_what_it_came_to():
+    """Where more than pages was written."""
+    said = "Added documentation on why uploads of one customer wait for each other.\n\nAdded a limit for the uploads of customers.\n"
+    assert lines(turn("go", said, "notes.md", "a.py")) == ["Added a limit for the uploads of customers."]
+    assert lines(turn("go", said, "notes.md"))[0].startswith("Added documentation on why uploads of one customer wait for each other.")
