@@ -98,7 +98,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     requests = [line for line in requests if not TRIVIAL.match(line) and _asks(line)] or requests[:1]
     files = [turns.named("files: ", newest.files, upshot.LINE - 10)] if newest.files and not held else []
     ahead = [*choices.still_next(choices.folded(newest.next or gist.stated(held))[:5], held), *choices.put_off(held)]
-    left = [*choices.left_open(newest.open, held)[:4], *newest.failing[-2:], *deadends.unmended(held)[:3]]
+    left = [*choices.left_open(newest.open, held)[:4], *newest.failing[-2:], *deadends.unmended(held)]
     state = turns.state(held, newest.files)
     ahead = ahead or [_UNSAID + _UNKEPT * ("no commit seen" in "".join(state))] * (bool(held) and not left)
     sections = [

@@ -19,7 +19,7 @@ from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import deeds, git
 from memory.session.latepattern import Late
 
-_REVIEW = re.compile(r"\breview", re.I)
+_REVIEW = re.compile(r"\breview|\bfindings?\b|\bP[0-3]\b", re.I)
 _VERDICT = Late(
     r"\A(?:(?:overall |final )?verdict|overall)\b.*\b(?:approv|merg|ship|request\w* changes|needs work)|"
     r"\A(?:✅ )?(?:lgtm|approved?)\b|\b(?:pr|pull request)\b.*\bready (?:to|for) merg", re.I)
@@ -301,7 +301,7 @@ def _deeds(statement: str) -> Iterator[str]:
 
 
 def unmended(held: Sequence[Turn]) -> list[str]:
-    """Return by their titles what the last review found and nobody ordered to be mended since; none where all of it was."""
+    """Return in a line, by their titles, what the last review found and nobody ordered to be mended since; none where all was."""
     from memory.session import mending  # a session's end does not ask
 
     for at in range(len(held) - 1, -1, -1):
@@ -312,14 +312,20 @@ def unmended(held: Sequence[Turn]) -> list[str]:
         left = [one.title for one in found if one.number and not any(
             turns.chooses(asked, one.number, " ".join((one.title, *one.said))) for asked in later)]
         left = [one for one in left if deeds.in_words(one) > 1 and not deeds.LEANS.search(one)]
-        return ["found, not mended: " + at_word(one, LINE) for one in left]
+        many = next((at for at in range(len(left), 1, -1) if len("; ".join(left[:at])) <= _LONG), 1)
+        more = " (+%d)" % (len(left) - many) if len(left) > many else ""
+        return ["found, not mended: %s%s" % (at_word("; ".join(left[:many]), _LONG), more)] if left else []
     return []
 
 
 def _as_headings(lines: Sequence[str]) -> list[str]:
-    """Return lines with those in bold type, which headings are on a page, as headings again; a numbered one below others."""
-    heads = ((line, line.strip("*: ")) for line in lines)
-    return [("#### " if deeds.NUMBERED.match(head) else "### ") + head if _BOLD.fullmatch(line) else line for line, head in heads]
+    """Return lines with those in bold type, which headings are on a page, as headings again: a part of others below them."""
+    out = []
+    for line in lines:
+        head = line.strip("*: ")
+        part = deeds.NUMBERED.match(head) or line.rstrip("*").endswith(":")
+        out.append(("#### " if part else "### ") + head if _BOLD.fullmatch(line) else line)
+    return out
 
 
 def verdict(held: Sequence[Turn]) -> str:

@@ -277,7 +277,11 @@ def test_what_a_review_found_and_nobody_had_mended_is_open(place, now):
               "**2. Customers are counted twice**\n\nIn the page.\n\n**3. Unclear name of the pool**\n\nIt says nothing.\n\n")
     pick = "## 09:30 fix 2 first\n\n- edited `a.py`\n\nFixed: customers of the page are counted once, wherever they come from.\n"
     found = handoff(place, now, review + pick, "## Outcome\n\n- Fixed.", branch="queue", files="[a.py]")
-    assert found["Open"] == ["- found, not mended: Missing limit for slow uploads", "- found, not mended: Unclear name of the pool"]
+    assert found["Open"] == ["- found, not mended: Missing limit for slow uploads; Unclear name of the pool"]
+    listed = ("## 09:00 show me the P2 items\n\n**P2 Findings**\n\n**From the page:**\n1. **Missing limit for uploads** - of one customer\n"
+              "2. **Customers are counted twice** - in the page\n\n**From the worker:**\n3. **Unclear name of the pool** - it says nothing\n\n")
+    parts = handoff(place, now, listed + pick, "## Outcome\n\n- Fixed.", branch="queue", files="[a.py]")
+    assert parts["Open"] == ["- found, not mended: Missing limit for uploads; Unclear name of the pool"]
     both = handoff(place, now, review + pick.replace("fix 2 first", "fix all of them"), "## Outcome\n\n- Fixed.", branch="queue", files="[a.py]")
     assert "Open" not in both
 
