@@ -249,7 +249,8 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
         bare = _UNDER_WAY.rstrip(": ")
         still = tuple(line for line in still if not lines or line != bare)  # beside results it says nothing
         told = lines and lines != files and deeds.in_words(lines[0]) > _FEW and not deeds.is_aside(lines[0])
-        minor = group[0].branch not in TRUNKS and (still == (bare,) or not (clear or still or told))
+        says = group[0].branch not in TRUNKS and conversationpage.named_by(group[0].branch)  # more than a ticket
+        minor = bool(says) and (still == (bare,) or not (clear or still or told))
         if lines or still:
             found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight, minor))
     found.sort(key=lambda one: -one.weight)

@@ -444,3 +444,14 @@ def test_two_faults_in_like_words_are_two(place, tell):
         talk(place, "## %s:00 go\n\n- edited `a.py`\n\n%s.\n" % (hour, said), "s-" + name, branch=name)
     told = tell(columns=120)
     assert "between two payments" in told and "before the first payment" in told
+
+
+def test_a_branch_named_by_a_ticket_alone_is_told_by_its_files(place, tell):
+    """Its name in the last line would tell nothing."""
+    for number in range(3):
+        captured(place, "b%d" % number, "## Outcome\n\n- Added a limit for slow uploads of kind %d." % number, "2026-11-21T09:00:00Z",
+                 session="t-%d" % number, branch="limits-%d" % number, files="[b.py]")
+    for branch in ("abc-95", "abc-95-pool-of-workers"):
+        captured(place, branch, "## Outcome\n\n- Done.", "2026-11-21T09:00:00Z", session="s-" + branch, branch=branch, files="[a.py]", title="why?")
+    said = tell()
+    assert "  - abc-95: worked on a.py\n" in said and said.endswith("  - 1 more: abc-95-pool-of-workers")
