@@ -122,8 +122,8 @@ AT_FAULT = Late(  # names something as the fault
     re.I)
 FAULTY = Late(r"\b(?:was|were) (?:n't |not )?\w+ing\b|\b(?:was|were)(?:n't| not)\b")
 LISTS = Late(  # what a list that follows says
-    r"\b(?:includes?|including|shows?|following|follows|returns?|supports?|contains?|is|are|was|like|uses?|to|by|with|for):\Z",
-    re.I)
+    r"\b(?:includes?|including|shows?|following|follows|returns?|supports?|contains?|is|are|was|like|uses?|to|by|with|for):\Z|"
+    r"\b(?:checks|tests|asks|verifies) (?:if|whether)\b[^:]*:\Z", re.I)
 BLAND = Late(  # a verdict on all of it, which names nothing
     r"\w+ed (?:exactly |just )?(?:that|this|the) (?:issue|bug|problem)\b[^`]*\Z|"
     r"fixed:? (?:the )?(?:[\w-]+ ){1,5}(?:issue|bug|problem)\W*\Z|"

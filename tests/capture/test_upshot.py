@@ -286,6 +286,7 @@ def test_an_effect_that_fits_a_name_names_the_work():
     ("Done! Here's a summary of the rename from `slots_count` of each upload queue → `seats_count` in all the pages that customers see:\n\n| a | b |",
      "Renamed `slots_count` of each upload queue → `seats_count` in all the pages that customers see"),
     ("The upload queue now keeps:\n\n- Names of customers\n- Days of the month", "The upload queue now keeps: Names of customers; Days of the month"),
+    ("When a worker starts, it now checks if the queue of its customer has room:\n\n- if not, it waits for the next one of them that has room, as it did when there was one queue for all", ""),
     ("All the checks now pass:\n\n- `make lint` of the pages\n- `make test` of the pages", ""),
     ("### Worker\n\n- Both queues now feed the worker of uploads, whoever came first", "Both queues now feed the worker of uploads, whoever came first"),
     ("## New `queue list` Command\n\nLists each upload with the customer who waits for it.\n\n- `a.py`",
