@@ -143,7 +143,7 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
     rest = [turn for turn in done if turn.at not in shown]
     found += [one for one in conversationpage.each(rest) if not _alike(one.line, [other.line for other in found])]
     found = [one for one in found if one.line not in stands and "…" not in one.line and not (one.at and (
-        deeds.POINTS.match(one.line) or _alike(one.line, stood)
+        deeds.POINTS.match(one.line) or _HANGS.search(one.line) or _alike(one.line, stood)
         or one.at in shown and any(upshot.same(one.line, said) for said in stood)))]
     verdict = deadends.verdict(held)
     stands += [verdict] * bool(verdict and not any(verdict.rstrip(".") in line for line in stands))

@@ -264,6 +264,7 @@ def test_what_the_turns_of_a_long_session_came_to_is_done(place, now):
     said = ("## 09:00 let's rename slots\n\n- edited `a.py`\n- edited `b.py`\n- edited `c.py`\n\n"
             "Done! Here's a summary of the rename from `slots_count` → `seats_count`:\n\nWhat: field\n\n"
             "## 09:20 does it show?\n\n- edited `d.py`\n\nGood - it's showing the seats of the upload now.\n\n"
+            "## 09:30 is it still used?\n\n- edited `f.py`\n\nBut it's no longer used to cut the names of uploads that customers see.\n\n"
             "## 09:40 add a limit for the uploads of each customer\n\n- edited `e.py`\n\n"
             "Added a limit of five uploads for each customer of the shop.\n")
     found = handoff(place, now, said, "## Outcome\n\n- Added a limit.", branch="queue", files="[a.py]")
