@@ -174,11 +174,13 @@ def is_taken_back(statement: str) -> bool:
 
 def _redoes(statement: str, turn: Turn) -> bool:
     """Tell whether a statement is about what an earlier turn changed: it has half of the words that name it."""
-    lines = (upshot.best(outcome(turn)), gist.topic(turn.request), *(one.line for one in upshot.of_turns([turn])[:1]))
-    told = [upshot.words_of(line) for line in lines]
+    def lines() -> Iterator[str]:
+        yield from (upshot.best(outcome(turn)), gist.topic(turn.request))
+        yield from (one.line for one in upshot.of_turns([turn])[:1])
+
     made = any(piece.kind == turns.FILE and piece.name == turns.CREATED for piece in turn.pieces)
     said = upshot.words_of(statement)
-    return not made and any(len(words) > 2 and 2 * len(words & said) >= len(words) for words in told)
+    return not made and any(len(words) > 2 and 2 * len(words & said) >= len(words) for words in map(upshot.words_of, lines()))
 
 
 # --- what is left
