@@ -15,7 +15,7 @@ from memory.capture import gist, turns
 from memory.capture.turns import FILE, SAID, SUMMARY, USER, Turn
 from memory.core import files, tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import lasting, mending, tellingline
+from memory.session import lasting, mending, reviews, tellingline
 from memory.session.latepattern import Late
 from memory.session.mending import Mend
 
@@ -116,7 +116,7 @@ def _turned(text: str) -> Iterator[Named]:
 
 def reviewed(text: str) -> Iterator[Named]:
     """Yield what a review numbers: its title, and the first sentence that says what is wrong, or two where it is short."""
-    for finding in mending.findings(gist.prose(text)):
+    for finding in reviews.findings(gist.prose(text)):
         said = [one for one in finding.said if len(_QUOTED.sub("", one)) >= SHORTEST // 2]
         said = said[:1 + (len("".join(said[:1])) < _START)]
         if words(finding.title) and len(_QUOTED.sub("", mending.without_place(finding.title))) >= SHORTEST:
@@ -339,7 +339,7 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
         for cause in named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
             if cause.weight != AGREED or meet(turn.request, cause.text):
                 yield Said(cause, number, place, MODEL, piece.text == outcome)
-    if outcome and mending.may_review(outcome) and not any(piece.kind == FILE for piece in turn.pieces):
+    if outcome and reviews.may_review(outcome) and not any(piece.kind == FILE for piece in turn.pieces):
         yield from (Said(cause, number, len(turn.pieces), MODEL, True) for cause in reviewed(outcome))
     for text in _typed(turn):
         for cause in named(text) if gist.may_name_cause(text) else ():
@@ -352,8 +352,8 @@ def claimed(turn: Turn) -> list[Named]:
     if turn.request not in _typed(turn) or mending.OWN.search(turn.request) or all(p.kind != FILE for p in turn.pieces):
         return []
     said = [one for line in gist.prose(turn.request) if line[:1] != ">" for one in sentences(one_line(line))]
-    return [Named(CLAIMED, one, next((other for other in said[at + 1:at + 2] if mending.FOLLOWS.match(other)), ""))
-            for at, one in enumerate(said) if len(words(one)) > 1 and mending.CLAIMS.match(one) and standing(one)
+    return [Named(CLAIMED, one, next((other for other in said[at + 1:at + 2] if reviews.FOLLOWS.match(other)), ""))
+            for at, one in enumerate(said) if len(words(one)) > 1 and reviews.CLAIMS.match(one) and standing(one)
             and not mending.POINTS.search(one) and one[-1] not in "?？"][:1]
 
 

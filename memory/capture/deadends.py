@@ -302,10 +302,10 @@ def _deeds(statement: str) -> Iterator[str]:
 
 def unmended(held: Sequence[Turn]) -> list[str]:
     """Return in a line, by their titles, what the last review found and nobody ordered to be mended since; none where all was."""
-    from memory.session import mending  # a session's end does not ask
+    from memory.session import reviews  # a session's end does not ask
 
     for at in range(len(held) - 1, -1, -1):
-        found = mending.findings(_as_headings(gist.prose(outcome(held[at])))) if held[at].asked != SUMMARY else []
+        found = reviews.findings(_as_headings(gist.prose(outcome(held[at])))) if held[at].asked != SUMMARY else []
         if len(found) < 2 or files_of(held[at]) or not _REVIEW.search(held[at].request):
             continue
         later = [turn.request for turn in held[at + 1:] if turn.asked != SUMMARY]

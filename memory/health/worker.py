@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
+TRANSCRIPT = 64 << 20  # bytes of one in which lost blocks are looked for; a longer one is left alone
+_WRITES = (b'"hook_success"', b'"hook_additional_context"')  # of a host that writes down what hooks said
 LOOK_EVERY, LOOKING = 86400.0, 5.0  # seconds between looks ahead, and of CPU that one of them takes at the most
 TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # events that ask for a checkpoint
 
@@ -111,10 +113,43 @@ def _settle(todo: Job) -> None:
     path = _transcript(todo)
     if not path or todo.event.get("hook_event_name") == "Stop":
         return
-    from memory.session import arrival
-
-    for row in arrival.settle(todo.place, todo.session, path, todo.now):
+    for row in unarrived(todo.place, todo.session, path, todo.now):
         boundary.note(todo.env, str(row.get("event")), boundary.Unwelcome())
+
+
+def unarrived(place: Place, session: str, path: str, now: float) -> List[Dict[str, Any]]:
+    """Note the blocks of a session that did not reach the model, each once, and return their receipts.
+
+    The host writes every block that it took into the session's transcript.  Where a receipt's turn stands there and its block
+    does not, the host gave the hook up, or dropped what it said; the line `lost` takes the block's records back, so that a later
+    prompt may have them.
+
+    path: what `transcript.trusted` returned.  now: seconds since the epoch.  Raises OSError.
+    """
+    from memory.hook import receipts
+
+    rows = receipts.read(place.receipts(session))
+    said = {row.get("tag") for row in rows if row.get("event") == "lost"}
+    pushed = [row for row in rows if receipts.tag_of(row) and receipts.tag_of(row) not in said]
+    if not pushed or files.posix.stat(path).st_size > TRANSCRIPT:
+        return []
+    data = files.read(path, TRANSCRIPT)
+    if not any(mark in data for mark in _WRITES):
+        return []  # a host that keeps no trace of hooks proves nothing
+    turns = [at for at, row in enumerate(rows) if _is_turn(row, data)]
+    missing = [row for row in pushed if receipts.tag_of(row).encode("ascii", "replace") not in data and (
+        _is_turn(row, data) if row.get("event") == "prompt" else any(at > rows.index(row) for at in turns))]
+    for row in missing:
+        receipts.write(place.receipts(session), {"v": 1, "t": clock.iso(now), "event": "lost", "tag": receipts.tag_of(row),
+                                                 "chosen": row.get("chosen") or []})
+    return missing
+
+
+def _is_turn(row: Dict[str, Any], data: bytes) -> bool:
+    """Tell whether a receipt is of a prompt that the transcript has."""
+    prompt = row.get("prompt")
+    return (row.get("event") == "prompt" and isinstance(prompt, str) and prompt != ""
+            and b'"%s"' % prompt.encode("utf-8", "replace") in data)
 
 
 def _learn(todo: Job) -> None:

@@ -19,7 +19,6 @@ from memory.core import StoreError, attempts, boundary, clock, fastjson, files, 
 from memory.health import accounts, worker
 from memory.hook import at_prompt, at_start, receipts, signs
 from memory.index import builder
-from memory.session import arrival
 from memory.store import store
 from memory.terminal import pastlines
 
@@ -414,7 +413,7 @@ class Talk:
             file.write(json.dumps({"uuid": "u%d" % self.at, "timestamp": clock.iso(self.at), "cwd": self.project, **row}) + "\n")
 
     def settle(self):
-        return [row.get("prompt") or row["event"] for row in arrival.settle(self.place, SESSION, str(self.path), self.at)]
+        return [row.get("prompt") or row["event"] for row in worker.unarrived(self.place, SESSION, str(self.path), self.at)]
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_what_has_nothing_to_do_loads_nothing(ended):
     loaded = ended(real(b"AssertionError"))
     assert not {name for name in loaded if name.split(".")[1] in ("distill", "knowledge", "recall", "terminal", "cli")}
     assert not loaded & {"memory.store.activeplan", "memory.store.archive", "memory.store.ledger", "memory.capture.lessons",
-                         "memory.project.adoption", "memory.session.arrival", "memory.index.assembly",
+                         "memory.project.adoption", "memory.index.assembly",
                          "memory.index.vectorfile", "memory.index.embedder", "memory.project.manifests"}
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from memory.health import worker
 from memory.hook import receipts
-from memory.session import arrival
 
 ASKED = {"v": 1, "event": "prompt", "prompt": "p1", "tag": "a1b2c3", "chars": 90, "chosen": [["l-1", 1]]}
 TURN = {"type": "user", "promptId": "p1"}
@@ -24,8 +24,8 @@ def test_only_a_turn_without_its_block_lost_it(place, now, tmp_path, rows, lost)
     receipts.write(place.receipts("s1"), ASKED)
     path = tmp_path / "s1.jsonl"
     path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
-    assert [receipts.tag_of(row) for row in arrival.settle(place, "s1", str(path), now)] == lost
-    assert arrival.settle(place, "s1", str(path), now) == []
+    assert [receipts.tag_of(row) for row in worker.unarrived(place, "s1", str(path), now)] == lost
+    assert worker.unarrived(place, "s1", str(path), now) == []
     noted = [row for row in receipts.read(place.receipts("s1")) if row["event"] == "lost"]
     assert [(row["tag"], row["chosen"]) for row in noted] == [(tag, ASKED["chosen"]) for tag in lost]
 
@@ -36,5 +36,5 @@ def test_a_long_transcript_is_not_looked_through(place, now, tmp_path):
     path = Path(tmp_path, "s1.jsonl")
     path.write_text(json.dumps(TURN, separators=(",", ":")) + "\n" + json.dumps(OTHER) + "\n")
     with path.open("ab") as file:
-        file.truncate(arrival.MOST + 1)
-    assert arrival.settle(place, "s1", str(path), now) == []
+        file.truncate(worker.TRANSCRIPT + 1)
+    assert worker.unarrived(place, "s1", str(path), now) == []

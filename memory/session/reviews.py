@@ -1,0 +1,82 @@
+"""How a reviewer speaks of code: the findings of a review."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memory.core import tokeniser
+from memory.core.plaintext import one_line, sentences
+from memory.session import lasting
+from memory.session.latepattern import Late
+from memory.session.mending import ITEM
+
+_BOLD_ITEM = Late(r"\d+[.)]\s+\*\*(?P<title>.+?)\*\*\W*(?P<rest>.*)\Z")
+_FIRST_NUMBER = Late(r"\W*\d+(?=[.):])")
+_FAULTY = Late(
+    r"\b(?:issues?|bugs?|problems?|critical|vulnerabilit\w+|race condition|leaks?|broken|flaws?|findings?|must fix|mistakes?|"
+    r"inconsisten\w+|incorrect|wrong)\b|\bp[0-2]\b|🔴", re.I)
+_FINE = Late(
+    r"\b(?:no (?:\w+ )?(?:issues?|problems?|bugs?|findings?)|not an?|none|fixed|resolved|options?|optional|nice|trivial|"
+    r"correct(?:ly)?|ok|works?|summary)\b|✅|[?？]", re.I)
+_KIND = Late(  # what a finding's title says besides the thing
+    r"\A\W*(?:\d+[.)]\s*)?(?:(?:(?:[\w-]+ ){0,2}(?:issue|bug|problem|finding)|p\d)s? ?#?\d*\s*[:：–-]\s+)?|"
+    r"\s*\((?:critical|high|medium|low)(?: (?:severity|priority))?\)", re.I)
+_FAULT_LABEL = Late(r"\A(?:the )?(?:problem|issue|bug|cause|why|risk|impact|what happens|description)\s*[:：]\s*", re.I)
+_REFERS = Late(  # to another sentence, to nothing; or it is only supposed
+    r"[:：?？]\W*\Z|#\d|\bsame (?:issue|problem|bug)\b|\A\W*\Z|\A(?:this|that) is an? (?:\w+ )?(?:bug|issue|problem)\W*\Z|"
+    r"\b(?:could|might|may|perhaps|possibly|consider)\b|'d\b", re.I)
+_SUPPOSES = Late(r"\b(?:potential|possible|possibly|likely|probably|suspected|maybe|might|could|unverified|theoretical)\b", re.I)
+_LABELLED = Late(r"\A[^\s`:][\w /-]{0,24}[:：](?:\s|\Z)")
+CLAIMS = Late(  # what a reviewer says of code that is wrong
+    r"(?i)\A(?:the|when|after|before|if|since|because|during)\b(?!.*\b(?:we|us|our)\b).*"
+    r"\b(?:silently|instead of|without|never|always|twice|again|missing|lost|dropped|ignored?|fails?|"
+    r"(?:is|are|was|were|does|do|has|have)(?:n't| not)|no longer|directly|incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|"
+    r"race)\b")
+FOLLOWS = Late(r"(?i)(?:this|which|so|as a result|consequently|therefore|for \w+|on the next|when|if)\b")  # what comes of it
+
+
+class Finding(NamedTuple):
+    """What a review found: its number in the list, "" for none; its title, without what kind it is; the sentences below that say
+    what is wrong; all that stands below it; and whether its title only supposes it."""
+
+    number: str
+    title: str
+    said: tuple[str, ...]
+    whole: str
+    supposed: bool
+
+
+def may_review(text: str) -> bool:
+    """Tell whether a text has a heading, and a word of a fault."""
+    return "\n#" in "\n" + text and bool(_FAULTY.search(text))
+
+
+def findings(lines: Sequence[str]) -> list[Finding]:
+    """Return what stands under the headings of a review that speak of faults; not what is asked, fine or mended."""
+    found: list[tuple[str, list[str]]] = []
+    under, open_ = 0, False
+    for line in lines:
+        level, head = tokeniser.heading(line)
+        bold = _BOLD_ITEM.match(line) if under and not level else None
+        if level:
+            faulty = bool(_FAULTY.search(head)) and not _FINE.search(head)
+            under = min(level, under or level) if faulty else under if level > under else 0
+            open_ = bool(under) and not _FINE.search(head)
+            found += [(head.replace("**", ""), [])] if open_ else []
+        elif bold:
+            open_ = not _FINE.search(bold["title"])
+            found += [(line[:bold.start("title")] + bold["title"], [bold["rest"]])] if open_ else []
+        elif open_ and line[0] not in "|>":
+            found[-1][1].append(line)
+    return [_finding(title, [line.replace("**", "") for line in body]) for title, body in found]
+
+
+def _finding(title: str, body: Sequence[str]) -> Finding:
+    number = _FIRST_NUMBER.match(title)
+    told = [_FAULT_LABEL.sub("", ITEM.sub("", line, count=1), count=1) for line in body]
+    said = tuple(one for line in told if not _LABELLED.match(line) for one in sentences(one_line(line))
+                 if not _REFERS.search(one))
+    bare = lasting.capital(_KIND.sub("", title).strip(" :*"))
+    return Finding(number[0].strip("# ") if number else "", bare, said, " ".join(body), bool(_SUPPOSES.search(title)))
