@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from memory.capture import gist, turns
-from memory.capture.turns import FILE, SAID, SUMMARY, USER, Turn
+from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import files, tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import lasting, mending, reviews, tellingline
@@ -21,32 +21,25 @@ from memory.session.mending import Mend
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ, _START = 800, 60  # characters of a sentence that is judged; by which one is known again
+_OPENING = 3  # sentences of a statement before an edit that may say what is wrong
 _ALONE = 300  # characters of a request whose one report is of what its turn finds
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
 MODEL, PERSON = "model", "user"
-_SUPPOSED = "Supposed, not verified: "  # before what a review calls a possible fault
+SUPPOSED = "Supposed, not verified: "  # before what a review calls a possible fault
 _TYPED = 1500  # characters of what a person types
 _PASTED = 4  # lines of an error that was pasted, of which one is told
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 _ALIKE = 0.1  # what a word is worth that a cause and a row of a table share
-SAME = 0.6  # of the words of the shorter of two causes that the other has
 # How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; a review's; any
 # other; what a reviewer says of code, in a request
-ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD, CLAIMED = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5, 1.4
+ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD, CLAIMED, SEEN = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5, 1.4, 1.3
 _MODULE = Late(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
-_WORD = Late(r"[A-Za-z_][A-Za-z0-9_]{2,}")
-_CODE = Late(r"[^\W\d]\w{2,}")
-_QUOTED = Late(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
 OF_TEST = Late(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
 _FILE = Late(r"[\w-]+\.[a-z]{1,5}\b")
 _ORDERED = Late(r"implement the following plan|base directory for this skill|\A/", re.I)
-_COMMON = frozenset(
-    "test tests error errors fail failed fails file files line code with that this from when does have been were into session "
-    "only because which true false nil null string value call calls path name type main run running should expected "
-    "package".split())
 
 
 class Named(NamedTuple):
@@ -107,24 +100,24 @@ def _turned(text: str) -> Iterator[Named]:
         now = next(filter(None, map(mending.AFTER.match, lines[number + 1:number + 4])), None) if was else None
         if was and now:
             cause, fix = (sentences(one["said"])[0] for one in (was, now))
-            if standing(cause) and words(cause) and len(_QUOTED.sub("", cause)) >= SHORTEST // 2:
+            if standing(cause) and mending.words(cause) and len(mending.QUOTED.sub("", cause)) >= SHORTEST // 2:
                 yield Named(CHANGED, cause, "", mending.whole(fix))
     for _, wrong, mend in mending.rows(gist.prose(text)) if "|" in text else ():
-        if standing(wrong) and words(wrong) and mending.whole(mend):
+        if standing(wrong) and mending.words(wrong) and mending.whole(mend):
             yield Named(CHANGED, wrong, "", mending.whole(mend))
 
 
 def reviewed(text: str) -> Iterator[Named]:
     """Yield what a review numbers: its title, and the first sentence that says what is wrong, or two where it is short."""
     for finding in reviews.findings(gist.prose(text)):
-        said = [one for one in finding.said if len(_QUOTED.sub("", one)) >= SHORTEST // 2]
+        said = [one for one in finding.said if len(mending.QUOTED.sub("", one)) >= SHORTEST // 2]
         said = said[:1 + (len("".join(said[:1])) < _START)]
-        if words(finding.title) and len(_QUOTED.sub("", mending.without_place(finding.title))) >= SHORTEST:
+        if mending.words(finding.title) and len(mending.QUOTED.sub("", mending.without_place(finding.title))) >= SHORTEST:
             said = [""]  # it says enough
         cause = one_line(": ".join(filter(None, (finding.title, " ".join(said))))).rstrip(" .")
         if finding.number and said and SHORTEST <= len(cause) <= LONGEST and "`" in cause + finding.whole and (
                 not mending.OWN.search(cause)):
-            yield Named(REVIEWED, _SUPPOSED * finding.supposed + cause, "", finding.whole, finding.number)
+            yield Named(REVIEWED, SUPPOSED * finding.supposed + cause, "", finding.whole, finding.number)
 
 
 def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str], alone: bool) -> list[Mend]:
@@ -133,23 +126,23 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     failure: its telling line.  texts: what was said from the cause on, the outcome last.  edits: path and lines of each.
     alone: nothing else tells of the remedy, so that what is called the fix counts without a common name too.
     """
-    own, near = words(cause.text) - _COMMON, words(failure).union(*map(code, edits))
+    own, near = mending.words(cause.text) - mending.COMMON, mending.words(failure).union(*map(mending.code, edits))
     found: dict[Mend, tuple[float, int, bool]] = {}
     said_of = [(number, mend) for number, text in enumerate(texts) for mend in mending.mended(text)]
     if cause.fix and not any(_holds(mend, cause.fix) for _, mend in said_of):
         said_of.append((len(texts) - 1, Mend(mending.CALLED, cause.fix)))
     for at, (number, mend) in enumerate(said_of):
         said = " ".join((mend.said, *mend.steps))
-        names, beside = words(mending.without_place(said)), _holds(mend, cause.fix)
+        names, beside = mending.words(mending.without_place(said)), _holds(mend, cause.fix)
         if OF_TEST.search(mend.said) and not OF_TEST.search(cause.text) or mend.block == mending.ROW and not any(
                 name in edit for name in _FILE.findall(mend.said.partition(": ")[0]) for edit in edits):
             continue
         if names & (own | near if alone or beside else own) or beside and not names:
             worth = mend.surety + (min(3, len(names & own)) + (number == len(texts) - 1) if names & own
                                    else 0.5 * min(2, len(names & near))) + _ALIKE * (mend.block == mending.ROW) * len(
-                plain_words(cause.text) & plain_words(said))
+                mending.plain_words(cause.text) & mending.plain_words(said))
         elif alone and mend.surety == mending.CALLED:
-            worth = mend.surety + 0.5 * len(plain_words(cause.text) & plain_words(said)) - 0.5
+            worth = mend.surety + 0.5 * len(mending.plain_words(cause.text) & mending.plain_words(said)) - 0.5
         else:
             continue
         found[mend] = worth, at, beside
@@ -157,11 +150,11 @@ def remedy(cause: Named, failure: str, texts: Sequence[str], edits: Sequence[str
     if not ranked:
         return []
     first = ranked[0]
-    listed = _listed(first, cause, texts[said_of[found[first][1]][0]], own | words(cause.fix) | (
-        near if alone and not words(first.said) & own else own))
-    best = ranked[:1] + [mend for mend in ranked[1:] if found[mend][0] > NEARLY * found[first][0] and words(mend.said) & own
-                         and mend.block != mending.ROW
-                         and not any(same(mend.said, one) for one in (first.said, *first.steps))][:1]
+    listed = _listed(first, cause, texts[said_of[found[first][1]][0]], own | mending.words(cause.fix) | (
+        near if alone and not mending.words(first.said) & own else own))
+    best = ranked[:1] + [mend for mend in ranked[1:] if found[mend][0] > NEARLY * found[first][0]
+                         and mending.words(mend.said) & own and mend.block != mending.ROW
+                         and not any(mending.same(mend.said, one) for one in (first.said, *first.steps))][:1]
     return listed if len(listed) > 1 else sorted(best, key=lambda mend: found[mend][1])
 
 
@@ -173,8 +166,9 @@ def _listed(best: Mend, cause: Named, text: str, names: Set[str]) -> list[Mend]:
     """Return the list that a remedy is an item of, where most of it bears one of the names and its text names no other cause."""
     items = [mend for mend in mending.mended(text) if mend.block == best.block >= 0
              and (OF_TEST.search(cause.text) or not OF_TEST.search(mend.said))]
-    near = sum(bool(words(" ".join((mend.said, *mend.steps))) & names) for mend in items)
-    return items[:mending.MOST_STEPS] if 2 * near > len(items) and all(same(one.text, cause.text) for one in named(text)) else []
+    near = sum(bool(mending.words(" ".join((mend.said, *mend.steps))) & names) for mend in items)
+    alone = all(mending.same(one.text, cause.text) for one in named(text))
+    return items[:mending.MOST_STEPS] if 2 * near > len(items) and alone else []
 
 
 def _labelled(text: str) -> Iterator[tuple[float, str]]:
@@ -286,44 +280,16 @@ def standing(text: str) -> bool:
     least = SHORTEST // 2 if gist.wide(text) else SHORTEST
     if not least <= len(text) <= LONGEST or mending.LEANS.match(text) or any(p.search(text) for p in (mending.CUT, mending.OWN)):
         return False
-    if mending.POINTS.search(text) and len(words(text)) < 2:
+    if mending.POINTS.search(text) and len(mending.words(text)) < 2:
         return False
     whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
     return whole and bool(_MODULE.search(text)) and not mending.TRIVIAL.search(text) and not mending.SUPPOSED.search(text)
 
 
-def words(text: str) -> frozenset[str]:
-    """Return the words of a text that name something in code, in small letters."""
-    quoted = {word for pair in _QUOTED.findall(text) for part in pair for word in _WORD.findall(part)}
-    return frozenset(word.lower() for word in _WORD.findall(text)
-                     if re.search(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|[A-Za-z]\d", word) or word in quoted)
-
-
-def plain_words(text: str) -> set[str]:
-    """Return the words of a text that tell what it is about."""
-    return {word for word in tokeniser.tokens(text) if len(word) > 3 and not word.isdigit()} - tokeniser.STOP - _COMMON
-
-
-def meet(cause: str, other: str, least: int = 2) -> bool:
-    """Tell whether a cause and an error, or a command, speak of the same: by a name of code, or `least` words."""
-    return bool(words(cause) & words(other)) or len(plain_words(cause) & plain_words(other)) >= least
-
-
-def code(text: str) -> set[str]:
-    """Return the words of lines of code, in small letters."""
-    return {word.lower() for word in _CODE.findall(text)}
-
-
 def bearing(cause: Named, path: str, hunk: str) -> float:
     """Return how much an edit has to do with a cause: the names that both bear, and its file where the cause names it."""
     told = cause.text + " " + cause.fix
-    return len(words(told) & code(hunk)) + 2.0 * (path.rpartition("/")[2].lower() in told.lower())
-
-
-def same(one: str, other: str) -> bool:
-    """Tell whether two causes say nearly the same."""
-    first, second = ({word for word in tokeniser.tokens(text) if word not in tokeniser.STOP} for text in (one, other))
-    return len(first & second) >= SAME * max(1, min(len(first), len(second)))
+    return len(mending.words(told) & mending.code(hunk)) + 2.0 * (path.rpartition("/")[2].lower() in told.lower())
 
 
 def key_of(cause: str) -> str:
@@ -337,8 +303,10 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
     yield from (Said(cause, number, 0, PERSON, False) for cause in claimed(turn))
     for place, piece in enumerate(turn.pieces):
         for cause in named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
-            if cause.weight != AGREED or meet(turn.request, cause.text):
+            if cause.weight != AGREED or mending.meet(turn.request, cause.text):
                 yield Said(cause, number, place, MODEL, piece.text == outcome)
+        if piece.kind == SAID and piece.text != outcome and _leads_to_edit(turn.pieces, place):
+            yield from (Said(cause, number, place, MODEL, False) for cause in seen(piece.text))
     if outcome and reviews.may_review(outcome) and not any(piece.kind == FILE for piece in turn.pieces):
         yield from (Said(cause, number, len(turn.pieces), MODEL, True) for cause in reviewed(outcome))
     for text in _typed(turn):
@@ -347,14 +315,28 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
                 yield Said(cause, number, 0, PERSON, False)
 
 
+def _leads_to_edit(pieces: Sequence[Piece], place: int) -> bool:
+    """Tell whether a file is edited right after a statement, before anything else is said or run."""
+    after = next((piece for piece in pieces[place + 1:] if piece.kind in (SAID, FILE, RUN)), None)
+    return after is not None and after.kind == FILE
+
+
+def seen(text: str) -> list[Named]:
+    """Return the first sentence before an edit that says, without calling it so, what is wrong with something named in code."""
+    for one in sentences(one_line(text))[:_OPENING]:
+        bare = lasting.capital(mending.LEAD.sub("", one, count=1))
+        if reviews.is_fault(bare) and mending.words(bare) and standing(bare) and not (gist.is_announced(bare) or _judged(one)[0]):
+            return [Named(SEEN, bare)]
+    return []
+
+
 def claimed(turn: Turn) -> list[Named]:
-    """Return the first sentence of a request that says of code, in a reviewer's words, what is wrong, with what comes of it."""
-    if turn.request not in _typed(turn) or mending.OWN.search(turn.request) or all(p.kind != FILE for p in turn.pieces):
+    """Return what a reviewer's comment, which a request passes on, says of code to be wrong: the first sentence of it that stands
+    alone."""
+    if turn.request not in _typed(turn) or all(piece.kind != FILE for piece in turn.pieces):
         return []
-    said = [one for line in gist.prose(turn.request) if line[:1] != ">" for one in sentences(one_line(line))]
-    return [Named(CLAIMED, one, next((other for other in said[at + 1:at + 2] if reviews.FOLLOWS.match(other)), ""))
-            for at, one in enumerate(said) if len(words(one)) > 1 and reviews.CLAIMS.match(one) and standing(one)
-            and not mending.POINTS.search(one) and one[-1] not in "?？"][:1]
+    return [Named(CLAIMED, one, follows) for one, follows in reviews.faults(list(gist.prose(turn.request)))
+            if mending.words(one) and standing(one.replace("→", "-")) and not mending.POINTS.search(one)][:1]
 
 
 def is_outlived(turn: Turn, place: int) -> bool:
@@ -389,9 +371,11 @@ def reported(turn: Turn, cause: str, known: bool = False) -> tuple[str, bool]:
         return "", False
     if "\n" in request.strip() and mending.PASTED.search(request):
         told = [line for line in tellingline.tell(request[-8000:], most=_PASTED).lines if not tellingline.is_trailer(line)]
+        if told and not mending.PASTED.search(told[0]):  # what a person typed above it
+            told = [line for line in request[-8000:].split("\n")[1:] if mending.AT_LINE.match(line)]
         if told and mending.PASTED.search(told[0]):  # of several the one that the cause speaks of
-            return one_line(max(told, key=lambda line: len(words(line) & words(cause))), REPORT), True
-    said = [(len(plain_words(one) & plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
+            return one_line(max(told, key=lambda line: len(mending.words(line) & mending.words(cause))), REPORT), True
+    said = [(len(mending.plain_words(one) & mending.plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
             for line in gist.prose(request) for one in sentences(one_line(line))
             if len(one) > 12 and one[-1] != ":" and not mending.ORDERS.match(one) and (
                 not mending.ASKED.match(one) and not one.endswith("?") if known else mending.REPORTS.search(one))]

@@ -10,15 +10,18 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memory.capture import choices, conversationpage, gist, turns, upshot
+from memory.capture import causes, choices, conversationpage, gist, turns, upshot
 from memory.capture.choices import PASTED, SUPPOSED, files_of
+from memory.capture.facts import Edit, Facts
 from memory.capture.gist import outcome
 from memory.capture.turns import FILE, REFUSED, RUN, SAID, SUMMARY, USER, Turn
 from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import deeds, git
+from memory.session import deeds, git, hunks, mending
 from memory.session.latepattern import Late
 
+_REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')  # the subject of a commit that takes another one back
+_AFTER = 3  # turns after a mend that may show what lay deeper
 _REVIEW = re.compile(r"\breview|\bfindings?\b|\bP[0-3]\b", re.I)
 _VERDICT = Late(
     r"\A(?:(?:overall |final )?verdict|overall)\b.*\b(?:approv|merg|ship|request\w* changes|needs work)|"
@@ -334,3 +337,49 @@ def verdict(held: Sequence[Turn]) -> str:
     said = [outcome(turn) for turn in held[last:] if turn.asked != SUMMARY]
     found = (bare(text) for one in said[::-1] for _, text in sentences_of(one))
     return next((line for line in found if len(line) <= LINE and _VERDICT.search(line)), "")
+
+
+# --- what takes a mend back
+
+def is_taken_back(facts: Facts, number: int, cause: str, edits: Sequence[Edit], at: str) -> bool:
+    """Tell whether what happened later takes a mend back.
+
+    number: of the turn that names the cause.  edits: those that mended it, the last one at the instant `at`.
+    """
+    if edits and all(edit.undone or hunks.is_turned_round(edit.hunk, later(edit, facts)) for edit in edits):
+        return True
+    if edits and _replaced(facts, edits, at):
+        return True
+    subject = next((subject for _, subject, when in facts.commits if when > at), "")
+    if subject and subject in reverts(facts):
+        return True
+    after, named = facts.turns[number + 1:], mending.words(cause)
+    outdone = [turn for turn in map(facts.turns.__getitem__, turns.going_on(facts.turns, number, _AFTER))
+               if turn.at > at and turns.concedes(turn)]
+    if any(mending.ROOT.search(said) and named & mending.words(said) for said in map(outcome, outdone)):
+        return True  # what lies deeper was found and mended
+    if any(turn.at > at and mending.DENIES.search(one_line(turn.request)[:300])
+           and (turn in after[:1] or len(named & mending.words(turn.request)) > 1) for turn in after):
+        return True
+    return any(mending.RETRACTS.search(one) and (named & mending.words(one) or not mending.words(one) and turn in after[:1])
+               for turn in after if turn.asked != SUMMARY for one in gist.statements(outcome(turn)))
+
+
+def reverts(facts: Facts) -> list[str]:
+    """Return the subjects of the commits that a stretch took back."""
+    return [match[1] for match in (_REVERT.match(subject) for _, subject, _ in facts.commits) if match]
+
+
+def later(edit: Edit, facts: Facts) -> list[str]:
+    """Return what was changed in the file of an edit after it."""
+    return [other.hunk for other in facts.edits if other.at > edit.at and other.path == edit.path]
+
+
+def _replaced(facts: Facts, edits: Sequence[Edit], at: str) -> bool:
+    """Tell whether nothing of a mend lasted, and the model named another cause before it was replaced."""
+    changed = [edit.at for edit in facts.edits if edit.at > at and edit.path in {one.path for one in edits}]
+    if not changed or any(not edit.hunk or hunks.lasting(edit.hunk, later(edit, facts)) for edit in edits):
+        return False
+    between = [(number, turn) for number, turn in enumerate(facts.turns) if at < turn.at <= changed[-1]]
+    return any(other.cause.weight >= causes.FOUND for number, turn in between if turn.asked != SUMMARY
+               for other in causes.told(turn, number))

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from memory.capture import causes, checkpointpage, fixes, gist, turns
+from memory.capture import causes, checkpointpage, deadends, fixes, gist, turns
 from memory.capture.causes import MODEL, PERSON, Named, Said
 from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
-from memory.capture.turns import FILE, RUN, SAID, SUMMARY
-from memory.core.plaintext import at_word, one_line
+from memory.capture.turns import FILE, RUN, SAID, SUMMARY, Piece, Turn
+from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import commandline, deeds, hunks, mending, shell, tellingline
 from memory.session.latepattern import Late
 from memory.session.mending import Mend
@@ -94,16 +94,11 @@ def lessons(facts: Facts) -> list[Lesson]:
     drafts = [draft for said in told for draft in _of_turn(facts, said, mended)]
     kept: list[list[_Draft]] = []
     for draft in sorted(drafts, key=lambda draft: (-draft.said.cause.weight, not draft.fix.edits, -draft.said.turn)):
-        known = any(causes.same(draft.said.cause.text, one.said.cause.text) for event in kept for one in event)
-        if not known and not _taken_back(draft, facts):
+        known = any(mending.same(draft.said.cause.text, one.said.cause.text) for event in kept for one in event)
+        if not known and not deadends.is_taken_back(facts, draft.said.turn, draft.said.cause.text, draft.fix.edits, draft.fix.at):
             event = next((event for event in kept if _is_of(draft, event[0])), None)
             event.append(draft) if event else kept.append([draft])
     return [_lesson(event, facts) for event in kept[:MOST]]
-
-
-def reverts(facts: Facts) -> list[str]:
-    """Return the subjects of the commits that a stretch took back."""
-    return [match[1] for match in (_REVERT.match(subject) for _, subject, _ in facts.commits) if match]
 
 
 def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterator[_Draft]:
@@ -116,14 +111,15 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
             continue  # what a compiler says it tells again, and who compiles mends it
         sure = failure.shown or said.cause.weight >= causes.FOUND or said.speaker == PERSON
         lasts = said.final or sure and not causes.is_outlived(facts.turns[said.turn], said.place)
-        if lasts and (said.cause.weight not in (causes.AGREED, causes.CLAIMED) or failure.shown or _is_tested(facts, said, fix)):
-            drafts.append(_Draft(said, failure, fix))
+        claim = said.cause.weight in (causes.AGREED, causes.CLAIMED) and not failure.shown
+        if lasts and (not claim or _is_tested(facts, said, fix) or _is_granted(facts.turns[said.turn], said)):
+            drafts.append(_Draft(_proved(facts, said, fix, known), failure, fix))
     yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
 
 
 def _is_of(draft: _Draft, other: _Draft) -> bool:
     """Tell whether two causes that a turn names are of one event: of one failure, or mended in one file."""
-    if draft.said.turn != other.said.turn:
+    if draft.said.turn != other.said.turn or causes.REVIEWED in (draft.said.cause.weight, other.said.cause.weight):
         return False
     if draft.failure.line or other.failure.line:
         return draft.failure.line == other.failure.line
@@ -136,6 +132,25 @@ def _is_tested(facts: Facts, said: Said, fix: _Fix) -> bool:
                if facts.turns[said.turn].at <= edit.at < max(_until(facts, said.turn), fix.at))
 
 
+def _proved(facts: Facts, said: Said, fix: _Fix, known: Sequence[Fix]) -> Said:
+    """Return a cause, no longer as supposed where a test failed after a review had named it and passed with its mend."""
+    text, paths, since = said.cause.text, {edit.path for edit in fix.edits}, facts.turns[said.turn].at
+    tests = [one for one in known if one.failure.is_test and since < one.failure.at and one.success.at >= fix.at]
+    if text.startswith(causes.SUPPOSED) and any(paths & set(one.files) for one in tests):
+        return said._replace(cause=said.cause._replace(text=text[len(causes.SUPPOSED):]))
+    return said
+
+
+def _is_granted(turn: Turn, said: Said) -> bool:
+    """Tell whether a turn mended what a reviewer's comment says of its own code: who mends it has read it by then."""
+    return said.cause.weight == causes.CLAIMED and any(map(mending.GRANTS.match, (*turn.said()[:1], gist.outcome(turn))))
+
+
+def _edits(pieces: Sequence[Piece]) -> bool:
+    """Tell whether a file of the project was edited: a plan is kept elsewhere."""
+    return any(piece.kind == FILE and piece.text[:1] not in "/~" for piece in pieces)
+
+
 # --- the failure
 
 def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
@@ -146,12 +161,12 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     number, cause = said.turn, said.cause
     if cause.weight in (causes.REVIEWED, causes.CLAIMED):
         return _Failure(cause.symptom)
-    if not said.final and any(piece.kind == FILE for piece in facts.turns[number].pieces[:said.place]):
+    if not said.final and _edits(facts.turns[number].pieces[:said.place]):
         return None  # it speaks of what the turn itself has done by then
     reported, pasted = causes.reported(facts.turns[number], cause.text)
     reported = reported or cause.symptom
     for back in range(number - 1, max(-1, number - 1 - _BACK), -1):
-        done = gist.is_finished(facts.turns[back]) and any(piece.kind == FILE for piece in facts.turns[back].pieces)
+        done = gist.is_finished(facts.turns[back]) and _edits(facts.turns[back].pieces)
         if reported or not facts.turns[back + 1].is_brief or done and not _ASKS.search(facts.turns[number].request):
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
@@ -161,7 +176,7 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
         reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
     if reported and not _MERGED.search(reported):
         return _Failure(reported, shown=pasted)
-    working = any(piece.kind == FILE for piece in facts.turns[number].pieces[said.place:])
+    working = _edits(facts.turns[number].pieces[said.place:])
     told = said.final and (cause.weight >= causes.LABELLED and not working or cause.weight >= causes.CHANGED and cause.fix)
     confirmed = working and cause.weight >= causes.FOUND and turns.works_now(facts.turns, number)
     return _Failure("") if told or confirmed else None
@@ -181,7 +196,7 @@ def _ran(facts: Facts, said: Said) -> _Failure | None:
                     and tellingline.is_same(r.detail.partition("\n")[0], piece.telling)), None)
         if run is None or run.kind == tellingline.LINT and not _is_of_finding(cause.text, piece.telling, right_before):
             continue
-        if right_before or causes.meet(cause.text, piece.telling) and not _follows(facts, said, run):
+        if right_before or mending.meet(cause.text, piece.telling) and not _follows(facts, said, run):
             return _Failure(piece.telling, piece.text, run, True)
     return None
 
@@ -191,19 +206,15 @@ def _is_of_finding(cause: str, finding: str, right_before: bool) -> bool:
     rule = _RULE.search(finding)
     if rule is not None and rule[1].lower() in cause.lower():
         return True
-    return right_before and bool(causes.words(cause) & causes.words(finding))
+    return right_before and bool(mending.words(cause) & mending.words(finding))
 
 
 def _follows(facts: Facts, said: Said, run: Run) -> bool:
     """Tell whether a run failed only after the mending of a cause had begun, by an edit that lasted: then it has another one."""
-    named = causes.words(said.cause.text)
+    named = mending.words(said.cause.text)
     begun = [edit for edit in facts.edits if facts.turns[max(0, said.turn - _REACH)].at <= edit.at < run.at and not edit.undone
              and not commandline.TEST_FILE.search(edit.path)]
-    return any(named & causes.code("\n".join(hunks.lasting(edit.hunk, _later(edit, facts)))) for edit in begun)
-
-
-def _later(edit: Edit, facts: Facts) -> list[str]:
-    return [other.hunk for other in facts.edits if other.at > edit.at and other.path == edit.path]
+    return any(named & mending.code("\n".join(hunks.lasting(edit.hunk, deadends.later(edit, facts)))) for edit in begun)
 
 
 def _mended(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
@@ -243,16 +254,17 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
         return passed
     turn, agreed = facts.turns[said.turn], [] if failure.line else turns.agreed(facts.turns, said.turn, _REACH)
     last = said.turn
-    if not any(piece.kind == FILE for piece in turn.pieces):
+    if not _edits(turn.pieces):
         later = turns.going_on(facts.turns, said.turn, _REACH) if failure.line else agreed
-        last = next((one for one in later if any(piece.kind == FILE for piece in facts.turns[one].pieces)), said.turn)
+        last = next((one for one in later if _edits(facts.turns[one].pieces)), said.turn)
     until = _until(facts, last)
     done = [edit for edit in facts.edits if turn.at <= edit.at < until]
     edits = _edited(facts, said, failure, done)
     if edits and all(hunks.is_limit(edit.hunk, said.cause.text) for edit in edits):
         return None  # it waits longer, and nothing shows that it helped
     stated = _stated(facts, said, failure, edits) if edits or done else ()
-    own = said.cause.weight != causes.CLAIMED and (
+    shown = _is_granted(turn, said) and any(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
+    own = (said.cause.weight != causes.CLAIMED or shown) and (
         failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
             turns.orders_it(facts.turns[one].request) for one in agreed))
     told = (stated or edits and own) and not fixes.fails(facts, turn.at, until)  # what "go on" brought may be of anything
@@ -262,16 +274,19 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
 def _chosen(facts: Facts, said: Said) -> _Fix | None:
     """Return what mended a review's finding, in the turn that was told to: edits of the file that it names, or of two names."""
     held, cause = facts.turns, said.cause
-    at = next((one for one in turns.going_on(held, said.turn, _REACH) if any(p.kind == FILE for p in held[one].pieces)), 0)
-    if not at or not turns.chooses(held[at].request, cause.item, cause.fix):
+    later = turns.going_on(held, said.turn, _REACH)
+    at = next((one for one in later if _edits(held[one].pieces) and turns.chooses(held[one].request, cause.item, cause.fix)), 0)
+    if not at:
         return None
     since, until = held[at].at, _until(facts, at)
     edits = _related([edit for edit in facts.edits if since <= edit.at < until
                       and causes.bearing(cause, edit.path, edit.hunk) >= 2], cause)
     if not edits or _of_tests(edits) or all(deeds.PAGE.search(edit.path) for edit in edits) or fixes.fails(facts, since, until):
         return None
-    cause = cause._replace(fix="")
-    return _Fix(edits, (), tuple(causes.remedy(cause, "", [gist.outcome(held[at])], _told_by(edits), True)), edits[0].at)
+    bare, outcome = cause._replace(fix=""), [gist.outcome(held[at])]
+    planned = [mend for one in sentences(cause.fix) for mend in mending.mended(one) if mend.surety == mending.CALLED][:1]
+    told = causes.remedy(bare, "", outcome, _told_by(edits), False) or planned
+    return _Fix(edits, (), tuple(told or causes.remedy(bare, "", outcome, _told_by(edits), True)), edits[0].at)
 
 
 def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | None:
@@ -284,7 +299,7 @@ def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | N
     own = [edit for edit in facts.edits if facts.turns[said.turn].at <= edit.at < known.failure.at]  # it had passed before these
     bent = edits and (known.failure.is_test and _of_tests(edits) and (own or not causes.OF_TEST.search(cause.text))
                       or known.failure.kind == tellingline.LINT and all(hunks.is_comment(edit.hunk) for edit in edits))
-    ran = [run.command for run in known.ran if known.likely or causes.meet(cause.text, run.command, 1)]
+    ran = [run.command for run in known.ran if known.likely or mending.meet(cause.text, run.command, 1)]
     slip = not mending.OUTLIVES.search(cause.text) and hunks.replaces_only(
         [edit.hunk for edit in known.edits], [edit.hunk for edit in own], _SHORT)  # of what the turn itself had written
     if bent or slip or not (edits or ran):
@@ -295,7 +310,8 @@ def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | N
 def _edited(facts: Facts, said: Said, failure: _Failure, done: Sequence[Edit]) -> tuple[Edit, ...]:
     """Return the edits that mended what no run shows to be mended.  done: those from the cause's turn on."""
     cause, turn, since = said.cause, facts.turns[said.turn], facts.turns[max(0, said.turn - _REACH)].at
-    edits = _related(done, cause, cause.weight == causes.CLAIMED or bool(failure.line) and cause.weight >= causes.FOUND)
+    sure = cause.weight == causes.CLAIMED or bool(failure.line) and cause.weight >= causes.FOUND
+    edits = _related(done, cause) or _related(done, cause._replace(fix=failure.line) if sure else cause, sure)
     if edits and _of_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
     of_test = causes.OF_TEST.search(cause.text) or failure.shown and commandline.TEST_FILE.search(failure.line.partition(":")[0])
@@ -324,41 +340,6 @@ def _told_by(edits: Sequence[Edit]) -> list[str]:
     return [edit.path + edit.hunk for edit in edits]
 
 
-# --- what takes it back
-
-def _taken_back(draft: _Draft, facts: Facts) -> bool:
-    """Tell whether what happened later takes a lesson back."""
-    edits = draft.fix.edits
-    if edits and all(edit.undone or hunks.is_turned_round(edit.hunk, _later(edit, facts)) for edit in edits):
-        return True
-    if edits and _replaced(edits, draft, facts):
-        return True
-    subject = next((subject for _, subject, at in facts.commits if at > draft.fix.at), "")
-    if subject and subject in reverts(facts):
-        return True
-    later = facts.turns[draft.said.turn + 1:]
-    named = causes.words(draft.said.cause.text)
-    outdone = [turn for turn in map(facts.turns.__getitem__, turns.going_on(facts.turns, draft.said.turn, _REACH))
-               if turn.at > draft.fix.at and turns.concedes(turn)]
-    if any(mending.ROOT.search(said) and named & causes.words(said) for said in map(gist.outcome, outdone)):
-        return True  # what lies deeper was found and mended
-    if any(turn.at > draft.fix.at and mending.DENIES.search(one_line(turn.request)[:300])
-           and (turn in later[:1] or len(named & causes.words(turn.request)) > 1) for turn in later):
-        return True
-    return any(mending.RETRACTS.search(one) and (named & causes.words(one) or not causes.words(one) and turn in later[:1])
-               for turn in later if turn.asked != SUMMARY for one in gist.statements(gist.outcome(turn)))
-
-
-def _replaced(edits: Sequence[Edit], draft: _Draft, facts: Facts) -> bool:
-    """Tell whether nothing of a remedy lasted, and the model named another cause before it was replaced."""
-    later = [edit.at for edit in facts.edits if edit.at > draft.fix.at and edit.path in {one.path for one in edits}]
-    if not later or any(not edit.hunk or hunks.lasting(edit.hunk, _later(edit, facts)) for edit in edits):
-        return False
-    between = [(number, turn) for number, turn in enumerate(facts.turns) if draft.fix.at < turn.at <= later[-1]]
-    return any(other.cause.weight >= causes.FOUND for number, turn in between if turn.asked != SUMMARY
-               for other in causes.told(turn, number))
-
-
 # --- what is told
 
 def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
@@ -371,7 +352,8 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     told += ["Also: " + " ".join(draft.said.cause.text.rstrip(" .!") + "." for draft in event[1:]), ""] if len(event) > 1 else []
     if failure.command:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
-    elif failure.line and not (causes.same(failure.line, cause.text) and causes.words(failure.line) & causes.words(cause.text)):
+    elif failure.line and not (
+            mending.same(failure.line, cause.text) and mending.words(failure.line) & mending.words(cause.text)):
         told += ["Reported: " + at_word(one_line(failure.line), causes.REPORT), ""]
     told += ["What mended it:", "", *map(mending.as_item, stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
@@ -388,7 +370,7 @@ def _change(edit: Edit, cause: Named, most: int) -> str:
     """Tell an edit: the file, and the lines that went and came where they are few enough to tell all of them, else those that
     came and bear a name of the cause, where nothing else tells of the remedy."""
     whole = _changed(cause, edit.hunk, most)
-    part = [("+", line) for line in hunks.bearing(edit.hunk, causes.words(cause.text), _FEW_LINES)] if (
+    part = [("+", line) for line in hunks.bearing(edit.hunk, mending.words(cause.text), _FEW_LINES)] if (
         most > _FEW_LINES and not whole) else []
     return "- %s %s%s%s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path), ", among others" * bool(part),
                             hunks.shown(whole or part, checkpointpage.quoted))
@@ -397,4 +379,4 @@ def _change(edit: Edit, cause: Named, most: int) -> str:
 def _changed(cause: Named, hunk: str, most: int) -> list[tuple[str, str]]:
     """Return the lines of an edit where they are at most so many, and not more than two without a name of the cause."""
     lines = hunks.told(hunk, most)
-    return lines if len(lines) <= 2 or causes.words(cause.text + " " + cause.fix) & causes.code(hunk) else []
+    return lines if len(lines) <= 2 or mending.words(cause.text + " " + cause.fix) & mending.code(hunk) else []

@@ -189,7 +189,7 @@ def teach(state: State) -> None:
 def _outlived(facts: Facts) -> list[dict[str, Any]]:
     """Return what a stretch took back of what earlier ones taught: {gone: instants by name} of what lost its definition,
     {renamed: {name: [new name, instant of the turn]}}, and {reverts: subject} of each commit."""
-    from memory.capture import lessons
+    from memory.capture import deadends
     from memory.session import commandline, hunks
 
     own = [edit for edit in facts.edits if not commandline.TEST_FILE.search(edit.path)]
@@ -198,7 +198,7 @@ def _outlived(facts: Facts) -> list[dict[str, Any]]:
     renamed = hunks.renamed([edit.hunk for edit in own])
     found: list[dict[str, Any]] = [{"gone": {name: max(edit.at for edit in own if name in edit.hunk) for name in sorted(gone)}},
                                    {"renamed": {name: [new, begun[at]] for name, (new, at) in sorted(renamed.items())}}]
-    return [one for one in found if any(one.values())] + [{"reverts": subject} for subject in lessons.reverts(facts)]
+    return [one for one in found if any(one.values())] + [{"reverts": subject} for subject in deadends.reverts(facts)]
 
 
 # --- sessions that died

@@ -146,7 +146,7 @@ _OPENING = 3  # turns at the beginning, which may name the pull request that all
 _PULL = Late(r"https?://[^\s<>)\]]+/(?:pull|merge_requests)/\d+")
 _PROSE_FILE = Late(r"\.(?:md|txt|rst|adoc)\Z", re.I)
 _REVERTS = Late(r"\b(?:revert|undo|roll back|put back)\b", re.I)
-_ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?:all|both|every\w*|each)\b", re.I)
+_ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?P<how>all|both|every\w*|each)\b", re.I)
 _DIGIT = Late(r"\d")
 _NUMBERS = Late(r"(?<![\w.:/-])#?(\d{1,2})(?![\w:/%-])")
 _GO = Late(
@@ -289,10 +289,13 @@ def agreed(held: Sequence[Turn], number: int, reach: int) -> list[int]:
 
 
 def chooses(request: str, item: str, said: str) -> bool:
-    """Tell whether a request orders an item of a list: by its number, in its words, or with all of them."""
+    """Tell whether a request orders an item of a list: by its number, in its words, or with all of them, or the first two."""
     asked = one_line(request)[:_READ]
     numbers = _NUMBERS.findall(asked)
-    if _ALL.search(asked) or not numbers and (agrees(asked) or orders_it(asked)):
+    every = _ALL.search(asked)
+    if every and every["how"].lower() == "both":
+        return item in ("1", "2")
+    if every or not numbers and (agrees(asked) or orders_it(asked)):
         return True
     own = words(asked)
     return item in numbers or len(own & words(said)) >= max(3, _ALIKE * len(own))

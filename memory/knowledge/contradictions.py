@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from memory.capture import causes, choices, gist
+from memory.capture import choices, gist
 from memory.capture.turns import SAID, SUMMARY
 from memory.core import clock, fastjson, files, tokeniser
 from memory.core.layout import ADDED, Place
@@ -39,7 +39,7 @@ from memory.index.kept import Kept, fact
 from memory.knowledge import outlived, statements
 from memory.knowledge.history import Past
 from memory.recall.hit import Hit, after, turns
-from memory.session import lasting
+from memory.session import lasting, mending
 from memory.session.latepattern import Late
 
 KINDS = ("learning", "rule")
@@ -353,7 +353,7 @@ def turned_in(past: Past, body: str) -> list[dict[str, Any]]:
     earlier ones: old, at, turn, said, words.  body: the record's text."""
     numbered = past.kind == "conversation"
     found = [{"old": old, "at": past.at(number), "turn": number if numbered else 0, "said": at_word(one_line(said), QUOTE),
-              "words": sorted(causes.plain_words(said).difference(tokeniser.tokens(old)))}
+              "words": sorted(mending.plain_words(said).difference(tokeniser.tokens(old)))}
              for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
              for piece in turn.pieces if piece.kind == SAID for old, said in turned(piece.text)]
     headings = [heading for heading, _ in documents.turns(body) if heading] if numbered else []
@@ -389,10 +389,10 @@ def _decided(hit: Hit) -> Iterator[_Claim]:
 
 def _names(text: str) -> set[str]:
     """Return what a text sets in marks of code, and its words that are code, in small letters."""
-    return {name.strip("()").lower() for name in re.findall(r"`([^`\n]{3,60})`", text)} | set(causes.words(text))
+    return {name.strip("()").lower() for name in re.findall(r"`([^`\n]{3,60})`", text)} | set(mending.words(text))
 
 
 def _same_thing(one: str, other: str, old: str) -> bool:
     """Tell whether two texts speak of the same apart from a name that both have."""
     known = set(tokeniser.tokens(old))
-    return len((causes.plain_words(one) & causes.plain_words(other)) - known) >= FEWEST
+    return len((mending.plain_words(one) & mending.plain_words(other)) - known) >= FEWEST

@@ -105,6 +105,11 @@ ORDERS = Late(
 FIXED = Late(  # what the outcome says where something was wrong, and no longer is
     r"(?im)\A\W*(?:(?:done|perfect|great|excellent|good)\W+)*fixed\b|\bthe (?:fix|bug|root cause)\b|"
     r"\b(?:bug|fix(?:es)?|problem)\W*$|\bfixed (?:the|a|this|that|it|both|all)\b|수정했|直しました|修复了|behoben")
+AT_LINE = Late(r"\s*[\w./-]+\.\w+:\d+(?::\d+)?: \S")  # how a tool reports on a place
+GRANTS = Late(  # how a reply begins that did what a comment asked for
+    r"\W*(?:(?:perfect|great|excellent|good|all)\W+)*(?:fixed|done|added|removed|changed|updated|replaced|"
+    r"you(?:'re| are) (?:\w+ )?(?:right|correct)|(?:good|great|fair|valid) (?:point|catch)|the (?:fix|change)|both|implemented|"
+    r"all tests pass)\b", re.I)
 PASTED = Late(
     r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
     r"^\w[\w .-]{0,30}: (?:cannot|could not|no such|unknown|unable to|permission denied)\b|"
@@ -167,7 +172,8 @@ CUT = Late(
 TRIVIAL = Late(
     r"\b(?:unused|missing .{0,20}imports?|imports? (?:is|was) missing|typos?|gofmt|formatting|whitespace|scop(?:e|ing) issue|"
     r"redeclared|undefined: \w+|syntax error|(?:lint(?:er)?|errcheck|dupl|goconst) (?:issue|warning|error)s?|merge conflict|"
-    r"staged changes|\A(?:moving|renaming|deleting|removing|refactoring) .{3,80} (?:broke|created|caused|introduced)|"
+    r"staged changes (?:don|do not|fail)\w*|"
+    r"\A(?:moving|renaming|deleting|removing|refactoring) .{3,80} (?:broke|created|caused|introduced)|"
     r"(?:the|this) (?:merge|rebase) (?:brought|introduced|left|added|pulled|took))\b",
     re.I)
 FINDING = Late(r"\W*(?:the )?" + NAMED + r"\W*\Z", re.I)
@@ -180,6 +186,14 @@ AGREES = Late(  # with what somebody reports; what it is follows
     r"(?:feedback|point|concern|catch|finding))(?: [-–—][^.!]{3,40})?[.!]\Z", re.I)
 OWN_ACT = Late(r"(?:when|after|because|since|once) i (?!'|am\b|was\b)\w+", re.I)  # what a sentence begins with
 SUBJECT = Late(r"\A(?:It|This|That) (?=(?:fail|broke|crash|hang|is failing)\w*\b)")
+_WORD = Late(r"[A-Za-z_][A-Za-z0-9_]{2,}")
+_CODE = Late(r"[^\W\d]\w{2,}")
+QUOTED = Late(r"`([^`]+)`|['\"]([\w./:@ -]{3,60})['\"]")
+COMMON = frozenset(
+    "test tests error errors fail failed fails file files line code with that this from when does have been were into session "
+    "only because which true false nil null string value call calls path name type main run running should expected "
+    "package".split())
+SAME = 0.6  # of the words of the shorter of two causes that the other has
 
 
 class Mend(NamedTuple):
@@ -320,3 +334,34 @@ def as_item(mend: Mend) -> str:
 
 def _bare(line: str) -> str:
     return one_line(ITEM.sub("", line, count=1).replace("**", "")).strip().rstrip(".;")
+
+
+# --- what two texts speak of
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text that name something in code, in small letters."""
+    quoted = {word for pair in QUOTED.findall(text) for part in pair for word in _WORD.findall(part)}
+    return frozenset(word.lower() for word in _WORD.findall(text)
+                     if re.search(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|[A-Za-z]\d", word) or word in quoted)
+
+
+def plain_words(text: str) -> set[str]:
+    """Return the words of a text that tell what it is about."""
+    return {word for word in tokeniser.tokens(text) if len(word) > 3 and not word.isdigit()} - tokeniser.STOP - COMMON
+
+
+def meet(cause: str, other: str, least: int = 2) -> bool:
+    """Tell whether a cause and an error, or a command, speak of the same: by a name of code, or `least` words."""
+    return bool(words(cause) & words(other)) or len(plain_words(cause) & plain_words(other)) >= least
+
+
+def code(text: str) -> set[str]:
+    """Return the words of lines of code, in small letters."""
+    return {word.lower() for word in _CODE.findall(text)}
+
+
+def same(one: str, other: str) -> bool:
+    """Tell whether two causes say nearly the same."""
+    first, second = ({word for word in tokeniser.tokens(text) if word not in tokeniser.STOP} for text in (one, other))
+    return len(first & second) >= SAME * max(1, min(len(first), len(second)))

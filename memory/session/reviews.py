@@ -1,4 +1,4 @@
-"""How a reviewer speaks of code: the findings of a review."""
+"""How a reviewer speaks of code: the findings of a review, and the comment on one place that a person passes on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory.session import lasting
 from memory.session.latepattern import Late
 from memory.session.mending import ITEM
 
-_BOLD_ITEM = Late(r"\d+[.)]\s+\*\*(?P<title>.+?)\*\*\W*(?P<rest>.*)\Z")
+_BOLD_ITEM = Late(r"(?:\d+[.)]\s+\*\*|\*\*(?=\d+[.)]\s))(?P<title>.+?)\*\*\W*(?P<rest>.*)\Z")
 _FIRST_NUMBER = Late(r"\W*\d+(?=[.):])")
 _FAULTY = Late(
     r"\b(?:issues?|bugs?|problems?|critical|vulnerabilit\w+|race condition|leaks?|broken|flaws?|findings?|must fix|mistakes?|"
@@ -29,11 +29,20 @@ _REFERS = Late(  # to another sentence, to nothing; or it is only supposed
     r"\b(?:could|might|may|perhaps|possibly|consider)\b|'d\b", re.I)
 _SUPPOSES = Late(r"\b(?:potential|possible|possibly|likely|probably|suspected|maybe|might|could|unverified|theoretical)\b", re.I)
 _LABELLED = Late(r"\A[^\s`:][\w /-]{0,24}[:：](?:\s|\Z)")
-CLAIMS = Late(  # what a reviewer says of code that is wrong
-    r"(?i)\A(?:the|when|after|before|if|since|because|during)\b(?!.*\b(?:we|us|our)\b).*"
-    r"\b(?:silently|instead of|without|never|always|twice|again|missing|lost|dropped|ignored?|fails?|"
-    r"(?:is|are|was|were|does|do|has|have)(?:n't| not)|no longer|directly|incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|"
-    r"race)\b")
+_CLAIMS = Late(  # a word of what is wrong with code
+    r"\b(?:silently|unconditionally|instead of|without|never|always|twice|again|missing|lost|drop(?:s|ped)|ignore[sd]?|fails?|"
+    r"skips?|(?:is|are|was|were|does|do|has|have)(?:n't| not)|not (?:be|all|every\w*|handled|cleared|closed|checked|validated)|"
+    r"no longer|directly|incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|race|only|undefined|duplicates?|overwrit\w+|"
+    r"exposes?|visible|hard-?coded|inefficient|stale|but)\b", re.I)
+_TRIVIAL = Late(  # what a linter or nobody would miss
+    r"\b(?:dead code|unused|unreachable|never (?:called|used|referenced)|only used in|superseded|typos?|misspell\w+|"
+    r"(?:duplicated?|redundant|outdated|stale) comments?|comment(?:ed)? lines?|naming|renam\w+|docstrings?)\b", re.I)
+_SPEAKER = Late(r"\b(?:i|i'm|i've|i'd|me|my|we|us|our|let's|you|your)\b", re.I)  # who speaks for himself passes nothing on
+_SPOKEN = Late(r"\A(?![a-z]+[_A-Z(.])[a-z]")  # how one begins who types in passing, and no name of code
+_SEVERITY = Late(
+    r"\A\W*(?:(?:low|medium|high|critical) (?:severity|priority)\b|(?:low|medium|high|critical|p[0-3]|nit(?:pick)?)(?=\s*[:)\]]))"
+    r"[^\w`]+(?=\S)", re.I)
+_ADVICE = Late(r"\b(?:consider|should|recommend\w*|suggest\w*|could|might|may)\b|[?？]|[:：]\W*\Z", re.I)
 FOLLOWS = Late(r"(?i)(?:this|which|so|as a result|consequently|therefore|for \w+|on the next|when|if)\b")  # what comes of it
 
 
@@ -79,4 +88,29 @@ def _finding(title: str, body: Sequence[str]) -> Finding:
     said = tuple(one for line in told if not _LABELLED.match(line) for one in sentences(one_line(line))
                  if not _REFERS.search(one))
     bare = lasting.capital(_KIND.sub("", title).strip(" :*"))
-    return Finding(number[0].strip("# ") if number else "", bare, said, " ".join(body), bool(_SUPPOSES.search(title)))
+    return Finding(number[0].strip("#* ") if number else "", bare, said, " ".join(body), bool(_SUPPOSES.search(title)))
+
+
+def faults(lines: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what a reviewer's comment says to be wrong: (the sentence, what comes of it, or ""), whole sentences first.
+
+    A comment speaks of code and of nobody, up to where it advises somebody.  Advice is left out, and so is what only tidiness
+    misses.  lines: of the text, without marks.
+    """
+    said: list[str] = []
+    for line in lines:
+        if _SPEAKER.search(line):
+            break
+        said += [_SEVERITY.sub("", one, count=1) for one in sentences(one_line(line)) if line[:1] not in ">|"]
+    found: list[tuple[str, str]] = []
+    for at, one in enumerate(said):
+        goes_on = at and any(said[at - 1] == before for before, _ in found) and FOLLOWS.match(one)
+        if is_fault(one) and not goes_on:
+            found.append((one, next((after for after in said[at + 1:at + 2] if FOLLOWS.match(after)), "")))
+    return sorted(found, key=lambda pair: pair[0][-1] not in ".!。")
+
+
+def is_fault(sentence: str) -> bool:
+    """Tell whether a sentence, written out, says of code what is wrong with it, beyond tidiness and without advice."""
+    return bool(_CLAIMS.search(sentence)) and not any(
+        pattern.search(sentence) for pattern in (_TRIVIAL, _ADVICE, _SPOKEN))

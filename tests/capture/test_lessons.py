@@ -435,10 +435,11 @@ CLAIM = ("The loadRates function reads the header of rateTable without checking 
 
 
 @pytest.mark.parametrize(("request_", "tested", "said", "count"), [
-    (CLAIM, True, "Done. Added a check of the header to `loadRates()`.", 1), (CLAIM, False, "Done. Added a check of the header to `loadRates()`.", 0),
-    (CLAIM, True, "Done, it is better now.", 0), ("I think " + CLAIM, True, "Done. Added a check of the header to `loadRates()`.", 0)])
-def test_what_a_reviewer_says_of_code_is_a_cause_where_it_was_mended_and_tested(session, request_, tested, said, count):
-    """In words that say what was changed; not what the user thinks."""
+    (CLAIM, True, "Added a check of the header to `loadRates()`.", 1), (CLAIM, False, "Done. Added a check of the header to `loadRates()`.", 1),
+    (CLAIM, False, "Good point, it is better now.", 1), (CLAIM, False, "I looked at `loadRates()`, and it should be fine now.", 0),
+    ("I think " + CLAIM, True, "Done. Added a check of the header to `loadRates()`.", 0), (CLAIM[:1].lower() + CLAIM[1:], True, "Done.", 0)])
+def test_what_a_reviewer_says_of_code_is_a_cause_where_it_was_mended(session, request_, tested, said, count):
+    """In code that bears its names, and tested or granted; not what the user thinks, or types in passing."""
     session.ask(request_).change("src/rates.py", "rateTable = loadRates()", "rateTable = loadRates(header=check)")
     if tested:
         session.change("tests/test_rates.py", "", "assert loadRates('empty') == []")

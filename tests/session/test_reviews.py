@@ -1,0 +1,36 @@
+"""How a reviewer speaks of code."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory.session import reviews
+
+
+def test_a_comment_says_what_is_wrong_and_what_comes_of_it():
+    """Behind its severity and its title; what it advises is none."""
+    said = ["High Severity", "Header lost", "The loadRates function drops the header of rateTable. This makes the totals wrong. Consider a check."]
+    assert reviews.faults(said)[:1] == [("The loadRates function drops the header of rateTable.", "This makes the totals wrong.")]
+    assert reviews.faults(["Medium Severity: `total()` counts rows twice. This inflates each sum."]) == [
+        ("`total()` counts rows twice.", "This inflates each sum.")]
+
+
+@pytest.mark.parametrize("said", [
+    "I think `total()` counts rows twice.", "Can you check why `total()` counts rows twice?", "the export of rates ends up without a header",
+    "The `total()` function is never called.", "You could count rows without `total()`.", "The export writes rates to a file."])
+def test_what_somebody_says_for_himself_or_for_tidiness_is_none(said):
+    """Nor an advice, nor what is right."""
+    assert reviews.faults([said]) == []
+
+
+def test_a_comment_ends_where_it_speaks_to_somebody():
+    """What stands before is one all the same."""
+    assert [one for one, _ in reviews.faults(["`total()` skips the last row.", "Can we count it? It is never shown."])] == [
+        "`total()` skips the last row."]
+
+
+@pytest.mark.parametrize("title", ["1. **Rows counted twice**", "**1. Rows counted twice**", "### 1. Rows counted twice"])
+def test_a_finding_is_numbered_within_its_marks_or_before_them(title):
+    """Its fix stands below it."""
+    (found,) = reviews.findings(["## Critical issues", title, "`total()` adds the first row once more.", "**Fix:** Skip it."])[-1:]
+    assert (found.number, found.title, found.said[0]) == ("1", "Rows counted twice", "`total()` adds the first row once more.")
