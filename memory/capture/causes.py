@@ -23,6 +23,7 @@ SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ, _START = 800, 60  # characters of a sentence that is judged; by which one is known again
 _OPENING = 3  # sentences of a statement before an edit that may say what is wrong
 _ALONE = 300  # characters of a request whose one report is of what its turn finds
+_TELLS = 8  # words of a cause that says why, and names nothing in code
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
 MODEL, PERSON = "model", "user"
@@ -283,7 +284,8 @@ def standing(text: str) -> bool:
     if mending.POINTS.search(text) and len(mending.words(text)) < 2:
         return False
     whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
-    return whole and bool(_MODULE.search(text)) and not mending.TRIVIAL.search(text) and not mending.SUPPOSED.search(text)
+    named_ = _MODULE.search(text) or mending.WHY.search(text) and len(mending.plain_words(text)) >= _TELLS
+    return whole and bool(named_) and not mending.TRIVIAL.search(text) and not mending.SUPPOSED.search(text)
 
 
 def bearing(cause: Named, path: str, hunk: str) -> float:
@@ -323,8 +325,8 @@ def _leads_to_edit(pieces: Sequence[Piece], place: int) -> bool:
 
 def seen(text: str) -> list[Named]:
     """Return the first sentence before an edit that says, without calling it so, what is wrong with something named in code."""
-    for one in sentences(one_line(text))[:_OPENING]:
-        bare = lasting.capital(mending.LEAD.sub("", one, count=1))
+    for one in sentences(one_line(text.replace("**", "")))[:_OPENING]:
+        bare = lasting.capital(mending.LEAD.sub("", mending.ITEM.sub("", one, count=1), count=1))
         if reviews.is_fault(bare) and mending.words(bare) and standing(bare) and not (gist.is_announced(bare) or _judged(one)[0]):
             return [Named(SEEN, bare)]
     return []

@@ -34,6 +34,7 @@ TITLE = 120  # characters
 _LINE_CHARS, _OPENING = 200, 400
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
+_NAMELESS = 5  # words that a failure shares with a cause that names nothing in code
 _TURNS = 300  # newest turns of a stretch that are looked at
 _ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
@@ -102,7 +103,8 @@ def lessons(facts: Facts) -> list[Lesson]:
 
 
 def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterator[_Draft]:
-    """Yield what a turn teaches: the causes of its outcome, or else the last one that was named on the way."""
+    """Yield what a turn teaches: the causes of its outcome, and the last one that was named on the way where there is none, or a
+    run had failed of it alone."""
     drafts: list[_Draft] = []
     for said in told:
         failure = _failure(facts, said, known)
@@ -114,7 +116,10 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
         claim = said.cause.weight in (causes.AGREED, causes.CLAIMED) and not failure.shown
         if lasts and (not claim or _is_tested(facts, said, fix) or _is_granted(facts.turns[said.turn], said)):
             drafts.append(_Draft(_proved(facts, said, fix, known), failure, fix))
-    yield from [draft for draft in drafts if draft.said.final] or drafts[-1:]
+    final, on_the_way = ([draft for draft in drafts if draft.said.final is last] for last in (True, False))
+    lines = {draft.failure.line for draft in final}
+    yield from final
+    yield from [draft for draft in on_the_way[-1:] if not final or draft.failure.run and draft.failure.line not in lines]
 
 
 def _is_of(draft: _Draft, other: _Draft) -> bool:
@@ -196,7 +201,8 @@ def _ran(facts: Facts, said: Said) -> _Failure | None:
                     and tellingline.is_same(r.detail.partition("\n")[0], piece.telling)), None)
         if run is None or run.kind == tellingline.LINT and not _is_of_finding(cause.text, piece.telling, right_before):
             continue
-        if right_before or mending.meet(cause.text, piece.telling) and not _follows(facts, said, run):
+        least = 2 if mending.words(cause.text) else _NAMELESS
+        if right_before or mending.meet(cause.text, piece.telling, least) and not _follows(facts, said, run):
             return _Failure(piece.telling, piece.text, run, True)
     return None
 
@@ -230,7 +236,8 @@ def _mended(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
             command == fix.failure.command and tellingline.is_same(fix.failure.detail.partition("\n")[0], telling)
             for command, telling in tried) and _related(fix.edits, said.cause)]
     if len({shell.normal(fix.failure.detail.partition("\n")[0]) for fix in ended}) != 1 or not (
-            _related(ended[-1].edits, said.cause) or ended[-1].ran) or _follows(facts, said, ended[-1].failure):
+            _related(ended[-1].edits, said.cause) or ended[-1].ran and mending.words(said.cause.text)) or _follows(
+                facts, said, ended[-1].failure):
         return None
     failure = ended[-1].failure
     return _Failure(one_line(failure.detail.partition("\n")[0]), failure.command, failure, True)
@@ -329,7 +336,10 @@ def _of_tests(edits: Sequence[Edit]) -> bool:
 def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) -> tuple[Mend, ...]:
     """Return what was said of a remedy: after the cause in its turn, and in the outcomes of the turns that edited for it."""
     last = max((edit.at for edit in edits), default="")
-    texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:] if piece.kind == SAID]
+    outcome, cause = gist.outcome(facts.turns[said.turn]), said.cause.text
+    others = edits and not said.final and any(not mending.same(one.text, cause) for one in causes.named(outcome))
+    texts = [piece.text for piece in facts.turns[said.turn].pieces[said.place:]
+             if piece.kind == SAID and not (others and piece.text == outcome)]
     later = turns.going_on(facts.turns, said.turn, _REACH) if last >= _until(facts, said.turn) else ()
     texts += [gist.outcome(facts.turns[one]) for one in later if facts.turns[one].at <= last]
     shown = bool(edits) and all(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)

@@ -97,11 +97,9 @@ def faults(lines: Sequence[str]) -> list[tuple[str, str]]:
     A comment speaks of code and of nobody, up to where it advises somebody.  Advice is left out, and so is what only tidiness
     misses.  lines: of the text, without marks.
     """
-    said: list[str] = []
-    for line in lines:
-        if _SPEAKER.search(line):
-            break
-        said += [_SEVERITY.sub("", one, count=1) for one in sentences(one_line(line)) if line[:1] not in ">|"]
+    told = [one for line in lines if line[:1] not in ">|" for one in sentences(one_line(line))]
+    end = next((at for at, one in enumerate(told) if _SPEAKER.search(one)), len(told))
+    said = [_SEVERITY.sub("", one, count=1) for one in told[:end]]
     found: list[tuple[str, str]] = []
     for at, one in enumerate(said):
         goes_on = at and any(said[at - 1] == before for before, _ in found) and FOLLOWS.match(one)

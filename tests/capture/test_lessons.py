@@ -477,6 +477,71 @@ def test_what_a_review_numbers_is_a_cause_where_it_was_then_mended(session, aske
         "src/rates.py" in files)
 
 
+def test_a_finding_is_mended_in_the_turn_that_orders_it_and_no_longer_supposed_once_a_test_proves_it(session):
+    """A test is written for it first; both are the first two; the remedy that the review plans counts where none is told."""
+    session.ask("can you review the export?").say(
+        "## Critical Findings\n\n**1. Potential loss of rows**\n\n`load()` takes the first line of `rate_table` for a header.\n\n"
+        "**Fix:** Ask whether there is a header.\n\n**2. Totals twice**\n\n`total()` begins its sum at the header of `rate_table`.\n\n"
+        "**3. Slow walk**\n\n`load()` walks `rate_table` once more than it must.")
+    session.ask("write a test for the critical ones").change("tests/test_rates.py", "", "assert load(rate_table) == 3")
+    session.bash(RATES, "E   assert load(rate_table) == 3", 1).say("Both fail, as they should.")
+    session.ask("now fix both of them then").change("src/rates.py", "rate_table = load()", "rate_table = load(header=ask)")
+    session.change("src/rates.py", "return total(rate_table)", "return total(rate_table[1:])")
+    found = _taught(session.bash(RATES, "3 passed in 0.2s").say("All is green."))
+    assert {lesson.title[:20] for lesson in found} == {"Potential loss of ro", "Totals twice: `total"}
+    assert ["- Ask whether there is a header" in lesson.body for lesson in found if "Potential" in lesson.title] == [True]
+
+
+RATES = "pytest -q tests/test_rates.py"
+
+
+@pytest.mark.parametrize(("said", "count"), [
+    ("`rate_table` is read with its header, but `load()` never asks for one. Let me pass it.", 1),
+    ("`load()` of `rate_table` comes next. Let me pass it.", 0), ("Maybe `load()` never asks `rate_table` for one. Let me pass it.", 0)])
+def test_what_is_said_right_before_the_edit_is_the_cause_of_the_run_that_failed(session, said, count):
+    """Where it says what is wrong, though it does not call it the cause, and the run passes then."""
+    session.ask("export the rates").bash(RATES, "E   ValueError: rate_table has 2 rows\nsrc/main.py:3: ValueError", 1).say(said)
+    session.change("src/rates.py", "rate_table = load()", "rate_table = load(header=ask)").bash(RATES, "3 passed in 0.2s")
+    assert len(_taught(session.say("The rates stand in `out.csv`."))) == count
+
+
+def test_a_cause_that_says_why_needs_no_name_of_code(session):
+    """Below its label, in a turn that mended it; one that says nothing of why does."""
+    told = "**Problem:** Rows that somebody edits between two exports are counted as imported%s\n\n**Solution:** Keep the rows of the last export."
+    session.ask("count the rows of an import").change("src/rates.py", "count = len(rows)", "count = len(rows) - len(last)")
+    assert len(_taught(session.say("Done.\n\n" + told % " because each export takes the whole table for the import."))) == 1
+
+
+def test_a_plan_is_no_mend(session):
+    """It is kept outside of the project; the next turn, which carries it out, mends what was reported."""
+    session.ask("the export also lost the columns rate_day and rate_unit")
+    session.say("I now understand the issue. The export doesn't pass the columns of a table to `writeRows` at its end.")
+    session.tool("Write", {"file_path": "/tmp/plans/columns.md", "content": "# Columns"}, "File created successfully at: /tmp/plans/columns.md",
+                 result={"type": "create", "filePath": "/tmp/plans/columns.md", "content": "# Columns"})
+    session.ask("ok, do it").change("src/rates.py", "day = None", "rate_day = rate_unit = None").say("Done. Added both columns.")
+    (lesson,) = _taught(session)
+    assert lesson.files == ("src/rates.py",) and "Reported: the export also lost the columns" in lesson.body
+
+
+def test_of_a_log_that_is_pasted_the_line_at_a_place_is_the_failure(session):
+    """Below what the person typed."""
+    session.ask("I get this on the server:\n  Running the linter in /w/rates ...\n  src/rates.py:12:5: R501 rate_table may be none here\n  1 issue")
+    session.say("The linter doesn't know that `fail()` ends the run of `rate_table`.")
+    session.change("src/rates.py", "fail(rate_table)", "return fail(rate_table)").bash("make lint", "ok")
+    (lesson,) = _taught(session.say("Done."))
+    assert "Reported: src/rates.py:12:5: R501 rate_table may be none here" in lesson.body
+
+
+def test_what_was_found_on_the_way_stands_beside_the_outcome_where_a_run_failed_of_it_alone(session):
+    """With its own change, since the outcome speaks of another one."""
+    session.ask("the export of rate_table ends up empty").change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)")
+    session.bash(RATES, "E   ValueError: rows below zero\nsrc/main.py:3: ValueError", 1)
+    session.say("I found the bug. `countRows()` goes below zero for an empty table.")
+    session.change("src/count.py", "return countRows(rows)", "return max(0, countRows(rows))").bash(RATES, "3 passed in 0.2s")
+    found = _taught(session.say("Fixed. The bug was that `load()` took the header of `rate_table` for a row.\n\nAdded `header=False` for `countRows()`."))
+    assert {lesson.files: "Added" in lesson.body for lesson in found} == {("src/rates.py",): True, ("src/count.py",): False}
+
+
 def test_after_yes_only_a_remedy_that_was_put_into_words_counts(session):
     """What "yes" agreed to may be of anything; "fix it" says enough."""
     session.ask("explain how rates are read").say("We read `rate_table` first.\n\nThe bug: `load()` dropped the header of `rate_table` here.")
