@@ -222,7 +222,9 @@ def _announces(sentence: str) -> float:
     """Return how surely the next sentence names a cause: where this one only says that it is found, or agrees; else 0."""
     if len(sentence) > _ANNOUNCED or not sentence.endswith((".", "!", ":")):
         return 0.0
-    surety = AGREED if mending.AGREES.match(sentence) else FOUND if mending.SEES.search(sentence) else 0.0
+    if mending.AGREES.match(sentence):
+        return AGREED
+    surety = FOUND if mending.SEES.search(sentence) else 0.0
     vague = surety and (_MODULE.search(sentence) or mending.SUPPOSED.search(sentence)
                         or gist.is_announced(mending.SEES_NOW.sub("", sentence)))
     return 0.0 if vague else surety
@@ -381,6 +383,6 @@ def reported(turn: Turn, cause: str, known: bool = False) -> tuple[str, bool]:
             for line in gist.prose(request) for one in sentences(one_line(line))
             if len(one) > 12 and one[-1] != ":" and not mending.ORDERS.match(one) and (
                 not mending.ASKED.match(one) and not one.endswith("?") if known else mending.REPORTS.search(one))]
-    near, sentence = max(said, key=lambda pair: pair[0], default=(0, ""))
+    near, sentence = max(said, key=lambda pair: (not mending.ADVISES.search(pair[1]), pair[0]), default=(0, ""))
     alone = len(said) == 1 and len(request) < _ALONE and not mending.ASKED.match(sentence)
     return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 or alone or known else ""), False

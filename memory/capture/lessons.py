@@ -180,7 +180,8 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
             not said.final and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]))):
         reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
     if reported and not _MERGED.search(reported):
-        return _Failure(reported, shown=pasted)
+        follows = (claim.symptom for claim in causes.claimed(facts.turns[number]) if mending.same(claim.text, reported))
+        return _Failure(next(filter(None, follows), reported), shown=pasted)
     working = _edits(facts.turns[number].pieces[said.place:])
     told = said.final and (cause.weight >= causes.LABELLED and not working or cause.weight >= causes.CHANGED and cause.fix)
     confirmed = working and cause.weight >= causes.FOUND and turns.works_now(facts.turns, number)

@@ -36,6 +36,7 @@ _CHANGED = Late(
     r"(?:a |the )?(?:" + _TESTS + r"|issue|bug|problem|build|lint\w*|comments?|imports?|summary)\b))|"
     r"(?:`[^`]+` )?now (?:also |correctly |properly |it )*(?:uses|checks|reads|writes|calls|passes|skips|sets|clears|returns|"
     r"takes|looks|keeps|compares|strips|excludes|includes|matches|copies|falls|runs|opens)\b|"
+    r"(?:the |both |all )?(?:`[^`]+`|[\w -]){3,60} (?:has|have) (?:now )?been " + _VERB + r"\b(?! (?:in|at|on|with|by)\b)|"
     r"(?:the |this )?[\w -]{3,40} now (?:also |correctly |properly )?(?:uses|checks|creates|calls|skips|returns|keeps|includes|"
     r"writes|excludes|generates|requires|passes)\b|"
     r"now (?:the|this) [`\w./-]+(?: [`\w-]+)?:\Z", re.I)
@@ -102,6 +103,7 @@ ORDERS = Late(
     r"(?i)\W*(?:(?:can|could) you |please |let'?s |and |then |though )*(?:add|create|write|make|run|explain|though|implement|"
     r"fix|check|look|review|update|we (?:can|could|should)|(?:can|could|should) we|i think we (?:should|could|can|need))\b"
     r"(?! (?:why|if|at) .{12})")
+ADVISES = Late(r"(?i)\b(?:consider|recommend|suggest)\w*\b")
 FIXED = Late(  # what the outcome says where something was wrong, and no longer is
     r"(?im)\A\W*(?:(?:done|perfect|great|excellent|good)\W+)*fixed\b|\bthe (?:fix|bug|root cause)\b|"
     r"\b(?:bug|fix(?:es)?|problem)\W*$|\bfixed (?:the|a|this|that|it|both|all)\b|수정했|直しました|修复了|behoben")

@@ -447,6 +447,22 @@ def test_what_a_reviewer_says_of_code_is_a_cause_where_it_was_mended(session, re
     assert [(lesson.speaker, "Reported: For an empty file" in lesson.body) for lesson in found] == [(causes.PERSON, True)] * count
 
 
+def test_where_the_report_is_the_cause_itself_the_lesson_tells_what_came_of_it(session):
+    """The model says in its words what the comment says."""
+    session.ask(CLAIM).change("src/rates.py", "rateTable = loadRates()", "rateTable = loadRates(header=check)")
+    (lesson,) = _taught(session.say("Fixed. The bug was that `loadRates` reads the header of `rateTable` without checking that there is one."))
+    assert "Reported: For an empty file this makes writeTotals count a row too many." in lesson.body
+
+
+@pytest.mark.parametrize("said", ["Good point. `total()` adds the header of `rate_table` to its rows.", "Good catch! `total()` adds the header of `rate_table`."])
+def test_a_point_that_is_called_good_is_agreed_with(session, said):
+    """What is wrong follows; the fields that went are the mend."""
+    session.ask("and the totals of rate_table are wrong too").say(said).change("src/total.py", "total(rate_table)", "total(rate_table[1:])")
+    session.change("tests/test_total.py", "", "assert total(rate_table) == 3").say("Done. The header of `rate_table` has been removed from `total()`.")
+    (lesson,) = _taught(session)
+    assert "- The header of `rate_table` has been removed" in lesson.body
+
+
 REVIEW = """I read all of the export.
 
 ## Issues Found
