@@ -305,11 +305,13 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
     """Yield the causes that a turn names."""
     outcome = gist.outcome(turn)
     yield from (Said(cause, number, 0, PERSON, False) for cause in claimed(turn))
+    failed = "\n" in turn.request  # an error may have been pasted
     for place, piece in enumerate(turn.pieces):
         for cause in named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
             if cause.weight != AGREED or mending.meet(turn.request, cause.text):
                 yield Said(cause, number, place, MODEL, piece.text == outcome)
-        if piece.kind == SAID and piece.text != outcome and _leads_to_edit(turn.pieces, place):
+        failed = failed or piece.kind == RUN and piece.failed
+        if piece.kind == SAID and failed and piece.text != outcome and _leads_to_edit(turn.pieces, place):
             yield from (Said(cause, number, place, MODEL, False) for cause in seen(piece.text))
     if outcome and reviews.may_review(outcome) and not any(piece.kind == FILE for piece in turn.pieces):
         yield from (Said(cause, number, len(turn.pieces), MODEL, True) for cause in reviewed(outcome))
