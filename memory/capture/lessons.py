@@ -147,8 +147,13 @@ def _proved(facts: Facts, said: Said, fix: _Fix, known: Sequence[Fix]) -> Said:
 
 
 def _is_granted(turn: Turn, said: Said) -> bool:
-    """Tell whether a turn mended what a reviewer's comment says of its own code: who mends it has read it by then."""
-    return said.cause.weight == causes.CLAIMED and any(map(mending.GRANTS.match, (*turn.said()[:1], gist.outcome(turn))))
+    """Tell whether a turn mended what a reviewer's comment says of its own code: who mends it has read it by then.
+
+    What the model agrees with is of such a comment where the comment names the same thing.
+    """
+    claim = said.cause.weight == causes.CLAIMED or any(
+        mending.words(one.text) & mending.words(said.cause.text) for one in causes.claimed(turn))
+    return claim and any(map(mending.GRANTS.match, (*turn.said()[:1], gist.outcome(turn))))
 
 
 def _edits(pieces: Sequence[Piece]) -> bool:

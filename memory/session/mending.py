@@ -109,7 +109,7 @@ FIXED = Late(  # what the outcome says where something was wrong, and no longer 
     r"\b(?:bug|fix(?:es)?|problem)\W*$|\bfixed (?:the|a|this|that|it|both|all)\b|수정했|直しました|修复了|behoben")
 AT_LINE = Late(r"\s*[\w./-]+\.\w+:\d+(?::\d+)?: \S")  # how a tool reports on a place
 GRANTS = Late(  # how a reply begins that did what a comment asked for
-    r"\W*(?:(?:perfect|great|excellent|good|all)\W+)*(?:fixed|done|added|removed|changed|updated|replaced|"
+    r"\W*(?:(?:perfect|great|excellent|good|all)\W+)*(?:i(?:'ve| have) )?(?:fixed|done|added|removed|changed|updated|replaced|"
     r"you(?:'re| are) (?:\w+ )?(?:right|correct)|(?:good|great|fair|valid) (?:point|catch)|the (?:fix|change)|both|implemented|"
     r"all tests pass)\b", re.I)
 PASTED = Late(

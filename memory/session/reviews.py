@@ -30,10 +30,10 @@ _REFERS = Late(  # to another sentence, to nothing; or it is only supposed
 _SUPPOSES = Late(r"\b(?:potential|possible|possibly|likely|probably|suspected|maybe|might|could|unverified|theoretical)\b", re.I)
 _LABELLED = Late(r"\A[^\s`:][\w /-]{0,24}[:：](?:\s|\Z)")
 _CLAIMS = Late(  # a word of what is wrong with code
-    r"\b(?:silently|unconditionally|instead of|without|never|always|twice|again|missing|lost|drop(?:s|ped)|ignore[sd]?|fails?|"
-    r"skips?|(?:is|are|was|were|does|do|has|have)(?:n't| not)|not (?:be|all|every\w*|handled|cleared|closed|checked|validated)|"
-    r"no longer|directly|incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|race|only|undefined|duplicates?|overwrit\w+|"
-    r"exposes?|visible|hard-?coded|inefficient|stale|but)\b", re.I)
+    r"\b(?:silently|unconditionally|instead of|without|never|always|twice|again|missing|lacks?|lost|drop(?:s|ped)|ignore[sd]?|"
+    r"fails?|skips?|(?:is|are|was|were|does|do|has|have)(?:n't| not)|not (?:be|all|every\w*|handled|cleared|closed|checked|"
+    r"validated)|no longer|directly|incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|race|only|undefined|duplicates?|"
+    r"overwrit\w+|exposes?|visible|hard-?coded|inefficient|stale|but)\b", re.I)
 _TRIVIAL = Late(  # what a linter or nobody would miss
     r"\b(?:dead code|unused|unreachable|never (?:called|used|referenced)|only used in|superseded|typos?|misspell\w+|"
     r"(?:duplicated?|redundant|outdated|stale) comments?|comment(?:ed)? lines?|naming|renam\w+|docstrings?)\b", re.I)

@@ -454,6 +454,15 @@ def test_where_the_report_is_the_cause_itself_the_lesson_tells_what_came_of_it(s
     assert "Reported: For an empty file this makes writeTotals count a row too many." in lesson.body
 
 
+def test_what_the_model_agrees_with_of_a_comment_is_granted_as_the_comment_is(session):
+    """Though no test was changed; the comment says what comes of it."""
+    session.ask("The loadRates function lacks the check of a header. For an empty file this makes writeTotals count a row too many.")
+    session.say("Good catch. `loadRates()` takes the first line of `rateTable` for a header, whatever it holds.")
+    session.change("src/rates.py", "rateTable = loadRates()", "rateTable = loadRates(header=check)")
+    (lesson,) = _taught(session.say("I've added the check."))
+    assert "Reported: For an empty file" in lesson.body
+
+
 @pytest.mark.parametrize("said", ["Good point. `total()` adds the header of `rate_table` to its rows.", "Good catch! `total()` adds the header of `rate_table`."])
 def test_a_point_that_is_called_good_is_agreed_with(session, said):
     """What is wrong follows; the fields that went are the mend."""
