@@ -116,8 +116,8 @@ def reviewed(text: str) -> Iterator[Named]:
         if mending.words(finding.title) and len(mending.QUOTED.sub("", mending.without_place(finding.title))) >= SHORTEST:
             said = [""]  # it says enough
         cause = one_line(": ".join(filter(None, (finding.title, " ".join(said))))).rstrip(" .")
-        if finding.number and said and SHORTEST <= len(cause) <= LONGEST and "`" in cause + finding.whole and (
-                not mending.OWN.search(cause)):
+        told = SHORTEST <= len(cause) <= LONGEST and not (reviews.is_tidiness(cause) or mending.OWN.search(cause))
+        if finding.number and said and told and "`" in cause + finding.whole:
             yield Named(REVIEWED, SUPPOSED * finding.supposed + cause, "", finding.whole, finding.number)
 
 

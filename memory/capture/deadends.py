@@ -17,7 +17,7 @@ from memory.capture.gist import outcome
 from memory.capture.turns import FILE, REFUSED, RUN, SAID, SUMMARY, USER, Turn
 from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import deeds, git, hunks, mending
+from memory.session import commandline, deeds, git, hunks, mending
 from memory.session.latepattern import Late
 
 _REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')  # the subject of a commit that takes another one back
@@ -373,6 +373,11 @@ def reverts(facts: Facts) -> list[str]:
 def later(edit: Edit, facts: Facts) -> list[str]:
     """Return what was changed in the file of an edit after it."""
     return [other.hunk for other in facts.edits if other.at > edit.at and other.path == edit.path]
+
+
+def is_tested(facts: Facts, since: str, until: str) -> bool:
+    """Tell whether a test was changed between two instants: who only agrees with a claim proves nothing."""
+    return any(commandline.TEST_FILE.search(edit.path) for edit in facts.edits if since <= edit.at < until)
 
 
 def _replaced(facts: Facts, edits: Sequence[Edit], at: str) -> bool:

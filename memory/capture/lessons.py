@@ -22,7 +22,7 @@ from memory.capture import causes, checkpointpage, deadends, fixes, gist, turns
 from memory.capture.causes import MODEL, PERSON, Named, Said
 from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
-from memory.capture.turns import FILE, RUN, SAID, SUMMARY, Piece, Turn
+from memory.capture.turns import FILE, RUN, SAID, SUMMARY, Piece
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import commandline, deeds, hunks, mending, shell, tellingline
 from memory.session.latepattern import Late
@@ -114,12 +114,15 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
         sure = failure.shown or said.cause.weight >= causes.FOUND or said.speaker == PERSON
         lasts = said.final or sure and not causes.is_outlived(facts.turns[said.turn], said.place)
         claim = said.cause.weight in (causes.AGREED, causes.CLAIMED) and not failure.shown
-        if lasts and (not claim or _is_tested(facts, said, fix) or _is_granted(facts.turns[said.turn], said)):
+        if lasts and (not claim or _is_granted(facts, said, fix)):
             drafts.append(_Draft(_proved(facts, said, fix, known), failure, fix))
     final, on_the_way = ([draft for draft in drafts if draft.said.final is last] for last in (True, False))
     lines = {draft.failure.line for draft in final}
     yield from final
-    yield from [draft for draft in on_the_way[-1:] if not final or draft.failure.run and draft.failure.line not in lines]
+    for said, failure, fix in on_the_way[-1:]:  # what nobody called the cause, or stands beside others, must say what mended it
+        tells = fix.stated or any(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in fix.edits)
+        if (tells or said.cause.weight > causes.SEEN and fix.edits) and (not final or failure.run and failure.line not in lines):
+            yield _Draft(said, failure, fix)
 
 
 def _is_of(draft: _Draft, other: _Draft) -> bool:
@@ -131,28 +134,21 @@ def _is_of(draft: _Draft, other: _Draft) -> bool:
     return bool({edit.path for edit in draft.fix.edits} & {edit.path for edit in other.fix.edits})
 
 
-def _is_tested(facts: Facts, said: Said, fix: _Fix) -> bool:
-    """Tell whether a test was changed for what a person claimed: to agree with it proves nothing."""
-    return any(commandline.TEST_FILE.search(edit.path) for edit in facts.edits
-               if facts.turns[said.turn].at <= edit.at < max(_until(facts, said.turn), fix.at))
-
-
 def _proved(facts: Facts, said: Said, fix: _Fix, known: Sequence[Fix]) -> Said:
     """Return a cause, no longer as supposed where a test failed after a review had named it and passed with its mend."""
     text, paths, since = said.cause.text, {edit.path for edit in fix.edits}, facts.turns[said.turn].at
-    tests = [one for one in known if one.failure.is_test and since < one.failure.at and one.success.at >= fix.at]
-    if text.startswith(causes.SUPPOSED) and any(paths & set(one.files) for one in tests):
-        return said._replace(cause=said.cause._replace(text=text[len(causes.SUPPOSED):]))
-    return said
+    proved = text.startswith(causes.SUPPOSED) and any(
+        one.failure.is_test and since < one.failure.at and one.success.at >= fix.at and paths & set(one.files) for one in known)
+    return said._replace(cause=said.cause._replace(text=text[len(causes.SUPPOSED):])) if proved else said
 
 
-def _is_granted(turn: Turn, said: Said) -> bool:
-    """Tell whether a turn mended what a reviewer's comment says of its own code: who mends it has read it by then.
-
-    What the model agrees with is of such a comment where the comment names the same thing.
-    """
-    claim = said.cause.weight == causes.CLAIMED or any(
-        mending.words(one.text) & mending.words(said.cause.text) for one in causes.claimed(turn))
+def _is_granted(facts: Facts, said: Said, fix: _Fix | None = None) -> bool:
+    """Tell whether a claim holds: its turn says that it mended what a reviewer says of its own code (who mends that has read it),
+    or changed a test for it; to agree alone proves nothing.  fix: None asks for the words alone."""
+    turn, named = facts.turns[said.turn], mending.words(said.cause.text)
+    if fix and deadends.is_tested(facts, turn.at, max(_until(facts, said.turn), fix.at)):
+        return True
+    claim = said.cause.weight == causes.CLAIMED or any(mending.words(one.text) & named for one in causes.claimed(turn))
     return claim and any(map(mending.GRANTS.match, (*turn.said()[:1], gist.outcome(turn))))
 
 
@@ -185,6 +181,8 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
             not said.final and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]))):
         reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
     if reported and not _MERGED.search(reported):
+        if mending.is_named_otherwise([turn.request for turn in facts.turns[number + 1:number + 1 + _REACH]], cause.text):
+            return _Failure("") if said.final else None
         follows = (claim.symptom for claim in causes.claimed(facts.turns[number]) if mending.same(claim.text, reported))
         return _Failure(next(filter(None, follows), reported), shown=pasted)
     working = _edits(facts.turns[number].pieces[said.place:])
@@ -276,7 +274,7 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
     if edits and all(hunks.is_limit(edit.hunk, said.cause.text) for edit in edits):
         return None  # it waits longer, and nothing shows that it helped
     stated = _stated(facts, said, failure, edits) if edits or done else ()
-    shown = _is_granted(turn, said) and any(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
+    shown = _is_granted(facts, said) and any(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
     own = (said.cause.weight != causes.CLAIMED or shown) and (
         failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
             turns.orders_it(facts.turns[one].request) for one in agreed))
@@ -324,7 +322,8 @@ def _edited(facts: Facts, said: Said, failure: _Failure, done: Sequence[Edit]) -
     """Return the edits that mended what no run shows to be mended.  done: those from the cause's turn on."""
     cause, turn, since = said.cause, facts.turns[said.turn], facts.turns[max(0, said.turn - _REACH)].at
     sure = cause.weight == causes.CLAIMED or bool(failure.line) and cause.weight >= causes.FOUND
-    edits = _related(done, cause) or _related(done, cause._replace(fix=failure.line) if sure else cause, sure)
+    edits = _related(done, cause) or _related(
+        done, cause if failure.run or not sure else cause._replace(fix=failure.line), sure)
     if edits and _of_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
     of_test = causes.OF_TEST.search(cause.text) or failure.shown and commandline.TEST_FILE.search(failure.line.partition(":")[0])
@@ -349,7 +348,9 @@ def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) 
     later = turns.going_on(facts.turns, said.turn, _REACH) if last >= _until(facts, said.turn) else ()
     texts += [gist.outcome(facts.turns[one]) for one in later if facts.turns[one].at <= last]
     shown = bool(edits) and all(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
-    return tuple(causes.remedy(said.cause, failure.line, texts, _told_by(edits), not shown))
+    told = tuple(causes.remedy(said.cause, failure.line, texts, _told_by(edits), not shown))
+    planned = () if told or shown or said.final else tuple(map(mending.planned, texts[:1]))
+    return told or tuple(filter(None, planned))
 
 
 def _told_by(edits: Sequence[Edit]) -> list[str]:
@@ -373,7 +374,7 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
         told += ["Reported: " + at_word(one_line(failure.line), causes.REPORT), ""]
     told += ["What mended it:", "", *map(mending.as_item, stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
-    told += [_change(edit, of, _FEW_LINES if stated else _MOST_LINES) for edit, of in edits]
+    told += [_change(edit, of, _FEW_LINES if stated else _MOST_LINES, facts) for edit, of in edits]
     told += ["", "Named by the %s on %s." % (speaker, facts.turns[turn].at[:10])]
     told += ["Commit %s: %s" % (landed[0], one_line(landed[1], 120)) if landed[0] else "Commit: " + one_line(landed[1], 120)
              ] if any(landed) else []
@@ -382,14 +383,15 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
                   paths, landed[0], causes.key_of(cause.text), turn, speaker, facts.turns[turn].at)
 
 
-def _change(edit: Edit, cause: Named, most: int) -> str:
-    """Tell an edit: the file, and the lines that went and came where they are few enough to tell all of them, else those that
-    came and bear a name of the cause, where nothing else tells of the remedy."""
-    whole = _changed(cause, edit.hunk, most)
-    part = [("+", line) for line in hunks.bearing(edit.hunk, mending.words(cause.text), _FEW_LINES)] if (
-        most > _FEW_LINES and not whole) else []
+def _change(edit: Edit, cause: Named, most: int, facts: Facts) -> str:
+    """Tell an edit: the file, and the lines that went and came where they are few enough to tell all of them, with what became of
+    them; else those that came and bear a name of the cause, where nothing else tells of the remedy."""
+    whole, names = _changed(cause, edit.hunk, most), mending.words(cause.text) if most > _FEW_LINES else frozenset()
+    part = [] if whole else [("+", line) for line in hunks.bearing(edit.hunk, names, _FEW_LINES)]
+    again = hunks.changed_again(edit.hunk, deadends.later(edit, facts), _MOST_LINES) if whole or part else []
     return "- %s %s%s%s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path), ", among others" * bool(part),
-                            hunks.shown(whole or part, checkpointpage.quoted))
+                            hunks.shown(whole or part, checkpointpage.quoted)) + (
+        "\n- later there" + hunks.shown(again, checkpointpage.quoted) if again else "")
 
 
 def _changed(cause: Named, hunk: str, most: int) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence, Set
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 from memory.core.plaintext import one_line
 
@@ -18,6 +18,8 @@ _DEFINED = re.compile(  # a line that defines what a whole file, or every file, 
     r"(?:func|def|fn|class|type|struct|interface|enum|trait|module|function\*?)\s+(\w{5,})")
 _NUMBER = re.compile(r"\d+")
 _NAMES, _PARTS = re.compile(r"(\w+)"), re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}")  # names of a line; parts of a name
+_DENIED = re.compile(r"(?:no|not|un|non|dis|without)_?(?=[A-Z]|[a-z]{4})", re.I)  # what turns a name into its opposite
+_LITTLE = 12  # characters of a line that stands in many places
 _FEW = 8  # lines of one shape that a line is compared with
 _NAME, _SHARE = 6, 0.5  # characters of a name that is told to be renamed; share of its parts that the new one has
 _WAITS = re.compile(r"time_?out|wait|delay|sleep|retr(?:y|ies)|deadline|interval|debounce", re.I)
@@ -46,6 +48,13 @@ def lasting(hunk: str, later: list[str]) -> frozenset[str]:
     gone, come = lines(hunk)
     back = [lines(other) for other in later]
     return come.difference(*(went for went, _ in back)) if come else gone.difference(*(came for _, came in back))
+
+
+def changed_again(hunk: str, later: list[str], most: int) -> list[tuple[str, str]]:
+    """Return what later edits made of the lines that an edit brought, as `told` does; none where they stay."""
+    came = {line for line in lines(hunk)[1] if len(line) > _LITTLE}
+    changes = [other for other in later if came & lines(other)[0]]
+    return told(reduce(joined, changes), most) if changes else []
 
 
 def told(hunk: str, most: int) -> list[tuple[str, str]]:
@@ -97,12 +106,18 @@ def renamed(changed: Sequence[str]) -> dict[str, tuple[str, int]]:
             for other in by_shape.get(tuple(parts[::2]), ())[:_FEW]:
                 differ = {pair for pair in zip(parts[1::2], other) if pair[0] != pair[1]}
                 for old, new in differ if len(differ) == 1 else ():
-                    if len(old) >= _NAME and _shared(old, new) >= _SHARE:
+                    if len(old) >= _NAME and _shared(old, new) >= _SHARE and not _opposite(old, new):
                         found.setdefault(old, {}).setdefault(new, {})["".join(parts)] = at
     best = {old: max(became.items(), key=lambda pair: (len(pair[1]), _shared(old, pair[0]), max(pair[1].values()), pair[0]))
             for old, became in found.items()}
     return {old: (new, max(where.values())) for old, (new, where) in best.items() if used.get(old, -1) < min(where.values())
             and (len(where) > 1 or any(map(_DEFINED.match, where)))}
+
+
+def _opposite(old: str, new: str) -> bool:
+    """Tell whether one of two names is the other one denied: `no_telemetry` and `telemetry`."""
+    return any(_DENIED.sub("", one, count=1).lower() == other.lower() != one.lower() for one, other in ((old, new), (new, old))
+               if _DENIED.match(one))
 
 
 def _shared(old: str, new: str) -> float:

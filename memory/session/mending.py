@@ -15,6 +15,7 @@ ROW = -2
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
 STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
 _LONGEST = 330  # characters of a sentence that is told
+_OPENING = 200  # characters of a request that may name another cause
 _TOLD = 240  # characters of it in a list
 _READ = 1000  # characters of a sentence that is judged
 _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
@@ -67,6 +68,12 @@ _AWAY = (
     r" (?:and|since|because|as|after|which|in favou?r of|from the (?:code ?base|code|project|repo(?:sitory)?))\b)|"
     r"\bthe (?:now |since )?(?:removed|deleted|dropped|retired) `%s(?:\(\))?`(?! (?:calls?|checks?|lines?|uses?|fields?)\b)")
 _ANY_AWAY = Late(_AWAY.replace("%s", r"(?P<one>[^`\n]{3,80}?)", 1).replace("%s", r"(?P<other>[^`\n]{3,80}?)", 1), re.I)
+PLANS = Late(  # what is said of a mend right before it is made
+    r"\A\W*(?:so |now |instead,? )?(?:i(?:'ll| will| need to| should| have to)|we (?:need to|have to|should)|let me|let's)\s+"
+    r"(?:just |now |also |simply )?(?P<said>(?:add|pass|use|change|remove|move|replace|check|skip|set|include|exclude|make|"
+    r"extend|handle|return|call|create|wrap|convert|store|keep|reset|clear|sort|switch|split|copy|save|load|compare|strip|filter|ensure)\b"
+    r"(?! (?:this|it|that|the (?:tests?|issue|bug|problem|fix|code))\b).+)", re.I)
+NAMES_OTHER = Late(r"\bthe (?:issue|problem|error|cause|reason) (?:was|is) (?:that|because)\b", re.I)  # what a person says later
 DENIES = Late(  # what the user says next of a cause that was none
     r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
     r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
@@ -223,6 +230,18 @@ def told(sentence: str) -> tuple[float, str]:
         return CALLED, sentence
     place = _PLACE.match(sentence)
     return (CHANGED, sentence) if _CHANGED.match(sentence, place.end() if place else 0) else (NONE, "")
+
+
+def planned(text: str) -> Mend | None:
+    """Return what a statement says is to be changed next, as an order; None where it says nothing of it."""
+    said = next(filter(None, map(PLANS.match, sentences(one_line(text.replace("**", ""))))), None)
+    order = whole(said["said"].rstrip(" :：.")) if said and not _VAGUE.search(said["said"]) else ""
+    return Mend(CHANGED, order) if order else None
+
+
+def is_named_otherwise(requests: Sequence[str], cause: str) -> bool:
+    """Tell whether who reported a failure says in a later request that it was something else than a cause."""
+    return any(NAMES_OTHER.search(request[:_OPENING]) and not meet(cause, request) for request in requests)
 
 
 def without_place(sentence: str) -> str:

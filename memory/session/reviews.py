@@ -33,10 +33,12 @@ _CLAIMS = Late(  # a word of what is wrong with code
     r"\b(?:silently|unconditionally|instead of|without|never|always|twice|again|missing|lacks?|lost|drop(?:s|ped)|ignore[sd]?|"
     r"fails?|skips?|(?:is|are|was|were|does|do|has|have)(?:n't| not)|not (?:be|all|every\w*|handled|cleared|closed|checked|"
     r"validated)|no longer|directly|incorrect\w*|wrong\w*|inconsistent\w*|issue|bug|leaks?|race|only|undefined|duplicates?|"
-    r"overwrit\w+|exposes?|visible|hard-?coded|inefficient|stale|but)\b", re.I)
-_TRIVIAL = Late(  # what a linter or nobody would miss
+    r"overwrit\w+|exposes?|visible|hard-?coded|inefficient|stale)\b", re.I)
+_TRIVIAL = Late(  # what a linter, or nobody who uses it, would miss
     r"\b(?:dead code|unused|unreachable|never (?:called|used|referenced)|only used in|superseded|typos?|misspell\w+|"
-    r"(?:duplicated?|redundant|outdated|stale) comments?|comment(?:ed)? lines?|naming|renam\w+|docstrings?)\b", re.I)
+    r"(?:duplicated?|redundant|outdated|stale) comments?|comment(?:ed)? lines?|naming|renam\w+|docstrings?|complexity|"
+    r"over-?(?:engineered|complicated|abstracted)|simplif\w+|unnecessar\w+|redundan\w+|magic (?:numbers?|strings?)|"
+    r"duplicat\w+ (?:\w+ )?(?:logic|code|functions?|tests?)|two \w+ functions? for|long functions?|function length)\b", re.I)
 _SPEAKER = Late(r"\b(?:i|i'm|i've|i'd|me|my|we|us|our|let's|you|your)\b", re.I)  # who speaks for himself passes nothing on
 _SPOKEN = Late(r"\A(?![a-z]+[_A-Z(.])[a-z]")  # how one begins who types in passing, and no name of code
 _SEVERITY = Late(
@@ -112,3 +114,8 @@ def is_fault(sentence: str) -> bool:
     """Tell whether a sentence, written out, says of code what is wrong with it, beyond tidiness and without advice."""
     return bool(_CLAIMS.search(sentence)) and not any(
         pattern.search(sentence) for pattern in (_TRIVIAL, _ADVICE, _SPOKEN))
+
+
+def is_tidiness(said: str) -> bool:
+    """Tell whether a reviewer speaks of how code looks, and not of what it does."""
+    return bool(_TRIVIAL.search(said))

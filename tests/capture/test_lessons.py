@@ -537,6 +537,33 @@ def test_a_cause_that_says_why_needs_no_name_of_code(session):
     assert len(_taught(session.say("Done.\n\n" + told % " because each export takes the whole table for the import."))) == 1
 
 
+def test_a_lesson_tells_what_later_edits_made_of_its_lines(session):
+    """In the same session; other lines of the file are of no matter."""
+    (lesson,) = _taught(_failing(session).say(LENIENT))
+    assert "later there" not in lesson.body
+    session.ask("name it by its table").change("src/rates.py", "rate_table = load(strict=False)", "rate_table = load(rate_table, strict=False)")
+    (lesson,) = _taught(session.say("Done, it is named."))
+    assert "- later there: `rate_table = load(strict=False)` → `rate_table = load(rate_table, strict=False)`" in lesson.body
+
+
+@pytest.mark.parametrize(("said", "told"), [("ah, the issue was that my disk had no space left", False), ("and now the tables", True)])
+def test_a_report_that_its_author_explains_otherwise_is_of_no_cause(session, said, told):
+    """The cause may be one all the same."""
+    session.ask("my export of the rates ended with an error at last").change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)")
+    session.say("Fixed. The bug was that `load()` dropped the header of `rate_table`.").ask(said).say("I see.")
+    assert ["Reported: my export" in lesson.body for lesson in _taught(session)] == [told]
+
+
+def test_what_is_announced_before_an_edit_tells_what_mended_it_where_nothing_else_does(session):
+    """As an order, since nobody said that it was done."""
+    session.ask("I get this on the server:\n  src/rates.py:12:5: R501 rate_table may be none here\n  1 issue")
+    session.say("The linter doesn't know that `fail()` ends the run of `rate_table`. I need to add explicit returns:")
+    for number in range(9):
+        session.change("src/rates.py", "fail(rate_table, %d)" % number, "fail(%d)\nreturn" % number)
+    (lesson,) = _taught(session.bash("make lint", "ok").say("The linter is quiet now."))
+    assert "- Add explicit returns\n" in lesson.body
+
+
 def test_a_plan_is_no_mend(session):
     """It is kept outside of the project; the next turn, which carries it out, mends what was reported."""
     session.ask("the export also lost the columns rate_day and rate_unit")
@@ -565,6 +592,13 @@ def test_what_was_found_on_the_way_stands_beside_the_outcome_where_a_run_failed_
     session.change("src/count.py", "return countRows(rows)", "return max(0, countRows(rows))").bash(RATES, "3 passed in 0.2s")
     found = _taught(session.say("Fixed. The bug was that `load()` took the header of `rate_table` for a row.\n\nAdded `header=False` for `countRows()`."))
     assert {lesson.files: "Added" in lesson.body for lesson in found} == {("src/rates.py",): True, ("src/count.py",): False}
+
+
+def test_what_a_review_says_of_tidiness_is_no_cause(session):
+    """Though it is worked off."""
+    session.ask("can you review the export?").say("## Issues\n\n1. **`load()` duplicates logic of `rate_table`**\n\nIt adds complexity for one row.")
+    session.ask("fix 1").change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)")
+    assert _taught(session.say("Done. Changed `load()` of `rate_table`.")) == []
 
 
 def test_after_yes_only_a_remedy_that_was_put_into_words_counts(session):

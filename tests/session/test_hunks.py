@@ -79,6 +79,12 @@ def test_a_name_is_replaced_where_lines_are_else_the_same(changed, became):
     assert hunks.renamed(changed) == became
 
 
+def test_a_name_and_its_opposite_are_two_things():
+    """What is turned round is not called otherwise."""
+    assert hunks.renamed(["-if no_telemetry:\n+if telemetry:", "-run(no_telemetry)\n+run(telemetry)"]) == {}
+    assert hunks.renamed(["-if telemetry:\n+if noTelemetry:", "-run(telemetry)\n+run(noTelemetry)"]) == {}
+
+
 def test_the_lines_that_came_and_bear_a_name():
     """Of code, whole, more than the name alone, and few."""
     hunk = "-pool = open()\n+pool = open_pool(1)  # the first\n+log(pool)\n+# open_pool waits\n+open_pool\n+x = open_pool( …"
