@@ -23,7 +23,7 @@ became of it is told with what the later turn was asked, in the line that says m
 overtaken a few turns later; other turns before it, and other sessions, say that they are earlier or later.
 
 Where no turn stands out, more of the likeliest one is no answer: then it is one line of each of the likeliest, with what was
-asked there, and a note says so.
+asked there, where it holds half as much of the question as the best of them, and a note says so.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ KEPT = ("learning", "rule")  # what somebody wrote to be kept: the end of a sess
 FADES = 0.12  # share of the greatest likelihood per byte that was taken of a session from which on more of it does not pay
 POOL = 300  # lines that compete; the rest are less likely
 # Share of the likelihood below which no turn stands out (the likeliest was of the wrong session in 24 of 32; from 0.5 on in 14 of
-# 71), turns that are quoted then, and how many of one session.
-UNSURE, SPREAD, OF_SESSION = 0.16, 6, 2
+# 71), turns that are quoted then, how many of one session, and what their lines hold of the question, over what the best does.
+UNSURE, SPREAD, OF_SESSION, SPEAKS = 0.16, 6, 2, 0.5
 QUOTED, OF_IT = 2, 0.6  # likeliest lines of a turn; what a later one's must share with them or the question
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
 
@@ -173,7 +173,9 @@ class _Choice:
             told[session] += bool(session)
             self._take([line])
             if len(self.taken) == SPREAD:
-                return
+                break
+        holds = [self.weighed.holds[line] for [line] in self.taken]
+        self.taken = [group for group, held in zip(self.taken, holds) if held >= SPEAKS * max(holds)]
 
     def _of_session(self, source: int) -> bool:
         return source >= 0 and self.sources[source].kind == "conversation"

@@ -87,12 +87,13 @@ class Held(NamedTuple):
 
 
 class Likely(NamedTuple):
-    """Terms and likelihood of each line, whether any holds a term of the question, and how much of it is held."""
+    """Terms and likelihood of each line, whether any holds a term of the question, how much of it is held, and by each line."""
 
     bags: List[FrozenSet[str]]
     chances: List[float]
     relevant: bool
     held: Held
+    holds: List[float]
 
 
 def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> Likely:
@@ -120,7 +121,7 @@ def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> L
                    + BLOCK * (plain and "\n" in line.text) + slight(line.text, sources[s])
                    + (0 if relevant else CONTENT * cues.telling(line.text)) + math.log(_weight(line.text)))
     return Likely([frozenset(count) for count in counts], _chances(raw, sources, lines), relevant,
-                  _held(far, sources, lines, counts, terms))
+                  *_held(far, sources, lines, counts, terms))
 
 
 def _chances(raw: Sequence[float], sources: Sequence[Source], lines: Sequence[Unit]) -> List[float]:
@@ -249,8 +250,11 @@ def _saturated(count: int, norm: float) -> float:
 
 
 def _held(rarity: dict[str, float], sources: Sequence[Source], lines: Sequence[Unit], counts: Sequence[Counter[str]],
-          terms: Callable[[str], List[str]]) -> Held:
-    """Return how much of the question is held; words that only ask name nothing and do not count."""
+          terms: Callable[[str], List[str]]) -> Tuple[Held, List[float]]:
+    """Return how much of the question is held, and the share that each line holds with what leads it in.
+
+    Words that only ask name nothing and do not count.
+    """
     named = {term: idf for term, idf in rarity.items() if term not in ASKING}
     meant = _meant(named, {term for count in counts for term in count})
     there = [{meant[term] for term in terms(source.title) if term in meant} for source in sources]
@@ -264,7 +268,7 @@ def _held(rarity: dict[str, float], sources: Sequence[Source], lines: Sequence[U
         near[line.source] |= met[at]
     shares = [(sum(named[term] for term in found) / mass, len(found)) for found in near]
     most = max(shares, default=(0.0, 0))
-    return Held(most[0], best / mass, most[1], len(named))
+    return Held(most[0], best / mass, most[1], len(named)), [sum(named[term] for term in found) / mass for found in met]
 
 
 def _meant(named: Iterable[str], known: AbstractSet[str]) -> dict[str, str]:

@@ -454,6 +454,15 @@ def test_where_no_turn_stands_out_the_likeliest_are_named_in_a_line_each():
     assert digest.notes == (extract.NONE_STANDS_OUT,)
 
 
+def test_a_likely_turn_whose_line_hardly_speaks_of_the_question_is_not_named():
+    """What was asked there made it likely; what it says helps nobody."""
+    shy = "## 15:10 print the limit of the stage\n\nIt is blue behind the chunk and green in front of it, as ever.\n"
+    sessions = [even(*stage) for stage in STAGES[:3]]
+    digest = extract.extract("which limit does the stage have", talks((sessions[0][0], shy), *sessions[1:]), 500, True)
+    assert digest.notes == (extract.NONE_STANDS_OUT,) and len(digest.bullets) == extract.SPREAD - 1
+    assert not any("blue" in bullet.text for bullet in digest.bullets)
+
+
 def test_a_turn_that_stands_out_is_told_alone():
     """The same sessions, and a question that names one of them."""
     digest = extract.extract("which limit does the mailer stage have", talks(*(even(*stage) for stage in STAGES)), 500, True)
