@@ -44,6 +44,8 @@ _CHECKS = Late(
 _PROPOSED = Late(
     r"(?i)\b(?:could|should|would|might|i'd|recommend\w*|suggest\w*|propos(?:e|al)\w*|option \d|options|alternatively|"
     r"needs? to|pending|still need|want to|könnte|sollte|müsste|vorschlag)\b")
+# One of several things that a user may choose from.
+_OPTION = Late(r"(?i)\W*(?:(?:options?|variant|approach|alternative|solution) (?:\d|[a-d])\b|[A-D]\) )")
 # How a request says that what was said before it is wrong, and how an answer agrees that something was missing, or takes it back.
 _OBJECTS = Late(
     r"(?i)\W*(?:(?:hmm|ah|ok|okay|well|i think)\W+)*(?:no\b(?! need| more| problem)|nope\b|wrong\b|"
@@ -163,6 +165,11 @@ def asks_checks(question: str) -> bool:
 def proposes(value: str) -> bool:
     """Tell whether a text says, or asks, what could or should be done."""
     return _PROPOSED.search(value) is not None
+
+
+def is_option(value: str) -> bool:
+    """Tell whether a text is one of several things that somebody is to choose from."""
+    return _OPTION.match(value) is not None
 
 
 def corrects(request: str, answer: str) -> int:

@@ -16,7 +16,8 @@ p(line) is the softmax over all lines of
    -1.0 block         it is code or a table of several lines, and the question asks for neither
    -3.0 passing        it announces or offers what is done next ("Let me check …", "Want me to …?"), or praises
    -2.0 closing        it only reports that tests pass, or doubts what stands before it, and the question asks for no such result
-   -2.0 open           it is a question; this and what follows, of a turn
+   -2.0 open           it is a question, or one of what a user may choose from where none asks for advice; this and what
+                       follows, of a turn
    -1.0 corrected      a later turn of its session agrees that its turn was not all; -6.0 where it takes that back
    -1.0 proposed       it says what could or should be done, and the question asks for no advice
 
@@ -118,7 +119,7 @@ def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> L
         raw.append(shares[s] + RELEVANCE * value + NEIGHBOURS * max(at.get((s, o - 1), 0.0), at.get((s, o + 1), 0.0))
                    + SOURCE * whole[s] + LENGTH * math.log(len(said.encode()) + 1) + ASKED * looks(said)
                    + REQUEST * requests[s] + lost[s] + _place(sources[s], line)
-                   + BLOCK * (plain and "\n" in line.text) + slight(line.text, sources[s])
+                   + BLOCK * (plain and "\n" in line.text) + slight(line, sources[s])
                    + (0 if relevant else CONTENT * cues.telling(line.text)) + math.log(_weight(line.text)))
     return Likely([frozenset(count) for count in counts], _chances(raw, sources, lines), relevant,
                   *_held(far, sources, lines, counts, terms))
@@ -176,15 +177,18 @@ def _requests(named: dict[str, float], sources: Sequence[Source], terms: Callabl
     return out
 
 
-def _slight(question: str) -> Callable[[str, Source], float]:
+def _slight(question: str) -> Callable[[Unit, Source], float]:
     """Return a function that says what the form of a line takes from it; what a turn leaves open, a later one may tell."""
     closing, proposed = CLOSING * (not cues.asks_checks(question)), PROPOSED * (not cues.proposes(question))
 
-    def slight(text: str, source: Source) -> float:
+    def slight(line: Unit, source: Source) -> float:
+        text = line.text
         passing = PASSING * cues.is_passing(text)
         if source.kind != "conversation":
             return passing
-        return passing + OPEN * text.endswith(("?", "？")) + closing * cues.is_closing(text) + proposed * cues.proposes(text)
+        asks = text.endswith(("?", "？")) or bool(proposed) and line.kind == "item" and (
+            line.label.endswith(("?", "？")) or cues.is_option(text) or cues.is_option(line.label))
+        return passing + OPEN * asks + closing * cues.is_closing(text) + proposed * cues.proposes(text)
 
     return slight
 

@@ -6,7 +6,7 @@ import dataclasses
 
 from harness.sources import log, source
 
-from memory.distill import extract
+from memory.distill import extract, likely, lines
 
 
 def test_a_record_that_recall_hardly_found_fills_no_room():
@@ -30,3 +30,22 @@ def test_without_a_word_of_the_question_content_decides_and_the_note_says_so():
     digest = extract.extract("kubernetes", [source("Lunch was good today. We chose SQLite because `fsync` on 3f9a1c2 failed.")])
     assert "SQLite" in digest.bullets[0].text
     assert digest.notes == ("no word of the question occurs in the sources: chosen by content only",)
+
+
+def share(question: str, lead: str, item: str) -> float:
+    """Return the likelihood of an item below a lead, over that of the sentence before it."""
+    said = "The check of copies stops a commit from 15 lines on.\n\n%s\n\n- %s\n" % (lead, item)
+    turn = dataclasses.replace(source(said), kind="conversation")
+    found = lines.lines(0, turn)
+    chances = likely.likely(question, [turn], found).chances
+    return chances[-1] / chances[0]
+
+
+def test_what_one_may_choose_from_is_no_answer_unless_it_is_asked_for():
+    """It stands below a question to the user, or is called an option."""
+    item, plain = "The check of copies warns of a commit", "The check of copies:"
+    for lead, other in (("What shall the check of copies do?", item), (plain, "Option 1: " + item), (plain, "B) " + item)):
+        assert share("when does the check of copies stop a commit", lead, other) < 0.3 * share(
+            "when does the check of copies stop a commit", plain, item)
+    asked = "what could the check of copies do with a commit"
+    assert share(asked, "What shall the check of copies do?", item) > 0.5 * share(asked, plain, item)
