@@ -58,6 +58,16 @@ _AGREES = Late(
 _RETRACTS = Late(
     r"(?i).{0,60}\b(?:i was (?:wrong|mistaken)|my mistake|i mis(?:read|understood)|won['’]t work either|that was wrong)\b|"
     r"\W*(?:wait|sorry)\b", re.DOTALL)
+# What is said to be taken away or made otherwise, up to how: `the limit`, `the flag from --a`, of the latter also what it was.
+_AWAY = r"removed|deleted|dropped|got rid of|retired|reverted|abandoned|disabled|moved"
+_OTHERWISE = r"renamed|replaced|superseded|switched|inverted|changed|migrated|swapped|converted"
+_TURNED = Late(
+    r"(?i)\W*(?:(?:i|we|i['’]ve|we['’]ve|and|also|then|now|\w+ly|instead)\b\W*)*"
+    r"(?:(?P<away>" + _AWAY + r")|(?:" + _OTHERWISE + r"))\b(?P<what>.+)|"
+    r"(?P<it>(?:(?!\b(?:if|when|where|that|which|until|because|to)\b).){3,80}?) (?:(?:is|are|was|were|has been|have been) "
+    r"(?:now |\w+ly )*(?:" + _AWAY + "|" + _OTHERWISE + r")\b|(?:is |are |does |do )?no longer\b)")
+_HOW = Late(r"(?i)(?:[:.;(]|\s(?:in|to|with|by|so|because|since|for|when|into|as|instead))\s|→")
+_WHENCE = Late(r"(?i)(?:^|\s)from\s")
 _QUOTED = Late(r"(?:>[^\n]*\n|\s)+")
 _OPENER = Late(
     r"(?i)(?:(?:done|perfect|great|excellent|nice|good(?: (?:point|call|catch|question|idea))?|great (?:point|question|idea)|"
@@ -178,6 +188,16 @@ def corrects(request: str, answer: str) -> int:
     if _OBJECTS.match(request) or _RETRACTS.match(said):
         return 2
     return 1 if _AGREES.match(said) else 0
+
+
+def turned(value: str) -> str:
+    """Return what a sentence says to be taken away, or made otherwise; "" where it says nothing of the kind."""
+    match = _TURNED.match(value)
+    if match is None:
+        return ""
+    what = match["it"] or match["what"]
+    what = _HOW.split(what, maxsplit=1)[0]
+    return _WHENCE.split(what, maxsplit=1)[0] if match["away"] else what
 
 
 def asks_commands(question: str) -> bool:

@@ -20,7 +20,8 @@ question asks how something came about.  Else a session stands by its likeliest 
 turn, that turn comes first of its session.  What was said on the way to it is left out, and what later turns only repeat; so are
 other turns and sessions that hardly speak of the question, and turns that were taken back or that a quoted one found wrong.  What
 became of it is told with what the later turn was asked, in the line that says most of what is quoted, since a reply is often
-overtaken a few turns later; other turns before it, and other sessions, say that they are earlier or later.
+overtaken a few turns later; other turns before it, and other sessions, say that they are earlier or later.  Where a turn of a
+later session, which edits a file of this one, says that it took away or changed what is quoted, that stands behind it.
 
 Where no turn stands out, more of the likeliest one is no answer: then it is one line of each of the likeliest, with what was
 asked there, where it holds half as much of the question as the best of them, and a note says so.
@@ -31,15 +32,15 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import AbstractSet, Iterable, Sequence
+from typing import AbstractSet, Sequence
 
-from memory.capture import choices, conversationpage, upshot
-from memory.capture.turns import ADDS, AGREES, Course, Turn, agrees, concedes, cosine, later, words
+from memory.capture import choices, gist, upshot
+from memory.capture.turns import AGREES, agrees, cosine, later, words
 from memory.core import plaintext, tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
 from memory.distill.likely import Likely, likely, session_of
-from memory.distill.lines import RUN, is_talk, lines, passages, says
+from memory.distill.lines import RUN, Talks, is_talk, lines, passages, says
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 from memory.recall import hit
 
@@ -57,6 +58,7 @@ POOL = 300  # lines that compete; the rest are less likely
 # 71), turns that are quoted then, how many of one session, and what their lines hold of the question, over what the best does.
 UNSURE, SPREAD, OF_SESSION, SPEAKS = 0.16, 6, 2, 0.5
 QUOTED, OF_IT = 2, 0.6  # likeliest lines of a turn; what a later one's must share with them or the question
+NAMED = 2  # turns around the likeliest one that name the files which a later session edits
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
 
 NONE_STANDS_OUT = "no turn stands out: a line of each of the likeliest; ask again in words of the one you mean"
@@ -119,8 +121,7 @@ class _Choice:
         self.taken: list[list[int]] = []
         self.led: set[tuple[int, str]] = set()
         self.cited: set[str] = set()
-        self.parsed: dict[int, Turn] = {}
-        self.sessions: dict[str, tuple[int, list[Turn], Course]] = {}
+        self.talks = Talks(sources)
         self.main = self.units[order[0]].source if order else -1
         self.story, self.spread, self.top = True, False, 0.0
         self.mass = dict.fromkeys(range(len(sources)), 0.0)
@@ -145,6 +146,8 @@ class _Choice:
             self._follow_up(question)
         while self._step():
             pass
+        if self._of_session(self.main):
+            self._since()
         best: dict[str, float] = {}
         for group in self.taken:
             id = self.sources[self.units[group[0]].source].id
@@ -157,7 +160,8 @@ class _Choice:
             return source.created if story else -best[source.id], before and not story, unit.source, unit.order
 
         self.led, self.cited = set(), set()
-        gone = self._overtaken({self.units[group[0]].source for group in self.taken}) | (set() if story else self._undone())
+        gone = self.talks.overtaken({self.units[group[0]].source for group in self.taken}) | (
+            set() if story else self.talks.undone())
         self.taken = [group for group in self.taken if self.units[group[0]].source not in gone - {self.main}]
         return [self._bullet(group, True) for group in sorted(self.taken, key=place)]
 
@@ -182,11 +186,12 @@ class _Choice:
 
     def _leave(self) -> None:
         """Leave out what was said on the way to the likeliest turn, and sessions and turns that hardly speak of the question."""
-        first, _, way = self._session(self.main)
+        first, _, way = self.talks.session(self.main)
         links, at = way.links, self.main - first
-        gone = self._slight([str(i) if self._of_session(i) else "" for i in range(len(self.sources))], TURN_OF)
+        of = [unit.source for unit in self.units]
+        gone = self.weighed.slight(of, [str(i) if self._of_session(i) else "" for i in range(len(self.sources))], TURN_OF)
         gone -= {first + number for number in later(links, at)}
-        gone |= self._slight([session_of(source) for source in self.sources], SESSION)
+        gone |= self.weighed.slight(of, [session_of(source) for source in self.sources], SESSION)
         while links[at].to >= 0:
             at = links[at].to
             gone.add(first + at)
@@ -195,29 +200,16 @@ class _Choice:
 
     def _is_new(self, i: int) -> bool:
         """Tell whether a line of a turn behind the likeliest one says what none from that one on did."""
-        first, held, way = self._session(self.main)
+        first, held, way = self.talks.session(self.main)
         unit, at, number = self.units[i], self.main - first, self.units[i].source - first
         return not at < number < len(held) or unit.kind == "code" or way.is_news(self._words(i), at, number)
-
-    def _slight(self, names: Sequence[str], share: float) -> set[int]:
-        """Return the sources of groups that have less than a share of the best one's likelihood, in all and in their best line.
-
-        names: the group of each source, "" for none.
-        """
-        all_of, best = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
-        for unit, chance in zip(self.units, self.weighed.chances):
-            name = names[unit.source]
-            all_of[name] += chance
-            best[name] = max(best[name], chance)
-        most, top = (max((value for name, value in of.items() if name), default=0.0) for of in (all_of, best))
-        return {i for i, name in enumerate(names) if name and all_of[name] < share * most and best[name] < share * top}
 
     def _follow_up(self, question: str) -> None:
         """Take of each turn that made something of the likeliest one (choices.became) the line that says what of what is quoted.
 
         The words of such turns are seldom the question's: "is it 0?", then "set it to 1".
         """
-        first, held, way = self._session(self.main)
+        first, held, way = self.talks.session(self.main)
         about = words(question).union(*map(self._words, self._quoted()))
         for number, _ in choices.became(held, self.main - first, way):
             told = {i: way.shared(self._words(i), about) for i, unit in enumerate(self.units) if unit.source == first + number
@@ -227,6 +219,23 @@ class _Choice:
             line = max(told, key=lambda i: (told[i] + self.weighed.chances[i] / most, -i), default=-1)
             if line >= 0 and self._bytes([line]) <= self.left:
                 self._take([line])
+
+    def _since(self) -> None:
+        """Take the line by which a later session takes away or changes most of what is quoted, in a turn that edits its files."""
+        first, held, _ = self.talks.session(self.main)
+        main, at = self.sources[self.main], self.main - first
+        taken = [i for group in self.taken for i in group]
+        about = frozenset().union(*(self._words(i) for i in taken if self.sources[self.units[i].source].id == main.id))
+        files = set[str]().union(*map(choices.files_of, held))
+        named = " ".join(gist.outcome(turn) for turn in held[max(at - NAMED, 0):at + NAMED + 1])
+        later = {number for number, source in enumerate(self.sources) if self._of_session(number) and source.id != main.id
+                 and source.created > main.created}
+        for i in self.weighed.turning(self.units, about, later):
+            changed = choices.files_of(self.talks.turn(self.units[i].source))
+            if changed & files or any(path.rpartition("/")[2] in named for path in changed):
+                if i not in taken and self._bytes([i]) <= self.left:
+                    self._take([i])
+                return
 
     def _quoted(self) -> list[int]:
         """Return the lines of the likeliest turn that are quoted, or will be: those that were taken, and the likeliest two."""
@@ -241,41 +250,6 @@ class _Choice:
     def titles(self) -> list[str]:
         """Return the titles or requests of what is quoted."""
         return [self.sources[source].title for source in dict.fromkeys(self.units[group[0]].source for group in self.taken)]
-
-    def _overtaken(self, quoted_of: Iterable[int]) -> set[int]:
-        """Return the turns that one which is quoted too found wrong, by a reply that concedes it."""
-        gone: set[int] = set()
-        for source in quoted_of:
-            if self.sources[source].kind != "conversation" or not concedes(self._turn(source)):
-                continue
-            first, _, way = self._session(source)
-            at = source - first
-            while way.links[at].to >= 0 and way.links[at].how != ADDS:
-                at = way.links[at].to
-                gone.add(first + at)
-        return gone
-
-    def _undone(self) -> set[int]:
-        """Return the turns of the sessions that were read whose work a later one took back."""
-        return {first + at for first, held, _ in self.sessions.values() for stand in [choices.standing(held, anew=False)]
-                for at, turn in enumerate(held) if not any(turn is one for one in stand)}
-
-    def _session(self, source: int) -> tuple[int, list[Turn], Course]:
-        """Return (the number of a session's first turn, its turns, how they go on with one another) of the session that a turn is
-        of, read once."""
-        id = self.sources[source].id
-        if id not in self.sessions:
-            places = [i for i, other in enumerate(self.sources) if other.id == id]
-            held = [self._turn(i) for i in places]
-            self.sessions[id] = places[0], held, choices.course(held)
-        return self.sessions[id]
-
-    def _turn(self, source: int) -> Turn:
-        """Return the turn that a passage was made of, read once."""
-        if source not in self.parsed:
-            passage = self.sources[source]
-            self.parsed[source] = next(iter(conversationpage.parse("".join(passage.turns))), Turn("", passage.title))
-        return self.parsed[source]
 
     def _open(self) -> None:
         """Take the sentence that opens the outcome of the likeliest turn: a model says first what came of it."""
@@ -383,7 +357,7 @@ class _Choice:
         """Return what a turn was asked, or the one before that it agrees to."""
         if not self._of_session(number):
             return ""
-        first, _, way = self._session(number)
+        first, _, way = self.talks.session(number)
         while way.links[number - first].how == AGREES:
             number = first + way.links[number - first].to
         request = self.sources[number].title

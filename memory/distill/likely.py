@@ -37,7 +37,7 @@ from memory.capture.turns import cosine
 from memory.core import tokeniser
 from memory.distill import cues
 from memory.distill.digests import Source, clean
-from memory.distill.units import Unit, quoted
+from memory.distill.units import JOINT, Unit, quoted
 from memory.hook.segment import K1, B
 from memory.recall.question import ASKING
 
@@ -45,6 +45,9 @@ SHARE, RELEVANCE, NEIGHBOURS, SOURCE, LENGTH, ASKED, REQUEST, OUTCOME, WAY, OPEN
     4.0, 3.2, 2.0, 0.8, 0.65, 1.25, 4.0, 0.9, -1.2, -1.0, -1.0, 3.0)
 PASSING, CLOSING, OPEN, PROPOSED = -3.0, -2.0, -2.0, -1.0
 CORRECTED = (0.0, -1.0, -6.0)  # of a turn, by what cues.corrects says of a later one
+# Of what a later session changes: the share of its object that is about what is quoted, how far what they share tells turns
+# apart (sum of idf over turns), and turns that are thought to be there at least.
+OBJECT, APART, LEAST = 0.5, 3.0, 30
 NEAR = 3  # turns before one that corrects, of which the most alike is meant
 SESSION = 0.5  # exponent of what all lines of a session have of the likelihood
 REACH = 400.0  # bytes over which the weight of an outcome's opening falls to a third
@@ -95,6 +98,47 @@ class Likely(NamedTuple):
     relevant: bool
     held: Held
     holds: List[float]
+
+    def turning(self, lines: Sequence[Unit], about: AbstractSet[str], of: AbstractSet[int]) -> List[int]:
+        """Return the lines of some sources that take away or change what some words are about, what changes most of it first.
+
+        about: the words of what is quoted.  of: the sources.
+        """
+        worth, found = self._worth(lines), []
+        for at, line in enumerate(lines):
+            if line.source not in of or line.start < 0 or line.kind not in ("prose", "item"):
+                continue
+            for said in (line.label, *line.text.split(JOINT)):
+                what = cues.turned(said)
+                own, names = turns.words(what) if what else frozenset[str](), what.split("`")[1::2]
+                shared = worth(own & about)
+                if not shared or names and not any(turns.words(name) <= about for name in names):
+                    continue
+                if shared >= OBJECT * worth(own) and worth(turns.words(said) & about) >= APART:
+                    found.append((-shared * shared / worth(own), at))
+        return list(dict.fromkeys(at for _, at in sorted(found)))
+
+    def _worth(self, lines: Sequence[Unit]) -> Callable[[AbstractSet[str]], float]:
+        """Return a function that says how far words tell the sources apart."""
+        held: Dict[int, Set[str]] = {}
+        for line, bag in zip(lines, self.bags):
+            held.setdefault(line.source, set()).update(bag)
+        seen, many = Counter(term for bag in held.values() for term in bag), max(len(held), LEAST)
+        rarity = {term: math.log(1 + (many - count + 0.5) / (count + 0.5)) for term, count in seen.items()}
+        return lambda said: sum(rarity.get(term, 0.0) for term in said)
+
+    def slight(self, of: Sequence[int], names: Sequence[str], share: float) -> Set[int]:
+        """Return the sources of groups that have less than a share of the best one's likelihood, in all and in their best line.
+
+        of: the source of each line.  names: the group of each source, "" for none.
+        """
+        all_of, best = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
+        for source, chance in zip(of, self.chances):
+            name = names[source]
+            all_of[name] += chance
+            best[name] = max(best[name], chance)
+        most, top = (max((value for name, value in found.items() if name), default=0.0) for found in (all_of, best))
+        return {i for i, name in enumerate(names) if name and all_of[name] < share * most and best[name] < share * top}
 
 
 def likely(question: str, sources: Sequence[Source], lines: Sequence[Unit]) -> Likely:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Iterable, Iterator
+from typing import Iterable, Iterator, Sequence
 
-from memory.capture import upshot
+from memory.capture import choices, conversationpage, turns, upshot
 from memory.capture.turns import CONCEDES
 from memory.distill import cues
 from memory.distill.digests import Source, clean
-from memory.distill.units import BODY_LIMIT, Unit, units
+from memory.distill.units import BODY_LIMIT, JOINT, Unit, units
 from memory.recall.hit import BY_CLIENT, Turn
 
 ITEMS = 160  # bytes of list items on one line
@@ -67,12 +67,56 @@ def lines(index: int, source: Source) -> list[Unit]:
         if led and unit.kind == "prose":
             lead = ""
         if unit.kind in ("item", RUN) and last == unit.order - 1 and _joins(out[-1], unit):
-            out[-1] = replace(out[-1], text=out[-1].text + " · " + unit.text)
+            out[-1] = replace(out[-1], text=out[-1].text + JOINT + unit.text)
         else:
             out.append(replace(unit, label=_lead(unit.label) if unit.label else "" if unit.kind == RUN else lead))
             lead, led = "" if unit.kind == "prose" else lead, True
         last = unit.order
     return _numbered(out)
+
+
+class Talks:
+    """The turns of the conversations among some sources, each of which is a turn or another record; each read once."""
+
+    def __init__(self, sources: Sequence[Source]):
+        self._sources = sources
+        self._turns: dict[int, turns.Turn] = {}
+        self._sessions: dict[str, tuple[int, list[turns.Turn], turns.Course]] = {}
+
+    def turn(self, source: int) -> turns.Turn:
+        """Return the turn that a source is."""
+        if source not in self._turns:
+            passage = self._sources[source]
+            read = conversationpage.parse("".join(passage.turns))
+            self._turns[source] = next(iter(read), turns.Turn("", passage.title))
+        return self._turns[source]
+
+    def session(self, source: int) -> tuple[int, list[turns.Turn], turns.Course]:
+        """Return the source that is the first turn of a turn's session, its turns, and how they go on with one another."""
+        id = self._sources[source].id
+        if id not in self._sessions:
+            places = [i for i, other in enumerate(self._sources) if other.id == id]
+            held = [self.turn(i) for i in places]
+            self._sessions[id] = places[0], held, choices.course(held)
+        return self._sessions[id]
+
+    def overtaken(self, quoted: Iterable[int]) -> set[int]:
+        """Return the turns that one which is quoted too found wrong, by a reply that concedes it."""
+        gone: set[int] = set()
+        for source in quoted:
+            if self._sources[source].kind != "conversation" or not turns.concedes(self.turn(source)):
+                continue
+            first, _, way = self.session(source)
+            at = source - first
+            while way.links[at].to >= 0 and way.links[at].how != turns.ADDS:
+                at = way.links[at].to
+                gone.add(first + at)
+        return gone
+
+    def undone(self) -> set[int]:
+        """Return the turns of the sessions that were asked for whose work a later one took back."""
+        return {first + at for first, held, _ in self._sessions.values() for stand in [choices.standing(held, anew=False)]
+                for at, turn in enumerate(held) if not any(turn is one for one in stand)}
 
 
 def says(line: str) -> bool:

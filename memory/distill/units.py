@@ -8,6 +8,7 @@ from memory.distill.digests import Source, cite
 from memory.session.latepattern import Late
 
 BODY_LIMIT = 200_000  # characters read of one source
+JOINT = " · "  # between items that stand on one line (lines.py)
 
 _FENCE = Late(r"\s*(```+|~~~+)")
 _RULER = Late(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$")

@@ -52,3 +52,18 @@ def test_a_turn_agrees_with_the_one_before_it_or_corrects_it():
 def test_a_question_about_a_test_asks_for_its_result_only_where_it_says_so(question, asks):
     """`All tests pass.` is no answer to where a test stands."""
     assert cues.asks_checks(question) is asks
+
+
+@pytest.mark.parametrize("said, what", [
+    ("Removed the `--plain` flag from the parser", " the `--plain` flag"),
+    ("I've completely removed it: nobody asked", " it"),
+    ("Changed the limit from 3 to 5", " the limit from 3"),
+    ("Renamed `plain` to `simple`", " `plain`"),
+    ("The old cache is no longer read", "The old cache"),
+    ("The `plain` column has been dropped", "The `plain` column"),
+    ("Removed from `parser.py`:", ""),
+    ("The check stops if the flag was removed", ""),
+    ("Added a flag", "")])
+def test_a_sentence_says_what_it_takes_away_or_changes(said, what):
+    """Up to how and where; what is only supposed is not said."""
+    assert cues.turned(said) == what

@@ -470,6 +470,26 @@ def test_a_turn_that_stands_out_is_told_alone():
     assert not any(bullet.text.startswith("asked ") for bullet in digest.bullets)
 
 
+COLOURS = "## 10:00 how do I switch the colours off?\n\n- edited `report.py`\n\nThe colours are off where `REPORT_PLAIN=1` is set.\n"
+
+
+@pytest.mark.parametrize("said, file, days, told", [
+    ("Removed `REPORT_PLAIN` and its tests: the settings have `plain: true` now.", "report.py", 1, True),
+    ("The variable `REPORT_PLAIN` is no longer read.", "report.py", 1, True),
+    ("Removed `REPORT_PLAIN` and its tests: the settings have `plain: true` now.", "menu.py", 1, False),
+    ("Removed `REPORT_PLAIN` and its tests: the settings have `plain: true` now.", "report.py", -1, False),
+    ("Added a page on `REPORT_PLAIN` to the manual.", "report.py", 1, False),
+    ("Removed `REPORT_WIDTH`, which nobody sets.", "report.py", 1, False)])
+def test_what_a_later_session_took_away_of_an_answer_stands_behind_it(said, file, days, told):
+    """Where it edits a file of the session that is quoted: not what another file's session, an earlier one, or one that only
+    speaks of the same says."""
+    turns = ("## 09:00 read the settings\n\n- edited `%s`\n\n%s\n" % (file, said), OTHER % (1, 1))
+    first, other = talks((COLOURS,), turns)
+    other = dataclasses.replace(other, created=first.created + 86_400 * days)
+    found = [b.text.partition(" [c-")[0] for b in extract.extract("how do I switch the colours off?", [first, other]).bullets]
+    assert found == ["The colours are off where `REPORT_PLAIN=1` is set.", *["since: " + said] * told]
+
+
 def test_an_empty_source_gives_an_empty_digest():
     """Nothing to quote is a note, not an error."""
     assert extract.extract("x", []).bullets == ()
