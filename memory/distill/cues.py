@@ -46,6 +46,12 @@ _PROPOSED = Late(
     r"needs? to|pending|still need|want to|könnte|sollte|müsste|vorschlag)\b")
 # One of several things that a user may choose from.
 _OPTION = Late(r"(?i)\W*(?:(?:options?|variant|approach|alternative|solution) (?:\d|[a-d])\b|[A-D]\) )")
+# Tells what to do, in the form of an order: of a turn that did nothing, a proposal.
+_PLANNED = Late(
+    r"(?:(?:then|also|and|next|optionally)\b\W*)?(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|consolidate|convert|correct|"
+    r"delete|disable|document|drop|enable|extend|extract|fix|handle|hide|implement|improve|integrate|introduce|invert|keep|limit|"
+    r"make|merge|migrate|modify|move|refactor|remove|rename|replace|restructure|revert|rework|simplify|split|store|switch|track|"
+    r"unify|update|upgrade|wrap|write)\b(?! (?:to|is|are|was|were|has|have)\b)", re.I)
 # How a request says that what was said before it is wrong, and how an answer agrees that something was missing, or takes it back.
 _OBJECTS = Late(
     r"(?i)\W*(?:(?:hmm|ah|ok|okay|well|i think)\W+)*(?:no\b(?! need| more| problem)|nope\b|wrong\b|"
@@ -65,7 +71,7 @@ _TURNED = Late(
     r"(?i)\W*(?:(?:i|we|i['’]ve|we['’]ve|and|also|then|now|\w+ly|instead)\b\W*)*"
     r"(?:(?P<away>" + _AWAY + r")|(?:" + _OTHERWISE + r"))\b(?P<what>.+)|"
     r"(?P<it>(?:(?!\b(?:if|when|where|that|which|until|because|to)\b).){3,80}?) (?:(?:is|are|was|were|has been|have been) "
-    r"(?:now |\w+ly )*(?:" + _AWAY + "|" + _OTHERWISE + r")\b|(?:is |are |does |do )?no longer\b)")
+    r"(?:now |\w+ly )*(?:" + _AWAY + "|" + _OTHERWISE + r")\b|(?:is |are |does |do )?no longer\b|(?:is|are) now\b)")
 _HOW = Late(r"(?i)(?:[:.;(]|\s(?:in|to|with|by|so|because|since|for|when|into|as|instead))\s|→")
 _WHENCE = Late(r"(?i)(?:^|\s)from\s")
 _QUOTED = Late(r"(?:>[^\n]*\n|\s)+")
@@ -180,6 +186,11 @@ def proposes(value: str) -> bool:
 def is_option(value: str) -> bool:
     """Tell whether a text is one of several things that somebody is to choose from."""
     return _OPTION.match(value) is not None
+
+
+def plans(value: str) -> bool:
+    """Tell whether a text is an order to change something."""
+    return _PLANNED.match(value) is not None
 
 
 def corrects(request: str, answer: str) -> int:

@@ -22,6 +22,8 @@ other turns and sessions that hardly speak of the question, and turns that were 
 became of it is told with what the later turn was asked, in the line that says most of what is quoted, since a reply is often
 overtaken a few turns later; other turns before it, and other sessions, say that they are earlier or later.  Where a turn of a
 later session, which edits a file of this one, says that it took away or changed what is quoted, that stands behind it.
+What a turn that changed nothing says to change is marked as proposed; where that is likeliest, what a later turn did of it comes
+first.
 
 Where no turn stands out, more of the likeliest one is no answer: then it is one line of each of the likeliest, with what was
 asked there, where it holds half as much of the question as the best of them, and a note says so.
@@ -153,11 +155,14 @@ class _Choice:
             id = self.sources[self.units[group[0]].source].id
             best[id] = max(best.get(id, 0.0), *(self.weighed.chances[i] for i in group))
 
-        def place(group: Sequence[int]) -> tuple[float, bool, int, int]:
+        done = set[int]() if story else self._carry_out()
+
+        def place(group: Sequence[int]) -> tuple[float, bool, bool, int, int]:
             unit = self.units[group[0]]
             source = self.sources[unit.source]
             before = self._of_session(self.main) and source.id == self.sources[self.main].id and unit.source < self.main
-            return source.created if story else -best[source.id], before and not story, unit.source, unit.order
+            behind = bool(done) and unit.source not in done
+            return source.created if story else -best[source.id], before and not story, behind, unit.source, unit.order
 
         self.led, self.cited = set(), set()
         gone = self.talks.overtaken({self.units[group[0]].source for group in self.taken}) | (
@@ -346,12 +351,31 @@ class _Choice:
         source, main = self.sources[number], self.sources[self.main]
         if self.spread:
             return self._asked(number)
+        if self._is_plan(i):
+            return "proposed: "
         if self.story or not self._of_session(self.main) or number == self.main or self._is_kept(i):
             return ""
         if source.id == main.id and number > self.main:
             lead = source.title.strip("()") if source.title == hit.BY_CLIENT else hit.after(plaintext.one_line(source.title))
             return "%s: " % lead if (number, "") not in self.led else ""
         return "" if session_of(source) == main.id != source.id else "since: " if source.created > main.created else "earlier: "
+
+    def _carry_out(self) -> set[int]:
+        """Return the turns behind the likeliest one in its session that are quoted and changed something, where that one says
+        in its likeliest lines what to change; of what it says so, take no more than these then."""
+        own = [i for group in self.taken for i in group if self.units[i].source == self.main]
+        plans = [i for i in sorted(own, key=lambda i: -self.weighed.chances[i])[:QUOTED] if self._is_plan(i)]
+        later = {self.units[group[0]].source for group in self.taken} if plans else set[int]()
+        done = {number for number in later if number > self.main and self.sources[number].id == self.sources[self.main].id
+                and self.talks.turn(number).did}
+        self.taken = [group for group in self.taken if not done or group[0] in plans or not self._is_plan(group[0])]
+        return done
+
+    def _is_plan(self, i: int) -> bool:
+        """Tell whether a line is of the likeliest turn, which changed nothing, and says what to change."""
+        unit = self.units[i]
+        return unit.source == self.main and self._of_session(self.main) and unit.kind in ("prose", "item") and (
+            any(map(cues.plans, (unit.text, unit.label)))) and not self.talks.turn(self.main).did
 
     def _asked(self, number: int) -> str:
         """Return what a turn was asked, or the one before that it agrees to."""

@@ -490,6 +490,26 @@ def test_what_a_later_session_took_away_of_an_answer_stands_behind_it(said, file
     assert found == ["The colours are off where `REPORT_PLAIN=1` is set.", *["since: " + said] * told]
 
 
+PLAN = ("## 10:00 where shall the upload limit stand?\n\nThe upload limit is read by three modules.\n\n"
+        "- Move the upload limit to `limits.py`\n")
+
+
+def test_what_a_turn_that_changed_nothing_says_to_change_is_told_as_proposed():
+    """One that edited a file tells what it did."""
+    question, order = "where does the upload limit stand?", "Move the upload limit to `limits.py`"
+    assert said_of(question, PLAN)[1:] == ["proposed: " + order]
+    assert said_of(question, PLAN.replace("\n\nThe", "\n\n- edited `limits.py`\n\nThe"))[1:] == [order]
+
+
+def test_what_was_done_of_a_proposal_comes_before_it():
+    """It may be something else; of a turn that only spoke of it the proposal comes first."""
+    question, request = "where does the upload limit stand?", "## 10:05 yes\n\n%sMoved the upload limit to `settings.py` for 3 modules.\n"
+    done = 'after "yes": Moved the upload limit to `settings.py` for 3 modules.'
+    assert said_of(question, PLAN, request % "- edited `settings.py`\n\n") == [done, "The upload limit is read by three modules.",
+                                                                             "proposed: Move the upload limit to `limits.py`"]
+    assert said_of(question, PLAN, request % "")[0] != done
+
+
 def test_an_empty_source_gives_an_empty_digest():
     """Nothing to quote is a note, not an error."""
     assert extract.extract("x", []).bullets == ()
