@@ -71,7 +71,8 @@ _TURNED = Late(
     r"(?i)\W*(?:(?:i|we|i['’]ve|we['’]ve|and|also|then|now|\w+ly|instead)\b\W*)*"
     r"(?:(?P<away>" + _AWAY + r")|(?:" + _OTHERWISE + r"))\b(?P<what>.+)|"
     r"(?P<it>(?:(?!\b(?:if|when|where|that|which|until|because|to)\b).){3,80}?) (?:(?:is|are|was|were|has been|have been) "
-    r"(?:now |\w+ly )*(?:" + _AWAY + "|" + _OTHERWISE + r")\b|(?:is |are |does |do )?no longer\b|(?:is|are) now\b)")
+    r"(?:now |\w+ly )*(?:" + _AWAY + "|" + _OTHERWISE + r")\b|(?:is |are |does |do )?no longer\b|"
+    r"(?:is|are) now (?:an?|the|in|at|called)\b)")
 _HOW = Late(r"(?i)(?:[:.;(]|\s(?:in|to|with|by|so|because|since|for|when|into|as|instead))\s|→")
 _WHENCE = Late(r"(?i)(?:^|\s)from\s")
 _QUOTED = Late(r"(?:>[^\n]*\n|\s)+")

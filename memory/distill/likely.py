@@ -112,7 +112,7 @@ class Likely(NamedTuple):
                 what = cues.turned(said)
                 own, names = turns.words(what) if what else frozenset[str](), what.split("`")[1::2]
                 shared = worth(own & about)
-                if not shared or names and not any(turns.words(name) <= about for name in names):
+                if not shared or names and not any(frozenset() < turns.words(name) <= about for name in names):
                     continue
                 if shared >= OBJECT * worth(own) and worth(turns.words(said) & about) >= APART:
                     found.append((-shared * shared / worth(own), at))

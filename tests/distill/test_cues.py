@@ -62,6 +62,7 @@ def test_a_question_about_a_test_asks_for_its_result_only_where_it_says_so(quest
     ("The old cache is no longer read", "The old cache"),
     ("The `plain` column has been dropped", "The `plain` column"),
     ("The `plain` setting is now the only place", "The `plain` setting"),
+    ("The parser is now working", ""),
     ("Removed from `parser.py`:", ""),
     ("The check stops if the flag was removed", ""),
     ("Added a flag", "")])

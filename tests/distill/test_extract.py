@@ -479,7 +479,8 @@ COLOURS = "## 10:00 how do I switch the colours off?\n\n- edited `report.py`\n\n
     ("Removed `REPORT_PLAIN` and its tests: the settings have `plain: true` now.", "menu.py", 1, False),
     ("Removed `REPORT_PLAIN` and its tests: the settings have `plain: true` now.", "report.py", -1, False),
     ("Added a page on `REPORT_PLAIN` to the manual.", "report.py", 1, False),
-    ("Removed `REPORT_WIDTH`, which nobody sets.", "report.py", 1, False)])
+    ("Removed `REPORT_WIDTH`, which nobody sets.", "report.py", 1, False),
+    ("Removed the set `of` colours.", "report.py", 1, False)])
 def test_what_a_later_session_took_away_of_an_answer_stands_behind_it(said, file, days, told):
     """Where it edits a file of the session that is quoted: not what another file's session, an earlier one, or one that only
     speaks of the same says."""
