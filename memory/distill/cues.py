@@ -46,12 +46,14 @@ _PROPOSED = Late(
     r"needs? to|pending|still need|want to|könnte|sollte|müsste|vorschlag)\b")
 # One of several things that a user may choose from.
 _OPTION = Late(r"(?i)\W*(?:(?:options?|variant|approach|alternative|solution) (?:\d|[a-d])\b|[A-D]\) )")
-# Tells what to do, in the form of an order: of a turn that did nothing, a proposal.
+# Tells what to do, in the form of an order: of a turn that did nothing, a proposal.  Of a word that may also be a noun or an
+# adjective (`clean commits`, `update interval`) only where it has an object.
 _PLANNED = Late(
-    r"(?:(?:then|also|and|next|optionally)\b\W*)?(?:re)?(?:add|allow|annotate|bump|change|clarify|clean|consolidate|convert|correct|"
-    r"delete|disable|document|drop|enable|extend|extract|fix|handle|hide|implement|improve|integrate|introduce|invert|keep|limit|"
-    r"make|merge|migrate|modify|move|refactor|remove|rename|replace|restructure|revert|rework|simplify|split|store|switch|track|"
-    r"unify|update|upgrade|wrap|write)\b(?! (?:to|is|are|was|were|has|have)\b)", re.I)
+    r"(?:(?:then|also|and|next|optionally)\b\W*)?(?:(?:re)?(?:add|allow|annotate|clarify|consolidate|convert|delete|disable|enable|"
+    r"extend|extract|hide|implement|improve|integrate|introduce|invert|keep|make|migrate|modify|move|refactor|remove|rename|"
+    r"replace|restructure|revert|rework|simplify|unify|upgrade|write)\b(?! (?:to|is|are|was|were|has|have)\b)|"
+    r"(?:bump|change|clean|correct|document|drop|fix|handle|limit|merge|split|store|switch|track|update|wrap)\b"
+    r" (?:(?:the|an?|all|each|it|its|this|that|these|both|up|\w+ (?:into|to|from))\b|`|[\w-]+[/.]\w))", re.I)
 # How a request says that what was said before it is wrong, and how an answer agrees that something was missing, or takes it back.
 _OBJECTS = Late(
     r"(?i)\W*(?:(?:hmm|ah|ok|okay|well|i think)\W+)*(?:no\b(?! need| more| problem)|nope\b|wrong\b|"

@@ -69,3 +69,13 @@ def test_a_question_about_a_test_asks_for_its_result_only_where_it_says_so(quest
 def test_a_sentence_says_what_it_takes_away_or_changes(said, what):
     """Up to how and where; what is only supposed is not said."""
     assert cues.turned(said) == what
+
+
+def test_an_order_is_a_plan_and_a_noun_is_none():
+    """Words of both kinds count where they have an object."""
+    for said in ("Move the limit to `a.py`", "Update `a.py` too", "Clean up the imports", "Split transcripts into parts",
+                 "Then update docs/limits"):
+        assert cues.plans(said), said
+    for said in ("Clean commits on the branch", "Update interval of 3 s", "Moved the limit", "The limit moves", "Fix for the limit",
+                 "Add is the name of it"):
+        assert not cues.plans(said), said
