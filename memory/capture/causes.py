@@ -115,7 +115,7 @@ def reviewed(text: str) -> Iterator[Named]:
         said = said[:1 + (len("".join(said[:1])) < _START)]
         if mending.words(finding.title) and len(mending.QUOTED.sub("", mending.without_place(finding.title))) >= SHORTEST:
             said = [""]  # it says enough
-        cause = one_line(": ".join(filter(None, (finding.title, " ".join(said))))).rstrip(" .")
+        cause = one_line(": ".join(filter(None, (finding.title, ". ".join(one.rstrip(".") for one in said))))).rstrip(" .")
         told = SHORTEST <= len(cause) <= LONGEST and not (reviews.is_tidiness(cause) or mending.OWN.search(cause))
         if finding.number and said and told and "`" in cause + finding.whole:
             yield Named(REVIEWED, SUPPOSED * finding.supposed + cause, "", finding.whole, finding.number)

@@ -34,8 +34,7 @@ TITLE = 120  # characters
 _LINE_CHARS, _OPENING = 200, 400
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
-_NAMELESS = 5  # words that a failure shares with a cause that names nothing in code
-_TURNS = 300  # newest turns of a stretch that are looked at
+_TURNS, _NAMELESS = 300, 5  # newest turns that are looked at; words of a failure that a cause without a name of code shares
 _ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 _RULE = Late(r"\(([\w-]+)\)\s*\Z")  # of a linter
@@ -127,7 +126,7 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
 
 def _is_of(draft: _Draft, other: _Draft) -> bool:
     """Tell whether two causes that a turn names are of one event: of one failure, or mended in one file."""
-    if draft.said.turn != other.said.turn or causes.REVIEWED in (draft.said.cause.weight, other.said.cause.weight):
+    if draft.said.turn != other.said.turn or draft.said.cause.weight == other.said.cause.weight == causes.REVIEWED:
         return False
     if draft.failure.line or other.failure.line:
         return draft.failure.line == other.failure.line
@@ -285,18 +284,19 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
 def _chosen(facts: Facts, said: Said) -> _Fix | None:
     """Return what mended a review's finding, in the turn that was told to: edits of the file that it names, or of two names."""
     held, cause = facts.turns, said.cause
-    later = turns.going_on(held, said.turn, _REACH)
-    at = next((one for one in later if _edits(held[one].pieces) and turns.chooses(held[one].request, cause.item, cause.fix)), 0)
+    at = next((one for one in turns.going_on(held, said.turn, _REACH)
+               if _edits(held[one].pieces) and turns.chooses(held[one].request, cause.item, cause.fix)), 0)
     if not at:
         return None
     since, until = held[at].at, _until(facts, at)
+    answered = mending.replies((piece.text for piece in held[at].pieces if piece.kind == RUN), cause.item)
     edits = _related([edit for edit in facts.edits if since <= edit.at < until
-                      and causes.bearing(cause, edit.path, edit.hunk) >= 2], cause)
+                      and causes.bearing(cause, edit.path, edit.hunk) >= 2 - bool(answered)], cause)
     if not edits or _of_tests(edits) or all(deeds.PAGE.search(edit.path) for edit in edits) or fixes.fails(facts, since, until):
         return None
     bare, outcome = cause._replace(fix=""), [gist.outcome(held[at])]
     planned = [mend for one in sentences(cause.fix) for mend in mending.mended(one) if mend.surety == mending.CALLED][:1]
-    told = causes.remedy(bare, "", outcome, _told_by(edits), False) or planned
+    told = answered[:1] or causes.remedy(bare, "", outcome, _told_by(edits), False) or planned
     return _Fix(edits, (), tuple(told or causes.remedy(bare, "", outcome, _told_by(edits), True)), edits[0].at)
 
 

@@ -146,7 +146,9 @@ _OPENING = 3  # turns at the beginning, which may name the pull request that all
 _PULL = Late(r"https?://[^\s<>)\]]+/(?:pull|merge_requests)/\d+")
 _PROSE_FILE = Late(r"\.(?:md|txt|rst|adoc)\Z", re.I)
 _REVERTS = Late(r"\b(?:revert|undo|roll back|put back)\b", re.I)
-_ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?P<how>all|both|every\w*|each)\b", re.I)
+_ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?P<how>all|both|every\w*|each|"
+            r"(?:the )?(?:rest|others|remaining))\b", re.I)
+_SKIPS = Late(r"\b(?:skip|except|but not|not|without|ignore|leave out|apart from)\b(?P<items>(?:\W+|and|for|\d+)+)", re.I)
 _DIGIT = Late(r"\d")
 _NUMBERS = Late(r"(?<![\w.:/-])#?(\d{1,2})(?![\w:/%-])")
 _GO = Late(
@@ -289,11 +291,13 @@ def agreed(held: Sequence[Turn], number: int, reach: int) -> list[int]:
 
 
 def chooses(request: str, item: str, said: str) -> bool:
-    """Tell whether a request orders an item of a list: by its number, in its words, or with all of them, or the first two."""
+    """Tell whether a request orders an item of a list: by its number, in its words, with all of them, or the first two."""
     asked = one_line(request)[:_READ]
     numbers = _NUMBERS.findall(asked)
+    if any(item in re.findall(r"\d+", match["items"]) for match in _SKIPS.finditer(asked)):
+        return False
     every = _ALL.search(asked)
-    if every and every["how"].lower() == "both":
+    if every and every["how"] == "both":
         return item in ("1", "2")
     if every or not numbers and (agrees(asked) or orders_it(asked)):
         return True

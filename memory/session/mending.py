@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from memory.core import tokeniser
@@ -15,6 +15,9 @@ ROW = -2
 NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: not; it says what was changed; it calls it the fix
 STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
 _LONGEST = 330  # characters of a sentence that is told
+_CALLS = re.compile(r"(?=\bgh )")
+_REPLY = Late(r"""\b(?:body=|--body[ =]|-b )["'](?:fixed|done|addressed|resolved)\b(?: (?:in|by) `?[0-9a-f]{7,40}`?)?\W*"""
+              r"""(?P<said>[^"'\n]{15,300})""", re.I)
 _OPENING = 200  # characters of a request that may name another cause
 _TOLD = 240  # characters of it in a list
 _READ = 1000  # characters of a sentence that is judged
@@ -237,6 +240,13 @@ def planned(text: str) -> Mend | None:
     said = next(filter(None, map(PLANS.match, sentences(one_line(text.replace("**", ""))))), None)
     order = whole(said["said"].rstrip(" :：.")) if said and not _VAGUE.search(said["said"]) else ""
     return Mend(CHANGED, order) if order else None
+
+
+def replies(commands: Iterable[str], item: str) -> list[Mend]:
+    """Return what replies to a reviewer's comment, by calls of a code host, say to have mended it.  item: its number."""
+    calls = [call for command in commands if item in command for call in _CALLS.split(command)]
+    found = [(call[:match.start()], match["said"]) for call in calls for match in [_REPLY.search(call)] if match]
+    return [Mend(CALLED, lasting.capital(said.rstrip(" ."))) for call, said in found if item in re.findall(r"\d{5,}", call)]
 
 
 def is_named_otherwise(requests: Sequence[str], cause: str) -> bool:

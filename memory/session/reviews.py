@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.core import tokeniser
@@ -12,11 +12,15 @@ from memory.session import lasting
 from memory.session.latepattern import Late
 from memory.session.mending import ITEM
 
-_BOLD_ITEM = Late(r"(?:\d+[.)]\s+\*\*|\*\*(?=\d+[.)]\s))(?P<title>.+?)\*\*\W*(?P<rest>.*)\Z")
+_BOLD_ITEM = Late(r"(?:\d+[.)]\s+\*\*|\*\*(?=\d+[.)]\s))(?P<title>.+?)\*\*[^\w`]*(?P<rest>.*)\Z")
 _FIRST_NUMBER = Late(r"\W*\d+(?=[.):])")
 _FAULTY = Late(
     r"\b(?:issues?|bugs?|problems?|critical|vulnerabilit\w+|race condition|leaks?|broken|flaws?|findings?|must fix|mistakes?|"
-    r"inconsisten\w+|incorrect|wrong)\b|\bp[0-2]\b|🔴", re.I)
+    r"inconsisten\w+|incorrect|wrong|severity)\b|\bp[0-2]\b|🔴", re.I)
+_COMMENTS = Late(r"\b(?:review\w*|comments?|feedback|copilot|findings?)\b", re.I)  # whose list this is
+_COLUMNS = tuple(Late(word, re.I) for word in (  # of a table of findings: number, what is wrong, where
+    r"(?:#|no\.?|nr\.?|(?:comment )?id)", r"(?:issue|problem|finding|comment|concern|feedback|description)s?",
+    r"(?:line|location|file|place|where)s?"))
 _FINE = Late(
     r"\b(?:no (?:\w+ )?(?:issues?|problems?|bugs?|findings?)|not an?|none|fixed|resolved|options?|optional|nice|trivial|"
     r"correct(?:ly)?|ok|works?|summary)\b|✅|[?？]", re.I)
@@ -28,6 +32,9 @@ _REFERS = Late(  # to another sentence, to nothing; or it is only supposed
     r"[:：?？]\W*\Z|#\d|\bsame (?:issue|problem|bug)\b|\A\W*\Z|\A(?:this|that) is an? (?:\w+ )?(?:bug|issue|problem)\W*\Z|"
     r"\b(?:could|might|may|perhaps|possibly|consider)\b|'d\b", re.I)
 _SUPPOSES = Late(r"\b(?:potential|possible|possibly|likely|probably|suspected|maybe|might|could|unverified|theoretical)\b", re.I)
+_BOLD_LINE = Late(r"\*\*(?!\d)[^*]+\*\*\W*\Z")  # a heading that is set in bold type
+_LEAD = 400  # characters in which a list says that it is of comments
+_BOLD, _LISTED = 7, 8  # levels of a heading in bold type, and of a list of comments, below those of real headings
 _LABELLED = Late(r"\A[^\s`:][\w /-]{0,24}[:：](?:\s|\Z)")
 _CLAIMS = Late(  # a word of what is wrong with code
     r"\b(?:silently|unconditionally|instead of|without|never|always|twice|again|missing|lacks?|lost|drop(?:s|ped)|ignore[sd]?|"
@@ -60,16 +67,20 @@ class Finding(NamedTuple):
 
 
 def may_review(text: str) -> bool:
-    """Tell whether a text has a heading, and a word of a fault."""
-    return "\n#" in "\n" + text and bool(_FAULTY.search(text))
+    """Tell whether a text has a heading and a word of a fault, or says that it is of somebody's comments."""
+    return "\n#" in "\n" + text and bool(_FAULTY.search(text)) or bool(_COMMENTS.search(text[:_LEAD]))
 
 
 def findings(lines: Sequence[str]) -> list[Finding]:
-    """Return what stands under the headings of a review that speak of faults; not what is asked, fine or mended."""
+    """Return what stands under the headings of a review that speak of faults, or is listed or tabled as its comments; not what is
+    asked, fine or mended."""
     found: list[tuple[str, list[str]]] = []
-    under, open_ = 0, False
+    listed = bool(_COMMENTS.search(" ".join(lines)[:_LEAD]))
+    under, open_ = _LISTED * listed, False
     for line in lines:
         level, head = tokeniser.heading(line)
+        if not level and under in (0, _BOLD, _LISTED) and _BOLD_LINE.match(line):
+            level, head = _BOLD, line
         bold = _BOLD_ITEM.match(line) if under and not level else None
         if level:
             faulty = bool(_FAULTY.search(head)) and not _FINE.search(head)
@@ -79,9 +90,21 @@ def findings(lines: Sequence[str]) -> list[Finding]:
         elif bold:
             open_ = not _FINE.search(bold["title"])
             found += [(line[:bold.start("title")] + bold["title"], [bold["rest"]])] if open_ else []
-        elif open_ and line[0] not in "|>":
-            found[-1][1].append(line)
-    return [_finding(title, [line.replace("**", "") for line in body]) for title, body in found]
+        elif open_ and line[0] != "|":
+            found[-1][1].append(line.lstrip("> "))
+    return [_finding(title, [line.replace("**", "") for line in body]) for title, body in [*found, *_tabled(lines, listed)]]
+
+
+def _tabled(lines: Sequence[str], listed: bool) -> Iterator[tuple[str, list[str]]]:
+    """Yield (number and title, where it is) of each row of a table of comments."""
+    number = what = where = -1
+    for line in lines if listed else ():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
+        heads = [next((at for at, cell in enumerate(cells) if word.fullmatch(cell.strip("*"))), -1) for word in _COLUMNS]
+        if min(heads[:2]) >= 0 or not cells:
+            number, what, where = heads
+        elif min(number, what) >= 0 and len(cells) > max(number, what, where) and cells[number].strip("#").isdigit():
+            yield "%s. %s" % (cells[number], cells[what]), [cells[where]] if where >= 0 else []
 
 
 def _finding(title: str, body: Sequence[str]) -> Finding:

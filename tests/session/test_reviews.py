@@ -34,3 +34,10 @@ def test_a_finding_is_numbered_within_its_marks_or_before_them(title):
     """Its fix stands below it."""
     (found,) = reviews.findings(["## Critical issues", title, "`total()` adds the first row once more.", "**Fix:** Skip it."])[-1:]
     assert (found.number, found.title, found.said[0]) == ("1", "Rows counted twice", "`total()` adds the first row once more.")
+
+
+def test_findings_stand_below_headings_in_bold_type():
+    """Up to the next one, that is of none."""
+    lines = ["**Medium Severity (valid):**", "1. **Missing check** - `load()` may give none", "**Questionable:**",
+             "2. **Wrapper** - `total()` is one"]
+    assert [(one.number, one.title) for one in reviews.findings(lines) if one.number] == [("1", "Missing check")]
