@@ -180,7 +180,7 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
             not said.final and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]))):
         reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
     if reported and not _MERGED.search(reported):
-        if mending.is_named_otherwise([turn.request for turn in facts.turns[number + 1:number + 1 + _REACH]], cause.text):
+        if mending.is_named_otherwise((turn.request for turn in facts.turns[number + 1:][:_REACH]), cause.text):
             return _Failure("") if said.final else None
         follows = (claim.symptom for claim in causes.claimed(facts.turns[number]) if mending.same(claim.text, reported))
         return _Failure(next(filter(None, follows), reported), shown=pasted)

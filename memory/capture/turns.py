@@ -146,16 +146,16 @@ _OPENING = 3  # turns at the beginning, which may name the pull request that all
 _PULL = Late(r"https?://[^\s<>)\]]+/(?:pull|merge_requests)/\d+")
 _PROSE_FILE = Late(r"\.(?:md|txt|rst|adoc)\Z", re.I)
 _REVERTS = Late(r"\b(?:revert|undo|roll back|put back)\b", re.I)
-_ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: \w+){0,3}? (?P<how>all|both|every\w*|each|"
-            r"(?:the )?(?:rest|others|remaining))\b", re.I)
-_SKIPS = Late(r"\b(?:skip|except|but not|not|without|ignore|leave out|apart from)\b(?P<items>(?:\W+|and|for|\d+)+)", re.I)
+_ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: (?!leave\b|skip\b|ignore\b|not\b|\d)\w+){0,3}? "
+            r"(?P<how>(?i:all|both|every\w*|each)|(?:the )?(?:rest|others|remaining)(?=\W*\Z| of\b|[,.;]| too\b| ones\b))\b")
+_SKIPS = Late(r"(?<!n't )(?<!not )(?<!never )\b(?:skip|except|but not|ignore|leave out|apart from)\b"
+              r"(?: (?:for|items?|numbers?|nos?\.?))? (?P<items>(?:[\s,#&/()-]|and\b|or\b|\d)+)", re.I)
+_RANGE = Late(r"(\d{1,2})\s*-\s*(\d{1,2})")
 _DIGIT = Late(r"\d")
 _NUMBERS = Late(r"(?<![\w.:/-])#?(\d{1,2})(?![\w:/%-])")
 _GO = Late(
     r"(?i)\bfix (?:it|this|that|them|all|these|both)\b|\b(?:do|implement|make|apply|add) (?:the|a|that|this) (?:fix|change)\b|"
     r"고쳐|直して|修一下|behebe")
-
-
 _WORKS = Late(  # what the user says next of a mend that mended it
     r"(?i)\A\W*(?:(?:ok(?:ay)?|yes|yeah|yep|great|good|nice|cool|perfect|awesome|excellent|thanks?|thank you|and|so)\b\W*)*"
     r"(?:(?:it|that|this|everything|all)(?:['’]s| is| does| seems to| did)?\b\W*)?"
@@ -293,15 +293,15 @@ def agreed(held: Sequence[Turn], number: int, reach: int) -> list[int]:
 def chooses(request: str, item: str, said: str) -> bool:
     """Tell whether a request orders an item of a list: by its number, in its words, with all of them, or the first two."""
     asked = one_line(request)[:_READ]
-    numbers = _NUMBERS.findall(asked)
-    if any(item in re.findall(r"\d+", match["items"]) for match in _SKIPS.finditer(asked)):
+    skipped, asked = " ".join(match["items"] for match in _SKIPS.finditer(asked)), _SKIPS.sub(" ", asked).strip()
+    inner = any(int(span[1]) < int(item or -1) < int(span[2]) for span in _RANGE.finditer(skipped))
+    if inner or item in re.findall(r"\d+", skipped):
         return False
-    every = _ALL.search(asked)
-    if every and every["how"] == "both":
+    numbers, every, own = _NUMBERS.findall(asked), [match["how"].lower() for match in _ALL.finditer(asked)], words(asked)
+    if every == ["both"] and not numbers:
         return item in ("1", "2")
-    if every or not numbers and (agrees(asked) or orders_it(asked)):
+    if any(how != "both" for how in every) or not numbers and (agrees(asked) or orders_it(asked)):
         return True
-    own = words(asked)
     return item in numbers or len(own & words(said)) >= max(3, _ALIKE * len(own))
 
 

@@ -93,7 +93,8 @@ def as_line(name: str) -> str:
 def _replaces(later: Upshot, earlier: Upshot) -> bool:
     """Tell whether a later line names what an earlier one added as what it came in place of."""
     gone = deeds.IN_PLACE.search(later.line) if later.at > earlier.at and deeds.ADDS.match(earlier.line) else None
-    return gone is not None and words_of(gone["what"]) <= words_of(earlier.line)
+    what = words_of(gone["what"]) if gone else set()
+    return bool(what) and what <= words_of(earlier.line)
 
 
 def words_of(line: str) -> set[str]:
@@ -204,7 +205,7 @@ def _goes_on(held: Sequence[Turn], at: int) -> bool:
 
 
 def _results(turn: Turn, paths: Sequence[str], finished: bool, about: Sequence[str]) -> list[tuple[float, str]]:
-    """Return (how much it tells, the sentence) of the two sentences of a turn's outcome that a teammate gets most of.
+    """Return (how much it tells, the sentence) of the few sentences of a turn's outcome that a teammate gets most of.
 
     paths: that it touched; of one that finished with some, what only explains is no result.  about: the requests that led to it.
     """
@@ -363,7 +364,7 @@ def _listing(lead: str, after: Sequence[tuple[str, str]]) -> str:
     whole = "%s %s" % (lead, "; ".join(items))
     tells = items and min(map(deeds.in_words, items)) > 1 and deeds.NOW.search(lead) and says(lead)
     tells = tells and not (deeds.POINTS.match(lead) or deeds.REPORTS.match(lead))
-    return deeds.shortened(whole, LINE) if tells and len(whole) <= LINE + SHORTEST else lead
+    return deeds.shortened(whole, LINE) if tells and len(whole) <= LINE else lead
 
 
 def bare(line: str) -> str:

@@ -232,7 +232,8 @@ class _Choice:
         taken = [i for group in self.taken for i in group]
         about = frozenset().union(*(self._words(i) for i in taken if self.sources[self.units[i].source].id == main.id))
         files = set[str]().union(*map(choices.files_of, held))
-        named = " ".join(gist.outcome(turn) for turn in held[max(at - NAMED, 0):at + NAMED + 1])
+        said = " ".join(gist.outcome(turn) for turn in held[max(at - NAMED, 0):at + NAMED + 1])
+        named = {word.strip("`*,;.()[]\"'").partition(":")[0].rpartition("/")[2] for word in said.split()}
         later = {number for number, source in enumerate(self.sources) if self._of_session(number) and source.id != main.id
                  and source.created > main.created}
         for i in self.weighed.turning(self.units, about, later):

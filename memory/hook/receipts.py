@@ -11,7 +11,7 @@ Schema, version 1: `log/receipts/<workspace>/<session>.jsonl`, one JSON object a
             of an error that was pasted)
     agent:  the same of a subagent's prompt; the session itself has not seen what stands in it
     wall:   tool, sigs (8 hex of each key of the walls that a failed call met), tag
-    lost:   tag and chosen of a block that did not reach the model (arrival.py); its records count as not shown
+    lost:   tag and chosen of a block that did not reach the model (health/worker.py); its records count as not shown
     all three: chosen [[id, score, reason]], chars and tokens of the block (UTF-16 units; older receipts have no tokens), ms;
             but a wall: strategy, candidates (how many were scored), saved (tokens that loading every learning would have cost
             beyond this)

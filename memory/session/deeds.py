@@ -347,7 +347,7 @@ def led(line: str) -> str:
 def since(line: str) -> str:
     """Return a line that says what is so after a change as `Now …`, one that leads to a summary of a deed as the deed."""
     summed = _SUMMED.match(line)
-    if summed:
+    if summed and not (WOULD.search(line) or summed["deed"].lower() == "removal" and summed["rest"].startswith("from ")):
         return "%s %s" % (_DEEDS[summed["deed"].lower()], re.sub(r"\Afrom (?=`)", "", summed["rest"]))
     after = _AFTER.match(line)
     rest = line[after.end():] if after else ""

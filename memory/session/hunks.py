@@ -18,7 +18,7 @@ _DEFINED = re.compile(  # a line that defines what a whole file, or every file, 
     r"(?:func|def|fn|class|type|struct|interface|enum|trait|module|function\*?)\s+(\w{5,})")
 _NUMBER = re.compile(r"\d+")
 _NAMES, _PARTS = re.compile(r"(\w+)"), re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{3,}")  # names of a line; parts of a name
-_DENIED = re.compile(r"(?:no|not|un|non|dis|without)_?(?=[A-Z]|[a-z]{4})", re.I)  # what turns a name into its opposite
+_DENIED = ("no", "not", "un", "non", "dis", "without")  # what turns a name into its opposite
 _LITTLE = 12  # characters of a line that stands in many places
 _FEW = 8  # lines of one shape that a line is compared with
 _NAME, _SHARE = 6, 0.5  # characters of a name that is told to be renamed; share of its parts that the new one has
@@ -116,8 +116,8 @@ def renamed(changed: Sequence[str]) -> dict[str, tuple[str, int]]:
 
 def _opposite(old: str, new: str) -> bool:
     """Tell whether one of two names is the other one denied: `no_telemetry` and `telemetry`."""
-    return any(_DENIED.sub("", one, count=1).lower() == other.lower() != one.lower() for one, other in ((old, new), (new, old))
-               if _DENIED.match(one))
+    pairs = [(one.lower(), other.lower()) for one, other in ((old, new), (new, old))]
+    return any(one.startswith(word) and one[len(word):].lstrip("_") == other for one, other in pairs for word in _DENIED)
 
 
 def _shared(old: str, new: str) -> float:

@@ -16,10 +16,10 @@ NONE, CHANGED, CALLED = 0.0, 1.0, 2.0  # how surely a sentence tells a remedy: n
 STEP, MOST_STEPS = 160, 5  # characters of a step of a remedy; steps that are told
 _LONGEST = 330  # characters of a sentence that is told
 _CALLS = re.compile(r"(?=\bgh )")
-_REPLY = Late(r"""\b(?:body=|--body[ =]|-b )["'](?:fixed|done|addressed|resolved)\b(?: (?:in|by) `?[0-9a-f]{7,40}`?)?\W*"""
-              r"""(?P<said>[^"'\n]{15,300})""", re.I)
-_OPENING = 200  # characters of a request that may name another cause
-_TOLD = 240  # characters of it in a list
+_REPLY = Late(  # up to the same mark; one that is cut, or holds an escaped mark, tells nothing
+    r"""(?:\bbody=|(?<!\S)--body[ =]|(?<!\S)-b )(?P<mark>["'])(?:fixed|done|addressed|resolved)\b"""
+    r"""(?: (?:in|by) `?[0-9a-f]{7,40}`?)?[^\w`"'\n]*(?P<said>(?:(?!(?P=mark))[^\\\n]){15,300})(?P=mark)""", re.I)
+_OPENING, _TOLD = 200, 240  # characters of a request that may name another cause, and of a mend in a list
 _READ = 1000  # characters of a sentence that is judged
 _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
 _LABEL = Late(
@@ -71,12 +71,14 @@ _AWAY = (
     r" (?:and|since|because|as|after|which|in favou?r of|from the (?:code ?base|code|project|repo(?:sitory)?))\b)|"
     r"\bthe (?:now |since )?(?:removed|deleted|dropped|retired) `%s(?:\(\))?`(?! (?:calls?|checks?|lines?|uses?|fields?)\b)")
 _ANY_AWAY = Late(_AWAY.replace("%s", r"(?P<one>[^`\n]{3,80}?)", 1).replace("%s", r"(?P<other>[^`\n]{3,80}?)", 1), re.I)
-PLANS = Late(  # what is said of a mend right before it is made
-    r"\A\W*(?:so |now |instead,? )?(?:i(?:'ll| will| need to| should| have to)|we (?:need to|have to|should)|let me|let's)\s+"
-    r"(?:just |now |also |simply )?(?P<said>(?:add|pass|use|change|remove|move|replace|check|skip|set|include|exclude|make|"
-    r"extend|handle|return|call|create|wrap|convert|store|keep|reset|clear|sort|switch|split|copy|save|load|compare|strip|filter|ensure)\b"
-    r"(?! (?:this|it|that|the (?:tests?|issue|bug|problem|fix|code))\b).+)", re.I)
-NAMES_OTHER = Late(r"\bthe (?:issue|problem|error|cause|reason) (?:was|is) (?:that|because)\b", re.I)  # what a person says later
+PLANS = Late(  # what is said of a mend right before it is made; to look at something mends nothing
+    r"\A\W*(?:so |now |instead,? )?(?:i(?:'ll| will| need to| should| have to)|we (?:need to|have to|should)|let me|let's) "
+    r"(?:just |now |also |simply )?(?P<said>(?:add|pass|use(?! (?:grep|find|rg)\b)|change|remove|move|replace|skip|set|include|"
+    r"exclude|make|extend|handle|return|call|create|wrap|convert|store|keep(?! \w+ing\b)|reset|clear|sort|switch|split|copy|save|"
+    r"load|strip|filter|ensure)\b(?! (?:this|it|that|the (?:tests?|issue|bug|problem|fix|code))\b)"
+    r"(?! (?:an? |some |the )?(?:\w+ )?(?:tests?|logs?|debug\w*)\b)(?!.*\bto (?:see|find|understand|look|check)\b).+)", re.I)
+NAMES_OTHER = Late(r"\A(?:(?:ah|oh|ok|sorry|no|wait|yes|hm+|i (?:remember|see|found|know)(?: (?:now|it|out))?)\b\W*)*"
+                   r"the (?:issue|problem|error|cause|reason) was (?:that|because)\b", re.I)  # what who reported it says later
 DENIES = Late(  # what the user says next of a cause that was none
     r"(?i)\A\W*(?:(?:no+|nope|nah)\b(?!\w* (?:problem|worries))|wrong\b|(?:that|this)(?:'s| is)(?: still)? (?:not|wrong)|"
     r"not (?:quite|right|really|the)|(?:it |this |that )?(?:still |also )?(?:doesn't|didn't|does not|did not) (?:work|help|fix)|"
@@ -245,11 +247,11 @@ def planned(text: str) -> Mend | None:
 def replies(commands: Iterable[str], item: str) -> list[Mend]:
     """Return what replies to a reviewer's comment, by calls of a code host, say to have mended it.  item: its number."""
     calls = [call for command in commands if item in command for call in _CALLS.split(command)]
-    found = [(call[:match.start()], match["said"]) for call in calls for match in [_REPLY.search(call)] if match]
-    return [Mend(CALLED, lasting.capital(said.rstrip(" ."))) for call, said in found if item in re.findall(r"\d{5,}", call)]
+    return [Mend(CALLED, lasting.capital(match["said"].rstrip(" ."))) for call in calls for match in [_REPLY.search(call)]
+            if match and item in re.findall(r"\d{5,}", call[:match.start()])]
 
 
-def is_named_otherwise(requests: Sequence[str], cause: str) -> bool:
+def is_named_otherwise(requests: Iterable[str], cause: str) -> bool:
     """Tell whether who reported a failure says in a later request that it was something else than a cause."""
     return any(NAMES_OTHER.search(request[:_OPENING]) and not meet(cause, request) for request in requests)
 

@@ -13,11 +13,14 @@ from memory.session.latepattern import Late
 from memory.session.mending import ITEM
 
 _BOLD_ITEM = Late(r"(?:\d+[.)]\s+\*\*|\*\*(?=\d+[.)]\s))(?P<title>.+?)\*\*[^\w`]*(?P<rest>.*)\Z")
-_FIRST_NUMBER = Late(r"\W*\d+(?=[.):])")
+_FIRST_NUMBER = Late(r"[^\w`]*(\d+)(?=[.):])")
 _FAULTY = Late(
     r"\b(?:issues?|bugs?|problems?|critical|vulnerabilit\w+|race condition|leaks?|broken|flaws?|findings?|must fix|mistakes?|"
     r"inconsisten\w+|incorrect|wrong|severity)\b|\bp[0-2]\b|🔴", re.I)
 _COMMENTS = Late(r"\b(?:review\w*|comments?|feedback|copilot|findings?)\b", re.I)  # whose list this is
+_WORKED_OFF = Late(
+    r"\A\W*(?:done|fixed|addressed|resolved|replied)\b|\bplan\b|\b(?:all|both|every|i(?:'ve| have))\b[^.:\n]{0,60}"
+    r"\b(?:addressed|fixed|resolved|done|implemented|replied|answered)\b", re.I)
 _COLUMNS = tuple(Late(word, re.I) for word in (  # of a table of findings: number, what is wrong, where
     r"(?:#|no\.?|nr\.?|(?:comment )?id)", r"(?:issue|problem|finding|comment|concern|feedback|description)s?",
     r"(?:line|location|file|place|where)s?"))
@@ -68,14 +71,19 @@ class Finding(NamedTuple):
 
 def may_review(text: str) -> bool:
     """Tell whether a text has a heading and a word of a fault, or says that it is of somebody's comments."""
-    return "\n#" in "\n" + text and bool(_FAULTY.search(text)) or bool(_COMMENTS.search(text[:_LEAD]))
+    return "\n#" in "\n" + text and bool(_FAULTY.search(text)) or _lists(text)
+
+
+def _lists(text: str) -> bool:
+    """Tell whether a text says in its beginning that it is of somebody's comments, and not that they are worked off."""
+    return bool(_COMMENTS.search(text[:_LEAD])) and not _WORKED_OFF.search(text[:_LEAD])
 
 
 def findings(lines: Sequence[str]) -> list[Finding]:
     """Return what stands under the headings of a review that speak of faults, or is listed or tabled as its comments; not what is
     asked, fine or mended."""
     found: list[tuple[str, list[str]]] = []
-    listed = bool(_COMMENTS.search(" ".join(lines)[:_LEAD]))
+    listed = _lists(" ".join(lines))
     under, open_ = _LISTED * listed, False
     for line in lines:
         level, head = tokeniser.heading(line)
@@ -83,14 +91,14 @@ def findings(lines: Sequence[str]) -> list[Finding]:
             level, head = _BOLD, line
         bold = _BOLD_ITEM.match(line) if under and not level else None
         if level:
-            faulty = bool(_FAULTY.search(head)) and not _FINE.search(head)
+            faulty = bool(_FAULTY.search(head) or listed and _COMMENTS.search(head)) and not _FINE.search(head)
             under = min(level, under or level) if faulty else under if level > under else 0
             open_ = bool(under) and not _FINE.search(head)
             found += [(head.replace("**", ""), [])] if open_ else []
         elif bold:
             open_ = not _FINE.search(bold["title"])
             found += [(line[:bold.start("title")] + bold["title"], [bold["rest"]])] if open_ else []
-        elif open_ and line[0] != "|":
+        elif open_ and line[:1] != "|":
             found[-1][1].append(line.lstrip("> "))
     return [_finding(title, [line.replace("**", "") for line in body]) for title, body in [*found, *_tabled(lines, listed)]]
 
@@ -103,8 +111,8 @@ def _tabled(lines: Sequence[str], listed: bool) -> Iterator[tuple[str, list[str]
         heads = [next((at for at, cell in enumerate(cells) if word.fullmatch(cell.strip("*"))), -1) for word in _COLUMNS]
         if min(heads[:2]) >= 0 or not cells:
             number, what, where = heads
-        elif min(number, what) >= 0 and len(cells) > max(number, what, where) and cells[number].strip("#").isdigit():
-            yield "%s. %s" % (cells[number], cells[what]), [cells[where]] if where >= 0 else []
+        elif min(number, what) >= 0 and len(cells) > max(number, what, where) and cells[number].strip("#*").isdigit():
+            yield "%s. %s" % (cells[number].strip("#*"), cells[what]), [cells[where]] if where >= 0 else []
 
 
 def _finding(title: str, body: Sequence[str]) -> Finding:
@@ -113,7 +121,7 @@ def _finding(title: str, body: Sequence[str]) -> Finding:
     said = tuple(one for line in told if not _LABELLED.match(line) for one in sentences(one_line(line))
                  if not _REFERS.search(one))
     bare = lasting.capital(_KIND.sub("", title).strip(" :*"))
-    return Finding(number[0].strip("#* ") if number else "", bare, said, " ".join(body), bool(_SUPPOSES.search(title)))
+    return Finding(number[1] if number else "", bare, said, " ".join(body), bool(_SUPPOSES.search(title)))
 
 
 def faults(lines: Sequence[str]) -> list[tuple[str, str]]:

@@ -535,6 +535,9 @@ def test_a_cause_that_says_why_needs_no_name_of_code(session):
     told = "**Problem:** Rows that somebody edits between two exports are counted as imported%s\n\n**Solution:** Keep the rows of the last export."
     session.ask("count the rows of an import").change("src/rates.py", "count = len(rows)", "count = len(rows) - len(last)")
     assert len(_taught(session.say("Done.\n\n" + told % " because each export takes the whole table for the import."))) == 1
+    other = Ending(session.env, session.project, session.now, "sess-2").ask("count the rows of an import")
+    other.change("src/rates.py", "count = len(rows)", "count = len(rows) - len(last)")
+    assert _taught(other.say("Done.\n\n" + told % ", each of them, every time.")) == []
 
 
 def test_a_lesson_tells_what_later_edits_made_of_its_lines(session):
@@ -598,30 +601,30 @@ COMMENTS = """New comments of the reviewer (3 items):
 
 | ID | Line | Issue | Severity |
 |----|------|-------|----------|
-| 2738999764 | 53 | `load()` takes the first line of `rate_table` for a header, whatever it holds | Low |
-| 2738999785 | 65 | `total()` swallows errors of `rate_table` and shows no rows at all | Low |
-| 2738999802 | 72 | `walk()` reads each `rate_table` once more than it needs to | Style |
+| 1000000001 | 53 | `load()` takes the first line of `rate_table` for a header, whatever it holds | Low |
+| 1000000002 | 65 | `total()` swallows errors of `rate_table` and shows no rows at all | Low |
+| 1000000003 | 72 | `walk()` reads each `rate_table` once more than it needs to | Style |
 
 Which ones should I address?"""
 
 
 def test_what_a_table_tells_of_comments_is_a_cause_where_a_reply_says_that_it_was_mended(session):
     """By the comment's number; one that was to be skipped is none."""
-    session.ask("now we have new comments to respond to").say(COMMENTS).ask("fix them all, skip 2738999802 (but respond to it)")
+    session.ask("what does the reviewer say?").say(COMMENTS).ask("do all of them, skip 1000000003 and tell why")
     session.change("src/rates.py", "rate_table = load()\nwalk(rate_table)", "rate_table = load(header=ask)\nfirst = walk(rate_table)")
     session.change("src/total.py", "total(rate_table)", "total(rate_table, errors=log)")
-    session.bash("gh api repos/o/r/pulls/1/comments/2738999764/replies -f body=\"Fixed in 09bd59e - asks for the header before it counts\" && "
-                 "gh api repos/o/r/pulls/1/comments/2738999802/replies -f body=\"Won't fix - rows are few and read at once here\"", "{}")
+    session.bash("gh api repos/o/r/pulls/1/comments/1000000001/replies -f body=\"Fixed in abc1234 - asks for the header before it counts\" && "
+                 "gh api repos/o/r/pulls/1/comments/1000000003/replies -f body=\"Won't fix - rows are few and read at once here\"", "{}")
     found = {lesson.title[:7]: lesson.body for lesson in _taught(session.say("All comments are answered."))}
     assert set(found) == {"`load()", "`total("} and "- Asks for the header before it counts\n" in found["`load()"]
 
 
 def test_comments_may_stand_below_bold_headings_or_be_quoted(session):
     """As a list of findings, though no heading is one of markdown's."""
-    session.ask("more review comments").say(
-        "More comments came in. Here are the **new** ones:\n\n**1. `rates.py:12`** - Header taken for a row\n"
+    session.ask("what else is there?").say(
+        "These review comments are open:\n\n**1. `rates.py:12`** - Header taken for a row\n"
         "> `load()` takes the first line of `rate_table` for a row, whatever it holds\n\nShall I?")
-    session.ask("yeah do it").change("src/rates.py", "rate_table = load()", "rate_table = load(header=ask)")
+    session.ask("yes, do it").change("src/rates.py", "rate_table = load()", "rate_table = load(header=ask)")
     (lesson,) = _taught(session.say("Done."))
     assert lesson.title == "`rates.py:12`: Header taken for a row. `load()` takes the first line of `rate_table` for a row, whatever it holds"
 

@@ -158,3 +158,12 @@ def test_a_file_that_was_put_back_is_not_told_as_edited():
 def test_files_are_named_as_far_as_there_is_room():
     """One at least."""
     assert turns.named("x: ", ["aaaa", "bbbb", "cccc"], 10) == "x: aaaa, bbbb and 1 more" and turns.named("x: ", ["a" * 20], 10) == "x: " + "a" * 20
+
+
+@pytest.mark.parametrize(("request_", "items"), [
+    ("fix all of them", "1234"), ("fix both", "12"), ("fix both 3 and 4", "34"), ("fix 1 and leave the rest", "1"), ("fix 1 and 3", "13"),
+    ("skip 2, 3 and do the rest", "14"), ("fix them all except items 2 and 3", "14"), ("do all, skip 1-3", "4"),
+    ("don't skip 3, fix all of them", "1234"), ("fix the REST client first", ""), ("go ahead but skip 3", "124")])
+def test_a_request_chooses_items_of_a_list(request_, items):
+    """By their numbers, all, the first two, or all but some."""
+    assert "".join(item for item in "1234" if turns.chooses(request_, item, "")) == items

@@ -386,3 +386,11 @@ def test_a_note_on_the_work_is_not_what_it_came_to():
     said = "Added documentation on why uploads of one customer wait for each other.\n\nAdded a limit for the uploads of customers.\n"
     assert lines(turn("go", said, "notes.md", "a.py")) == ["Added a limit for the uploads of customers."]
     assert lines(turn("go", said, "notes.md"))[0].startswith("Added documentation on why uploads of one customer wait for each other.")
+
+
+def test_what_came_in_place_of_nothing_named_replaces_nothing():
+    """`instead of that` names no earlier work."""
+    early = turn("keep the users", "Added a cache for the table of users.", "src/users.py")
+    later = turn("ask for the page", "The page now asks for the page number once instead of that.", "src/page.py")
+    later.at = "2026-11-21T10:00:00.000Z"
+    assert "Added a cache for the table of users" in " ".join(lines(early, later))

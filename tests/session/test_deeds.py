@@ -108,3 +108,10 @@ def test_a_heading_says_what_was_done(head, paths, told):
     ("The sweep now asks before it removes the branch of a session that ended long ago:", False)])
 def test_a_clause_that_says_only_when_is_no_sentence(line, cut):
     assert bool(deeds.CUT.search(line)) is cut
+
+
+def test_a_summary_of_a_deed_tells_it_where_it_was_done():
+    """Not what could be done, nor a removal from somewhere."""
+    assert deeds.since("Here is a summary of the rename of `load` to `read`:") == "Renamed `load` to `read`"
+    for line in ("Here's a summary of the removal from `settings.py`:", "Here is a summary of the migration to a pool we could do:"):
+        assert deeds.since(line) == line

@@ -83,6 +83,8 @@ def test_a_name_and_its_opposite_are_two_things():
     """What is turned round is not called otherwise."""
     assert hunks.renamed(["-if no_telemetry:\n+if telemetry:", "-run(no_telemetry)\n+run(telemetry)"]) == {}
     assert hunks.renamed(["-if telemetry:\n+if noTelemetry:", "-run(telemetry)\n+run(noTelemetry)"]) == {}
+    for old, new in (("not_found", "found"), ("notFound", "found"), ("nonEmptyRows", "emptyRows"), ("without_cache", "cache")):
+        assert hunks.renamed(["-if %s:\n+if %s:" % (old, new), "-run(%s)\n+run(%s)" % (old, new)]) == {}
 
 
 def test_the_lines_that_came_and_bear_a_name():

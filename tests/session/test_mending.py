@@ -108,3 +108,30 @@ def test_who_agrees_names_the_cause_next():
     """And who only says that it is found."""
     assert mending.AGREES.match("You're absolutely right!") and mending.SEES.search("I found the issue.")
     assert not mending.AGREES.match("You're right that `load()` drops it, so the header goes.")
+
+
+@pytest.mark.parametrize(("command", "said"), [
+    ("gh api repos/o/r/pulls/1/comments/1000000001/replies -f body=\"Fixed in abc1234 - `load()` doesn't take the header\"",
+     "`load()` doesn't take the header"),
+    ('gh pr comment 1000000001 --body "Fixed. The cache is cleared on logout"', "The cache is cleared on logout"),
+    ("gh pr comment 1000000001 -b 'Done: the cache is cleared on logout'", "The cache is cleared on logout"),
+    ('gh pr comment 1000000001 --body "Fixed: see \\"cache\\" for how it is done"', ""),
+    ('gh pr comment 1000000001 --body "Won\'t fix, the cache is small enough"', ""),
+    ('gh pr comment 1000000002 --body "Fixed. The cache is cleared on logout"', "")])
+def test_a_reply_to_a_comment_says_what_mended_it(command, said):
+    """On a code host, to the comment's own number; not one that is cut, refuses, or answers another one."""
+    assert [mend.said for mend in mending.replies([command], "1000000001")] == [said] * bool(said)
+
+
+@pytest.mark.parametrize("said", [
+    "Let me check `config.py` to see why it fails.", "I'll use grep to find `fooBar`.", "Let me keep looking at `fooBar`.",
+    "I'll create a test for `fooBar`.", "Let me fix this."])
+def test_to_look_at_something_is_no_mend(said):
+    """Nor to test it."""
+    assert mending.planned(said) is None and mending.planned("I need to add explicit returns:").said == "Add explicit returns"
+
+
+def test_who_reported_a_failure_may_say_that_it_was_something_else():
+    """In words that begin with it, not of another matter."""
+    assert mending.is_named_otherwise(["ah I remember now, the issue was that my disk had no space left"], "`load()` drops the header")
+    assert not mending.is_named_otherwise(["great. Next: on the page the issue is that a button is missing"], "`load()` drops the header")

@@ -41,3 +41,11 @@ def test_findings_stand_below_headings_in_bold_type():
     lines = ["**Medium Severity (valid):**", "1. **Missing check** - `load()` may give none", "**Questionable:**",
              "2. **Wrapper** - `total()` is one"]
     assert [(one.number, one.title) for one in reviews.findings(lines) if one.number] == [("1", "Missing check")]
+
+
+@pytest.mark.parametrize(("lead", "found"), [
+    (["## Review comments"], 1), (["The review has these comments:"], 1), (["All review comments addressed:"], 0),
+    (["Here is the plan for your feedback:"], 0), (["## Steps"], 0)])
+def test_a_list_is_one_of_comments_where_its_lead_says_so(lead, found):
+    """And not that they are worked off, or planned."""
+    assert len([one for one in reviews.findings([*lead, "", "1. **`load()` drops the header**", "It counts rows."]) if one.number]) == found
