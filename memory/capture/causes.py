@@ -29,6 +29,7 @@ _ANNOUNCED = 70  # characters of a sentence that only announces one
 MODEL, PERSON = "model", "user"
 SUPPOSED = "Supposed, not verified: "  # before what a review calls a possible fault
 _TYPED = 1500  # characters of what a person types
+_LOG = 8000  # characters at its end in which an error that was pasted is looked for
 _PASTED = 4  # lines of an error that was pasted, of which one is told
 REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
@@ -375,10 +376,10 @@ def reported(turn: Turn, cause: str, known: bool = False) -> tuple[str, bool]:
     request = turn.request
     if turn.asked == SUMMARY or is_ordered(request):
         return "", False
-    if "\n" in request.strip() and mending.PASTED.search(request):
-        told = [line for line in tellingline.tell(request[-8000:], most=_PASTED).lines if not tellingline.is_trailer(line)]
+    if "\n" in request.strip() and mending.PASTED.search(request[-_LOG:]):
+        told = [line for line in tellingline.tell(request[-_LOG:], most=_PASTED).lines if not tellingline.is_trailer(line)]
         if told and not mending.PASTED.search(told[0]):  # what a person typed above it
-            told = [line for line in request[-8000:].split("\n")[1:] if mending.AT_LINE.match(line)]
+            told = [line for line in request[-_LOG:].split("\n")[1:] if mending.AT_LINE.match(line)]
         if told and mending.PASTED.search(told[0]):  # of several the one that the cause speaks of
             return one_line(max(told, key=lambda line: len(mending.words(line) & mending.words(cause))), REPORT), True
     said = [(len(mending.plain_words(one) & mending.plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
