@@ -35,7 +35,7 @@ REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 _ALIKE = 0.1  # what a word is worth that a cause and a row of a table share
 # How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; a review's; any
-# other; what a reviewer says of code, in a request
+# other; what a reviewer says of code, in a request; what is said to be wrong right before an edit
 ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD, CLAIMED, SEEN = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5, 1.4, 1.3
 _MODULE = Late(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
@@ -287,8 +287,8 @@ def standing(text: str) -> bool:
     if mending.POINTS.search(text) and len(mending.words(text)) < 2:
         return False
     whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
-    named_ = _MODULE.search(text) or mending.WHY.search(text) and len(mending.plain_words(text)) >= _TELLS
-    return whole and bool(named_) and not mending.TRIVIAL.search(text) and not mending.SUPPOSED.search(text)
+    tells = _MODULE.search(text) or mending.WHY.search(text) and len(mending.plain_words(text)) >= _TELLS
+    return whole and bool(tells) and not mending.TRIVIAL.search(text) and not mending.SUPPOSED.search(text)
 
 
 def bearing(cause: Named, path: str, hunk: str) -> float:

@@ -20,7 +20,7 @@ from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import commandline, deeds, git, hunks, mending, reviews
 from memory.session.latepattern import Late
 
-_REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')  # the subject of a commit that takes another one back
+REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')  # the subject of a commit that takes another one back
 _AFTER = 3  # turns after a mend that may show what lay deeper
 _REVIEW = re.compile(r"\breview|\bfindings?\b|\bP[0-3]\b", re.I)
 _VERDICT = Late(
@@ -365,7 +365,7 @@ def is_taken_back(facts: Facts, number: int, cause: str, edits: Sequence[Edit], 
 
 def reverts(facts: Facts) -> list[str]:
     """Return the subjects of the commits that a stretch took back."""
-    return [match[1] for match in (_REVERT.match(subject) for _, subject, _ in facts.commits) if match]
+    return [match[1] for match in (REVERT.match(subject) for _, subject, _ in facts.commits) if match]
 
 
 def later(edit: Edit, facts: Facts) -> list[str]:

@@ -38,7 +38,6 @@ _TURNS, _NAMELESS = 300, 5  # newest turns that are looked at; words of a failur
 _ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
 _MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 _RULE = Late(r"\(([\w-]+)\)\s*\Z")  # of a linter
-_REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')
 
 
 class Lesson(NamedTuple):
@@ -273,8 +272,8 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
     if edits and all(hunks.is_limit(edit.hunk, said.cause.text) for edit in edits):
         return None  # it waits longer, and nothing shows that it helped
     stated = _stated(facts, said, failure, edits) if edits or done else ()
-    shown = _is_granted(facts, said) and any(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
-    own = (said.cause.weight != causes.CLAIMED or shown) and (
+    own = (said.cause.weight != causes.CLAIMED or _is_granted(facts, said) and any(
+        _changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)) and (
         failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
             turns.orders_it(facts.turns[one].request) for one in agreed))
     told = (stated or edits and own) and not fixes.fails(facts, turn.at, until)  # what "go on" brought may be of anything
@@ -364,7 +363,7 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     (cause, turn, _, speaker, _), failure, fix = event[0]
     edits = tuple({edit.path: (edit, draft.said.cause) for draft in event[::-1] for edit in draft.fix.edits[::-1]}.values())[::-1]
     stated = dict.fromkeys(mend for draft in event for mend in draft.fix.stated)
-    landed = next(((h, s) for h, s, at in facts.commits if at > fix.at and not _REVERT.match(s)), ("", ""))
+    landed = next(((h, s) for h, s, at in facts.commits if at > fix.at and not deadends.REVERT.match(s)), ("", ""))
     told = [cause.text.rstrip(" .!") + ".", ""]
     told += ["Also: " + " ".join(draft.said.cause.text.rstrip(" .!") + "." for draft in event[1:]), ""] if len(event) > 1 else []
     if failure.command:
