@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from memory.capture import checkpointpage, conversationpage, progress
 from memory.capture.progress import State
-from memory.core import clock, config, files, frontmatter
+from memory.core import clock, config, files, frontmatter, tokeniser
 from memory.core.layout import FOLDERS, Place
 from memory.store import writer
 from memory.store.store import Store
@@ -103,6 +103,13 @@ def _begun(keeper: Store, state: State, session: str, told: str) -> str:
     return record.id
 
 
+def first_turns(body: str, number: int) -> str:
+    """Return a page up to the end of a turn; number: of turns, 0 for what stands above the first."""
+    lines = body.split("\n")
+    heads = [at for at, (line, inside) in enumerate(tokeniser.coded(lines)) if not inside and conversationpage.HEAD.match(line)]
+    return "\n".join(lines[:heads[number]] if number < len(heads) else lines).rstrip("\n")
+
+
 def _written_on(keeper: Store, state: State, told: str) -> str:
     path = keeper.place.path(state.talk)
     try:
@@ -117,7 +124,7 @@ def _written_on(keeper: Store, state: State, told: str) -> str:
     id = str(page.meta.get("id") or "")
     if page.meta.get("written") != writer.body_mark(body):
         return id
-    before = conversationpage.first_turns(body, state.base)
+    before = first_turns(body, state.base)
     whole = before + "\n\n" + told if before else told
     if whole == body:
         state.grown = len(state.facts.turns)

@@ -13,6 +13,7 @@ Format, version 1.  Each turn is a section of level 2, and nothing else is; head
     - ✗ `mise run lint` → exit 1: a.go:12:3: no ctx     outcome, and the line that tells why
     - ✗ Read `.golangci.yml` → failed: no such file     a call of another tool
     - created `a_test.go`, edited `a.go`
+    - merged `fix-resume` (#6)                          or seen merged in a log
     - commit 1a2b3c4d5e: Fix resume on fresh clones
     - pull request https://github.com/o/r/pull/7
     - subagent (review of the diff): nothing found
@@ -46,8 +47,8 @@ _DONE = "done as asked: "  # before a request of which no outcome tells
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON = "(goes on) "
 _RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`+) ?(.*?) ?\3(?: → (.*?))?(?: \(×(\d+)\))?$")
-_TOUCHED = tuple("- %s `" % word for word in (CREATED, EDITED, turns.REMOVED))
-_FILES = re.compile(r"(created|edited|removed) (`+) ?(.*?) ?\2(?:, |$)")
+_TOUCHED = tuple("- %s `" % word for word in (CREATED, EDITED, turns.REMOVED, turns.MERGED))
+_FILES = re.compile(r"(created|edited|removed|merged) (`+) ?(.*?) ?\2(?: \(#(\d+)\))?(?:, |$)")
 _COMMIT = re.compile(r"- commit ?([0-9a-f]{7,64})?: (.*)$")
 _LINK = re.compile(r"- pull request (\S+)$")
 _REPORT = re.compile(r"- subagent(?: \((.*?)\))?: (.*)$")
@@ -60,7 +61,7 @@ _GAVE_UP = Late(
     r"\b(?:initial|first) (?:fix |\w+ )?(?:attempt|approach|implementation|solution|version)\b|"
     r"\btemporarily (?:removed|disabled|dropped)\b", re.I)
 _ONLY_SAID = Late(r"\W*user(?:'s)?(?: \w+){0,2} (?:feedback|suggest\w*)\b", re.I)  # in reply to what, no line tells
-_HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
+HEAD = re.compile(r"## (?:(\d{4}-\d\d-\d\d) )?(\d\d:\d\d) ?(.*)$")
 
 
 def render(turns: Iterable[Turn], day: str = "") -> str:
@@ -95,7 +96,7 @@ def _section(turn: Turn, dated: bool) -> str:
                 blocks.append("\n".join(listed))
                 listed = []
             blocks.append(_block(piece))
-        elif piece.kind == FILE and listed and listed[-1].startswith(_TOUCHED):
+        elif piece.kind in (FILE, turns.MERGED) and listed and listed[-1].startswith(_TOUCHED):
             listed[-1] += ", " + line[2:]
         else:
             listed.append(line)
@@ -123,6 +124,8 @@ def _line(piece: Piece) -> str:
         return run_line(piece)
     if piece.kind == FILE:
         return "- %s %s" % (piece.name, code(piece.text))
+    if piece.kind == turns.MERGED:
+        return "- merged %s%s" % (code(piece.text), " (#%s)" % piece.name if piece.name else "")
     if piece.kind == COMMIT:
         return ("- commit " + piece.name).rstrip() + ": " + one_line(piece.text, 200)
     if piece.kind == REPORT:
@@ -196,20 +199,13 @@ def parse(body: str, day: str = "") -> tuple[Turn, ...]:
     return tuple(found)
 
 
-def first_turns(body: str, number: int) -> str:
-    """Return a page up to the end of a turn; number: of turns, 0 for what stands above the first."""
-    lines = body.split("\n")
-    heads = [at for at, (line, inside) in enumerate(tokeniser.coded(lines)) if not inside and _HEAD.match(line)]
-    return "\n".join(lines[:heads[number]] if number < len(heads) else lines).rstrip("\n")
-
-
 def sections(body: str) -> Iterator[tuple[re.Match[str], list[str], list[bool]]]:
     """Yield (the match of its heading, its lines, whether each of them is code) of each turn."""
     head: re.Match[str] | None = None
     lines: list[str] = []
     marked: list[bool] = []
     for line, inside in tokeniser.coded(body.split("\n")):
-        match = None if inside or not line.startswith("## ") else _HEAD.match(line)
+        match = None if inside or not line.startswith("## ") else HEAD.match(line)
         if match:
             if head:
                 yield head, lines, marked
@@ -266,7 +262,8 @@ def _pieces(line: str) -> list[Piece]:
         mark, tool, _, command, result, count = run.groups()
         return [Piece(RUN, command, tool or "", result or (shell.OK if mark == "✓" else ""), int(count or 1))]
     if line.startswith(_TOUCHED):
-        return [Piece(FILE, path, how) for how, _, path in _FILES.findall(line[2:])]
+        return [Piece(how, what, number) if how == turns.MERGED else Piece(FILE, what, how)
+                for how, _, what, number in _FILES.findall(line[2:])]
     for pattern, kind in ((_COMMIT, COMMIT), (_REPORT, REPORT)):
         match = pattern.match(line)
         if match:

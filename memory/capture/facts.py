@@ -241,9 +241,10 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
     if not entry.refused:  # what the user said to it comes with the next entry
         facts.pending.pop(entry.id, None)
     if name == "Bash" and not (entry.failed and entry.text.lstrip().startswith("<tool_use_error>")):  # that one never ran
-        judged = shell.run(given, entry.at, entry.text, entry.data, entry.failed)
-        done = _ran(facts, judged, entry.text, Where(entry.at, entry.cwd or facts.cwd, roots, agent))
+        where = Where(entry.at, entry.cwd or facts.cwd, roots, agent)
+        done = _ran(facts, shell.run(given, entry.at, entry.text, entry.data, entry.failed), entry.text, where)
         if not entry.failed:
+            _merged(facts, given, entry, where)
             _removed(facts, [word for words in _DELETED.findall(given) for word in words.split()], (*roots, facts.cwd))
             for path in _WRITTEN.findall(given):
                 done += _edited(facts, Edit(entry.at, path, False), roots, agent)
@@ -260,7 +261,7 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
     elif name in _EDITS:
         made = (entry.data.get("type") == "create" if isinstance(entry.data, dict) and "type" in entry.data
                 else entry.text.startswith("File created"))
-        return _edited(facts, Edit(entry.at, given, made, _hunk(entry.data)), roots, agent)
+        return _edited(facts, Edit(entry.at, given, made, hunks.of_result(entry.data, _LONG, _HUNK)), roots, agent)
     return 0
 
 
@@ -271,17 +272,6 @@ def _missed(facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str,
     if agent or not first or entry.refused or _PROTOCOL.search(error[:400]):
         return
     _add(facts, entry.at, Piece(turns.RUN, relative(given, (*roots, facts.cwd)), name, shell.FAILED + ": " + first))
-
-
-def _hunk(data: object) -> str:
-    """Return the lines that an edit removed and added, by the host's structured result; none of a file with private parts."""
-    patch = data.get("structuredPatch") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or "<private" in str(data.get("originalFile") or "").lower():
-        return ""
-    lines = [line for part in patch if isinstance(part, dict) and isinstance(part.get("lines"), list)
-             for line in part["lines"] if isinstance(line, str)] if isinstance(patch, list) else []
-    whole = transcript.clean(clip("\n".join(lines), _LONG)) if lines else ""
-    return clip("\n".join(line for line in whole.split("\n") if line[:1] in ("-", "+") and line[1:].strip()), _HUNK)
 
 
 class Where(NamedTuple):
@@ -332,6 +322,14 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
                 commit[0] = name
     del facts.commits[:-_MOST["commits"]]
     return bool(made)
+
+
+def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
+    """Take in the branches that a command merged or shows to be merged, each once."""
+    found = git.merged(command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd))
+    for piece in (Piece(turns.MERGED, clip(branch), number) for branch, number in found):
+        if not where.agent and not any(piece in turn.pieces for turn in facts.turns):
+            _add(facts, where.at, piece)
 
 
 def _taken_back(facts: Facts, command: str) -> None:

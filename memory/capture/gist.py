@@ -180,7 +180,7 @@ def is_passing(statement: str) -> bool:
 
 def is_finished(turn: Turn) -> bool:
     """Tell whether a turn came to an end: the last thing in it is what the model said, and that announces nothing more."""
-    told = [piece for piece in turn.pieces if piece.kind not in (turns.COMMIT, turns.LINK, turns.REPORT)]
+    told = [piece for piece in turn.pieces if piece.kind not in (turns.COMMIT, turns.LINK, turns.MERGED, turns.REPORT)]
     return bool(told) and told[-1].kind == turns.SAID and not is_on_the_way(told[-1].text)
 
 

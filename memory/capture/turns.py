@@ -15,7 +15,7 @@ from memory.core.plaintext import one_line
 from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
-SAID, USER, RUN, FILE, COMMIT, REPORT, LINK = "said", "user", "run", "file", "commit", "report", "link"
+SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = "said", "user", "run", "file", "commit", "report", "link", "merged"
 SLASH, BANG, SUMMARY, GOES_ON = "slash", "bang", "summary", "goes on"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
@@ -32,8 +32,9 @@ class Piece(NamedTuple):
         COMMIT  its subject                     its hash, or ""
         REPORT  a subagent's last words         what it was for
         LINK    a pull request's address
+        MERGED  a branch, or `#12`              the number of its pull request, or ""
 
-    times: how often a run went that way in a row.
+    times: how often it ran so in a row.
     """
 
     kind: str
@@ -317,8 +318,7 @@ def orders_it(request: str) -> bool:
 
 def cosine(one: Set[str], other: Set[str]) -> float:
     """Return the likeness of two sets of words or terms, 0 to 1."""
-    shared = len(one & other)
-    return shared / math.sqrt(len(one) * len(other)) if shared else 0.0
+    return len(one & other) / math.sqrt(len(one) * len(other) or 1)
 
 
 @lru_cache(maxsize=64)  # the turns just before are looked at again for the next one

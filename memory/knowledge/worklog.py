@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 from memory.capture import checkpointpage, choices, conversationpage, turns, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY
 from memory.capture.gist import outcome, telling, topic
-from memory.capture.turns import FILE, GOES_ON, Turn
+from memory.capture.turns import FILE, GOES_ON, LINK, MERGED, Turn
 from memory.capture.upshot import Upshot
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
@@ -55,7 +55,7 @@ class Work(NamedTuple):
     day: local, `2026-11-20`.  at: instant of the last thing told, seconds since the epoch.  ids: of its checkpoints, oldest
     first.  came: what came out of it, what tells most first.  parts: lines by name, see `checkpointpage.Outline`.  name: its
     title, "" where that names what was taken back.  asked: the last request that files were changed for, and whether its reply
-    says that it is done; "" where it leans on others.
+    says that it is done; "" where it leans on others.  merged: how its branch was, as far as anybody saw, "" where nobody did.
     """
 
     session: str
@@ -68,6 +68,7 @@ class Work(NamedTuple):
     parts: Dict[str, Tuple[str, ...]]
     name: str = ""
     asked: str = ""
+    merged: str = ""
 
 
 class Strand(NamedTuple):
@@ -75,7 +76,7 @@ class Strand(NamedTuple):
 
     day, first: local, of its newest and of its oldest work.  name: of the branch.  came: lines, what tells most
     first.  open: `open: …`, `in progress: …` and `next: …`, on the newest day of a branch alone.  weight: how much was done.
-    minor: its name tells as much as its lines, which are details of the code or of tests.
+    minor: its name tells as much as its lines, which are details of the code or of tests.  merged: as of its newest work.
     """
 
     day: str
@@ -85,6 +86,7 @@ class Strand(NamedTuple):
     open: Tuple[str, ...]
     weight: float
     minor: bool = False
+    merged: str = ""
 
 
 class Space(NamedTuple):
@@ -142,7 +144,8 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
     for (session, day), group in groups.items():
         rest = left.get(session, [])
         many = next((at for at, turn in enumerate(rest) if not _ends_before(turn, group[-1][0])), len(rest))
-        work.append(_merged(day, group, rest[:many], bool(rest[many:])))
+        one = _told(day, group, rest[:many], bool(rest[many:]))
+        work.append(one._replace(merged=_merged(one, rest[:many], talks, until)))
         left[session] = rest[many:]
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
@@ -185,7 +188,16 @@ def _records(place: Place, settings: Config, since: float, now: float) -> Tuple[
     return found, talks
 
 
-def _merged(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn], went_on: bool) -> Work:
+def _merged(work: Work, held: Sequence[Turn], talks: Dict[str, Tuple[Turn, ...]], until: Optional[float]) -> str:
+    """Return how the branch of some work was merged after its last edit, as a session of before an instant did or saw."""
+    last = max((_at(turn) for turn in held if any(piece.kind == FILE for piece in turn.pieces)), default=work.at)
+    own = ["#" + piece.text.rpartition("/")[2] for turn in held for piece in turn.pieces if piece.kind == LINK]
+    seen = [piece.name for every in talks.values() for turn in every if last <= _at(turn) and (until is None or _at(turn) < until)
+            for piece in turn.pieces if piece.kind == MERGED and piece.text in (work.branch, *own)]
+    return " #".join(filter(None, ("merged", max(seen)))) if seen else ""
+
+
+def _told(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn], went_on: bool) -> Work:
     """Tell several checkpoints of one session as one: what was done adds up, what is open comes from the newest.
 
     held: the turns that they tell, empty where no conversation has them.  went_on: later turns follow, so that what was in the
@@ -244,7 +256,7 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
         clear = _clear(came, many[day] <= _FEW)
         named = [] if clear or still or not came and came_of & {work.ids for work in group} else _title(group[0])
         files = [_WORKED + _files(group[0])]
-        rest = [one.line for one in sorted(came, key=_is_side)[:1]]
+        rest = [one.line for one in sorted(came, key=lambda one: bool(deeds.SIDE.search(one.line)))[:1]]
         lines = [one.line for one in clear][:most] or (named if named != files else rest or named)
         bare = _UNDER_WAY.rstrip(": ")
         still = tuple(line for line in still if not lines or line != bare)  # beside results it says nothing
@@ -252,7 +264,8 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
         says = group[0].branch not in TRUNKS and conversationpage.named_by(group[0].branch)  # more than a ticket
         minor = bool(says) and (still == (bare,) or not (clear or still or told))
         if lines or still:
-            found.append(Strand(group[0].day, group[-1].day, group[0].branch, tuple(lines), still, weight, minor))
+            last = group[0]
+            found.append(Strand(last.day, group[-1].day, last.branch, tuple(lines), still, weight, minor, last.merged))
     found.sort(key=lambda one: -one.weight)
     return tuple(sorted(found, key=lambda one: one.day, reverse=True))
 
@@ -314,10 +327,6 @@ def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:
     return not apart and turns.cosine(upshot.words_of(one), upshot.words_of(other)) >= least
 
 
-def _is_side(one: Upshot) -> bool:
-    return bool(deeds.SIDE.search(one.line))
-
-
 def _title(work: Work) -> List[str]:
     """Name work of which nothing tells what came out, where its title tells something."""
     asks = work.parts["files"] and _QUESTION.match(work.name)
@@ -377,7 +386,8 @@ def _text(value: Any) -> str:
 
 def _work_json(work: Work) -> Dict[str, Any]:
     return {"session": work.session or None, "day": work.day, "until": clock.iso(work.at), "title": work.title,
-            "branch": work.branch or None, "ids": list(work.ids), "came": [one.line for one in work.came],
+            "branch": work.branch or None, "merged": work.merged or None,
+            "ids": list(work.ids), "came": [one.line for one in work.came],
             **{name: list(found) for name, found in work.parts.items()}}
 
 

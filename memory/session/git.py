@@ -20,6 +20,10 @@ _LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(.+)$", re.M)
 _MESSAGE = re.compile(r"""\s(?:-[a-zA-Z]*m\s*|--message[=\s])(?:"((?:[^"\\]|\\.)*)|'([^']*)|([^\s"']+))""")
 _FROM_STDIN = r"\s(?:-F\s*|--file[=\s])-.*?<<-?\s*['\"]?\w+['\"]?[^\n]*\n\s*(\S.*)"
 _COMMITS = frozenset("git commit|git merge|git revert|git cherry-pick|git rebase|git am|git pull".split("|"))
+_PULLED = re.compile(r"\bMerge pull request #(\d+) from [\w.-]+/(\S+)|\bMerge branch '([^']+)'(?= into |\s*$)", re.M)
+_INTO = re.compile(r" into '?([\w./-]+)")
+_MERGES = re.compile(r"^(?:Fast-forward|Merge made by)", re.M)
+_MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago
 _FAILED = r"(?m)^(?:nothing (?:added )?to commit|no changes added to commit|error: |fatal: |Aborting commit)"
 _SCRATCH = r"(?:/private)?/(?:tmp|var/folders|dev/shm)(?:/|\Z)|\$\{?TMPDIR"
 _MADE_HERE = r"\b(\w+)=[\"']?\$\(\s*mktemp\b"
@@ -109,6 +113,36 @@ def commits(command: str, output: str, cwd: str = "", roots: Iterable[str] = ())
 def logged(output: str) -> list[tuple[str, str]]:
     """Return (hash, subject) of each line that looks like `git log --oneline`."""
     return [(name[:SHORT], subject.strip()) for name, subject in _LOGGED.findall(output)]
+
+
+def merged(command: str, output: str, branch: str = "", cwd: str = "", roots: Iterable[str] = ()) -> list[tuple[str, str]]:
+    """Return (branch, number of its pull request or "") of what a successful command merged, or shows in a log to be merged.
+
+    branch: what is checked out, "" for unknown.  cwd, roots: see `elsewhere`.  What is merged into another branch than a trunk is
+    none, and neither is a trunk.  Where the number alone is known, it is `#12` in place of the branch.
+    """
+    if "merge" not in command and "Merge " not in output:
+        return []
+    parts = commandline.parts(command)
+    verbs = [commandline.key_of(part) for part in parts]
+    if not any(verb in ("git log", "git pull", "git merge", "git branch", "gh pr") for verb in verbs) or elsewhere(
+            command, cwd, roots):
+        return []
+    found: list[tuple[str, str]] = []
+    for match in _PULLED.finditer(output):
+        into = _INTO.match(output, match.end())
+        if match[2] or not into or into[1] in layout.TRUNKS:
+            found.append((match[2] or match[3], match[1] or ""))
+    for verb, words in ((verb, part.split()) for verb, part in zip(verbs, parts)):
+        named = [word.strip("'\"") for word in words[3 if verb == "gh pr" else 2:] if word[:1] != "-"]
+        if verb in ("git checkout", "git switch") and named:
+            branch = named[-1]
+        elif verb == "git merge" and branch in layout.TRUNKS[1:] and named and _MERGES.search(output):
+            found.insert(0, (named[0].removeprefix("origin/"), ""))
+        elif words[:3] == ["gh", "pr", "merge"]:
+            number = next(("#" + word.lstrip("#") for word in named if word.lstrip("#").isdigit()), "")
+            found.insert(0, (number or (named[0] if named else branch), ""))
+    return [one for one in dict.fromkeys(found) if one[0] not in layout.TRUNKS][:_MOST_MERGED]
 
 
 def elsewhere(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:

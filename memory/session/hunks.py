@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache, reduce
 
 from memory.core.plaintext import one_line
+from memory.session.transcript import clean, clip
 
 _WIDTH, _LONG = 90, 200  # characters of a line that is told beside another, and of one that stands alone
 _CUT = " …"  # how a hunk ends that was clipped
@@ -25,6 +26,20 @@ _NAME, _SHARE = 6, 0.5  # characters of a name that is told to be renamed; share
 _WAITS = re.compile(r"time_?out|wait|delay|sleep|retr(?:y|ies)|deadline|interval|debounce", re.I)
 _WORDLESS = re.compile(r"\W*\w*\W*\Z")  # a line that says no more than a name
 _ASIDE = re.compile(r"(?<=\S)\s+(?://|#)\s.*(?<! …)\Z")  # a comment behind a line of code
+
+
+def of_result(data: object, read: int, most: int) -> str:
+    """Return the lines that an edit removed and added, by the host's structured result; none of a file with private parts.
+
+    read: characters of the patch that are looked at.  most: characters returned.
+    """
+    patch = data.get("structuredPatch") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or "<private" in str(data.get("originalFile") or "").lower():
+        return ""
+    found = [line for part in patch if isinstance(part, dict) and isinstance(part.get("lines"), list)
+             for line in part["lines"] if isinstance(line, str)] if isinstance(patch, list) else []
+    whole = clean(clip("\n".join(found), read)) if found else ""
+    return clip("\n".join(line for line in whole.split("\n") if line[:1] in ("-", "+") and line[1:].strip()), most)
 
 
 @lru_cache(maxsize=1024)

@@ -131,8 +131,8 @@ def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, ma
     most, rows, still = level
     name = one_line(strand.name)
     name = ("`%s`" % name if markdown else at_word(name, NAME)) if name else ""
-    days = _days(strand) if dated else ""
-    head = " ".join(filter(None, (name, "(%s)" % days if name and days else days)))
+    aside = ", ".join(filter(None, (_days(strand) if dated else "", strand.merged)))
+    head = " ".join(filter(None, (name, "(%s)" % aside if name and aside else aside)))
     texts = [one_line(line) for line in strand.came[:most]]
     ahead = [line for line in strand.open if line.startswith(worklog.NEXT)]
     texts += [at_word(line, OPEN) for line in strand.open[:still] if line not in ahead]

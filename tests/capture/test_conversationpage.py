@@ -15,6 +15,7 @@ from memory.capture.turns import (
     FILE,
     GOES_ON,
     LINK,
+    MERGED,
     REPORT,
     RUN,
     SAID,
@@ -52,6 +53,7 @@ EVERY = (
     Piece(USER, "Which auth? → GitHub App", "answer"), Piece(USER, "Resume\n\n- move it\n- test it", APPROVED),
     Piece(FILE, "a_test.go", CREATED), Piece(FILE, "with space.go", EDITED), Piece(RUN, "go test ./...", "", shell.OK),
     Piece(COMMIT, "Fix: resume on fresh clones", "1a2b3c4d5e"), Piece(LINK, "https://github.com/o/r/pull/7"),
+    Piece(MERGED, "fix/x", "6"), Piece(MERGED, "#8"),
     Piece(REPORT, "nothing found", "review of the diff"), Piece(SAID, "Resume fetches now.\n\n- one\n- two\n\n> quoted"))
 
 

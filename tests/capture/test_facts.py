@@ -186,3 +186,12 @@ def test_gather_reads_a_transcript_without_writing(session):
 def test_what_came_and_went_again_cancels(one, other, whole):
     """The last state wins, and a move is none."""
     assert hunks.joined(one, other) == whole
+
+
+def test_what_a_log_shows_to_be_merged_is_kept(session):
+    """Once a session, though looking at a log is nothing else to keep."""
+    log = "1a2b3c4 Merge pull request #5 from o/fix/x\n2b3c4d5 Add y"
+    session.ask("fix it").bash("git log --oneline", log).edit("src/a.py").bash("git log --oneline -2", log).say("Fixed a.")
+    session.fire("SessionEnd")
+    (talk,) = Path(session.place.private, "conversations").rglob("*.md")
+    assert talk.read_text().count("- merged `fix/x` (#5)") == 1

@@ -455,3 +455,23 @@ def test_a_branch_named_by_a_ticket_alone_is_told_by_its_files(place, tell):
         captured(place, branch, "## Outcome\n\n- Done.", "2026-11-21T09:00:00Z", session="s-" + branch, branch=branch, files="[a.py]", title="why?")
     said = tell()
     assert "  - abc-95: worked on a.py\n" in said and said.endswith("  - 1 more: abc-95-pool-of-workers")
+
+
+@pytest.mark.parametrize("later, told", [
+    ("## 09:40 and now?\n\n- merged `retries` (#7)\n\nOn `main`.\n", True),
+    ("## 09:05 look\n\n- merged `retries` (#7)\n\nOn `main`.\n", False),
+    ("## 09:40 and now?\n\n- merged `others` (#8)\n\nOn `main`.\n", False)])
+def test_a_branch_is_told_to_be_merged_where_a_session_saw_it(place, tell, later, told):
+    """After its last edit, in whichever session; not where more was edited since, nor another branch."""
+    captured(place, "a", "x", "2026-11-21T09:10:00Z", session="s-1", branch="retries", until="2026-11-21T09:30:00.000Z")
+    talk(place, "## 09:30 add a retry to the fetch\n\n- edited `fetch.py`\n\nAdded a retry to the fetch.\n")
+    talk(place, later, "s-2", branch="main")
+    assert ("retries (merged #7)" in tell()) is told
+
+
+def test_a_pull_request_is_merged_by_its_number(place, tell):
+    """Where the session opened it."""
+    captured(place, "a", "x", "2026-11-21T09:10:00Z", session="s-1", branch="retries", until="2026-11-21T09:30:00.000Z")
+    talk(place, "## 09:20 add a retry to the fetch\n\n- edited `fetch.py`\n- pull request https://h/o/r/pull/7\n\n"
+         "Added a retry to the fetch.\n\n## 09:30 merge\n\n- merged `#7`\n\nMerged it.\n")
+    assert "retries (merged)" in tell()

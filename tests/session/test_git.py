@@ -147,6 +147,23 @@ def test_what_a_script_prints_of_its_own_repositories_is_no_commit(command, outp
     assert git.commits(command, output) == []
 
 
+@pytest.mark.parametrize("command, output, branch, expected", [
+    ("git log --oneline -3", "1a2b3c4 Merge pull request #5 from o/fix/x\n2b3c4d5 Add y\n", "", [("fix/x", "5")]),
+    ("git log --oneline", "1a2b3c4 Merge branch 'a'\n2b3c4d5 Merge branch 'b' into 'main'\n", "", [("a", ""), ("b", "")]),
+    ("git log", "Merge branch 'main' into fix/x\nMerge branch 'a' into fix/x\nMerge branch 'b' of host:o/r\n", "", []),
+    ("git checkout main && git merge origin/fix/x", "Updating 1a2b3c4..2b3c4d5\nFast-forward\n", "fix/x", [("fix/x", "")]),
+    ("git merge fix/x", "Already up to date.\n", "main", []),
+    ("git merge origin/main", "Merge made by the 'ort' strategy.\n", "fix/x", []),
+    ("gh pr merge --squash", "", "fix/x", [("fix/x", "")]),
+    ("gh pr merge 12 --squash", "", "fix/x", [("#12", "")]),
+    ("cat notes.txt", "Merge pull request #5 from o/fix/x\n", "", []),
+    ("git -C /tmp/other log", "1a2b3c4 Merge pull request #5 from o/fix/x\n", "", []),
+])
+def test_what_was_merged_is_told_by_its_branch(command, output, branch, expected):
+    """Merged here into a trunk, or seen merged in a log; a trunk merged into a branch, a pull and another repository are none."""
+    assert git.merged(command, output, branch, "/home/p", ("/home/p",)) == expected
+
+
 def test_a_message_from_standard_input_is_read():
     """`git commit -F - <<EOF`."""
     assert git.message("git add -A && git commit -F - <<'EOF'\nSubject here\n\nBody\nEOF") == "Subject here"
