@@ -196,9 +196,9 @@ _OFFERS = Late(
     r"\Aready (?:to|for)\b|\bif you(?:['’]d| would)? (?:like|want|prefer)\b|\bup to you\b|"
     r"\A(?:then )?you(?:['’]ll| will)? (?:(?:may|might|should|will) (?:also |now |still )?(?:want|need|have) to|"
     r"still need to)\b", re.I)
-_SAYS = 2  # what a question says by itself, at least
+_SAYS, _WAYS, _BOXES = 2, 220, 3  # what a question says by itself, at least; characters of a choice; boxes that are told
 _BOX = Late(r"\s*[-*+] \[ \] (\S.*)")
-_BOXES = 3  # that are told
+_OR = re.compile(r"[.:;,]? Or (?=[a-z])")  # between two ways
 
 
 def still_next(steps: Sequence[str], held: Sequence[Turn]) -> list[str]:
@@ -207,12 +207,8 @@ def still_next(steps: Sequence[str], held: Sequence[Turn]) -> list[str]:
     if last is None or not gist.is_finished(last):
         return list(steps)
     asked = [upshot.words_of(turn.request) for turn in held[-2:] if turn.asked != turns.SUMMARY]
-    found = []
-    for step in steps:
-        words = upshot.words_of(step)
-        if not any(len(words & said) > 1 and 2 * len(words & said) >= len(words) for said in asked):
-            found.append(step)
-    return found
+    return [step for step, words in zip(steps, map(upshot.words_of, steps)) if not any(
+        len(words & said) > 1 and 2 * len(words & said) >= len(words) for said in asked)]
 
 
 def folded(steps: Sequence[str]) -> list[str]:
@@ -276,7 +272,7 @@ def undecided(held: Sequence[Turn]) -> list[str]:
     asked = [one for one in gist.questions(held) if _EITHER.search(one) and not _KEEPS.search(one)][-1:]
     ways = [at_word(re.sub(r"\A\W*\w+ \w\W+", "", one), 60) for one in options(said)[:3]] if asked else []
     if last and ways:
-        about = gist.topic(last.request, 60)
+        about = re.sub(r"\Aif\b", "whether", gist.topic(last.request, 60))
         return ["%s%s" % ("" if deeds.LEANING.search(about) else about + ": ", "; or ".join(ways))]
     listed = _listed(said).partition(": ")[2]
     return [listed] if listed else [one if gist.telling(one) > _SAYS else _asked_on(last, one) for one in asked if last]
@@ -301,7 +297,11 @@ def _asked_on(turn: Turn, question: str) -> str:
     first = max(0, at - 1 - bool(_CHOICE.search(question)))
     while first > 0 and (said[first][1].startswith("Or ") or said[first][0] == ITEM and not _CHOICE.search(question)):
         first -= 1
-    return at_word(" ".join(text for _, text in said[first:at]), 140)
+    whole = ""
+    for kind, text in said[first:at]:
+        if not (whole and deeds.POINTS.match(text)):
+            whole += ("" if not whole else " " if whole[-1] in ".:;,!?" else "; " if kind == ITEM else ". ") + text
+    return at_word(_OR.sub(", or ", whole), _WAYS)
 
 
 # --- what became of a turn

@@ -72,6 +72,7 @@ _POLITE = Late(
 _POINTS = Late(r"\b(?:this|that|these|those|it|its|again|same|above|them|here|there|thing|things|something|problem|"
                r"issue|changes?|error|"
                r"tests? pass|done|all)\b", re.I)
+_WISHES, _ADDRESSES = 3, Late(r"\b(?:i|we|you)\b", re.I)  # what a wish says by itself, at least; speaks to somebody
 _LOOKS = Late(r"(?:(?:take a )?look|review|explain|check|show|see|tell|add (?:this|it)|all (?:lint|tests))\b", re.I)
 _BREAK = Late(r"(?<=[.!?;])\s|[。！？]|\n| [-–—] |: |, (?=\w+ \w+)| \(")
 _JOINT = Late(r" (?=(?:because|so|and|but|when|which|that|where|while|instead|since|after|before|with|without|for|"
@@ -366,6 +367,13 @@ def topic(request: str, most: int = TITLE) -> str:
         if len(set(words)) >= 2 or any(map(tokeniser.is_cjk, bare)):
             return clause(bare, most)
     return ""
+
+
+def wish(request: str, most: int) -> str:
+    """Return what a request asks to be otherwise, in its first sentence; "" where that does not stand by itself."""
+    line = next(iter(sentences(topic(request, most))), "")
+    whole = deeds.WISH.search(line) and deeds.is_whole(line) and telling(line) > _WISHES and not _ADDRESSES.search(line)
+    return line + '"' * (line.count('"') % 2) if whole else ""
 
 
 def clause(line: str, most: int = TITLE) -> str:

@@ -298,7 +298,7 @@ def standup(call: Call) -> int:
         told = worklog.gather(call.place, call.settings, call.options.workspace or "", since, call.now, offset, until)
     style = call.style()
     columns = style.columns if sys.stdout.isatty() else STANDUP_COLUMNS
-    return call.answer(worklog.to_json(told), workdays.lines(
+    return call.answer(workdays.to_json(told), workdays.lines(
         told, screen.Style(columns, style.colour, style.cut), call.options.markdown))
 
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.capture import checkpointpage, choices, conversationpage, turns, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY
-from memory.capture.gist import outcome, telling, topic
+from memory.capture.gist import outcome, topic, wish
 from memory.capture.turns import FILE, GOES_ON, LINK, MERGED, Turn
 from memory.capture.upshot import Upshot
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
 from memory.core.layout import GLOBAL, TRUNKS, Place
-from memory.core.plaintext import one_line, sentences
+from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.hook.handoffs import repeats
 from memory.recall import lookup, search
@@ -30,6 +30,8 @@ from memory.store.store import Store
 
 # Weight that has a place beside any line, else that of the first; of both, for an effect, and among few branches.
 _TELLING, _EFFECT, _ROOM, _FEW = 5.0, 0.8, 0.5, 3
+_STEP = 6.0  # what a deed weighs that has a place beside another, though it tells no effect
+_WEAK = 3.0  # what a result weighs that tells less than the name of its branch
 _TELLS_OF = 10  # of how much a line tells, what counts beside how much was done
 # Likeness of lines that tell the same, of one that tells no more than the first; more, of two faults that were fixed.
 _AGAIN, _LIKE, _FAULTS = 0.6, 0.5, 0.15
@@ -38,14 +40,14 @@ _FAILS = re.compile(  # as checkpoints have it
 _QUESTION = re.compile(r"(?:does|do|did|how|what|why|when|where|which|who|is|are)\b", re.I)  # begins a title that names no work
 _LOOKING = re.compile(r"\A(?:debug|investigate|review|check)\s*:\s*", re.I)
 _OF_PAGE = re.compile(r" \([\w.-]+\.(?:md|mdx|rst|txt|adoc)\)\Z")
+_THE = re.compile(r"(?:[Nn]ow,? )?[Tt]he ((?:[a-z][\w-]* ){1,2})")  # speaks of something as known
 _QUOTED = re.compile(r"`([^`]+)`")
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN = 1000
 _NAMED = 4  # files that stand for work which nothing else names
 _WORKED, _ASKED, _DONE = "worked on ", "asked for: ", "done as asked: "  # before files, and a request, of which no outcome tells
 _SAYS_DONE = re.compile(r"\W*(?:all )?(?:done|fixed|updated|finished)\b", re.I)
-_TELLS = 3  # what a request says by itself, at least
-NEXT, _UNDECIDED = "next: ", "undecided: "
+NEXT, UNDECIDED = "next: ", "undecided: "
 _UNDER_WAY, _ABOUT = "in progress: ", "about to: "
 
 
@@ -77,6 +79,7 @@ class Strand(NamedTuple):
     day, first: local, of its newest and of its oldest work.  name: of the branch.  came: lines, what tells most
     first.  open: `open: …`, `in progress: …` and `next: …`, on the newest day of a branch alone.  weight: how much was done.
     minor: its name tells as much as its lines, which are details of the code or of tests.  merged: as of its newest work.
+    files: that stand for it where neither name nor lines tell anything.
     """
 
     day: str
@@ -87,6 +90,7 @@ class Strand(NamedTuple):
     weight: float
     minor: bool = False
     merged: str = ""
+    files: str = ""
 
 
 class Space(NamedTuple):
@@ -228,7 +232,7 @@ def _told(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn],
         came = []  # of what only was looked into, its name tells more than an answer
     changed = [turn for turn in held if any(piece.kind == FILE for piece in turn.pieces)]
     before = [topic(turn.request) for turn in changed[:-1]] if not came else []  # what was asked for first may be so no more
-    asked = _wish(changed[-1]) if changed and changed[-1] in stand else ""
+    asked = wish(changed[-1].request, upshot.LINE) if changed and changed[-1] in stand else ""
     asked = asked and (_DONE if _SAYS_DONE.match(outcome(changed[-1])) else _ASKED) + asked
     return Work(_text(newest.meta.get("session")), day, at, title, _text(newest.meta.get("branch")),
                 tuple(record.id for _, record in group), tuple(came), parts, "" if undone or title in before else title, asked)
@@ -248,26 +252,33 @@ def strands(every: Sequence[Work], by_day: bool = True) -> Tuple[Strand, ...]:
     for (day, name), group in groups.items():
         still = () if name in known else _still(group[0])
         known.add(name)
-        came = upshot.distinct(conversationpage.about(
-            (one for work in group for one in work.came), "" if name in TRUNKS else name))
-        weight = sum(2 * len(work.parts["commits"]) + bool(work.parts["files"]) + 0.1 for work in group)
-        weight += max((one.weight for one in came), default=0.0) / _TELLS_OF
-        most = 1 + len(group) + sum(len(work.parts["commits"]) for work in group)
-        clear = _clear(came, many[day] <= _FEW)
-        named = [] if clear or still or not came and came_of & {work.ids for work in group} else _title(group[0])
-        files = [_WORKED + _files(group[0])]
-        rest = [one.line for one in sorted(came, key=lambda one: bool(deeds.SIDE.search(one.line)))[:1]]
-        lines = [one.line for one in clear][:most] or (named if named != files else rest or named)
-        bare = _UNDER_WAY.rstrip(": ")
-        still = tuple(line for line in still if not lines or line != bare)  # beside results it says nothing
-        told = lines and lines != files and deeds.in_words(lines[0]) > _FEW and not deeds.is_aside(lines[0])
-        says = group[0].branch not in TRUNKS and conversationpage.named_by(group[0].branch)  # more than a ticket
-        minor = bool(says) and (still == (bare,) or not (clear or still or told))
-        if lines or still:
-            last = group[0]
-            found.append(Strand(last.day, group[-1].day, last.branch, tuple(lines), still, weight, minor, last.merged))
-    found.sort(key=lambda one: -one.weight)
+        untold = not any(work.came for work in group) and came_of & {work.ids for work in group}
+        found.append(_strand(name, group, still, many[day] <= _FEW, bool(untold)))
+    found = sorted((one for one in found if one.came or one.open), key=lambda one: -one.weight)
     return tuple(sorted(found, key=lambda one: one.day, reverse=True))
+
+
+def _strand(name: str, group: Sequence[Work], still: Sequence[str], few: bool, untold: bool) -> Strand:
+    """Tell some work, newest first, as one.  still: what is open.  few: there is room for more.  untold: others tell it."""
+    last, files = group[0], [_WORKED + _files(group[0])]
+    came = upshot.distinct(conversationpage.about(
+        (one for work in group for one in work.came), "" if name in TRUNKS else name))
+    commits = sum(len(work.parts["commits"]) for work in group)
+    weight = sum(bool(work.parts["files"]) + 0.1 for work in group) + 2 * commits
+    weight += max((one.weight for one in came), default=0.0) / _TELLS_OF
+    clear = _clear(came, few, upshot.words_of(name.replace("-", " ")))
+    named = [] if clear or still or untold else _title(last)
+    rest = [one.line for one in sorted(came, key=lambda one: bool(deeds.SIDE.search(one.line)))[:1]]
+    lines = [one.line for one in clear][:1 + len(group) + commits] or (named if named != files else rest or named)
+    bare = _UNDER_WAY.rstrip(": ")
+    still = tuple(line for line in still if not lines or line != bare)  # beside results it says nothing
+    told = lines and lines != files and deeds.in_words(lines[0]) > _FEW and not deeds.ORDER.match(lines[0]) and (
+        lines[0].startswith(upshot.WORKED) or not deeds.is_aside(lines[0]))
+    says = last.branch not in TRUNKS and conversationpage.named_by(last.branch)  # more than a ticket
+    only = _files(last) if lines == files and last.branch and not says else ""
+    weak = clear[0].weight < _WEAK if clear else not told
+    minor = bool(says) and (still == (bare,) or weak and not still) or bool(only) and not still
+    return Strand(last.day, group[-1].day, last.branch, tuple(lines), still, weight, minor, last.merged, only)
 
 
 def _standing(every: Sequence[Work]) -> Iterator[Work]:
@@ -290,15 +301,17 @@ def _undoes(later: str, earlier: str) -> bool:
     return bool(quoted) or upshot.same(later.partition(" ")[2], earlier.partition(" ")[2])
 
 
-def _clear(found: Sequence[Upshot], few: bool) -> List[Upshot]:
+def _clear(found: Sequence[Upshot], few: bool, known: Set[str]) -> List[Upshot]:
     """Return the first of some upshots, and of the others what a teammate wants to know beside it: commits, and effects.
 
-    Empty where all of them tell details of the code or of tests.  found: by weight.  few: there is room for more.
+    Empty where all of them tell details of the code or of tests.  found: by weight.  few: there is room for more.  known: the
+    words of the branch's name.
     """
     made = [one for one in found if deeds.COMMITTED.search(one.line)]
     made = [one for one in made if not deeds.CHORE.match(one.line)] or made
     told = [one for one in found if one in made or _plain([one]) and not deeds.COMMITTED.search(one.line)]
-    return [one for one in told if one is told[0] or one in made or _is_beside(one, told[0], few)]
+    return [one for one in told if one is told[0] or one in made and not deeds.inner(one.line) or (
+        one not in made and _is_beside(one, told[0], few, known))]
 
 
 def _plain(found: Sequence[Upshot]) -> List[Upshot]:
@@ -306,14 +319,19 @@ def _plain(found: Sequence[Upshot]) -> List[Upshot]:
     return [one for one in found if one.told or not (deeds.is_poor(one.line) or deeds.SIDE.search(one.line))]
 
 
-def _is_beside(one: Upshot, first: Upshot, few: bool) -> bool:
-    """Tell whether a line is worth a place beside the first one, and tells something else without the code's names."""
+def _is_beside(one: Upshot, first: Upshot, few: bool, known: Set[str]) -> bool:
+    """Tell whether a line is worth a place beside the first one: another effect, without the code's names, of a thing that is
+    known by then."""
     least = min(first.weight, _TELLING) * (_ROOM if few else _EFFECT if deeds.NOW.search(one.line) else 1)
-    detail = deeds.inner(one.line) > few or deeds.MINOR.search(one.line) or one.line.endswith("…") or _OF_PAGE.search(one.line)
+    detail = deeds.inner(one.line) or deeds.MINOR.search(one.line) or one.line.endswith("…") or _OF_PAGE.search(one.line)
     words = upshot.words_of(deeds.without_inner(one.line)) & upshot.words_of(deeds.without_inner(first.line))
-    mended = one.line.startswith("Fix") and first.line.startswith("Fix") and len(words) > _FEW
+    mended = one.line.startswith("Fix") and first.line.startswith("Fix") and len(words) > 1
     noted = deeds.DOCUMENTS.search(one.line) and not deeds.DOCUMENTS.search(first.line)
-    return one.weight >= least and not (detail or mended or noted or _is_again(one.line, first.line, _LIKE))
+    thing = _THE.match(one.line)
+    strange = thing and not upshot.words_of(thing[1]) & (known | upshot.words_of(first.line))
+    step = not (deeds.NOW.search(one.line) or deeds.PASSIVE.search(one.line)) and (
+        one.weight < _STEP or deeds.ORDER.match(one.line))
+    return one.weight >= least and not (strange or step or detail or mended or noted or _is_again(one.line, first.line, _LIKE))
 
 
 def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:
@@ -353,7 +371,7 @@ def _still(work: Work) -> Tuple[str, ...]:
     under_way = [line for name in named for line in ([_UNDER_WAY + name] if name else unnamed)]
     ahead = [deeds.NUMBERED_TASK.sub("", line) for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT)]
     lines = [*("open: " + _failing(line) for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))),
-             *(_UNDECIDED + line for line in work.parts["undecided"]), *under_way,
+             *(UNDECIDED + line for line in work.parts["undecided"]), *under_way,
              *(NEXT + line for line in ahead)]
     return tuple(dict.fromkeys(one_line(line) for line in lines))
 
@@ -369,31 +387,9 @@ def _names(title: str, turn: Turn) -> bool:
     return title == topic(turn.request) or upshot.best(outcome(turn)).lower().startswith(title.lower())
 
 
-def _wish(turn: Turn) -> str:
-    """Return what a request asks to be otherwise, in its first sentence; "" where that does not stand by itself."""
-    line = next(iter(sentences(topic(turn.request, upshot.LINE))), "")
-    whole = deeds.WISH.search(line) and deeds.is_whole(line) and telling(line) > _TELLS
-    return line + '"' * (line.count('"') % 2) if whole else ""
-
-
 def _is_left(line: str) -> bool:
     return line.startswith(LEFT)
 
 
 def _text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
-
-
-def _work_json(work: Work) -> Dict[str, Any]:
-    return {"session": work.session or None, "day": work.day, "until": clock.iso(work.at), "title": work.title,
-            "branch": work.branch or None, "merged": work.merged or None,
-            "ids": list(work.ids), "came": [one.line for one in work.came],
-            **{name: list(found) for name, found in work.parts.items()}}
-
-
-def to_json(told: Told) -> Dict[str, Any]:
-    """Return a standup for --json, with every line in full."""
-    spaces = [{"workspace": space.workspace, "sessions": [_work_json(work) for work in space.work],
-               **{kind + "s": [{"id": id, "title": title} for id, title in found] for kind, found in space.written.items()}}
-              for space in told.spaces]
-    return {"since": clock.iso(told.since), "until": None if told.until is None else clock.iso(told.until), "workspaces": spaces}

@@ -177,7 +177,7 @@ NO_DEED = Late(  # what is ordered so changes nothing, or nothing that a name is
     r"fix (?:all|both|the (?:lint|tests?)))\b", re.I)
 SINCE = Late(r"\b(?:has|have)(?: now| all)* been\b|\bno longer\b|\Athe (?:fix|changes?)\b", re.I)
 TRY = Late(r"(?:now )?(?:please )?(?:try|run|give|restart|use|check|see|verify|open|test)\b", re.I)  # somebody is to do it
-NOW = Late(r"(?<![.\w])(?:now|from now on|by default)\b(?!\()", re.I)  # of what is so since the work
+NOW = Late(r"(?<![.\w])(?:now|from now on|by default)\b(?![(-])", re.I)  # of what is so since the work
 EXPLAINS = Late(  # how something is, and why; a heading and a report have none of it
     r"\b(?:is|are|was|were|has|have|had|can|does|did|do|will|would|should|must|because|since)\b|[.。]\Z", re.I)
 FIX_OF = Late(r"fix(?:ed|es)?\b", re.I)

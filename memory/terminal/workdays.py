@@ -18,7 +18,7 @@ from memory.core.records import Record
 from memory.hook import handoffs, indexview, signs
 from memory.hook.handoffs import repeats
 from memory.knowledge import history, practice, worklog
-from memory.knowledge.worklog import Space, Strand, Told
+from memory.knowledge.worklog import Space, Strand, Told, Work
 from memory.recall import search
 from memory.recall.hit import record_json, turns
 from memory.recall.question import Query
@@ -27,10 +27,9 @@ from memory.store.redactor import without_private
 from memory.terminal import screen
 
 DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to which each is told by itself
-NAME, OPEN = 44, 150  # characters of a branch's name, and of what is open
+NAME, OPEN, CHOICE = 44, 150, 240  # characters of a branch's name, of what is open, of two ways to choose from
 # How much of a branch is told, the fullest first: its results, lines of each on a terminal, lines of what is open.
 _LEVELS = ((3, 3, 2), (3, 2, 2), (2, 2, 1), (1, 2, 1), (1, 2, 0))
-_TOLD = 3  # branches that tell enough, beside which minor ones are only named
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
 
 
@@ -96,10 +95,10 @@ def _summed(told: Told, since: str) -> str:
 def _page(strands: Sequence[Strand], room: int, style: screen.Style, markdown: bool, dated: bool) -> list[str]:
     """Write strands in at most `room` lines: with less of each, then without those where least was done, which are named.
 
-    Beside several that tell more, minor ones are named too.
+    Beside any that tells more, minor ones are only named.
     """
     told = [strand for strand in strands if not strand.minor]
-    told = told if len(told) >= _TOLD else list(strands)
+    told = told or list(strands)
     for level in _LEVELS:
         pages = [_strand(strand, level, style, markdown, dated) for strand in told]
         if sum(map(len, pages)) + (len(told) < len(strands)) <= room:
@@ -109,8 +108,9 @@ def _page(strands: Sequence[Strand], room: int, style: screen.Style, markdown: b
         kept = _heaviest(told, pages, room - 1)
     shown = [told[at] for at in sorted(kept)]
     left = [strand for strand in strands if strand not in shown]
-    names = list(dict.fromkeys(one_line(one.name) for one in left if one.name))
-    rest = "- %d more%s" % (len(left), ": " + ", ".join("`%s`" % name if markdown else name for name in names) if names else "")
+    names = dict.fromkeys((one_line(one.name), one.merged or one.files) for one in left if one.name)
+    called = (("`%s`" % name if markdown else name) + (" (%s)" % aside if aside else "") for name, aside in names)
+    rest = "- %d more%s" % (len(left), ": " + ", ".join(called) if names else "")
     last = [rest if markdown else clip("  " + rest, style.columns)] if left else []
     return [*(line for at in sorted(kept) for line in pages[at]), *last]
 
@@ -135,7 +135,8 @@ def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, ma
     head = " ".join(filter(None, (name, "(%s)" % aside if name and aside else aside)))
     texts = [one_line(line) for line in strand.came[:most]]
     ahead = [line for line in strand.open if line.startswith(worklog.NEXT)]
-    texts += [at_word(line, OPEN) for line in strand.open[:still] if line not in ahead]
+    left = [line for line in strand.open[:still] if line not in ahead]
+    texts += [at_word(line, CHOICE if line.startswith(worklog.UNDECIDED) else OPEN) for line in left]
     texts += [_steps_ahead(ahead)] if ahead and still else []
     out: list[str] = []
     for at, text in enumerate(texts):
@@ -168,6 +169,21 @@ def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int
 def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown: bool) -> str:
     line = "%s: %s" % (count(len(found), kind), "; ".join(one_line(title) for _, title in found))
     return "- " + line if markdown else clip(line, columns)
+
+
+def _work_json(work: Work) -> dict[str, Any]:
+    return {"session": work.session or None, "day": work.day, "until": clock.iso(work.at), "title": work.title,
+            "branch": work.branch or None, "merged": work.merged or None,
+            "ids": list(work.ids), "came": [one.line for one in work.came],
+            **{name: list(found) for name, found in work.parts.items()}}
+
+
+def to_json(told: Told) -> dict[str, Any]:
+    """Return a standup for --json, with every line in full."""
+    spaces = [{"workspace": space.workspace, "sessions": [_work_json(work) for work in space.work],
+               **{kind + "s": [{"id": id, "title": title} for id, title in found] for kind, found in space.written.items()}}
+              for space in told.spaces]
+    return {"since": clock.iso(told.since), "until": None if told.until is None else clock.iso(told.until), "workspaces": spaces}
 
 
 # ---- at a glance

@@ -99,7 +99,7 @@ def handoff(*given, **keys):
 @pytest.mark.parametrize(("said", "question", "told"), [
     ("One could drop the pool.\n\nWant me to make that change?", "Want me to make that change?", ["- Want me to make that change? (One could drop the pool.)"]),
     ("The worker now retries.\n\nReady to commit?", "Ready to commit?", ["- Ready to commit?"]),
-    ("- keep the pool\n- name the queue\n\nWhich do you prefer?", "Which do you prefer?", ["- Which do you prefer? (keep the pool name the queue)"])])
+    ("- keep the pool\n- name the queue\n\nWhich do you prefer?", "Which do you prefer?", ["- Which do you prefer? (keep the pool; name the queue)"])])
 def test_an_offer_at_the_end_is_open_with_what_it_is_about(place, now, said, question, told):
     """One to keep the work says that nobody has yet."""
     assert handoff(place, now, "## 09:00 look at the pool\n\n%s\n" % said, "## Outcome\n\n- x\n\n## Open\n\n- " + question)["Open"] == told
@@ -208,7 +208,7 @@ def test_ways_that_were_given_up_stand_in_it_also_those_of_earlier_sessions(plac
     ("It waits.\n\nWould you like me to:\n1. Revert the **third** limit\n2. Keep all of them?", "## Open\n\n- Keep all of them?", "Open",
      ["- Would you like me to: Revert the third limit; or Keep all of them?"]),
     ("The plan covers:\n- the queue of jobs\n- the pool of workers\n\nReady to start?", "## Open\n\n- Ready to start?", "Open",
-     ["- Ready to start? (The plan covers: the queue of jobs the pool of workers)"]),
+     ["- Ready to start? (The plan covers: the queue of jobs; the pool of workers)"]),
     ("Done.", "## Next\n\n- Set the secrets:\n- `APP_ID` - the number\n- `APP_KEY` - the key\n- Install the app", "Next",
      ["- Set the secrets: `APP_ID` - the number; `APP_KEY` - the key", "- Install the app"]),
     ("Here it is:\n\n- [x] tests pass\n- [ ] the queue is drained at the end", "", "Next", ["- unticked: the queue is drained at the end"]),

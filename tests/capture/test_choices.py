@@ -203,9 +203,9 @@ def test_a_reply_that_says_nothing_by_itself_tells_nothing_of_a_turn(reply):
 
 @pytest.mark.parametrize(("said", "left"), [
     ("Done. The limit could stand in the settings. Or it could stand with each customer. Which approach would you prefer?",
-     "The limit could stand in the settings. Or it could stand with each customer."),
+     "The limit could stand in the settings, or it could stand with each customer."),
     ("The limit could stand in the settings. Or with each customer. Or with each queue of theirs. Which approach do you prefer?",
-     "The limit could stand in the settings. Or with each customer. Or with each queue of theirs."),
+     "The limit could stand in the settings, or with each customer, or with each queue of theirs."),
     ("Shall I keep the limit of five for each customer, or take it out of the settings?",
      "Shall I keep the limit of five for each customer, or take it out of the settings?"),
     ("### Option 1: One queue for all\n\n### Option 2: A queue for each customer\n\nShould I go with Option 1, or do you want Option 2?",
