@@ -236,18 +236,17 @@ def _headed(line: str, below: Sequence[tuple[str, str]], about: Sequence[str]) -
         return line
     said = [bare(text) for kind, text in below if kind != HEADING]
     said = [one for one in said if says(one) and not (deeds.is_poor(one) or deeds.inner(one) or one.endswith((":", "：")))]
-    for one in (*said, *filter(None, map(_wished, about[1:]))):
-        whole = "%s: %s" % (line, one.rstrip("."))
-        if len(whole) <= LINE:
-            return whole
-    return line
+    told = ("%s: %s" % (line, one.rstrip(".")) for one in (*said, *filter(None, (_wished(one, line) for one in about[1:]))))
+    return next((whole for whole in told if len(whole) <= LINE), line)
 
 
-def _wished(request: str) -> str:
-    """Return the first sentence of a request that says how something should be and stands by itself, "" for none."""
+def _wished(request: str, head: str) -> str:
+    """Return what a request says that something should do, in its first sentence that stands by itself, "" for none."""
     said = (one for line in gist.prose(request) for one in sentences(deeds.LISTED.sub("", line)))
-    return next((one for one in said if deeds.SHOULD.search(one) and deeds.is_whole(one[:len(one) // 2] + ".") and (
+    whole = next((one for one in said if deeds.SHOULD.search(one) and deeds.is_whole(one[:len(one) // 2] + ".") and (
         not re.search(r"\b(?:i|we|you)\b|\?", one, re.I))), "")
+    what, _, does = whole.partition(" should ")
+    return does if does and not words_of(what) - words_of(head) else whole
 
 
 def _plain(line: str, asked: set[str]) -> float:

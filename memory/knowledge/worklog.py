@@ -35,11 +35,11 @@ _WEAK = 3.0  # what a result weighs that tells less than the name of its branch
 _TELLS_OF = 10  # of how much a line tells, what counts beside how much was done
 # Likeness of lines that tell the same, of one that tells no more than the first; more, of two faults that were fixed.
 _AGAIN, _LIKE, _FAULTS = 0.6, 0.5, 0.15
-_FAILS = re.compile(  # as checkpoints have it
-    r"`+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
 _QUESTION = re.compile(r"(?:does|do|did|how|what|why|when|where|which|who|is|are)\b", re.I)  # begins a title that names no work
 _LOOKING = re.compile(r"\A(?:debug|investigate|review|check)\s*:\s*", re.I)
 _OF_PAGE = re.compile(r" \([\w.-]+\.(?:md|mdx|rst|txt|adoc)\)\Z")
+_QUOTES = re.compile(r"`[^`]+`|\"[^\"]+\"")
+_RENAMES = re.compile(r"(?:refactor\b|(?:\w+(?:\([\w-]+\))?: )?rename\b)", re.I)  # a commit that changes nothing for users
 _THE = re.compile(r"(?:[Nn]ow,? )?[Tt]he ((?:[a-z][\w-]* ){1,2})")  # speaks of something as known
 _QUOTED = re.compile(r"`([^`]+)`")
 KINDS = ("learning", "rule", "plan")  # counted in one line each
@@ -310,8 +310,9 @@ def _clear(found: Sequence[Upshot], few: bool, known: Set[str]) -> List[Upshot]:
     made = [one for one in found if deeds.COMMITTED.search(one.line)]
     made = [one for one in made if not deeds.CHORE.match(one.line)] or made
     told = [one for one in found if one in made or _plain([one]) and not deeds.COMMITTED.search(one.line)]
-    return [one for one in told if one is told[0] or one in made and not deeds.inner(one.line) or (
-        one not in made and _is_beside(one, told[0], few, known))]
+    steps = [one for one in made if deeds.inner(one.line) or _RENAMES.match(one.line)]
+    return [one for one in told if one is told[0] or one not in steps and (
+        one in made or _is_beside(one, told[0], few, known))]
 
 
 def _plain(found: Sequence[Upshot]) -> List[Upshot]:
@@ -320,18 +321,23 @@ def _plain(found: Sequence[Upshot]) -> List[Upshot]:
 
 
 def _is_beside(one: Upshot, first: Upshot, few: bool, known: Set[str]) -> bool:
-    """Tell whether a line is worth a place beside the first one: another effect, without the code's names, of a thing that is
-    known by then."""
+    """Tell whether a line is worth a place beside the first one: another effect, without the code's names."""
     least = min(first.weight, _TELLING) * (_ROOM if few else _EFFECT if deeds.NOW.search(one.line) else 1)
     detail = deeds.inner(one.line) or deeds.MINOR.search(one.line) or one.line.endswith("…") or _OF_PAGE.search(one.line)
     words = upshot.words_of(deeds.without_inner(one.line)) & upshot.words_of(deeds.without_inner(first.line))
     mended = one.line.startswith("Fix") and first.line.startswith("Fix") and len(words) > 1
     noted = deeds.DOCUMENTS.search(one.line) and not deeds.DOCUMENTS.search(first.line)
-    thing = _THE.match(one.line)
-    strange = thing and not upshot.words_of(thing[1]) & (known | upshot.words_of(first.line))
-    step = not (deeds.NOW.search(one.line) or deeds.PASSIVE.search(one.line)) and (
-        one.weight < _STEP or deeds.ORDER.match(one.line))
-    return one.weight >= least and not (strange or step or detail or mended or noted or _is_again(one.line, first.line, _LIKE))
+    effect = deeds.NOW.search(one.line) or deeds.PASSIVE.search(one.line)
+    step = deeds.ORDER.match(one.line) or not effect and one.weight < _STEP
+    left = step or detail or mended or noted or _is_strange(one.line, known | upshot.words_of(first.line))
+    return one.weight >= least and not (left or _is_again(one.line, first.line, _LIKE))
+
+
+def _is_strange(line: str, known: Set[str]) -> bool:
+    """Tell whether a line speaks of two, or of a thing as known that is not in the words before it, or quotes an example."""
+    thing = _THE.match(line)
+    quoted = [one.strip('`"') for one in _QUOTES.findall(line)]
+    return len(quoted) > len(set(quoted)) or line.startswith("Both ") or bool(thing and not upshot.words_of(thing[1]) & known)
 
 
 def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:
@@ -370,16 +376,10 @@ def _still(work: Work) -> Tuple[str, ...]:
     unnamed = [] if work.branch in TRUNKS or work.came else [(_UNDER_WAY + _files(work)).rstrip(": ")]
     under_way = [line for name in named for line in ([_UNDER_WAY + name] if name else unnamed)]
     ahead = [deeds.NUMBERED_TASK.sub("", line) for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT)]
-    lines = [*("open: " + _failing(line) for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))),
+    lines = [*("open: " + line for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))),
              *(UNDECIDED + line for line in work.parts["undecided"]), *under_way,
              *(NEXT + line for line in ahead)]
     return tuple(dict.fromkeys(one_line(line) for line in lines))
-
-
-def _failing(line: str) -> str:
-    """Return an open failure by the name of its test where it has one, instead of by the command."""
-    match = _FAILS.fullmatch(line)
-    return "%s%s%s" % (match["test"], match["fails"], match["why"]) if match else line
 
 
 def _names(title: str, turn: Turn) -> bool:

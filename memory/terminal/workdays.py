@@ -3,6 +3,7 @@ And a glance at the work, which fits a screen."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from itertools import groupby
@@ -30,6 +31,8 @@ DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to
 NAME, OPEN, CHOICE = 44, 150, 240  # characters of a branch's name, of what is open, of two ways to choose from
 # How much of a branch is told, the fullest first: its results, lines of each on a terminal, lines of what is open.
 _LEVELS = ((3, 3, 2), (3, 2, 2), (2, 2, 1), (1, 2, 1), (1, 2, 0))
+_FAILS = re.compile(  # as checkpoints have it
+    r"open: `+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
 
 
@@ -135,13 +138,19 @@ def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, ma
     head = " ".join(filter(None, (name, "(%s)" % aside if name and aside else aside)))
     texts = [one_line(line) for line in strand.came[:most]]
     ahead = [line for line in strand.open if line.startswith(worklog.NEXT)]
-    left = [line for line in strand.open[:still] if line not in ahead]
+    left = [_failing(line) for line in strand.open[:still] if line not in ahead]
     texts += [at_word(line, CHOICE if line.startswith(worklog.UNDECIDED) else OPEN) for line in left]
     texts += [_steps_ahead(ahead)] if ahead and still else []
     out: list[str] = []
     for at, text in enumerate(texts):
         out += _item((head + ": " if head and not at else "") + text, rows, style, markdown, 2 * bool(at))
     return out
+
+
+def _failing(line: str) -> str:
+    """Return an open failure by the name of its test where it has one, instead of by the command."""
+    match = _FAILS.fullmatch(line)
+    return "open: %s%s%s" % (match["test"], match["fails"], match["why"]) if match else line
 
 
 def _steps_ahead(lines: Sequence[str]) -> str:

@@ -45,6 +45,8 @@ def test_a_fault_is_told_as_fixed_only_where_the_statement_says_so():
     fault = "**Problem:** The worker forgot its retries when the pool shrank."
     assert lines(turn("why?", fault)) == ["Problem: The worker forgot its retries when the pool shrank."]
     assert lines(turn("fix it", fault + "\n\n**Solution:** keep them.", "a.py")) == ["Fixed: The worker forgot its retries when the pool shrank."]
+    both = "The two bugs have the same root cause: the worker forgot its retries.\n\n**Solution:** keep them."
+    assert lines(turn("fix it", both, "a.py")) == ["Fixed: the worker forgot its retries."]
     assert lines(turn("look", fault, "a.py")) == ["Problem: The worker forgot its retries when the pool shrank."]
     said = "`load()` was dropping the last row of every page. This is now fixed."
     assert lines(turn("fix it", said, "a.py"))[0] == "Fixed: `load()` was dropping the last row of every page."
@@ -300,7 +302,7 @@ def test_a_heading_is_completed_by_what_was_wished():
     """Where a turn only said yes, by the request that this goes back to."""
     wish = turn("can we look at uploads:\n\n1. `queue list` should show the uploads of a customer in a tree\n2. sort them", "Two ways.")
     made = turn("yes, let's try it", "All done.\n\n## New `queue list` Command\n\n### Files\n- `a.py`", "a.py", "b.py")
-    assert lines(wish, made) == ["New `queue list` Command: `queue list` should show the uploads of a customer in a tree"]
+    assert lines(wish, made) == ["New `queue list` Command: show the uploads of a customer in a tree"]
     assert lines(made) == ["New `queue list` Command"]
 
 

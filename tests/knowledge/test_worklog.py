@@ -360,6 +360,15 @@ def test_beside_the_first_line_little_else_is_told_where_there_is_little_room():
     assert [one.line[:8] for one in worklog._clear(found, True, {"page"})] == ["Added a ", "The page"]
 
 
+@pytest.mark.parametrize("line", [
+    "Both queues now keep their jobs for a day.", 'Now `queue list -n 5` sends "queue list -n 5" to the owner of it.',
+    "The blue list now shows who waits for a job.", "Use a longer limit for the jobs that wait now"])
+def test_what_only_the_session_understands_has_no_place_beside_a_result(line):
+    """What speaks of two or of a thing as known, an example, an order that was not carried out."""
+    found = made((5.0, "Added a limit for slow uploads of customers."), (4.9, line), (4.8, "The uploads now wait for each other."))
+    assert [one.line[:11] for one in worklog._clear(found, True, {"limits"})] == ["Added a lim", "The uploads"]
+
+
 def test_work_of_another_session_is_not_told_by_a_line_that_has_its_words(place, tell):
     """Unless it is alike; what went along with work that is told again needs no telling."""
     for name, body in (("a", "Removed the trailer of all sessions."),
