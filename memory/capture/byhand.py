@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from memory.capture import choices, conversationpage, deadends, gist, turns, upshot
 from memory.capture.checkpointpage import ON_THE_WAY, Outline, fitted, outline
+from memory.capture.conversationpage import cut_back
 from memory.capture.gist import TRIVIAL
 from memory.capture.turns import Turn
 from memory.core import StoreError, UsageError, clock, files, layout
@@ -16,7 +17,6 @@ from memory.core.records import Record, steps
 from memory.session import deeds, git, transcript
 from memory.session.latepattern import Late
 from memory.store import store
-from memory.store.redactor import without_private
 
 
 def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[str], session: str, now: float,
@@ -49,10 +49,10 @@ BODY, TITLE, BRANCH = 2000, 100, 40  # characters
 SAYS = 60  # characters of an outcome that says where work stands
 _STANDS, _MOST, _SINCE, _LINE = 360, 240, 180, 240  # characters: of the last work, of what most came of, of what was said since
 _MOST_UNITS, _ITEMS, _FEW = 3, 150, 3  # sentences told of an outcome, characters of a list after one, words that say too little
+_LAST, _SINCE_THEN = "last: ", "asked since: "  # before what the last work came to; what was asked after it
 _VERDICT, _LEANING, _LIKE = 1.3, 0.1, 0.6  # what a verdict tells; what a sentence keeps that leans; lines that tell the same
 _DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
 _NODS = frozenset("yes yeah yep sure okay great work works good nice fine thank thanks perfect".split())
-_UNSAID, _UNKEPT = "nobody said what is next", "; the edits are not committed, as far as seen"
 _HALF = Late(r"\b(?:vs|e\.g|i\.e)\.\Z|\A(?:for example|or|and|but)\b", re.I)  # of a sentence
 _OF_GIT = Late(r"\b(?:commits? ahead|ahead of|up to date with|working tree)\b", re.I)  # of a branch, which may be so no more
 _POINTED = Late(r"\A(?:look|check|use|debug|see|read)\b|(?:^|[\s`(\"'])(?:~|/(?:tmp|var|home|Users|private))/", re.I)
@@ -92,7 +92,7 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     newest, branch = told[0], _text(checkpoints[0].meta.get("branch"))
     decisions = [line for one in told for line in one.decisions[::-1] if not line.endswith(("?", "？"))]
     never = _never(decisions, held, before) + [line for one in told for line in one.instead if "…" not in line]
-    decided = [line for line in map(_cut_back, decisions) if line and not any(upshot.same(line, one) for one in never)]
+    decided = [line for line in map(cut_back, decisions) if line and not any(upshot.same(line, one) for one in never)]
     stands, came = _results(checkpoints[0], told, held, never)
     requests = [line.removeprefix("(goes on)").strip() for one in told[::-1] for line in one.request] if not held else []
     requests = [line for line in requests if not TRIVIAL.match(line) and _asks(line)] or requests[:1]
@@ -100,14 +100,14 @@ def draft(checkpoints: Sequence[Record], plan: Record | None, held: Sequence[Tur
     ahead = [*choices.still_next(choices.folded(newest.next or gist.stated(held))[:5], held), *choices.put_off(held)]
     left = [*choices.left_open(newest.open, held)[:4], *newest.failing[-2:], *deadends.unmended(held)]
     state = turns.state(held, newest.files)
-    ahead = ahead or [_UNSAID + _UNKEPT * ("no commit seen" in "".join(state))] * (bool(held) and not left)
     sections = [
+        ("The work", _matter(held, stands), 1),
         ("Where it stands" if newest.outcome else "Notes", [*_lines(stands, _STANDS), *state], 4),
+        ("Done", _lines([*came[:6], *files], upshot.LINE), 2),
         ("Next", _lines(ahead[:6], _LINE), 1),
         ("Open", _lines(left, _LINE), 1),
         ("Do not try again", _lines(never[:6], 2 * upshot.LINE + SAYS), 4),
         ("Decisions", _lines(decided[:3], _LINE), 1),
-        ("Done", _lines([*came[:6], *files], upshot.LINE), 2),
         ("Before, on this branch", _lines(filter(None, map(_before, before)), 260)[:4], 2),
         ("Plan", _lines(_plan(plan), 100), 1),
         ("Request", _lines(dict.fromkeys(requests[:1] + requests[-1:]), 140), 1)]
@@ -137,17 +137,40 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
         if not any(most.line.rstrip(".") in said or not most.at and upshot.same(most.line, said)
                    for line in stands for said in (line, deeds.ASIDES.sub("", line))):
             whole = next((_told(gist.outcome(turn), _MOST) for turn in done if turn.at == most.at), "")
-            stands = [whole if most.line.rstrip(".") in whole else most.line, *stands]
+            stands = [whole if most.line.rstrip(".") in whole else most.line,
+                      *(line if line.startswith(_SINCE_THEN) else _LAST + line for line in stands if _is_told(line))]
     stood = [said for line in stands for said in sentences(line)]
     shown = {turn.at for turn in done if any(said[-SAYS:].rstrip(".") in one_line(gist.outcome(turn)) for said in stood)}
     rest = [turn for turn in done if turn.at not in shown]
     found += [one for one in conversationpage.each(rest) if not _alike(one.line, [other.line for other in found])]
     found = [one for one in found if one.line not in stands and "…" not in one.line and not (one.at and (
-        deeds.POINTS.match(one.line) or _HANGS.search(one.line) or _alike(one.line, stood)
+        most and deeds.SIDE.search(one.line) or deeds.POINTS.match(one.line) or _HANGS.search(one.line) or _alike(one.line, stood)
         or one.at in shown and any(upshot.same(one.line, said) for said in stood)))]
-    verdict = deadends.verdict(held)
-    stands += [verdict] * bool(verdict and not any(verdict.rstrip(".") in line for line in stands))
+    stands += [one for one in [deadends.verdict(held)] if one and not any(one.rstrip(".") in line for line in stands)]
     return stands, [one.line for one in found] or ["commit " + line for line in commits]
+
+
+def _matter(held: Sequence[Turn], stands: Sequence[str]) -> list[str]:
+    """Say what the work is about: the plan that most was changed for, else the request that led to it, in the user's words.
+
+    Empty where nothing was changed, or where stands, what is told of it, says the same.
+    """
+    done = deadends.kept(held)
+    most = choices.files_of(_most(done) or Turn("", ""))
+    way = next((deadends.way(done, turn) for turn in done if choices.files_of(turn) & most), [])
+    plan = next((piece.text for turn in way for piece in turn.pieces if piece.name == turns.APPROVED), "")
+    if plan:
+        return ["the approved plan: " + upshot.in_full(gist.heading_of(plan), plan)]
+    asked = gist.prose(next((turn.request for turn in way if _asks(turn.request)), ""))
+    said = deeds.shortened(one_line(" ".join(line for line in asked if line[:1] not in choices.PASTED)), _LINE)
+    return ["asked: “%s”" % said] if said and not _alike(said, stands[:1]) else []
+
+
+def _is_told(line: str) -> bool:
+    """Tell whether what the last work came to begins with what was done, or is so now, and not with tests and the like alone."""
+    said = sentences(line) or [line]
+    tells = said[0].startswith((upshot.FIXED, _SINCE_THEN)) or deeds.REPORTS.match(said[0])
+    return bool(tells or deeds.NOW.search(said[0]) or deeds.PASSIVE.search(said[0])) and not all(map(deeds.SIDE.search, said))
 
 
 def _alike(line: str, others: Iterable[str]) -> bool:
@@ -201,10 +224,7 @@ def _work(held: Sequence[Turn], names: Sequence[str]) -> list[str]:
 
 def _orders(held: Sequence[Turn], turn: Turn) -> list[str]:
     """Return what was ordered on the way to a turn, from the one that it goes back to on."""
-    links, way = turns.follow(held), [held.index(turn)]
-    while links[way[0]].to >= 0:
-        way.insert(0, links[way[0]].to)
-    asked = ((upshot.order(held[at].request), gist.topic(held[at].request)) for at in way)
+    asked = ((upshot.order(one.request), gist.topic(one.request)) for one in deadends.way(held, turn))
     return [order or topic * upshot.is_order(topic) for order, topic in asked]
 
 
@@ -237,7 +257,7 @@ def _never(decisions: Sequence[str], held: Sequence[Turn], before: Sequence[Past
     found = deadends.dead_ends(held)[::-1] + [line for line in decisions if deadends.forbids(line)]
     found += [line for past in before for line in deadends.dead_ends(past.held)[::-1][:2]]
     kept: list[str] = []
-    for line in filter(None, (_cut_back(one).rstrip(":") for one in found)):
+    for line in filter(None, (cut_back(one).rstrip(":") for one in found)):
         said = line.rpartition("the user: ")[2]
         if not any(upshot.same(line, one) or len(said) > SAYS // 2 and upshot.same(said, one) for one in kept):
             kept.append(line)
@@ -295,7 +315,7 @@ def _stands(line: str) -> str:
         return line
     bare = _LINES_OF_CODE.sub("", line).replace("**", "")
     bare = bare.partition(" | ")[0].rpartition(":")[0] or bare if bare.count(" | ") > 2 else bare
-    return _cut_back(conversationpage.telling(bare, _STANDS)).rstrip(":") or _cut_back(line) or line
+    return cut_back(conversationpage.telling(bare, _STANDS)).rstrip(":") or cut_back(line) or line
 
 
 def _now(held: Sequence[Turn]) -> list[str]:
@@ -303,11 +323,6 @@ def _now(held: Sequence[Turn]) -> list[str]:
     last = gist.closing(held)
     came = _told(gist.outcome(last), _STANDS) if last and gist.is_finished(last) else ""
     return [came] if came else []
-
-
-def _cut_back(line: str) -> str:
-    """Return a line that was cut without the sentence that is not whole; "" where no other is in it."""
-    return " ".join(one for one in sentences(line) if not one.endswith("…")) if line.endswith("…") else line
 
 
 def _worked(turn: Turn) -> bool:
@@ -338,7 +353,7 @@ def _since_work(held: Sequence[Turn], title: str) -> list[str]:
     written = deeds.described(last.request, said)
     since = "wrote “%s”" % written if written else _told(said, _SINCE, False) or next(whole, "")
     topic = "" if _worked(last) or not _asks(last.request) else gist.topic(last.request, 100)
-    told = [("asked since: %s → " % topic if topic else "") + since] if since and (topic or deeds.in_words(since) > _FEW) else []
+    told = [(_SINCE_THEN + "%s → " % topic if topic else "") + since] if since and (topic or deeds.in_words(since) > _FEW) else []
     return [*filter(None, [came]), *told]
 
 
@@ -348,19 +363,10 @@ def _answers(turn: Turn) -> bool:
     return bool(deeds.ASIDE.match(first)) and not any(deeds.REPORTS.match(one.line) for one in upshot.of_turns([turn]))
 
 
-def turns_of(keeper: store.Store, record: Record) -> tuple[Turn, ...]:
-    """Return the turns of the conversation that a checkpoint names, without private parts; empty where there is none."""
-    try:
-        found = without_private(keeper.find(_text(record.meta.get("conversation"))))
-    except (StoreError, UsageError):
-        return ()
-    return conversationpage.parse(found.body, clock.day(found.created)) if found.kind == "conversation" else ()
-
-
 def _lines(lines: Iterable[str], most: int) -> list[str]:
     """Return lines, each once and on one line; of what is too long the sentences that fit, else it is cut."""
     cut = ((line, at_word(line, most)) for line in map(one_line, lines) if line)
-    return list(dict.fromkeys(short if short == line else _cut_back(short) or short for line, short in cut))
+    return list(dict.fromkeys(short if short == line else cut_back(short) or short for line, short in cut))
 
 
 def _before(past: Past) -> str:

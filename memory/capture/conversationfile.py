@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from memory.capture import checkpointpage, conversationpage, progress
 from memory.capture.progress import State
-from memory.core import clock, config, files, frontmatter, tokeniser
+from memory.capture.turns import Turn
+from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import FOLDERS, Place
+from memory.core.records import Record
 from memory.store import writer
+from memory.store.redactor import without_private
 from memory.store.store import Store
 
 TYPE_CHECKING = False
@@ -101,6 +104,16 @@ def _begun(keeper: Store, state: State, session: str, told: str) -> str:
     state.talk, state.base, state.grown = record.name, 0, len(state.facts.turns)
     state.length = len(_body(keeper.place, record.name))
     return record.id
+
+
+def turns_of(keeper: Store, record: Record) -> tuple[Turn, ...]:
+    """Return the turns of the conversation that a checkpoint names, without private parts; empty where there is none."""
+    named = record.meta.get("conversation")
+    try:
+        found = without_private(keeper.find(named.strip() if isinstance(named, str) else ""))
+    except (StoreError, UsageError):
+        return ()
+    return conversationpage.parse(found.body, clock.day(found.created)) if found.kind == KIND else ()
 
 
 def first_turns(body: str, number: int) -> str:

@@ -393,3 +393,8 @@ def telling(line: str, most: int) -> str:
     kept = [one for one, said in pairs if said and (upshot.says(said) or one.endswith(":")) and not (
         said.endswith(("?", "？")) or deeds.LEADS.match(said))]
     return at_word(deeds.LEAD.sub("", upshot.bare(" ".join(kept))), most)
+
+
+def cut_back(line: str) -> str:
+    """Return a line that was cut without the sentence that is not whole; "" where no other is in it."""
+    return " ".join(one for one in sentences(line) if not one.endswith("…")) if line.endswith("…") else line

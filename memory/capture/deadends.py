@@ -115,6 +115,14 @@ def forbids(decision: str) -> bool:
     return any(map(_NO.match, [first, *more] if refused else [first]))
 
 
+def way(held: Sequence[Turn], turn: Turn) -> list[Turn]:
+    """Return the turns on the way to one, from that on which it goes back to."""
+    links, way = turns.follow(held), [held.index(turn)]
+    while links[way[0]].to >= 0:
+        way.insert(0, links[way[0]].to)
+    return [held[at] for at in way]
+
+
 class Back(NamedTuple):
     """Work that somebody had done in another way.  line: what it was, and why.  gone: the reply took it back, or says why."""
 

@@ -350,8 +350,8 @@ def stated(held: Sequence[Turn]) -> list[str]:
 
 def heading_of(plan: str) -> str:
     """Return the heading of a plan, or its first line."""
-    lines = [line for line in plan.strip().split("\n") if line.strip()]
-    heads = [head for level, head in map(tokeniser.heading, map(str.strip, lines)) if level]
+    lines = prose(plan)
+    heads = [head for level, head in map(tokeniser.heading, lines) if level]
     head = (heads or lines or [""])[0]
     return one_line(re.sub(r"(?i)^(?:implementation )?plan\s*[:–-]\s*", "", head.replace("**", "")).replace("`", ""))
 

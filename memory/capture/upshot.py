@@ -158,7 +158,7 @@ def _of_turn(turn: Turn, committed: bool, about: Sequence[str]) -> list[Upshot]:
     if paths and finished:
         asked = gist.heading_of(plan) if plan else order(turn.request)
         if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
-            line, score = _whole(_ordered(asked, turn), plan), _PLANNED if plan else _ASKED
+            line, score = in_full(_ordered(asked, turn), plan), _PLANNED if plan else _ASKED
             found.append(Upshot(worth + score - _CUT * (line.lower() == asked.lower()), line, turn.at))
     best = sorted(found, key=lambda one: -one.weight)
     best = best[:1] + [one for one in best[1:] if len(paths) >= _MUCH and deeds.NOW.search(one.line) and not (
@@ -172,11 +172,11 @@ def _described(held: Sequence[Turn]) -> list[tuple[Turn, Upshot]]:
         edits = any(piece.kind == turns.FILE for piece in turn.pieces)
         name = "" if edits or turn.asked == turns.SUMMARY else deeds.described(turn.request, gist.outcome(turn))
         if name:
-            return [(turn, Upshot(_DESCRIBED, _whole(deeds.trimmed(deeds.as_done(name)), gist.outcome(turn)), turn.at, True))]
+            return [(turn, Upshot(_DESCRIBED, in_full(deeds.trimmed(deeds.as_done(name)), gist.outcome(turn)), turn.at, True))]
     return []
 
 
-def _whole(name: str, text: str) -> str:
+def in_full(name: str, text: str) -> str:
     """Return a name of few words with the first sentence of the text that bears it."""
     said = (bare(one) for kind, one in sentences_of(text) if kind == PROSE)
     told = (deeds.OF_PULL.sub("", one).rstrip(".") for one in said if not one.endswith((":", "：", "?")))

@@ -191,7 +191,7 @@ def _noted(call: Call, said: str) -> Record:
 
 def _drafted(call: Call) -> Record:
     """Make the handoff of a session's checkpoints, after capturing what no checkpoint tells yet."""
-    from memory.capture import byhand
+    from memory.capture import byhand, conversationfile
     from memory.cli.learn import capture_now, transcript_of  # a cached digest waits for neither
 
     session = session_of(call)
@@ -204,8 +204,8 @@ def _drafted(call: Call) -> Record:
         raise StoreError("nothing to hand off%s: it has no checkpoint and no transcript; give a note instead" % (
             " from session " + session if session else " from this workspace"))
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
-    before = [byhand.Past(record, byhand.turns_of(call.store(), record)) for record in _before(call, sources[0])]
-    made = byhand.draft(sources, plan, byhand.turns_of(call.store(), sources[0]), before)
+    before = [byhand.Past(record, conversationfile.turns_of(call.store(), record)) for record in _before(call, sources[0])]
+    made = byhand.draft(sources, plan, conversationfile.turns_of(call.store(), sources[0]), before)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     return handoffs.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
                        {**meta, "links": derived_links(made.sources)})

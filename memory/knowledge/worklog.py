@@ -337,7 +337,8 @@ def _is_strange(line: str, known: Set[str]) -> bool:
     """Tell whether a line speaks of two, or of a thing as known that is not in the words before it, or quotes an example."""
     thing = _THE.match(line)
     quoted = [one.strip('`"') for one in _QUOTES.findall(line)]
-    return len(quoted) > len(set(quoted)) or line.startswith("Both ") or bool(thing and not upshot.words_of(thing[1]) & known)
+    points = deeds.POINTS.match(line) or line.startswith("Both ") or thing and not upshot.words_of(thing[1]) & known
+    return bool(points) or len(quoted) > len(set(quoted))
 
 
 def _is_again(one: str, other: str, least: float = _AGAIN) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from harness import vault
 from harness.standup import captured, talk
 
-from memory.capture import byhand, conversationpage
+from memory.capture import byhand, conversationfile, conversationpage
 from memory.core import UsageError, config, frontmatter, records
 from memory.store import store
 
@@ -45,7 +45,7 @@ def test_a_handoff_says_where_it_stands_what_is_next_and_what_not_to_try_again(p
         "", "## Commands", "", "- ✗ `pytest -k slow` → exit 5: no tests ran; then ✓ `pytest tests/slow`", ""]),
         "2026-11-21T10:30:00Z", session="s-1", branch="retries", files="[worker.py]", conversation=next(keeper.each(("conversation",))).id)
     checkpoint = next(keeper.each(("checkpoint",)))
-    said = byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint)).body
+    said = byhand.draft([checkpoint], None, conversationfile.turns_of(keeper, checkpoint)).body
     assert said.split("From [")[0] == "\n".join([
         "## Where it stands", "", "- The worker now retries twice.", "- No check ran since the last edit; edited, no commit seen: worker.py", "",
         "## Next", "", "- the metrics", "", "## Open", "",
@@ -61,7 +61,7 @@ def test_turns_are_those_of_the_conversation_that_a_checkpoint_names(place, now)
     talking = next(keeper.each(("conversation",)))
     for named, requests in ((talking.id, 1), ("c-0000", 0), ("", 0)):
         captured(place, "a", "x", "2026-11-21T10:30:00Z", session="s-1", conversation=named)
-        held = byhand.turns_of(keeper, next(keeper.each(("checkpoint",))))
+        held = conversationfile.turns_of(keeper, next(keeper.each(("checkpoint",))))
         assert len(held) == requests and "secret" not in "".join(turn.request for turn in held)
 
 
@@ -73,8 +73,9 @@ def test_work_stands_where_the_last_work_left_it(place, now):
     captured(place, "a", "## Outcome\n\n- It names the queue.\n\n## Open\n\n- Which option do you prefer?\n- Ready to implement?", "2026-11-21T10:30:00Z",
              session="s-1", branch="retries", files="[worker.py, /root/plan.md]", conversation=next(keeper.each(("conversation",))).id)
     checkpoint = next(keeper.each(("checkpoint",)))
-    assert byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint)).body.split("From [")[0] == "\n".join([
-        "## Where it stands", "", "- The worker now retries a job twice before it gives up on it.",
+    assert byhand.draft([checkpoint], None, conversationfile.turns_of(keeper, checkpoint)).body.split("From [")[0] == "\n".join([
+        "## The work", "", "- asked: “make the worker retry”", "", "## Where it stands", "",
+        "- The worker now retries a job twice before it gives up on it.",
         "- asked since: what does the queue flag do → It names the queue.",
         "- No check ran since the last edit; edited, no commit seen: worker.py", "", "## Open", "",
         "- Which option do you prefer? Option 1: keep it; Option 2: drop it", "", ""])
@@ -86,7 +87,7 @@ def drafted(place, now, said, page, before=(), **keys):
     talk(place, said)
     captured(place, "a", page, "2026-11-21T10:30:00Z", session="s-1", conversation=next(keeper.each(("conversation",))).id, **keys)
     checkpoint = next(keeper.each(("checkpoint",)))
-    return byhand.draft([checkpoint], None, byhand.turns_of(keeper, checkpoint), before)
+    return byhand.draft([checkpoint], None, conversationfile.turns_of(keeper, checkpoint), before)
 
 
 def handoff(*given, **keys):
@@ -130,7 +131,7 @@ def test_where_it_stands_begins_with_what_somebody_else_gets(place, now):
     told = handoff(place, now, "## 09:00 mend the retries\n\n- edited `a.py`\n\nThe fix adds a limit for retries of slow jobs.\n\n"
                    "## 09:30 the method should use a helper\n\n- edited `a.py`\n\nThe method now uses `limit_of()` of the pool.\n",
                    "## Outcome\n\n- The method now uses `limit_of()` of the pool.")
-    assert told["Where it stands"][:2] == ["- The fix adds a limit for retries of slow jobs.", "- The method now uses `limit_of()` of the pool."]
+    assert told["Where it stands"][:2] == ["- The fix adds a limit for retries of slow jobs.", "- last: The method now uses `limit_of()` of the pool."]
     page = "## Outcome\n\n- Here's a summary of the changes made to `src/a.py`: Added a limit for **retries** of slow jobs."
     assert handoff(place, now, "", page)["Where it stands"] == ["- Added a limit for retries of slow jobs."]
 
@@ -216,9 +217,7 @@ def test_ways_that_were_given_up_stand_in_it_also_those_of_earlier_sessions(plac
     ("I read it.\n\n**Next Steps**\n\n1. **Merge** it\n2. Drain the queue:\n\n---\n\nThat is all of the review.", "", "Next",
      ["- Merge it", "- Drain the queue"]),
     ("- edited `a.py`\n\nNow a job is told as active if:\n1. its worker runs\n2. its lock is held\n", "", "Where it stands",
-     ["- Now a job is told as active if: its worker runs; its lock is held.", "- No check ran since the last edit; edited, no commit seen: a.py"]),
-    ("The worker now retries a job twice.", "", "Next", ["- nobody said what is next"]),
-    ("- edited `a.py`\n\nThe worker now retries.", "", "Next", ["- nobody said what is next; the edits are not committed, as far as seen"])])
+     ["- Now a job is told as active if: its worker runs; its lock is held.", "- No check ran since the last edit; edited, no commit seen: a.py"])])
 def test_what_is_left_is_what_was_said_to_be(place, now, said, page, section, told):
     """A list of choices is one question, a list below a step is one step; where nobody said anything, that is said."""
     assert handoff(place, now, "## 09:00 look at the pool\n\n%s\n" % said, "## Outcome\n\n- x\n\n" + page)[section] == told
@@ -249,6 +248,27 @@ def test_where_one_word_is_the_branch_the_work_names_it(place, now):
     said = MOST.replace("The queue of jobs is now printed by a hidden command.", "The hidden command is there.") + again
     made = drafted(place, now, said, "## Outcome\n\n- x", branch="main", title="add a hidden command")
     assert made.title == "Handoff (main): remove the hidden command" and "add a hidden command" not in made.body.split("## Do not")[0]
+
+
+@pytest.mark.parametrize(("said", "told"), [
+    ("## 09:00 name the queue of each customer in the log\n\nIt is in the pool.\n\n## 09:20 yes, do it\n\n- edited `a.py`\n\n"
+     "The log now says more.\n\n## 09:40 and a test\n\n- edited `b.py`, edited `a.py`\n\nAdded a test.\n",
+     ["- asked: “name the queue of each customer in the log”"]),
+    ("## 09:00 where is it named?\n\nIn the pool.\n\n> (approved the plan) **Names of queues**\n>\n> Nobody sees whose job waits.\n\n"
+     "- edited `a.py`\n\nThe log now says more.\n", ["- the approved plan: Names of queues: nobody sees whose job waits"]),
+    ("## 09:00 add a limit for slow uploads\n\n- edited `a.py`\n\nAdded a limit for slow uploads.\n", None),
+    ("## 09:00 where is the queue named?\n\nThe queue is named in the pool.\n", None)])
+def test_the_work_is_what_most_was_changed_for(place, now, said, told):
+    """The plan, else what was asked first on the way to it; not what the results say anyway, nor where nothing was changed."""
+    assert handoff(place, now, said, "## Outcome\n\n- x").get("The work") == told
+
+
+def test_nothing_of_the_last_work_is_told_that_says_no_change(place, now):
+    """Beside what most came of it; nor tests alone, which are no result."""
+    work = "## 09:00 add a limit for slow uploads\n\n- edited `a.py`\n\nAdded a limit for slow uploads, so that customers wait no more.\n\n"
+    for last in ("The pool has a gap of its own, since it knows no limit at all.", "Updated the tests of the worker for the limit that each of the customers has now."):
+        told = handoff(place, now, work + "## 09:30 go on\n\n- edited `b.py`\n\n%s\n" % last, "## Outcome\n\n- x")
+        assert [line[:9] for line in told["Where it stands"]] == ["- Added a", "- No chec"] and "Next" not in told
 
 
 def test_a_verdict_is_of_the_code_as_it_was(place, now):
