@@ -144,12 +144,14 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
         session, day = _text(record.meta.get("session")), clock.day(at + offset)
         groups.setdefault((session, day) if session else (record.id, day), []).append((at, record))
     work: List[Work] = []
+    seen = [(_at(turn), piece.text, piece.name) for held in talks.values() for turn in held for piece in turn.pieces
+            if piece.kind == MERGED and (until is None or _at(turn) < until)]
     left = {session: [turn for turn in held if _at(turn) > since - 60] for session, held in talks.items()}
     for (session, day), group in groups.items():
         rest = left.get(session, [])
         many = next((at for at, turn in enumerate(rest) if not _ends_before(turn, group[-1][0])), len(rest))
         one = _told(day, group, rest[:many], bool(rest[many:]))
-        work.append(one._replace(merged=_merged(one, rest[:many], talks, until)))
+        work.append(one._replace(merged=_merged(one, rest[:many], seen)))
         left[session] = rest[many:]
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
@@ -192,13 +194,12 @@ def _records(place: Place, settings: Config, since: float, now: float) -> Tuple[
     return found, talks
 
 
-def _merged(work: Work, held: Sequence[Turn], talks: Dict[str, Tuple[Turn, ...]], until: Optional[float]) -> str:
-    """Return how the branch of some work was merged after its last edit, as a session of before an instant did or saw."""
+def _merged(work: Work, held: Sequence[Turn], seen: Sequence[Tuple[float, str, str]]) -> str:
+    """Return how the branch of some work was merged after its last edit, as far as any session did or saw."""
     last = max((_at(turn) for turn in held if any(piece.kind == FILE for piece in turn.pieces)), default=work.at)
     own = ["#" + piece.text.rpartition("/")[2] for turn in held for piece in turn.pieces if piece.kind == LINK]
-    seen = [piece.name for every in talks.values() for turn in every if last <= _at(turn) and (until is None or _at(turn) < until)
-            for piece in turn.pieces if piece.kind == MERGED and piece.text in (work.branch, *own)]
-    return " #".join(filter(None, ("merged", max(seen)))) if seen else ""
+    numbers = [number for at, branch, number in seen if last <= at and branch in (work.branch, *own)]
+    return " #".join(filter(None, ("merged", max(numbers)))) if numbers else ""
 
 
 def _told(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn], went_on: bool) -> Work:
