@@ -24,13 +24,12 @@ _LESS = 2.0  # of the weight of a commit that is a chore
 _COMMIT, _NAMED, _ORDERED, _PLANNED = 8.0, 5.0, 4.0, 4.0  # weights: a commit, a session's name, one that is an order, a plan
 _DESCRIBED = 5.9  # of what was written for others
 _INNER, _EFFECT = 0.5, 0.6  # taken off a line for each of the code's names in it, up to three; added to an effect without any
-_CUT = 1.0  # taken off one that is cut, and off an order that cannot be told as done
+_CUT, _OPENS = 1.0, 0.5  # taken off what is cut, and an order not told as done; added to the first edit's: most begin with it
 _SHARED, _SHARES, _REQUEST = 0.3, 4, 600  # added for each word of its request, up to four; characters of that which are read
 _OFF, _LEFT = 1.8, 0.3  # taken off the weight of a line that a teammate gets little of, and what is left of it at least
 _EDITED, _FILE, _FILES, _ASKED, _MUCH = 1.5, 0.25, 6, 2.8, 5  # of a turn that edits, each file, files that count, an order, many
 # Of a weight: of the first one, that others have at least; of a finding after the last change; of the same said before.
 _BESIDE, _SINCE, _LATER = 0.35, 0.6, 0.5
-_OPENS = 0.5  # added to what the first turn that edits something came to: most sessions begin with what they are about
 _EITHER = re.compile(r" \([^()]*\bor\b[^()]*\)")  # two ways of which an order leaves one to be chosen
 _OF_FAULT = re.compile(r"(?:the )?(?:bug|problem|issue)", re.I)  # a heading
 _FOUND = re.compile(r"found\b", re.I)
@@ -77,7 +76,8 @@ def of_turns(held: Sequence[Turn], title: str = "", commits: Sequence[str] = ())
     title = next((one for one in asked if one.lower().startswith(title.lower())), title) if is_order(title) else title
     found += [one for _, one in called]
     last = held[changed[-1]] if changed and gist.is_finished(held[changed[-1]]) else None
-    if not commits and not deeds.LOOKING.match(title) and (_is_named(title, held) or is_order(title)):
+    begun = any(one.line.startswith(WORKED + title) for one in found)
+    if not (commits or begun or deeds.LOOKING.match(title)) and (_is_named(title, held) or is_order(title)):
         name = _ordered(title, last)
         found.append(Upshot(_NAMED if _is_named(title, held) else _ORDERED, as_line(name) if changed else name))
     instead = [one for one in found if deeds.IN_PLACE.search(one.line)]
@@ -113,13 +113,9 @@ def distinct(found: Iterable[Upshot]) -> list[Upshot]:
             kept.append(one)
         elif kept[near].at and one.at > kept[near].at and one.weight >= _LATER * kept[near].weight and (
                 len(words_of(one.line)) >= _LATER * len(words_of(kept[near].line))) and (
-                _is_weak(kept[near].line) or not _is_weak(one.line)):
+                is_weak(kept[near].line) or not is_weak(one.line)):
             kept[near] = one._replace(weight=kept[near].weight)
     return kept
-
-
-def _is_weak(line: str) -> bool:
-    return bool(deeds.SIDE.search(line)) or deeds.is_poor(line)
 
 
 def _is_named(title: str, held: Sequence[Turn]) -> bool:
@@ -160,6 +156,8 @@ def _of_turn(turn: Turn, committed: bool, about: Sequence[str]) -> list[Upshot]:
         if asked and not deeds.LOOKING.match(asked) and asked.count('"') % 2 == 0:
             line, score = in_full(_ordered(asked, turn), plan), _PLANNED if plan else _ASKED
             found.append(Upshot(worth + score - _CUT * (line.lower() == asked.lower()), line, turn.at))
+    elif paths and plan:
+        found.append(Upshot(worth, WORKED + in_full(gist.heading_of(plan), plan), turn.at, True))
     best = sorted(found, key=lambda one: -one.weight)
     best = best[:1] + [one for one in best[1:] if len(paths) >= _MUCH and deeds.NOW.search(one.line) and not (
         deeds.inner(one.line) or same(one.line, best[0].line))][:1]
@@ -183,13 +181,13 @@ def in_full(name: str, text: str) -> str:
     first = next((one for one in told if deeds.in_words(one) >= _SAYS and not deeds.ASIDE.match(one)), "")
     if not first or deeds.in_words(name) >= _SAYS or ":" in name:
         return name
-    return deeds.shortened("%s: %s%s" % (name, first[:1].lower(), first[1:]), LINE)
+    return re.sub(r",[^,]*…\Z", "", deeds.shortened("%s: %s%s" % (name, first[:1].lower(), first[1:]), LINE))
 
 
 def _weight(subject: str) -> float:
     """Return how much a commit tells; less where it only tidies up."""
     kind = 0.5 * subject.startswith("feat") - 0.5 * subject.startswith("refactor") - _LESS * bool(deeds.CHORE.match(subject))
-    return _COMMIT + kind - _INNER * bool(deeds.inner(subject))
+    return _COMMIT + kind - 2 * _INNER * bool(deeds.inner(subject))
 
 
 def _committed(held: Sequence[Turn]) -> int:
@@ -275,6 +273,11 @@ def mended(line: str, statement: str) -> str:
     return FIXED + line[match.end() if match else 0:].strip()
 
 
+def is_weak(line: str) -> bool:
+    """Tell whether a line tells tests and the like, or little to a teammate."""
+    return bool(deeds.SIDE.search(line)) or deeds.is_poor(line)
+
+
 def is_order(line: str) -> bool:
     """Tell whether a line names a piece of work by itself: `Fix the …`, `Add a …`."""
     return bool(deeds.ORDER.match(line)) and gist.telling(line) > 3 and not deeds.LEANS.search(line)
@@ -310,8 +313,8 @@ def same(one: str, other: str) -> bool:
 
 def best(statement: str) -> str:
     """Return the sentence of a statement that tells best what came out; "" for none."""
-    found = sorted((-score, at, line) for at, (score, line) in enumerate(scored(statement)))
-    return at_word(found[0][2].rstrip(":;,"), LINE) if found else ""
+    found = min(((-score, at, line) for at, (score, line) in enumerate(scored(statement))), default=(0, 0, ""))
+    return at_word(found[2].rstrip(":;,"), LINE)
 
 
 def scored(statement: str, worked: bool = False) -> Iterator[tuple[float, str]]:
@@ -377,10 +380,8 @@ def bare(line: str) -> str:
 
 def says(line: str) -> bool:
     """Tell whether a sentence says more than that checks pass or something is done."""
-    if gist.wide(line):
-        return True
     words = [word for word in re.findall(r"[\w'./`()-]+", line) if not deeds.EMPTY.fullmatch(word)]
-    return len(words) >= 2 or any(re.search(r"\w\(|\w[._/]\w", word) for word in words)
+    return gist.wide(line) or len(words) >= 2 or any(re.search(r"\w\(|\w[._/]\w", word) for word in words)
 
 
 def sentences_of(statement: str) -> Iterator[tuple[str, str]]:

@@ -318,7 +318,7 @@ def _clear(found: Sequence[Upshot], few: bool, known: Set[str]) -> List[Upshot]:
 
 def _plain(found: Sequence[Upshot]) -> List[Upshot]:
     """Return upshots without those that tell the code's names or the tests alone."""
-    return [one for one in found if one.told or not (deeds.is_poor(one.line) or deeds.SIDE.search(one.line))]
+    return [one for one in found if one.told or not upshot.is_weak(one.line)]
 
 
 def _is_beside(one: Upshot, first: Upshot, few: bool, known: Set[str]) -> bool:

@@ -195,7 +195,8 @@ SIDE = Late(  # what goes along with work: its tests, comments, imports and what
     r"comments?|staticcheck|typos?|whitespace|gofmt|nolint|assertions?|"
     r"lint(?:er|ing)? (?:errors?|issues?))\b", re.I)
 _INNER = Late(  # a name that only the code knows: of a function, a type, a field, a file of the source
-    r"`[^`\s]*(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]*`|`(?:return|if|nil|func|var|const|def)\b[^`]*`|\b\w+\(\)|\b[a-z]+[A-Z]\w*|\b\w+_\w+|"
+    r"`[^`\s]*(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]*`|`(?:return|if|nil|func|var|const|def)\b[^`]*`|\b\w+\(\)|"
+    r"\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+(?:[A-Z]+[a-z]+){2,}\b|\b\w+_\w+|"
     r"`?[\w./-]+\.(?:go|py|ts|tsx|js|jsx|rs|java|rb|kt|c|h|cc|cpp|cs|php|swift|sql)\b(?::[\d-]+)?`?")
 _OBJECT = Late(r"(?:\w+(?:ed|de|ilt|lit)\s+(?:the |an? |both )?)?(?:%s)" % _INNER.pattern)  # what work is on
 _BESIDE_OBJECT = 8  # words beside it that say something all the same
@@ -229,7 +230,6 @@ _WHERE = Late(  # in the code
     r"`(?![~/])[^`\s]*(?:[a-z][A-Z]|[/_(])[^`\s]*`(?=\W*\Z)")
 IN_PLACE = Late(r"\binstead of (?:an? |the )?(?:[\w-]+ ){0,3}?(?P<what>[\w-]+)(?=[,.;]|\Z)", re.I)
 PLACE = Late(r"(?: (?:in|at))? \(?`?[\w./-]+\.\w+:\d[\d:,-]*`?\)?(?=[\s.,;:]|\Z)")  # where in a file; said aside
-
 
 _FOR_OTHERS = Late(  # asks for the text of a pull request or a commit
     r"\A/(?:[\w-]+:)?(?:pr|commit|(?:create|open)-pr)\b|"

@@ -40,6 +40,13 @@ def test_what_only_leads_up_or_asks_or_praises_tells_nothing(statement):
     assert lines(turn("do it", statement, "a.py")) == []
 
 
+def test_a_plan_that_was_begun_is_told_with_its_aim():
+    """Where nothing came of it yet; what came of it weighs more."""
+    begun = turn("yes", "Let me look at the pool.", "a.py", plan="**Names of queues**\n\nNobody sees whose job waits in the pool, even in the log of it.")
+    assert lines(begun, title="Names of queues") == ["worked on: Names of queues: nobody sees whose job waits in the pool, even in the log of it"]
+    assert lines(begun, turn("show whose job waits", "Added the name of the customer to each job that waits.", "a.py"))[0].startswith("Added the name")
+
+
 def test_a_fault_is_told_as_fixed_only_where_the_statement_says_so():
     """And where the turn edited something; otherwise it is a problem that somebody found."""
     fault = "**Problem:** The worker forgot its retries when the pool shrank."

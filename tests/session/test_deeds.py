@@ -115,3 +115,11 @@ def test_a_summary_of_a_deed_tells_it_where_it_was_done():
     assert deeds.since("Here is a summary of the rename of `load` to `read`:") == "Renamed `load` to `read`"
     for line in ("Here's a summary of the removal from `settings.py`:", "Here is a summary of the migration to a pool we could do:"):
         assert deeds.since(line) == line
+
+
+@pytest.mark.parametrize(("line", "many"), [
+    ("make GetByAgentType accept both names", 1), ("Handled single lines above MaxChunkSize", 1), ("moved to GitHub and PostgreSQL", 0),
+    ("read `load_all`, then call run()", 2)])
+def test_names_that_only_the_code_knows_are_known_by_their_form(line, many):
+    """A product's name has two capitals at most."""
+    assert deeds.inner(line) == many
