@@ -47,8 +47,7 @@ MOST_WRITTEN = 1000
 _NAMED = 4  # files that stand for work which nothing else names
 _WORKED, _ASKED, _DONE = "worked on ", "asked for: ", "done as asked: "  # before files, and a request, of which no outcome tells
 _SAYS_DONE = re.compile(r"\W*(?:all )?(?:done|fixed|updated|finished)\b", re.I)
-NEXT, UNDECIDED = "next: ", "undecided: "
-_UNDER_WAY, _ABOUT = "in progress: ", "about to: "
+NEXT, UNDECIDED, _UNDER_WAY, _ABOUT, _OPENED = "next: ", "undecided: ", "in progress: ", "about to: ", "pull request "
 
 
 class Work(NamedTuple):
@@ -57,7 +56,7 @@ class Work(NamedTuple):
     day: local, `2026-11-20`.  at: instant of the last thing told, seconds since the epoch.  ids: of its checkpoints, oldest
     first.  came: what came out of it, what tells most first.  parts: lines by name, see `checkpointpage.Outline`.  name: its
     title, "" where that names what was taken back.  asked: the last request that files were changed for, and whether its reply
-    says that it is done; "" where it leans on others.  merged: how its branch was, as far as anybody saw, "" where nobody did.
+    says that it is done; "" where it leans on others.  pull: how its pull request stands, as far as anybody saw.
     """
 
     session: str
@@ -70,7 +69,7 @@ class Work(NamedTuple):
     parts: Dict[str, Tuple[str, ...]]
     name: str = ""
     asked: str = ""
-    merged: str = ""
+    pull: str = ""
 
 
 class Strand(NamedTuple):
@@ -78,7 +77,7 @@ class Strand(NamedTuple):
 
     day, first: local, of its newest and of its oldest work.  name: of the branch.  came: lines, what tells most
     first.  open: `open: …`, `in progress: …` and `next: …`, on the newest day of a branch alone.  weight: how much was done.
-    minor: its name tells as much as its lines, which are details of the code or of tests.  merged: as of its newest work.
+    minor: its name tells as much as its lines, which are details of the code or of tests.  pull: of its newest work.
     files: that stand for it where neither name nor lines tell anything.
     """
 
@@ -89,7 +88,7 @@ class Strand(NamedTuple):
     open: Tuple[str, ...]
     weight: float
     minor: bool = False
-    merged: str = ""
+    pull: str = ""
     files: str = ""
 
 
@@ -151,7 +150,7 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
         rest = left.get(session, [])
         many = next((at for at, turn in enumerate(rest) if not _ends_before(turn, group[-1][0])), len(rest))
         one = _told(day, group, rest[:many], bool(rest[many:]))
-        work.append(one._replace(merged=_merged(one, rest[:many], seen)))
+        work.append(one._replace(pull=_pull(one, rest[:many], seen)))
         left[session] = rest[many:]
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
@@ -194,12 +193,15 @@ def _records(place: Place, settings: Config, since: float, now: float) -> Tuple[
     return found, talks
 
 
-def _merged(work: Work, held: Sequence[Turn], seen: Sequence[Tuple[float, str, str]]) -> str:
-    """Return how the branch of some work was merged after its last edit, as far as any session did or saw."""
+def _pull(work: Work, held: Sequence[Turn], seen: Sequence[Tuple[float, str, str]]) -> str:
+    """Return how the branch of some work was merged after its last edit, as far as any session did or saw, else what was opened.
+
+    seen: instant, branch and number of each merge.
+    """
     last = max((_at(turn) for turn in held if any(piece.kind == FILE for piece in turn.pieces)), default=work.at)
     own = ["#" + piece.text.rpartition("/")[2] for turn in held for piece in turn.pieces if piece.kind == LINK]
     numbers = [number for at, branch, number in seen if last <= at and branch in (work.branch, *own)]
-    return " #".join(filter(None, ("merged", max(numbers)))) if numbers else ""
+    return " #".join(filter(None, ("merged", max(numbers)))) if numbers else _OPENED + own[-1] if own else ""
 
 
 def _told(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn], went_on: bool) -> Work:
@@ -279,7 +281,8 @@ def _strand(name: str, group: Sequence[Work], still: Sequence[str], few: bool, u
     only = _files(last) if lines == files and last.branch and not says else ""
     weak = clear[0].weight < _WEAK if clear else not told
     minor = bool(says) and (still == (bare,) or weak and not still) or bool(only) and not still
-    return Strand(last.day, group[-1].day, last.branch, tuple(lines), still, weight, minor, last.merged, only)
+    pull = next((work.pull for work in group if work.pull and (work is last or work.pull.startswith(_OPENED))), "")
+    return Strand(last.day, group[-1].day, last.branch, tuple(lines), still, weight, minor, pull, only)
 
 
 def _standing(every: Sequence[Work]) -> Iterator[Work]:

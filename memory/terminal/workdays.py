@@ -111,7 +111,7 @@ def _page(strands: Sequence[Strand], room: int, style: screen.Style, markdown: b
         kept = _heaviest(told, pages, room - 1)
     shown = [told[at] for at in sorted(kept)]
     left = [strand for strand in strands if strand not in shown]
-    names = dict.fromkeys((one_line(one.name), one.merged or one.files) for one in left if one.name)
+    names = dict.fromkeys((one_line(one.name), one.pull or one.files) for one in left if one.name)
     called = (("`%s`" % name if markdown else name) + (" (%s)" % aside if aside else "") for name, aside in names)
     rest = "- %d more%s" % (len(left), ": " + ", ".join(called) if names else "")
     last = [rest if markdown else clip("  " + rest, style.columns)] if left else []
@@ -134,7 +134,7 @@ def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, ma
     most, rows, still = level
     name = one_line(strand.name)
     name = ("`%s`" % name if markdown else at_word(name, NAME)) if name else ""
-    aside = ", ".join(filter(None, (_days(strand) if dated else "", strand.merged)))
+    aside = ", ".join(filter(None, (_days(strand) if dated else "", strand.pull)))
     head = " ".join(filter(None, (name, "(%s)" % aside if name and aside else aside)))
     texts = [one_line(line) for line in strand.came[:most]]
     ahead = [line for line in strand.open if line.startswith(worklog.NEXT)]
@@ -182,7 +182,7 @@ def _counted(kind: str, found: Sequence[tuple[str, str]], columns: int, markdown
 
 def _work_json(work: Work) -> dict[str, Any]:
     return {"session": work.session or None, "day": work.day, "until": clock.iso(work.at), "title": work.title,
-            "branch": work.branch or None, "merged": work.merged or None,
+            "branch": work.branch or None, "pull": work.pull or None,
             "ids": list(work.ids), "came": [one.line for one in work.came],
             **{name: list(found) for name, found in work.parts.items()}}
 

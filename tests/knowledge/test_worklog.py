@@ -479,8 +479,10 @@ def test_a_branch_is_told_to_be_merged_where_a_session_saw_it(place, tell, later
 
 
 def test_a_pull_request_is_merged_by_its_number(place, tell):
-    """Where the session opened it."""
+    """Where the session opened it; until then it is told as opened."""
     captured(place, "a", "x", "2026-11-21T09:10:00Z", session="s-1", branch="retries", until="2026-11-21T09:30:00.000Z")
     talk(place, "## 09:20 add a retry to the fetch\n\n- edited `fetch.py`\n- pull request https://h/o/r/pull/7\n\n"
          "Added a retry to the fetch.\n\n## 09:30 merge\n\n- merged `#7`\n\nMerged it.\n")
     assert "retries (merged)" in tell()
+    talk(place, "## 09:20 add a retry to the fetch\n\n- edited `fetch.py`\n- pull request https://h/o/r/pull/7\n\nAdded a retry to the fetch.\n")
+    assert "retries (pull request #7)" in tell()
