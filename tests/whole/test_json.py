@@ -40,7 +40,7 @@ MAPS = {  # paths of objects whose keys are data
     "audit": {"counts"}, "eval": {"[].rankers", "[].gone", "[].floor", "[].before"}, "load": {"considered[].terms"},
     "workspace": {"tiers"}, "index export": {"topics", "categories"}, "version": set(), "recall --batch": set()}
 # Keys that may be null, and lists of text, whatever the examples hold.
-NULLABLE = set("branch session said where learning line remedy cause outcome saved plan handoff best given failed_before undone instead".split())
+NULLABLE = set("branch session said where learning line remedy cause outcome saved plan handoff best given failed_before undone instead pull".split())
 TEXTS = set("notes problems tags topics versions stays others flags decisions commits files fixed failing next open private changed new "
             "differences leftOut pending transcripts feedback gaps checkpoints conversations claimed left".split())
 TEXT = "Pin the JWT issuer in tests; the verifier in src/auth/jwt.py rejects tokens otherwise.  See [[Redis]]."
