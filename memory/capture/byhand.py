@@ -169,7 +169,7 @@ def _matter(held: Sequence[Turn], stands: Sequence[str]) -> list[str]:
 def _is_told(line: str) -> bool:
     """Tell whether what the last work came to begins with what was done, or is so now, and not with tests and the like alone."""
     said = sentences(line) or [line]
-    tells = said[0].startswith((upshot.FIXED, _SINCE_THEN)) or deeds.REPORTS.match(said[0])
+    tells = said[0].startswith((upshot.FIXED, _SINCE_THEN)) or deeds.REPORTS.match(said[0]) or gist.wide(line)
     return bool(tells or deeds.NOW.search(said[0]) or deeds.PASSIVE.search(said[0])) and not all(map(deeds.SIDE.search, said))
 
 

@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Se
 
 from memory.capture import checkpointpage, choices, conversationpage, turns, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY
-from memory.capture.gist import outcome, topic, wish
+from memory.capture.gist import outcome, topic, wide, wish
 from memory.capture.turns import FILE, GOES_ON, LINK, MERGED, Turn
 from memory.capture.upshot import Upshot
 from memory.core import StoreError, clock, walk
@@ -331,7 +331,7 @@ def _is_beside(one: Upshot, first: Upshot, few: bool, known: Set[str]) -> bool:
     words = upshot.words_of(deeds.without_inner(one.line)) & upshot.words_of(deeds.without_inner(first.line))
     mended = one.line.startswith("Fix") and first.line.startswith("Fix") and len(words) > 1
     noted = deeds.DOCUMENTS.search(one.line) and not deeds.DOCUMENTS.search(first.line)
-    effect = deeds.NOW.search(one.line) or deeds.PASSIVE.search(one.line)
+    effect = deeds.NOW.search(one.line) or deeds.PASSIVE.search(one.line) or wide(one.line)
     step = deeds.ORDER.match(one.line) or not effect and one.weight < _STEP
     left = step or detail or mended or noted or _is_strange(one.line, known | upshot.words_of(first.line))
     return one.weight >= least and not (left or _is_again(one.line, first.line, _LIKE))

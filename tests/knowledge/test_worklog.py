@@ -369,6 +369,12 @@ def test_what_only_the_session_understands_has_no_place_beside_a_result(line):
     assert [one.line[:11] for one in worklog._clear(found, True, {"limits"})] == ["Added a lim", "The uploads"]
 
 
+def test_a_result_in_a_script_without_spaces_has_a_place_beside_another():
+    """What is an effect there, no word of English tells."""
+    found = made((5.0, "업로드 제한을 추가했습니다."), (4.9, "작업자가 재시도를 두 번 합니다."))
+    assert worklog._clear(found, True, set()) == found
+
+
 def test_work_of_another_session_is_not_told_by_a_line_that_has_its_words(place, tell):
     """Unless it is alike; what went along with work that is told again needs no telling."""
     for name, body in (("a", "Removed the trailer of all sessions."),
