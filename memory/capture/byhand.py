@@ -52,6 +52,7 @@ _MOST_UNITS, _ITEMS, _FEW = 3, 150, 3  # sentences told of an outcome, character
 _LAST, _SINCE_THEN = "last: ", "asked since: "  # before what the last work came to; what was asked after it
 _VERDICT, _LEANING, _LIKE = 1.3, 0.1, 0.6  # what a verdict tells; what a sentence keeps that leans; lines that tell the same
 _DEED = re.compile(r"\W*(?:done|fixed|reverted|committed|pushed|updated|merged|rebased)\b[.!:]", re.I)
+_TELLS, _ENDED = 1.5, re.compile(r"(?<=[.:;,!?]); ")  # what a request says by itself, at least; between lines that end
 _NODS = frozenset("yes yeah yep sure okay great work works good nice fine thank thanks perfect".split())
 _HALF = Late(r"\b(?:vs|e\.g|i\.e)\.\Z|\A(?:for example|or|and|but)\b", re.I)  # of a sentence
 _OF_GIT = Late(r"\b(?:commits? ahead|ahead of|up to date with|working tree)\b", re.I)  # of a branch, which may be so no more
@@ -151,18 +152,17 @@ def _results(newest: Record, told: Sequence[Outline], held: Sequence[Turn], neve
 
 
 def _matter(held: Sequence[Turn], stands: Sequence[str]) -> list[str]:
-    """Say what the work is about: the plan that most was changed for, else the request that led to it, in the user's words.
-
-    Empty where nothing was changed, or where stands, what is told of it, says the same.
-    """
+    """Say what most was changed for: the plan, else the request that led there; not what stands, told of it, says as well."""
     done = deadends.kept(held)
     most = choices.files_of(_most(done) or Turn("", ""))
     way = next((deadends.way(done, turn) for turn in done if choices.files_of(turn) & most), [])
     plan = next((piece.text for turn in way for piece in turn.pieces if piece.name == turns.APPROVED), "")
     if plan:
         return ["the approved plan: " + upshot.in_full(gist.heading_of(plan), plan)]
-    asked = gist.prose(next((turn.request for turn in way if _asks(turn.request)), ""))
-    said = deeds.shortened(one_line(" ".join(line for line in asked if line[:1] not in choices.PASTED)), _LINE)
+    asked = [turn.request for turn in way if _asks(turn.request)]
+    asked = [one for one in asked if gist.telling(gist.topic(one)) > _TELLS and not turns.agrees(one)] or asked
+    lines = [deeds.LISTED.sub("", line) for one in asked[:1] for line in gist.prose(one) if line[:1] not in choices.PASTED]
+    said = deeds.shortened(one_line(_ENDED.sub(" ", "; ".join(lines))), _LINE)
     return ["asked: “%s”" % said] if said and not _alike(said, stands[:1]) else []
 
 

@@ -256,6 +256,10 @@ def test_where_one_word_is_the_branch_the_work_names_it(place, now):
      ["- asked: “name the queue of each customer in the log”"]),
     ("## 09:00 where is it named?\n\nIn the pool.\n\n> (approved the plan) **Names of queues**\n>\n> Nobody sees whose job waits.\n\n"
      "- edited `a.py`\n\nThe log now says more.\n", ["- the approved plan: Names of queues: nobody sees whose job waits"]),
+    ("## 09:00 can you explain this logic?\n\nIt waits.\n\n## 09:10 but why does the worker wait for customers of other pools?\n\n- edited `a.py`\n\n"
+     "The pool now looks at its own.\n", ["- asked: “but why does the worker wait for customers of other pools?”"]),
+    ("## 09:00 mend the list of jobs:…\n\n> mend the list of jobs:\n> 1. show the customer of each\n> 2. sort them by the hour\n\n- edited `a.py`\n\n"
+     "The page now says more.\n", ["- asked: “mend the list of jobs: show the customer of each; sort them by the hour”"]),
     ("## 09:00 add a limit for slow uploads\n\n- edited `a.py`\n\nAdded a limit for slow uploads.\n", None),
     ("## 09:00 where is the queue named?\n\nThe queue is named in the pool.\n", None)])
 def test_the_work_is_what_most_was_changed_for(place, now, said, told):
