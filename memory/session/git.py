@@ -139,9 +139,9 @@ def merged(command: str, output: str, branch: str = "", cwd: str = "", roots: It
             branch = named[-1]
         elif verb == "git merge" and branch in layout.TRUNKS[1:] and named and _MERGES.search(output):
             found.insert(0, (named[0].removeprefix("origin/"), ""))
-        elif words[:3] == ["gh", "pr", "merge"]:
-            number = next(("#" + word.lstrip("#") for word in named if word.lstrip("#").isdigit()), "")
-            found.insert(0, (number or (named[0] if named else branch), ""))
+        elif words[:3] == ["gh", "pr", "merge"] and not {"--auto", "--disable-auto"} & set(words):
+            number = next(filter(None, (re.fullmatch(r"(?:\S*/pull/|#)?(\d+)", word) for word in named)), None)
+            found.insert(0, ("#" + number[1] if number else named[0] if named else branch, ""))
     return [one for one in dict.fromkeys(found) if one[0] not in layout.TRUNKS][:_MOST_MERGED]
 
 

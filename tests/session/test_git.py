@@ -156,6 +156,8 @@ def test_what_a_script_prints_of_its_own_repositories_is_no_commit(command, outp
     ("git merge origin/main", "Merge made by the 'ort' strategy.\n", "fix/x", []),
     ("gh pr merge --squash", "", "fix/x", [("fix/x", "")]),
     ("gh pr merge 12 --squash", "", "fix/x", [("#12", "")]),
+    ("gh pr merge https://h/o/r/pull/12", "", "fix/x", [("#12", "")]), ("gh pr merge fix/y -d", "", "main", [("fix/y", "")]),
+    ("gh pr merge 12 --auto --squash", "", "fix/x", []),
     ("cat notes.txt", "Merge pull request #5 from o/fix/x\n", "", []),
     ("git -C /tmp/other log", "1a2b3c4 Merge pull request #5 from o/fix/x\n", "", []),
 ])
