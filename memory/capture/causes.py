@@ -14,24 +14,20 @@ from typing import NamedTuple
 from memory.capture import gist, turns
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Piece, Turn
 from memory.core import files, tokeniser
-from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import lasting, mending, reviews, tellingline
+from memory.core.plaintext import one_line, sentences
+from memory.session import faults, lasting, mending
 from memory.session.latepattern import Late
 from memory.session.mending import Mend
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ, _START = 800, 60  # characters of a sentence that is judged; by which one is known again
 _OPENING = 3  # sentences of a statement before an edit that may say what is wrong
-_ALONE = 300  # characters of a request whose one report is of what its turn finds
 _TELLS = 8  # words of a cause that says why, and names nothing in code
 _NEAR = 3  # sentences after a cause that may say what was changed
 _ANNOUNCED = 70  # characters of a sentence that only announces one
 MODEL, PERSON = "model", "user"
 SUPPOSED = "Supposed, not verified: "  # before what a review calls a possible fault
 _TYPED = 1500  # characters of what a person types
-_LOG = 8000  # characters at its end in which an error that was pasted is looked for
-_PASTED = 4  # lines of an error that was pasted, of which one is told
-REPORT = 240  # characters of what a person reports
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 _ALIKE = 0.1  # what a word is worth that a cause and a row of a table share
 # How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; a review's; any
@@ -111,13 +107,13 @@ def _turned(text: str) -> Iterator[Named]:
 
 def reviewed(text: str) -> Iterator[Named]:
     """Yield what a review numbers: its title, and the first sentence that says what is wrong, or two where it is short."""
-    for finding in reviews.findings(gist.prose(text)):
+    for finding in faults.findings(gist.prose(text)):
         said = [one for one in finding.said if len(mending.QUOTED.sub("", one)) >= SHORTEST // 2]
         said = said[:1 + (len("".join(said[:1])) < _START)]
         if mending.words(finding.title) and len(mending.QUOTED.sub("", mending.without_place(finding.title))) >= SHORTEST:
             said = [""]  # it says enough
         cause = one_line(": ".join(filter(None, (finding.title, ". ".join(one.rstrip(".") for one in said))))).rstrip(" .")
-        told = SHORTEST <= len(cause) <= LONGEST and not (reviews.is_tidiness(cause) or mending.OWN.search(cause))
+        told = SHORTEST <= len(cause) <= LONGEST and not (faults.is_tidiness(cause) or mending.OWN.search(cause))
         if finding.number and said and told and "`" in cause + finding.whole:
             yield Named(REVIEWED, SUPPOSED * finding.supposed + cause, "", finding.whole, finding.number)
 
@@ -314,7 +310,7 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
         failed = failed or piece.kind == RUN and piece.failed
         if piece.kind == SAID and failed and piece.text != outcome and _leads_to_edit(turn.pieces, place):
             yield from (Said(cause, number, place, MODEL, False) for cause in seen(piece.text))
-    if outcome and reviews.may_review(outcome) and not any(piece.kind == FILE for piece in turn.pieces):
+    if outcome and faults.may_review(outcome) and not any(piece.kind == FILE for piece in turn.pieces):
         yield from (Said(cause, number, len(turn.pieces), MODEL, True) for cause in reviewed(outcome))
     for text in _typed(turn):
         for cause in named(text) if gist.may_name_cause(text) else ():
@@ -332,7 +328,7 @@ def seen(text: str) -> list[Named]:
     """Return the first sentence before an edit that says, without calling it so, what is wrong with something named in code."""
     for one in sentences(one_line(text.replace("**", "")))[:_OPENING]:
         bare = lasting.capital(mending.LEAD.sub("", mending.ITEM.sub("", one, count=1), count=1))
-        if reviews.is_fault(bare) and mending.words(bare) and standing(bare) and not (gist.is_announced(bare) or _judged(one)[0]):
+        if faults.is_fault(bare) and mending.words(bare) and standing(bare) and not (gist.is_announced(bare) or _judged(one)[0]):
             return [Named(SEEN, bare)]
     return []
 
@@ -342,7 +338,7 @@ def claimed(turn: Turn) -> list[Named]:
     alone."""
     if turn.request not in _typed(turn) or all(piece.kind != FILE for piece in turn.pieces):
         return []
-    return [Named(CLAIMED, one, follows) for one, follows in reviews.faults(list(gist.prose(turn.request)))
+    return [Named(CLAIMED, one, follows) for one, follows in faults.commented(list(gist.prose(turn.request)))
             if mending.words(one) and standing(one.replace("→", "-")) and not mending.POINTS.search(one)][:1]
 
 
@@ -369,23 +365,7 @@ def is_ordered(request: str) -> bool:
 
 
 def reported(turn: Turn, cause: str, known: bool = False) -> tuple[str, bool]:
-    """Return (what a turn's request reports as wrong, in one line, whether that is an error that it pastes).
-
-    known: that it reports something is known, so that it needs no word for it; what it orders or asks is none all the same.
-    """
-    request = turn.request
-    if turn.asked == SUMMARY or is_ordered(request):
+    """Return (what a turn's request reports as wrong, whether that is an error that it pastes), as `faults.reported` does."""
+    if turn.asked == SUMMARY or is_ordered(turn.request):
         return "", False
-    if "\n" in request.strip() and mending.PASTED.search(request[-_LOG:]):
-        told = [line for line in tellingline.tell(request[-_LOG:], most=_PASTED).lines if not tellingline.is_trailer(line)]
-        if told and not mending.PASTED.search(told[0]):  # what a person typed above it
-            told = [line for line in request[-_LOG:].split("\n")[1:] if mending.AT_LINE.match(line)]
-        if told and mending.PASTED.search(told[0]):  # of several the one that the cause speaks of
-            return one_line(max(told, key=lambda line: len(mending.words(line) & mending.words(cause))), REPORT), True
-    said = [(len(mending.plain_words(one) & mending.plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
-            for line in gist.prose(request) for one in sentences(one_line(line))
-            if len(one) > 12 and one[-1] != ":" and not mending.ORDERS.match(one) and (
-                not mending.ASKED.match(one) and not one.endswith("?") if known else mending.REPORTS.search(one))]
-    near, sentence = max(said, key=lambda pair: (not mending.ADVISES.search(pair[1]), pair[0]), default=(0, ""))
-    alone = len(said) == 1 and len(request) < _ALONE and not mending.ASKED.match(sentence)
-    return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 or alone or known else ""), False
+    return faults.reported(turn.request, gist.prose(turn.request), cause, known)

@@ -17,7 +17,7 @@ from memory.capture.gist import outcome
 from memory.capture.turns import FILE, REFUSED, RUN, SAID, SUMMARY, USER, Turn
 from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import commandline, deeds, git, hunks, mending, reviews
+from memory.session import commandline, deeds, faults, git, hunks, mending
 from memory.session.latepattern import Late
 
 REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')  # the subject of a commit that takes another one back
@@ -314,7 +314,7 @@ def _deeds(statement: str) -> Iterator[str]:
 def unmended(held: Sequence[Turn]) -> list[str]:
     """Return in a line, by their titles, what the last review found and nobody ordered to be mended since; none where all was."""
     for at in range(len(held) - 1, -1, -1):
-        found = reviews.findings(_as_headings(gist.prose(outcome(held[at])))) if held[at].asked != SUMMARY else []
+        found = faults.findings(_as_headings(gist.prose(outcome(held[at])))) if held[at].asked != SUMMARY else []
         if len(found) < 2 or files_of(held[at]) or not _REVIEW.search(held[at].request):
             continue
         later = [turn.request for turn in held[at + 1:] if turn.asked != SUMMARY]

@@ -24,7 +24,7 @@ from memory.capture.facts import Edit, Facts
 from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY, Piece
 from memory.core.plaintext import at_word, one_line, sentences
-from memory.session import commandline, deeds, hunks, mending, shell, tellingline
+from memory.session import commandline, deeds, faults, hunks, mending, shell, tellingline
 from memory.session.latepattern import Late
 from memory.session.mending import Mend
 from memory.session.shell import Run
@@ -370,7 +370,7 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
         told += ["%s failed:" % checkpointpage.quoted(failure.command), "", "    " + one_line(failure.line, _LINE_CHARS), ""]
     elif failure.line and not (
             mending.same(failure.line, cause.text) and mending.words(failure.line) & mending.words(cause.text)):
-        told += ["Reported: " + at_word(one_line(failure.line), causes.REPORT), ""]
+        told += ["Reported: " + at_word(one_line(failure.line), faults.REPORT), ""]
     told += ["What mended it:", "", *map(mending.as_item, stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
     told += [_change(edit, of, _FEW_LINES if stated else _MOST_LINES, facts) for edit, of in edits]

@@ -1,4 +1,4 @@
-"""How a reviewer speaks of code: the findings of a review, and the comment on one place that a person passes on."""
+"""How it is told what is wrong: in a review, in a reviewer's comment, and in what a person reports."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from memory.core import tokeniser
-from memory.core.plaintext import one_line, sentences
-from memory.session import lasting
+from memory.core.plaintext import at_word, one_line, sentences
+from memory.session import lasting, mending, tellingline
 from memory.session.latepattern import Late
 from memory.session.mending import ITEM
 
@@ -56,6 +56,11 @@ _SEVERITY = Late(
     r"[^\w`]+(?=\S)", re.I)
 _ADVICE = Late(r"\b(?:consider|should|recommend\w*|suggest\w*|could|might|may)\b|[?？]|[:：]\W*\Z", re.I)
 FOLLOWS = Late(r"(?i)(?:this|which|so|as a result|consequently|therefore|for \w+|on the next|when|if)\b")  # what comes of it
+
+REPORT = 240  # characters of what a person reports
+_ALONE = 300  # characters of a request whose one report is of what its turn finds
+_LOG = 8000  # characters at its end in which an error that was pasted is looked for
+_PASTED = 4  # lines of an error that was pasted, of which one is told
 
 
 class Finding(NamedTuple):
@@ -124,7 +129,7 @@ def _finding(title: str, body: Sequence[str]) -> Finding:
     return Finding(number[1] if number else "", bare, said, " ".join(body), bool(_SUPPOSES.search(title)))
 
 
-def faults(lines: Sequence[str]) -> list[tuple[str, str]]:
+def commented(lines: Sequence[str]) -> list[tuple[str, str]]:
     """Return what a reviewer's comment says to be wrong: (the sentence, what comes of it, or ""), whole sentences first.
 
     A comment speaks of code and of nobody, up to where it advises somebody.  Advice is left out, and so is what only tidiness
@@ -150,3 +155,31 @@ def is_fault(sentence: str) -> bool:
 def is_tidiness(said: str) -> bool:
     """Tell whether a reviewer speaks of how code looks, and not of what it does."""
     return bool(_TRIVIAL.search(said))
+
+
+# --- what a person reports
+
+def reported(request: str, lines: Sequence[str], cause: str, known: bool = False) -> tuple[str, bool]:
+    """Return (what a request reports as wrong, in one line, whether that is an error that it pastes).
+
+    lines: those of the request that are no code.  cause: the one that is said of it.  known: that it reports something is known,
+    so that it needs no word for it; what it orders or asks is none all the same.
+    """
+    if is_pasted(request):
+        told = [line for line in tellingline.tell(request[-_LOG:], most=_PASTED).lines if not tellingline.is_trailer(line)]
+        if told and not mending.PASTED.search(told[0]):  # what a person typed above it
+            told = [line for line in request[-_LOG:].split("\n")[1:] if mending.AT_LINE.match(line)]
+        if told and mending.PASTED.search(told[0]):  # of several the one that the cause speaks of
+            return one_line(max(told, key=lambda line: len(mending.words(line) & mending.words(cause))), REPORT), True
+    said = [(len(mending.plain_words(one) & mending.plain_words(cause)) + 2 * bool(mending.PLAINLY.search(one)), one)
+            for line in lines for one in sentences(one_line(line))
+            if len(one) > 12 and one[-1] != ":" and not mending.ORDERS.match(one) and (
+                not mending.ASKED.match(one) and not one.endswith("?") if known else mending.REPORTS.search(one))]
+    near, sentence = max(said, key=lambda pair: (not mending.ADVISES.search(pair[1]), pair[0]), default=(0, ""))
+    alone = len(said) == 1 and len(request) < _ALONE and not mending.ASKED.match(sentence)
+    return (at_word(one_line(sentence).lstrip("-*> "), REPORT) if near > 1 or alone or known else ""), False
+
+
+def is_pasted(request: str) -> bool:
+    """Tell whether a request pastes an error."""
+    return "\n" in request.strip() and bool(mending.PASTED.search(request[-_LOG:]))

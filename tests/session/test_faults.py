@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from memory.session import reviews
+from memory.session import faults
 
 
 def test_a_comment_says_what_is_wrong_and_what_comes_of_it():
     """Behind its severity and its title; what it advises is none."""
     said = ["High Severity", "Header lost", "The loadRates function drops the header of rateTable. This makes the totals wrong. Consider a check."]
-    assert reviews.faults(said)[:1] == [("The loadRates function drops the header of rateTable.", "This makes the totals wrong.")]
-    assert reviews.faults(["Medium Severity: `total()` counts rows twice. This inflates each sum."]) == [
+    assert faults.commented(said)[:1] == [("The loadRates function drops the header of rateTable.", "This makes the totals wrong.")]
+    assert faults.commented(["Medium Severity: `total()` counts rows twice. This inflates each sum."]) == [
         ("`total()` counts rows twice.", "This inflates each sum.")]
 
 
@@ -20,19 +20,19 @@ def test_a_comment_says_what_is_wrong_and_what_comes_of_it():
     "The `total()` function is never called.", "You could count rows without `total()`.", "The export writes rates to a file."])
 def test_what_somebody_says_for_himself_or_for_tidiness_is_none(said):
     """Nor an advice, nor what is right."""
-    assert reviews.faults([said]) == []
+    assert faults.commented([said]) == []
 
 
 def test_a_comment_ends_where_it_speaks_to_somebody():
     """What stands before is one all the same."""
-    assert [one for one, _ in reviews.faults(["`total()` skips the last row.", "Can we count it? It is never shown."])] == [
+    assert [one for one, _ in faults.commented(["`total()` skips the last row.", "Can we count it? It is never shown."])] == [
         "`total()` skips the last row."]
 
 
 @pytest.mark.parametrize("title", ["1. **Rows counted twice**", "**1. Rows counted twice**", "### 1. Rows counted twice"])
 def test_a_finding_is_numbered_within_its_marks_or_before_them(title):
     """Its fix stands below it."""
-    (found,) = reviews.findings(["## Critical issues", title, "`total()` adds the first row once more.", "**Fix:** Skip it."])[-1:]
+    (found,) = faults.findings(["## Critical issues", title, "`total()` adds the first row once more.", "**Fix:** Skip it."])[-1:]
     assert (found.number, found.title, found.said[0]) == ("1", "Rows counted twice", "`total()` adds the first row once more.")
 
 
@@ -40,7 +40,7 @@ def test_findings_stand_below_headings_in_bold_type():
     """Up to the next one, that is of none."""
     lines = ["**Medium Severity (valid):**", "1. **Missing check** - `load()` may give none", "**Questionable:**",
              "2. **Wrapper** - `total()` is one"]
-    assert [(one.number, one.title) for one in reviews.findings(lines) if one.number] == [("1", "Missing check")]
+    assert [(one.number, one.title) for one in faults.findings(lines) if one.number] == [("1", "Missing check")]
 
 
 @pytest.mark.parametrize(("lead", "found"), [
@@ -48,4 +48,4 @@ def test_findings_stand_below_headings_in_bold_type():
     (["Here is the plan for your feedback:"], 0), (["## Steps"], 0)])
 def test_a_list_is_one_of_comments_where_its_lead_says_so(lead, found):
     """And not that they are worked off, or planned."""
-    assert len([one for one in reviews.findings([*lead, "", "1. **`load()` drops the header**", "It counts rows."]) if one.number]) == found
+    assert len([one for one in faults.findings([*lead, "", "1. **`load()` drops the header**", "It counts rows."]) if one.number]) == found
