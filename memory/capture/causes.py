@@ -1,18 +1,19 @@
 """Sentences in which somebody names the cause of a failure: which they are, how sure of it, and in words that stand alone.
 
-A cause is labelled (`Root cause: …`, `The bug was that …`, a heading that says so), or told as one (`… failed because …`, `… was
-caused by …`).  What is only supposed, asked, announced or said of one's own last edit is none; a sentence that leans on what was
-said before, or was cut, is left out.
+A cause is labelled (`Root cause: …`, `The bug was that …`, a heading that says so), told as one (`… failed because …`, `… was
+caused by …`), or only likely one, by how it is put and where it stands (`likely`).  What is supposed, asked, announced or said of
+one's own last edit is none; a sentence that leans on what was said before, or was cut, is left out.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from memory.capture import gist, turns
-from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Piece, Turn
+from memory.capture.turns import FILE, RUN, SAID, SUMMARY, USER, Turn
 from memory.core import files, tokeniser
 from memory.core.plaintext import one_line, sentences
 from memory.session import faults, lasting, mending
@@ -21,9 +22,10 @@ from memory.session.mending import Mend
 
 SHORTEST, LONGEST = 40, 330  # characters of a cause
 _READ, _START = 800, 60  # characters of a sentence that is judged; by which one is known again
-_OPENING = 3  # sentences of a statement before an edit that may say what is wrong
-_TELLS = 8  # words of a cause that says why, and names nothing in code
+_TELLS, _PLAIN = 8, 5  # words of a cause that says why, and names nothing in code; of one that is only likely
 _NEAR = 3  # sentences after a cause that may say what was changed
+_SOON = 4  # turns from one on, an edit in which may be for what it says
+_SPOKEN = 20000  # characters of a statement that is read
 _ANNOUNCED = 70  # characters of a sentence that only announces one
 MODEL, PERSON = "model", "user"
 SUPPOSED = "Supposed, not verified: "  # before what a review calls a possible fault
@@ -31,8 +33,8 @@ _TYPED = 1500  # characters of what a person types
 NEARLY = 0.6  # of what the best sentence on a remedy is worth: what a second one must be
 _ALIKE = 0.1  # what a word is worth that a cause and a row of a table share
 # How surely a cause: `root cause`; behind `you're right`, of what was reported; `the bug was`; `is`; `before: …`; a review's; any
-# other; what a reviewer says of code, in a request; what is said to be wrong right before an edit
-ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD, CLAIMED, SEEN = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5, 1.4, 1.3
+# other; what a reviewer says of code, in a request; of what is only likely one, its likelihood, LIKELY at most
+ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD, CLAIMED, LIKELY = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5, 1.4, 1.0
 _MODULE = Late(
     r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
 OF_TEST = Late(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
@@ -275,15 +277,19 @@ def _first(text: str) -> str:
     return head if "; " in text and len(head) >= SHORTEST and ": " in text else text
 
 
-def standing(text: str) -> bool:
-    """Tell whether a cause says something to who reads nothing else: whole, about something named, not of one's own last edit."""
+def standing(text: str, likely: float = 0.0) -> bool:
+    """Tell whether a cause says something to who reads nothing else: whole, about something named, not of one's own last edit.
+
+    likely: how likely it is one where nothing calls it so; such a one says enough in plain words.
+    """
     least = SHORTEST // 2 if gist.wide(text) else SHORTEST
     if not least <= len(text) <= LONGEST or mending.LEANS.match(text) or any(p.search(text) for p in (mending.CUT, mending.OWN)):
         return False
-    if mending.POINTS.search(text) and len(mending.words(text)) < 2:
+    if not likely and mending.POINTS.search(text) and len(mending.words(text)) < 2:
         return False
     whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
-    tells = _MODULE.search(text) or mending.WHY.search(text) and len(mending.plain_words(text)) >= _TELLS
+    many = _PLAIN if likely else _TELLS if mending.WHY.search(text) else LONGEST
+    tells = not likely and _MODULE.search(text) or len(mending.plain_words(text)) >= many
     return whole and bool(tells) and not mending.TRIVIAL.search(text) and not mending.SUPPOSED.search(text)
 
 
@@ -302,14 +308,10 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
     """Yield the causes that a turn names."""
     outcome = gist.outcome(turn)
     yield from (Said(cause, number, 0, PERSON, False) for cause in claimed(turn))
-    failed = "\n" in turn.request  # an error may have been pasted
     for place, piece in enumerate(turn.pieces):
         for cause in named(piece.text) if piece.kind == SAID and gist.may_name_cause(piece.text) else ():
             if cause.weight != AGREED or mending.meet(turn.request, cause.text):
                 yield Said(cause, number, place, MODEL, piece.text == outcome)
-        failed = failed or piece.kind == RUN and piece.failed
-        if piece.kind == SAID and failed and piece.text != outcome and _leads_to_edit(turn.pieces, place):
-            yield from (Said(cause, number, place, MODEL, False) for cause in seen(piece.text))
     if outcome and faults.may_review(outcome) and not any(piece.kind == FILE for piece in turn.pieces):
         yield from (Said(cause, number, len(turn.pieces), MODEL, True) for cause in reviewed(outcome))
     for text in _typed(turn):
@@ -318,19 +320,40 @@ def told(turn: Turn, number: int) -> Iterator[Said]:
                 yield Said(cause, number, 0, PERSON, False)
 
 
-def _leads_to_edit(pieces: Sequence[Piece], place: int) -> bool:
-    """Tell whether a file is edited right after a statement, before anything else is said or run."""
-    after = next((piece for piece in pieces[place + 1:] if piece.kind in (SAID, FILE, RUN)), None)
-    return after is not None and after.kind == FILE
+def likely(held: Sequence[Turn], number: int, known: Sequence[Said]) -> Iterator[Said]:
+    """Yield what the model says in a turn that likely is a cause, though nothing calls it one, or nothing shows that it is.
+
+    known: the causes that the turn names.
+    """
+    turn, outcome = held[number], gist.outcome(held[number])
+    of_turn = faults.Place(
+        edits=any(piece.kind == FILE for one in held[number:number + _SOON] for piece in one.pieces),
+        failed=any(piece.kind == RUN and piece.failed for piece in turn.pieces),
+        reports=bool(mending.REPORTS.search(turn.request[:_TYPED])), pasted=faults.is_pasted(turn.request))
+    for place, piece in enumerate(turn.pieces):
+        if piece.kind != SAID or len(piece.text) > _SPOKEN:
+            continue
+        after = next((one.kind for one in turn.pieces[place + 1:] if one.kind in (SAID, FILE, RUN)), "")
+        here = [said.cause.text[1:].rstrip(" .!") for said in known if said.place == place and said.speaker == MODEL]
+        for order, (heading, item, one) in enumerate(_sentences(piece.text)):
+            chance = faults.likelihood(one, of_turn._replace(
+                number=order, item=item, headed=faults.is_headed(heading), announces=gist.is_announced(one),
+                then_edited=after == FILE, named=any(text in one for text in here)))
+            cause = lasting.capital(_judged(one)[1]) if chance else ""
+            if standing(cause, chance) and not (mending.told(cause)[0] or mending.AGREES.match(cause)):
+                yield Said(Named(chance, cause), number, place, MODEL, piece.text == outcome)
 
 
-def seen(text: str) -> list[Named]:
-    """Return the first sentence before an edit that says, without calling it so, what is wrong with something named in code."""
-    for one in sentences(one_line(text.replace("**", "")))[:_OPENING]:
-        bare = lasting.capital(mending.LEAD.sub("", mending.ITEM.sub("", one, count=1), count=1))
-        if faults.is_fault(bare) and mending.words(bare) and standing(bare) and not (gist.is_announced(bare) or _judged(one)[0]):
-            return [Named(SEEN, bare)]
-    return []
+def _sentences(text: str) -> Iterator[tuple[str, bool, str]]:
+    """Yield (the heading above it, whether it is an item of a list, it) of each sentence of a text that is in no table."""
+    heading = ""
+    for line in gist.prose(text):
+        level, head = tokeniser.heading(line)
+        if level or line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2:
+            heading = (head if level else line).strip("*: ")
+        elif line[0] != "|":
+            bare = mending.ITEM.sub("", line, count=1).replace("**", "").lstrip("> ")
+            yield from ((heading, bool(mending.ITEM.match(line)), one_line(one)) for one in sentences(bare))
 
 
 def claimed(turn: Turn) -> list[Named]:
@@ -347,6 +370,12 @@ def is_outlived(turn: Turn, place: int) -> bool:
     pieces = turn.pieces[place:]
     edited = next((at for at, piece in enumerate(pieces) if piece.kind == FILE), len(pieces))
     return any(piece.kind == SAID and mending.STILL.search(piece.text.lstrip().partition("\n")[0]) for piece in pieces[edited:])
+
+
+def edited_next(turn: Turn, place: int) -> set[str]:
+    """Return the files of the project that are edited after a statement, before anything else is said."""
+    after = itertools.takewhile(lambda piece: piece.kind != SAID, turn.pieces[place + 1:])
+    return {piece.text for piece in after if piece.kind == FILE and piece.text[:1] not in "/~"}
 
 
 def _typed(turn: Turn) -> Iterator[str]:

@@ -243,8 +243,7 @@ def _refused(turn: Turn) -> Iterator[str]:
             reply = next((one.text for one in turn.pieces[at + 1:] if one.kind in (SAID, USER)), "")
             why = _conceded(reply) if turns.CONCEDES.match(reply) else ""
             what = "an edit of " + match[1] if match[1] else "a plan" if "ExitPlanMode" in piece.name else "what was proposed"
-            yield "%s — refused, the user: %s" % (what, " → ".join(
-                filter(None, (words, why))))
+            yield "%s — refused, the user: %s" % (what, " → ".join(filter(None, (words, why))))
 
 
 def _ruled_out(turn: Turn, before: str) -> list[str]:
@@ -381,9 +380,14 @@ def later(edit: Edit, facts: Facts) -> list[str]:
     return [other.hunk for other in facts.edits if other.at > edit.at and other.path == edit.path]
 
 
-def is_tested(facts: Facts, since: str, until: str) -> bool:
-    """Tell whether a test was changed between two instants: who only agrees with a claim proves nothing."""
-    return any(commandline.TEST_FILE.search(edit.path) for edit in facts.edits if since <= edit.at < until)
+def is_granted(facts: Facts, said: causes.Said, until: str = "") -> bool:
+    """Tell whether a claim holds: its turn says that it mended what a reviewer says of its own code (who mends that has read it),
+    or changed a test for it by the instant `until`, "" for the words alone; to agree proves nothing."""
+    turn, about = facts.turns[said.turn], mending.words(said.cause.text)
+    if any(turn.at <= edit.at < until and commandline.TEST_FILE.search(edit.path) for edit in facts.edits):
+        return True
+    claim = said.cause.weight == causes.CLAIMED or any(mending.words(one.text) & about for one in causes.claimed(turn))
+    return claim and any(map(mending.GRANTS.match, (*turn.said()[:1], outcome(turn))))
 
 
 def _replaced(facts: Facts, edits: Sequence[Edit], at: str) -> bool:

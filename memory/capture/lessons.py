@@ -1,7 +1,7 @@
 """What a session's failures teach: a cause that somebody named, with the failure and what mended it.
 
-A lesson begins with a sentence in which the model or the user names a cause (`causes`), in the text between failure and fix or in
-the turn's outcome.  To it belong
+A lesson begins with a sentence in which the model or the user names a cause (`causes`), between failure and fix or in the turn's
+outcome.  To it belong
 
     a failure    a run of the same turn that speaks of the same things, or after which the sentence came; else what the user
                  reported or pasted, in this turn's request or in the one that it goes on with; else the problem that the same
@@ -9,8 +9,9 @@ the turn's outcome.  To it belong
     a fix        what then made the failed thing pass (`fixes`); else the edits up to the next request that have to do with the
                  cause, or with the fix that the statement tells
 
-What a review numbers, and a later turn mends, is one too.  What happened beside a failure is evidence, and never the lesson.  It
-is taken back where its edits were thrown away or turned round, its commit was reverted, or somebody says that it was wrong.
+What a review numbers, and a later turn mends, is one too, and what is only likely a cause where its mend is told.  What happened
+beside a failure is evidence, never the lesson.  It is taken back where its edits were thrown away or turned round, its commit was
+reverted, or somebody says that it was wrong.
 """
 
 from __future__ import annotations
@@ -25,19 +26,14 @@ from memory.capture.fixes import Fix
 from memory.capture.turns import FILE, RUN, SAID, SUMMARY, Piece
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import commandline, deeds, faults, hunks, mending, shell, tellingline
-from memory.session.latepattern import Late
 from memory.session.mending import Mend
 from memory.session.shell import Run
 
 MOST = 6  # lessons of a session
-TITLE = 120  # characters
-_LINE_CHARS, _OPENING = 200, 400
+TITLE, _LINE_CHARS, _OPENING = 120, 200, 400  # characters
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
-_REACH, _BACK = 3, 3  # turns after a cause that may mend it; turns before it that may report
+_REACH, _BACK, _ALIKE = 3, 3, 0.4  # turns after a cause that may mend it; before it that may report; words of it in another
 _TURNS, _NAMELESS = 300, 5  # newest turns that are looked at; words of a failure that a cause without a name of code shares
-_ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")
-_MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
-_RULE = Late(r"\(([\w-]+)\)\s*\Z")  # of a linter
 
 
 class Lesson(NamedTuple):
@@ -87,22 +83,37 @@ class _Draft(NamedTuple):
 
 def lessons(facts: Facts) -> list[Lesson]:
     """Return the lessons of a stretch, the surest cause first, at most MOST."""
-    told = [said for number, turn in list(enumerate(facts.turns))[-_TURNS:] if turn.asked != SUMMARY
-            for said in [list(causes.told(turn, number))] if said]
-    mended = fixes.fixes(facts) if told else []
-    drafts = [draft for said in told for draft in _of_turn(facts, said, mended)]
+    told = [(number, list(causes.told(turn, number))) for number, turn in list(enumerate(facts.turns))[-_TURNS:]
+            if turn.asked != SUMMARY]
+    likely = [said for number, known in told for said in causes.likely(facts.turns, number, known)]
+    mended = fixes.fixes(facts) if likely or any(known for _, known in told) else []
+    drafts = [draft for _, known in told for draft in _of_turn(facts, known, mended)]
+    drafts += [draft for said in likely if not any(said.turn == one.said.turn and mending.same(
+        said.cause.text, one.said.cause.text) for one in drafts) for draft in [_likely(facts, said, mended)] if draft]
     kept: list[list[_Draft]] = []
     for draft in sorted(drafts, key=lambda draft: (-draft.said.cause.weight, not draft.fix.edits, -draft.said.turn)):
         known = any(mending.same(draft.said.cause.text, one.said.cause.text) for event in kept for one in event)
         if not known and not deadends.is_taken_back(facts, draft.said.turn, draft.said.cause.text, draft.fix.edits, draft.fix.at):
-            event = next((event for event in kept if _is_of(draft, event[0])), None)
-            event.append(draft) if event else kept.append([draft])
+            event = next((event for event in kept if any(_is_of(draft, one) for one in event)), None)
+            if event is None or draft.said.cause.weight > causes.LIKELY:  # what is only likely adds nothing to an event
+                event.append(draft) if event else kept.append([draft])
     return [_lesson(event, facts) for event in kept[:MOST]]
 
 
+def _likely(facts: Facts, said: Said, known: Sequence[Fix]) -> _Draft | None:
+    """Return what is only likely a cause with what is told to have mended it, other than a test; None where it stayed so."""
+    turn, failure = facts.turns[said.turn], _failure(facts, said, known)
+    own = failure is None and not said.final and _edits(turn.pieces[:said.place])  # it may have come of these
+    compiled = failure and (failure.run and failure.run.kind == tellingline.BUILD or tellingline.is_passing(failure.line))
+    if own or compiled or causes.is_outlived(turn, said.place) or faults.MERGED.search(turn.request):
+        return None
+    fix = _fix(facts, said, failure or _Failure(""), known)
+    told = fix and (fix.stated or fix.commands or any(_lines(edit, said.cause, _MOST_LINES) for edit in fix.edits))
+    return _Draft(said, failure or _Failure(""), fix) if fix and told and not (fix.edits and _of_tests(fix.edits)) else None
+
+
 def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterator[_Draft]:
-    """Yield what a turn teaches: the causes of its outcome, and the last one that was named on the way where there is none, or a
-    run had failed of it alone."""
+    """Yield what a turn teaches: the causes of its outcome; where none is, or a run failed of it alone, the last on the way."""
     drafts: list[_Draft] = []
     for said in told:
         failure = _failure(facts, said, known)
@@ -112,14 +123,13 @@ def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterat
         sure = failure.shown or said.cause.weight >= causes.FOUND or said.speaker == PERSON
         lasts = said.final or sure and not causes.is_outlived(facts.turns[said.turn], said.place)
         claim = said.cause.weight in (causes.AGREED, causes.CLAIMED) and not failure.shown
-        if lasts and (not claim or _is_granted(facts, said, fix)):
+        if lasts and (not claim or deadends.is_granted(facts, said, max(_until(facts, said.turn), fix.at))):
             drafts.append(_Draft(_proved(facts, said, fix, known), failure, fix))
     final, on_the_way = ([draft for draft in drafts if draft.said.final is last] for last in (True, False))
     lines = {draft.failure.line for draft in final}
     yield from final
     for said, failure, fix in on_the_way[-1:]:  # what nobody called the cause, or stands beside others, must say what mended it
-        tells = fix.stated or any(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in fix.edits)
-        if (tells or said.cause.weight > causes.SEEN and fix.edits) and (not final or failure.run and failure.line not in lines):
+        if (fix.stated or fix.edits) and (not final or failure.run and failure.line not in lines):
             yield _Draft(said, failure, fix)
 
 
@@ -127,6 +137,10 @@ def _is_of(draft: _Draft, other: _Draft) -> bool:
     """Tell whether two causes that a turn names are of one event: of one failure, or mended in one file."""
     if draft.said.turn != other.said.turn or draft.said.cause.weight == other.said.cause.weight == causes.REVIEWED:
         return False
+    one, two = (mending.words(each.said.cause.text) | mending.plain_words(each.said.cause.text) for each in (draft, other))
+    if draft.said.cause.weight <= causes.LIKELY and (
+            len(one & two) >= _ALIKE * min(len(one), len(two)) or set(draft.fix.stated) & set(other.fix.stated)):
+        return True
     if draft.failure.line or other.failure.line:
         return draft.failure.line == other.failure.line
     return bool({edit.path for edit in draft.fix.edits} & {edit.path for edit in other.fix.edits})
@@ -138,16 +152,6 @@ def _proved(facts: Facts, said: Said, fix: _Fix, known: Sequence[Fix]) -> Said:
     proved = text.startswith(causes.SUPPOSED) and any(
         one.failure.is_test and since < one.failure.at and one.success.at >= fix.at and paths & set(one.files) for one in known)
     return said._replace(cause=said.cause._replace(text=text[len(causes.SUPPOSED):])) if proved else said
-
-
-def _is_granted(facts: Facts, said: Said, fix: _Fix | None = None) -> bool:
-    """Tell whether a claim holds: its turn says that it mended what a reviewer says of its own code (who mends that has read it),
-    or changed a test for it; to agree alone proves nothing.  fix: None asks for the words alone."""
-    turn, named = facts.turns[said.turn], mending.words(said.cause.text)
-    if fix and deadends.is_tested(facts, turn.at, max(_until(facts, said.turn), fix.at)):
-        return True
-    claim = said.cause.weight == causes.CLAIMED or any(mending.words(one.text) & named for one in causes.claimed(turn))
-    return claim and any(map(mending.GRANTS.match, (*turn.said()[:1], gist.outcome(turn))))
 
 
 def _edits(pieces: Sequence[Piece]) -> bool:
@@ -171,14 +175,14 @@ def _failure(facts: Facts, said: Said, known: Sequence[Fix]) -> _Failure | None:
     reported = reported or cause.symptom
     for back in range(number - 1, max(-1, number - 1 - _BACK), -1):
         done = gist.is_finished(facts.turns[back]) and _edits(facts.turns[back].pieces)
-        if reported or not facts.turns[back + 1].is_brief or done and not _ASKS.search(facts.turns[number].request):
+        if reported or not facts.turns[back + 1].is_brief or done and not faults.ASKS.search(facts.turns[number].request):
             break
         reported, pasted = causes.reported(facts.turns[back], cause.text)
     found = cause.weight >= causes.FOUND and not causes.OF_TEST.search(cause.text)
     if found and not reported and (turns.objects(facts.turns, number) or (  # an outcome may tell of earlier turns as well
             not said.final and mending.FIXED.search(gist.outcome(facts.turns[number])[:_OPENING]))):
         reported, pasted = causes.reported(facts.turns[number], cause.text, known=True)
-    if reported and not _MERGED.search(reported):
+    if reported and not faults.MERGED.search(reported):
         if mending.is_named_otherwise((turn.request for turn in facts.turns[number + 1:][:_REACH]), cause.text):
             return _Failure("") if said.final else None
         follows = (claim.symptom for claim in causes.claimed(facts.turns[number]) if mending.same(claim.text, reported))
@@ -201,20 +205,12 @@ def _ran(facts: Facts, said: Said) -> _Failure | None:
             continue
         run = next((r for r in facts.runs if r.bad and r.at >= turn.at and r.command == piece.text
                     and tellingline.is_same(r.detail.partition("\n")[0], piece.telling)), None)
-        if run is None or run.kind == tellingline.LINT and not _is_of_finding(cause.text, piece.telling, right_before):
+        if run is None or run.kind == tellingline.LINT and not faults.is_of_finding(cause.text, piece.telling, right_before):
             continue
         least = 2 if mending.words(cause.text) else _NAMELESS
         if right_before or mending.meet(cause.text, piece.telling, least) and not _follows(facts, said, run):
             return _Failure(piece.telling, piece.text, run, True)
     return None
-
-
-def _is_of_finding(cause: str, finding: str, right_before: bool) -> bool:
-    """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
-    rule = _RULE.search(finding)
-    if rule is not None and rule[1].lower() in cause.lower():
-        return True
-    return right_before and bool(mending.words(cause) & mending.words(finding))
 
 
 def _follows(facts: Facts, said: Said, run: Run) -> bool:
@@ -272,8 +268,8 @@ def _fix(facts: Facts, said: Said, failure: _Failure, every: Sequence[Fix]) -> _
     if edits and all(hunks.is_limit(edit.hunk, said.cause.text) for edit in edits):
         return None  # it waits longer, and nothing shows that it helped
     stated = _stated(facts, said, failure, edits) if edits or done else ()
-    own = (said.cause.weight != causes.CLAIMED or _is_granted(facts, said) and any(
-        _changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)) and (
+    own = (said.cause.weight != causes.CLAIMED or deadends.is_granted(facts, said) and any(
+        _shown(edit, said.cause, _MOST_LINES) for edit in edits)) and (
         failure.line or done and edits and edits[0].at < _until(facts, said.turn) or any(
             turns.orders_it(facts.turns[one].request) for one in agreed))
     told = (stated or edits and own) and not fixes.fails(facts, turn.at, until)  # what "go on" brought may be of anything
@@ -325,6 +321,9 @@ def _edited(facts: Facts, said: Said, failure: _Failure, done: Sequence[Edit]) -
         done, cause if failure.run or not sure else cause._replace(fix=failure.line), sure)
     if edits and _of_tests(edits) and (failure.run or not failure.line):  # else it was reported after them
         edits = _related([edit for edit in facts.edits if since <= edit.at < turn.at], cause) or edits
+    if not edits and cause.weight <= causes.LIKELY:  # what is edited right after it was said, may be so for it
+        paths = causes.edited_next(turn, said.place)
+        edits = tuple(edit for edit in done if edit.path in paths and mending.meet(cause.text, edit.path + " " + edit.hunk))
     of_test = causes.OF_TEST.search(cause.text) or failure.shown and commandline.TEST_FILE.search(failure.line.partition(":")[0])
     return () if failure.run is None and _of_tests(edits) and not of_test else edits
 
@@ -346,7 +345,7 @@ def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) 
              if piece.kind == SAID and not (others and piece.text == outcome)]
     later = turns.going_on(facts.turns, said.turn, _REACH) if last >= _until(facts, said.turn) else ()
     texts += [gist.outcome(facts.turns[one]) for one in later if facts.turns[one].at <= last]
-    shown = bool(edits) and all(_changed(said.cause, edit.hunk, _MOST_LINES) for edit in edits)
+    shown = bool(edits) and all(_shown(edit, said.cause, _MOST_LINES) for edit in edits)
     told = tuple(causes.remedy(said.cause, failure.line, texts, _told_by(edits), not shown))
     planned = () if told or shown or said.final else tuple(map(mending.planned, texts[:1]))
     return told or tuple(filter(None, planned))
@@ -375,25 +374,26 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
     told += [_change(edit, of, _FEW_LINES if stated else _MOST_LINES, facts) for edit, of in edits]
     told += ["", "Named by the %s on %s." % (speaker, facts.turns[turn].at[:10])]
-    told += ["Commit %s: %s" % (landed[0], one_line(landed[1], 120)) if landed[0] else "Commit: " + one_line(landed[1], 120)
-             ] if any(landed) else []
+    told += ["Commit%s: %s" % (" " * bool(landed[0]) + landed[0], one_line(landed[1], 120))] if any(landed) else []
     paths = tuple(edit.path for edit, _ in edits)
     return Lesson(at_word(cause.text.rstrip(" .!"), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
                   paths, landed[0], causes.key_of(cause.text), turn, speaker, facts.turns[turn].at)
 
 
 def _change(edit: Edit, cause: Named, most: int, facts: Facts) -> str:
-    """Tell an edit: the file, and the lines that went and came where they are few enough to tell all of them, with what became of
-    them; else those that came and bear a name of the cause, where nothing else tells of the remedy."""
-    whole, names = _changed(cause, edit.hunk, most), mending.words(cause.text) if most > _FEW_LINES else frozenset()
-    part = [] if whole else [("+", line) for line in hunks.bearing(edit.hunk, names, _FEW_LINES)]
-    again = hunks.changed_again(edit.hunk, deadends.later(edit, facts), _MOST_LINES) if whole or part else []
-    return "- %s %s%s%s" % ("made" if edit.made else "edited", checkpointpage.quoted(edit.path), ", among others" * bool(part),
-                            hunks.shown(whole or part, checkpointpage.quoted)) + (
+    """Tell an edit: the file, and the lines of it that are told, with what became of them."""
+    told, whole = _lines(edit, cause, most), bool(_shown(edit, cause, most))
+    again = hunks.changed_again(edit.hunk, deadends.later(edit, facts), _MOST_LINES) if told else []
+    among, done = ", among others" * bool(told and not whole), "made" if edit.made else "edited"
+    return "- %s %s%s%s" % (done, checkpointpage.quoted(edit.path), among, hunks.shown(told, checkpointpage.quoted)) + (
         "\n- later there" + hunks.shown(again, checkpointpage.quoted) if again else "")
 
 
-def _changed(cause: Named, hunk: str, most: int) -> list[tuple[str, str]]:
-    """Return the lines of an edit where they are at most so many, and not more than two without a name of the cause."""
-    lines = hunks.told(hunk, most)
-    return lines if len(lines) <= 2 or mending.words(cause.text + " " + cause.fix) & mending.code(hunk) else []
+def _lines(edit: Edit, cause: Named, most: int) -> list[tuple[str, str]]:
+    """Return all lines of an edit where they are few; else, where nothing else tells, those that bear its cause's names."""
+    names = mending.words(cause.text) if most > _FEW_LINES else frozenset()
+    return _shown(edit, cause, most) or [("+", line) for line in hunks.bearing(edit.hunk, names, _FEW_LINES)]
+
+
+def _shown(edit: Edit, cause: Named, most: int) -> list[tuple[str, str]]:
+    return hunks.about(edit.hunk, most, mending.words(cause.text + " " + cause.fix))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -57,10 +58,26 @@ _SEVERITY = Late(
 _ADVICE = Late(r"\b(?:consider|should|recommend\w*|suggest\w*|could|might|may)\b|[?？]|[:：]\W*\Z", re.I)
 FOLLOWS = Late(r"(?i)(?:this|which|so|as a result|consequently|therefore|for \w+|on the next|when|if)\b")  # what comes of it
 
+_RULE = Late(r"\(([\w-]+)\)\s*\Z")  # of a linter
+ASKS = Late(r"(?i)\b(?:why|explain|what (?:happened|was)|how did)\b|왜|なぜ|为什么|warum")  # for a cause
+MERGED = Late(r"(?i)\b(?:resolv\w+|merge) (?:the |a |that )?conflicts?\b")  # what it leaves behind is of that day
 REPORT = 240  # characters of what a person reports
 _ALONE = 300  # characters of a request whose one report is of what its turn finds
 _LOG = 8000  # characters at its end in which an error that was pasted is looked for
 _PASTED = 4  # lines of an error that was pasted, of which one is told
+_HEADS = Late(r"issue|bug|problem|cause|why|wrong|finding|fail", re.I)
+LIKELY = 0.5  # likelihood from which on a sentence is taken to say what was wrong
+# Weights of the regression: where a sentence stands, in the order of Place from `item` on, and how it is put.
+_BIAS, _LATER, _LONGER = -4.28, -0.32, 0.78
+_OF_PLACE = (-0.67, 0.97, -1.55, 2.04, 0.49, 0.95, 0.27, 0.46, 1.28)
+_OF_FAULT = 0.54
+_OF_WORDS = (
+    (-0.77, mending.OWN), (-0.29, mending.SUPPOSED), (0.98, mending.TOLD),
+    (0.55, Late(r"n't\b|\b(?:not|never|no)\b", re.I)),
+    (0.38, Late(r"\b(?:but|however|instead|even though)\b", re.I)),
+    (0.57, Late(r"\b(?:was|were|did|didn't|wasn't|weren't)\b", re.I)))
+_REMEDY = Late(r"\W*[\w ]{0,20}\b(?:fix|solution|suggestion|recommendation)\b[\w ]{0,15}[:：]", re.I)  # how one is labelled
+_MOST = 3.1  # what the words can add
 
 
 class Finding(NamedTuple):
@@ -155,6 +172,57 @@ def is_fault(sentence: str) -> bool:
 def is_tidiness(said: str) -> bool:
     """Tell whether a reviewer speaks of how code looks, and not of what it does."""
     return bool(_TRIVIAL.search(said))
+
+
+def is_of_finding(cause: str, finding: str, right_before: bool) -> bool:
+    """Tell whether a cause speaks of a linter's finding: by the rule that it bears; right after it, by a name."""
+    rule = _RULE.search(finding)
+    if rule is not None and rule[1].lower() in cause.lower():
+        return True
+    return right_before and bool(mending.words(cause) & mending.words(finding))
+
+
+# --- how likely a sentence says what was wrong
+
+class Place(NamedTuple):
+    """Where a sentence stands.
+
+    number: of the sentence in its statement, from 0.  item: of a list.  headed: below a heading of a fault.  announces: it says
+    what is done next.  named: something calls it a cause.  edits: this turn edits a file, or one of the next.  then_edited: so
+    does what follows the statement.  failed: a run of the turn did.  reports: the request speaks of a fault; pasted: it pastes
+    an error.
+    """
+
+    number: int = 0
+    item: bool = False
+    headed: bool = False
+    announces: bool = False
+    named: bool = False
+    edits: bool = False
+    then_edited: bool = False
+    failed: bool = False
+    reports: bool = False
+    pasted: bool = False
+
+
+def likelihood(sentence: str, place: Place) -> float:
+    """Return how likely a sentence says what was wrong, LIKELY to 1; 0 where it is less likely, or labelled as a remedy.
+
+    A logistic regression of how it is put and where it stands, without the words of any project: evals/README.md says what it
+    was fitted to.
+    """
+    score = _BIAS + _LATER * math.log1p(place.number) + _LONGER * math.log(len(sentence.split()) or 1)
+    score += sum(worth for worth, holds in zip(_OF_PLACE, place[1:]) if holds)
+    if score + _MOST < math.log(LIKELY / (1 - LIKELY)):
+        return 0.0
+    score += sum(worth for worth, pattern in _OF_WORDS if pattern.search(sentence)) + _OF_FAULT * is_fault(sentence)
+    likely = 1 / (1 + math.exp(-score))
+    return likely if likely >= LIKELY and not _REMEDY.match(sentence) else 0.0
+
+
+def is_headed(heading: str) -> bool:
+    """Tell whether what stands below a heading is of a fault."""
+    return bool(_HEADS.search(heading))
 
 
 # --- what a person reports

@@ -82,6 +82,12 @@ def told(hunk: str, most: int) -> list[tuple[str, str]]:
     return found if len(found) <= most and not any(line.endswith(_CUT) for line in every) else []
 
 
+def about(hunk: str, most: int, names: Set[str]) -> list[tuple[str, str]]:
+    """Return the lines of a change where they are at most `most`, and not more than two without one of the names."""
+    found = told(hunk, most)
+    return found if len(found) <= 2 or not names.isdisjoint(map(str.lower, _NAMES.findall(hunk))) else []
+
+
 def bearing(hunk: str, names: Set[str], most: int) -> list[str]:
     """Return the lines of code that came and bear one of some names, in small letters; none where they are too many."""
     every = [_ASIDE.sub("", line) for line in hunk.split("\n")]

@@ -173,7 +173,7 @@ OWN = Late(
     r"\b(?:i|i'm|i've|i'd|my|myself|me)\b|\b(?:your|you) (?:description|request)\b|\bsubagent renamed\b", re.I)
 LEANS = Late(
     r"\W*(?:it|its|it's|this(?! (?:version|project|repo|package|library|machine|database|release)\w*\b)|that|that's|these|"
-    r"those|they|them|he|she|both|so|also|[^,;:.]{0,90}(?<! and)(?<! but)(?<! or) also|"
+    r"those|they|them|he|she|both(?! `)|so|also|[^,;:.]{0,90}(?<! and)(?<! but)(?<! or) also|"
     r"then|there|here|one|another|in (?:how|the (?:design|logic|way))|"
     r"the (?:above|following|same|visualization)|exactly|twofold|clear|becoming|real|fixed|still|now|only|partially|about|with|"
     r"line \d+)\b|\A(?:in|on|at) [^,]{3,120}\Z", re.I)

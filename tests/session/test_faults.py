@@ -49,3 +49,30 @@ def test_findings_stand_below_headings_in_bold_type():
 def test_a_list_is_one_of_comments_where_its_lead_says_so(lead, found):
     """And not that they are worked off, or planned."""
     assert len([one for one in faults.findings([*lead, "", "1. **`load()` drops the header**", "It counts rows."]) if one.number]) == found
+
+
+PLAIN = faults.Place(edits=True, then_edited=True, reports=True)
+FAULT = "`load()` drops the header of each table, but the export was written for tables that have one."
+
+
+@pytest.mark.parametrize(("sentence", "place"), [
+    ("I've written the export of the tables, and it holds all that was asked for.", PLAIN),
+    ("The export writes the header of each table, and one line for each of its rows.", PLAIN._replace(then_edited=False, edits=False)),
+    ("Let me look at the header of each table, but first at the export that was written.", PLAIN._replace(announces=True)),
+    ("Suggested fix: " + FAULT, PLAIN),
+    (FAULT, PLAIN._replace(number=20, item=True, then_edited=False, reports=False))])
+def test_a_report_of_work_a_description_and_a_plan_are_less_likely_faults_than_a_statement_of_one(sentence, place):
+    """So is one late in a list, and what is labelled as a remedy."""
+    assert faults.likelihood(sentence, place) == 0.0 < faults.LIKELY <= faults.likelihood(FAULT, PLAIN) < 1.0
+
+
+@pytest.mark.parametrize("more", ["named", "headed", "failed", "pasted"])
+def test_what_stands_beside_a_statement_makes_a_fault_likelier(more):
+    """What calls it one, a heading, a failed run, an error that was pasted."""
+    assert faults.likelihood(FAULT, PLAIN._replace(**{more: True})) > faults.likelihood(FAULT, PLAIN)
+
+
+@pytest.mark.parametrize(("heading", "expected"), [("Issue 2", True), ("Why it fails", True), ("Changes made", False), ("", False)])
+def test_a_heading_says_whether_faults_stand_below_it(heading, expected):
+    """In one word."""
+    assert faults.is_headed(heading) is expected
