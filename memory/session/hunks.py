@@ -12,7 +12,7 @@ from memory.session.transcript import clean, clip
 _WIDTH, _LONG = 90, 200  # characters of a line that is told beside another, and of one that stands alone
 _CUT = " …"  # how a hunk ends that was clipped
 _COMMENT = re.compile(  # what tells nothing of a change: a comment, a line for the log
-    r".*\b(?:DEBUG\b|(?:[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\()|"
+    r"\s*(?:echo|printf)\s|.*\b(?:DEBUG\b|(?:[FS]?[Pp]rint(?:f|ln)?|console\.log|logg?(?:er|ing)?\.\w+|t\.(?:Fatal|Error|Log)f?)\()|"
     r"\s*(?:#(?!\[|include|if|define)|//|/\*|\*|--|<!--|\"\"\")")
 _DEFINED = re.compile(  # a line that defines what a whole file, or every file, may use: no method, nothing local
     r"(?:export |public |static |async |default |pub(?:\(\w+\))? |abstract |final |unsafe )*"

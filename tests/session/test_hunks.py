@@ -14,6 +14,7 @@ from memory.session import hunks
     ("-retries = 3  # of old\n+retries = 3  # anew", []),
     ('+run("--print", "--json")', [("+", 'run("--print", "--json")')]),
     ('+fmt.Printf("here %d", at)\n+console.log(at)', []),
+    ('+echo "here $at"\n+  printf "%s" "$at"', []),
     ("+one()\n+two()\n+three()\n+four()", []),
     ("-if ready {\n+if ready …", [])])
 def test_a_change_is_told_whole_or_not_at_all(hunk, told):
