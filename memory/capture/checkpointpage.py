@@ -23,8 +23,7 @@ from memory.core.plaintext import at_word, one_line, sentences, short
 from memory.core.records import Record, labels
 from memory.session import commandline, shell, tellingline
 
-BODY, LAST = 6000, 600  # characters: of a page, of the last outcome
-_CHANGE, _SUBSTANCE = 100, 120  # characters of a line that met a linter's rule, of an answer that is worth a file
+BODY, LAST, _CHANGE, _SUBSTANCE = 6000, 600, 100, 120  # characters: page, last outcome, line for a linter, answer worth a file
 _LEAST, _FIXED, _COMMANDS, _COMMITS, _FILES, _REPORTS, _OPEN = 110, 4, 6, 12, 14, 2, 4
 _SILENCED = re.compile(r"^\+.*(?:nolint|noqa|type: ignore|eslint-disable|@ts-ignore|#\[allow|pylint: disable).*", re.M)
 _COMMENT = ("//", "#", "/*", "*", "--", '"')
@@ -78,11 +77,12 @@ def tags(facts: Facts) -> list[str]:
 
 
 def worth(facts: Facts) -> bool:
-    """Tell whether anything is worth a checkpoint: work, a decision, a subagent's report, or an answer of substance."""
+    """Tell whether anything is worth a checkpoint: work, a decision, a report, an answer or a last request of substance."""
+    last, asked = gist.closing(facts.turns), [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     if facts.edits or facts.commits or facts.runs or facts.reports:
         return True
-    asked = [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
-    return bool(choices.decisions(asked)) or any(
+    waits = last is not None and gist.is_unanswered(last) and len(last.request) >= _SUBSTANCE
+    return waits or bool(choices.decisions(asked)) or any(
         len(came) >= (_SUBSTANCE // 3 if gist.wide(came) else _SUBSTANCE) for came in map(gist.outcome, asked))
 
 
@@ -129,7 +129,7 @@ def _last(facts: Facts) -> list[str]:
     if gist.is_finished(turn):
         return [gist.plain(gist.unasked(came) if gist.questions(facts.turns) else came, LAST)] if came else []
     done = _doing(turn)
-    lines = [LEFT + at_word(_request(turn), REQUEST)] if turn.pieces else []
+    lines = [LEFT + at_word(_request(turn), REQUEST)] if turn.pieces and not gist.is_unanswered(turn) else []
     lines += ["said on the way: " + gist.plain(came, LAST // 2)] if came else []
     return lines + (["done last: " + done] if done else [])
 

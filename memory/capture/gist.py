@@ -16,13 +16,10 @@ from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import deeds
 from memory.session.latepattern import Late
 
-TITLE = 70  # characters
-REQUEST, OUTCOME, DECISION, STEP, QUESTION = 140, 330, 220, 200, 240
-_SUBSTANCE = 80  # characters of a statement that says something by itself
-_LONG = 400  # characters of a statement that cannot but say something
-_SAYS = 75  # characters of an item that still says something
+TITLE, REQUEST, OUTCOME, DECISION, STEP, QUESTION = 70, 140, 330, 220, 200, 240  # characters
+SUBSTANCE, _LONG, _SAYS = 80, 400, 75  # characters of a statement that says something by itself; that cannot but; of such an item
 _CODE_LINES, _CODE_LINE, _CODE = 6, 70, 180  # of code that a sentence introduces: lines, characters of one and of all
-_MOST_STEPS, _MOST_QUESTIONS = 6, 2
+UNANSWERED, _MOST_STEPS, _MOST_QUESTIONS = "asked and not answered: ", 6, 2
 
 TRIVIAL = Late(
     r"(?:y|yes|yep|yeah|ok|okay|k|go|go on|go ahead|continue|proceed|sure|thanks?|thank you|do it|please|no|done|next|push|"
@@ -176,7 +173,7 @@ def is_passing(statement: str) -> bool:
     if not is_on_the_way(statement):
         return False
     rest = [one for one in sentences(plain(statement)) if not _ON_THE_WAY.match(one) and not one.endswith((":", "："))]
-    return len(" ".join(rest)) < _SUBSTANCE
+    return len(" ".join(rest)) < SUBSTANCE
 
 
 def is_finished(turn: Turn) -> bool:
@@ -190,7 +187,7 @@ def outcome(turn: Turn) -> str:
     said = turn.said()
     if said and not is_on_the_way(said[-1]):
         return said[-1]
-    found = next((text for text in reversed(said) if len(text) >= _SUBSTANCE and not is_passing(text)), "")
+    found = next((text for text in reversed(said) if len(text) >= SUBSTANCE and not is_passing(text)), "")
     return _arrived(found) if is_on_the_way(found) else found
 
 
@@ -304,8 +301,8 @@ def ahead(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
     turn = closing(held)
     if turn is not None:
         plan = next((p.text for p in reversed(turn.pieces) if p.kind == USER and p.name == APPROVED), "")
-        if not turn.pieces and turn.request and not TRIVIAL.match(turn.request):
-            steps.append("asked and not answered: " + at_word(plain(turn.request), STEP))
+        if not plan and is_unanswered(turn):
+            steps.append(UNANSWERED + at_word(plain(turn.request), STEP))
         elif not plan and not is_finished(turn):
             steps += [at_word("about to: " + one, STEP) for one in _intent(turn)]
         if plan and not any(piece.kind == turns.FILE for piece in turn.pieces):
@@ -316,10 +313,15 @@ def ahead(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(steps))[:_MOST_STEPS]
 
 
+def is_unanswered(turn: Turn) -> bool:
+    """Tell whether a request has no answer, and nothing was changed for it."""
+    return bool(turn.request) and not (TRIVIAL.match(turn.request) or turn.did or is_finished(turn))
+
+
 def closing(held: Sequence[Turn]) -> Turn | None:
     """Return the turn that says where the work stands: the last one, apart from thanks and the like; None for none."""
     asked = [turn for turn in held if turn.asked not in (SUMMARY, turns.SLASH) or turn.pieces and turn.asked != SUMMARY]
-    telling = [turn for turn in asked if not TRIVIAL.match(turn.request) or len(outcome(turn)) >= _SUBSTANCE or any(
+    telling = [turn for turn in asked if not TRIVIAL.match(turn.request) or len(outcome(turn)) >= SUBSTANCE or any(
         piece.kind != SAID for piece in turn.pieces)]
     return next(reversed(telling or asked), None)
 

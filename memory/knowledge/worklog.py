@@ -13,7 +13,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Se
 
 from memory.capture import checkpointpage, choices, conversationpage, turns, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY
-from memory.capture.gist import outcome, topic, wide, wish
+from memory.capture.gist import UNANSWERED, outcome, topic, wide, wish
 from memory.capture.turns import FILE, GOES_ON, LINK, MERGED, Turn
 from memory.capture.upshot import Upshot
 from memory.core import StoreError, clock, walk
@@ -43,8 +43,7 @@ _RENAMES = re.compile(r"(?:refactor\b|(?:\w+(?:\([\w-]+\))?: )?rename\b)", re.I)
 _THE = re.compile(r"(?:[Nn]ow,? )?[Tt]he ((?:[a-z][\w-]* ){1,2})")  # speaks of something as known
 _QUOTED = re.compile(r"`([^`]+)`")
 KINDS = ("learning", "rule", "plan")  # counted in one line each
-MOST_WRITTEN = 1000
-_NAMED = 4  # files that stand for work which nothing else names
+MOST_WRITTEN, _NAMED = 1000, 4  # records that are counted; files that stand for work which nothing else names
 _WORKED, _ASKED, _DONE = "worked on ", "asked for: ", "done as asked: "  # before files, and a request, of which no outcome tells
 _SAYS_DONE = re.compile(r"\W*(?:all )?(?:done|fixed|updated|finished)\b", re.I)
 NEXT, UNDECIDED, _UNDER_WAY, _ABOUT, _OPENED = "next: ", "undecided: ", "in progress: ", "about to: ", "pull request "
@@ -381,9 +380,10 @@ def _still(work: Work) -> Tuple[str, ...]:
     unnamed = [] if work.branch in TRUNKS or work.came else [(_UNDER_WAY + _files(work)).rstrip(": ")]
     under_way = [line for name in named for line in ([_UNDER_WAY + name] if name else unnamed)]
     ahead = [deeds.NUMBERED_TASK.sub("", line) for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT)]
-    lines = [*("open: " + line for line in work.parts["open"] if by_hand or not line.endswith(("?", "？"))),
+    waits = [line for line in ahead if line.startswith(UNANSWERED)]
+    lines = [*("open: " + line for line in [*work.parts["open"], *waits] if by_hand or line in waits or line[-1:] not in "?？"),
              *(UNDECIDED + line for line in work.parts["undecided"]), *under_way,
-             *(NEXT + line for line in ahead)]
+             *(NEXT + line for line in ahead if line not in waits)]
     return tuple(dict.fromkeys(one_line(line) for line in lines))
 
 

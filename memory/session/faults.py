@@ -22,6 +22,9 @@ _COMMENTS = Late(r"\b(?:review\w*|comments?|feedback|copilot|findings?)\b", re.I
 _WORKED_OFF = Late(
     r"\A\W*(?:done|fixed|addressed|resolved|replied)\b|\bplan\b|\b(?:all|both|every|i(?:'ve| have))\b[^.:\n]{0,60}"
     r"\b(?:addressed|fixed|resolved|done|implemented|replied|answered)\b", re.I)
+_MENDED = Late(  # how a cell begins that says what became of a comment
+    r"\W*(?:fixed|resolved|done|addressed|implemented|already|false positive|outdated|invalid|not (?:an? issue|valid)|"
+    r"no longer)\b|✅|✓", re.I)
 _COLUMNS = tuple(Late(word, re.I) for word in (  # of a table of findings: number, what is wrong, where
     r"(?:#|no\.?|nr\.?|(?:comment )?id)", r"(?:issue|problem|finding|comment|concern|feedback|description)s?",
     r"(?:line|location|file|place|where)s?"))
@@ -126,14 +129,15 @@ def findings(lines: Sequence[str]) -> list[Finding]:
 
 
 def _tabled(lines: Sequence[str], listed: bool) -> Iterator[tuple[str, list[str]]]:
-    """Yield (number and title, where it is) of each row of a table of comments."""
+    """Yield (number and title, where it is) of each row of a table of comments that does not say that it is mended or none."""
     number = what = where = -1
     for line in lines if listed else ():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else []
         heads = [next((at for at, cell in enumerate(cells) if word.fullmatch(cell.strip("*"))), -1) for word in _COLUMNS]
         if min(heads[:2]) >= 0 or not cells:
             number, what, where = heads
-        elif min(number, what) >= 0 and len(cells) > max(number, what, where) and cells[number].strip("#*").isdigit():
+        elif min(number, what) >= 0 and len(cells) > max(number, what, where) and cells[number].strip("#*").isdigit() and not any(
+                _MENDED.match(cell) for cell in cells):
             yield "%s. %s" % (cells[number].strip("#*"), cells[what]), [cells[where]] if where >= 0 else []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.capture import gist
-from memory.capture.turns import APPROVED, SAID, USER, Piece, Turn
+from memory.capture.turns import APPROVED, EDITED, FILE, SAID, USER, Piece, Turn
 
 LONG = "The cache kept the old key, because the salt was read once at import. It is read at each call now, and a test says so."
 
@@ -83,6 +83,16 @@ def test_a_request_without_an_answer_and_a_plan_not_begun_come_next():
     assert gist.ahead([turn("move the cache to disk")], []) == ["asked and not answered: move the cache to disk"]
     plan = turn("plan it", "Here it is.", pieces=[Piece(USER, "# Plan: Cache on disk\n\n1. a", APPROVED)])
     assert gist.ahead([plan], []) == ["carry out the approved plan: Cache on disk"]
+
+
+@pytest.mark.parametrize(("last", "waits"), [
+    (turn("why is the cache lost?", "Let me look at the cache first."), True), (turn("why is the cache lost?"), True),
+    (turn("why is the cache lost?", "It is lost since nobody writes it to the disk at the end of a day."), False),
+    (turn("move the cache", "Let me begin.", pieces=[Piece(FILE, "cache.py", EDITED)]), False), (turn("go on"), False)])
+def test_what_was_asked_is_not_answered_where_nothing_was_said_or_changed(last, waits):
+    """What the model was about to look at is no answer."""
+    assert gist.is_unanswered(last) is waits
+    assert any(line.startswith(gist.UNANSWERED) for line in gist.ahead([last], [])) is waits
 
 
 def test_the_questions_at_the_very_end_are_open():

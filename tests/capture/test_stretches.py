@@ -284,6 +284,15 @@ def test_lines_without_an_id_count(session):
     assert re.findall(r"first|second|third", section(session.fire("SessionEnd")[0], "Turns")) == ["first", "second", "third"]
 
 
+@pytest.mark.parametrize(("request_", "kept"), [
+    ("when the export is started in a folder below the project it writes no rate at all, neither with the daily nor the monthly "
+     "table. why?", 1), ("why is it empty?", 0)])
+def test_a_last_request_of_substance_that_nobody_answered_is_kept(session, request_, kept):
+    """It waits for whoever comes next; what says nothing by itself is not."""
+    files = session.ask(request_).say("Let me look at the export.").fire("SessionEnd")
+    assert [section(text, "Next").strip() for text in files if "kind: checkpoint" in text] == ["- asked and not answered: " + request_] * kept
+
+
 def test_capture_can_be_switched_off(session):
     """capture.enabled false: no file, no state."""
     session.env["DAYLEAF_CAPTURE_ENABLED"] = "false"

@@ -311,6 +311,14 @@ def test_an_open_failure_is_told_by_the_name_of_its_test(place, tell):
     assert "- open: test_pool still fails: a.py:3: 1 is not 2 (pool)\n" in told and "- next: Count the jobs" in told
 
 
+def test_what_was_asked_at_the_end_and_not_answered_is_open(place, tell):
+    """Somebody waits for it."""
+    captured(place, "a", "## Next\n\n- asked and not answered: why does the pool take no job on Mondays?", "2026-11-21T09:00:00Z",
+             session="s-1", branch="count")
+    told = tell(columns=200)
+    assert "open: asked and not answered: why does the pool take no job on Mondays?" in told and "next:" not in told
+
+
 def test_a_title_that_names_what_was_taken_back_names_no_work(place, tell):
     """By its request, or by what came of it."""
     talk(place, "## 09:00 go\n\n- edited `a.py`\n\nAdded a lock around `Pool.take` of the workers.\n\n"

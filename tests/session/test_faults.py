@@ -51,6 +51,14 @@ def test_a_list_is_one_of_comments_where_its_lead_says_so(lead, found):
     assert len([one for one in faults.findings([*lead, "", "1. **`load()` drops the header**", "It counts rows."]) if one.number]) == found
 
 
+@pytest.mark.parametrize(("state", "found"), [
+    ("**Still valid**", 1), ("open", 1), ("**FIXED** ✓ - `load()` keeps it now", 0), ("False positive, by design", 0), ("✅", 0)])
+def test_a_row_of_a_table_of_comments_that_says_it_is_mended_is_none(state, found):
+    """Nor one that says it was none."""
+    table = ["## Review comments", "| # | Issue | Status |", "|---|---|---|", "| 1 | `load()` drops the header | %s |" % state]
+    assert len([one for one in faults.findings(table) if one.number]) == found
+
+
 PLAIN = faults.Place(edits=True, then_edited=True, reports=True)
 FAULT = "`load()` drops the header of each table, but the export was written for tables that have one."
 
