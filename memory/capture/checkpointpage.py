@@ -21,7 +21,7 @@ from memory.capture.turns import Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences, short
 from memory.core.records import Record, labels
-from memory.session import commandline, shell, tellingline
+from memory.session import commandline, faults, mending, shell, tellingline
 
 BODY, LAST, _CHANGE, _SUBSTANCE = 6000, 600, 100, 120  # characters: page, last outcome, line for a linter, answer worth a file
 _LEAST, _FIXED, _COMMANDS, _COMMITS, _FILES, _REPORTS, _OPEN = 110, 4, 6, 12, 14, 2, 4
@@ -77,12 +77,12 @@ def tags(facts: Facts) -> list[str]:
 
 
 def worth(facts: Facts) -> bool:
-    """Tell whether anything is worth a checkpoint: work, a decision, a report, an answer or a last request of substance."""
+    """Tell whether anything is worth a checkpoint: work, a decision, an agent's report, an answer, an unanswered why."""
     last, asked = gist.closing(facts.turns), [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     if facts.edits or facts.commits or facts.runs or facts.reports:
         return True
-    waits = last is not None and gist.is_unanswered(last) and len(last.request) >= _SUBSTANCE
-    return waits or bool(choices.decisions(asked)) or any(
+    waits = last and gist.is_unanswered(last) and all(p.search(last.request) for p in (mending.REPORTS, faults.ASKS))
+    return bool(waits or choices.decisions(asked)) or any(
         len(came) >= (_SUBSTANCE // 3 if gist.wide(came) else _SUBSTANCE) for came in map(gist.outcome, asked))
 
 

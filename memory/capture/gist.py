@@ -301,11 +301,10 @@ def ahead(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
     turn = closing(held)
     if turn is not None:
         plan = next((p.text for p in reversed(turn.pieces) if p.kind == USER and p.name == APPROVED), "")
-        if not plan and is_unanswered(turn):
-            steps.append(UNANSWERED + at_word(plain(turn.request), STEP))
-        elif not plan and not is_finished(turn):
-            steps += [at_word("about to: " + one, STEP) for one in _intent(turn)]
-        if plan and not any(piece.kind == turns.FILE for piece in turn.pieces):
+        if not plan:
+            steps += [UNANSWERED + at_word(plain(turn.request), STEP)] * is_unanswered(turn)
+            steps += [at_word("about to: " + one, STEP) for one in _intent(turn) if not is_finished(turn)]
+        elif not any(piece.kind == turns.FILE for piece in turn.pieces):
             steps.append("carry out the approved plan: " + at_word(heading_of(plan), 120))
     steps += [at_word(one_line(text), STEP) for text, status, *_ in todos if status != "completed"]
     if turn is not None:
@@ -315,7 +314,8 @@ def ahead(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
 
 def is_unanswered(turn: Turn) -> bool:
     """Tell whether a request has no answer, and nothing was changed for it."""
-    return bool(turn.request) and not (TRIVIAL.match(turn.request) or turn.did or is_finished(turn))
+    asks = turn.request and not (TRIVIAL.match(turn.request) or turns.agrees(turn.request))
+    return bool(asks) and not (turn.did or is_finished(turn))
 
 
 def closing(held: Sequence[Turn]) -> Turn | None:

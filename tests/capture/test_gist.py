@@ -88,7 +88,8 @@ def test_a_request_without_an_answer_and_a_plan_not_begun_come_next():
 @pytest.mark.parametrize(("last", "waits"), [
     (turn("why is the cache lost?", "Let me look at the cache first."), True), (turn("why is the cache lost?"), True),
     (turn("why is the cache lost?", "It is lost since nobody writes it to the disk at the end of a day."), False),
-    (turn("move the cache", "Let me begin.", pieces=[Piece(FILE, "cache.py", EDITED)]), False), (turn("go on"), False)])
+    (turn("move the cache", "Let me begin.", pieces=[Piece(FILE, "cache.py", EDITED)]), False), (turn("go on"), False),
+    (turn("ok let's keep going", "Let me begin."), False)])
 def test_what_was_asked_is_not_answered_where_nothing_was_said_or_changed(last, waits):
     """What the model was about to look at is no answer."""
     assert gist.is_unanswered(last) is waits
