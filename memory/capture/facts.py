@@ -325,7 +325,7 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
 
 
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
-    """Take in the branches that a command merged or shows to be merged, each once."""
+    """Take in the branches that a command merged or shows to be merged, each once a stretch."""
     found = git.merged(command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd))
     for piece in (Piece(turns.MERGED, clip(branch), number) for branch, number in found):
         if not where.agent and not any(piece in turn.pieces for turn in facts.turns):

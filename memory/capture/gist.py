@@ -297,8 +297,7 @@ def ahead(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
     These are: a request without an answer, what the model was about to do, a plan that nobody began, open todos, stated steps.
     todos: (text, status, …) of the list as it stood at the end.
     """
-    steps: list[str] = []
-    turn = closing(held)
+    steps, turn = list[str](), closing(held)
     if turn is not None:
         plan = next((p.text for p in reversed(turn.pieces) if p.kind == USER and p.name == APPROVED), "")
         if not plan:
@@ -313,9 +312,10 @@ def ahead(held: Sequence[Turn], todos: Iterable[Sequence[str]]) -> list[str]:
 
 
 def is_unanswered(turn: Turn) -> bool:
-    """Tell whether a request has no answer, and nothing was changed for it."""
-    asks = turn.request and not (TRIVIAL.match(turn.request) or turns.agrees(turn.request))
-    return bool(asks) and not (turn.did or is_finished(turn))
+    """Tell whether nothing was done for a request, and nothing said but what comes next."""
+    said = (one for piece in turn.pieces for one in (sentences(plain(piece.text)) if piece.kind == SAID else [""]))
+    idle = turn.asked or TRIVIAL.match(turn.request) or turns.agrees(turn.request) or is_finished(turn)
+    return bool(turn.request) and not idle and all(map(is_announced, said))
 
 
 def closing(held: Sequence[Turn]) -> Turn | None:

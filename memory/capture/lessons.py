@@ -1,4 +1,4 @@
-"""What a session's failures teach: a cause that somebody named, with the failure and what mended it.
+"""What a session's failures teach: a cause that somebody named or told, with the failure and what mended it.
 
 A lesson begins with a sentence in which the model or the user names a cause (`causes`), between failure and fix or in the turn's
 outcome.  To it belong
@@ -9,9 +9,8 @@ outcome.  To it belong
     a fix        what then made the failed thing pass (`fixes`); else the edits up to the next request that have to do with the
                  cause, or with the fix that the statement tells
 
-What a review numbers, and a later turn mends, is one too, and what is only likely a cause where its mend is told.  What happened
-beside a failure is evidence, never the lesson.  It is taken back where its edits were thrown away or turned round, its commit was
-reverted, or somebody says that it was wrong.
+What a review numbers, and a later turn mends, is one too; so is what is only likely a cause.  What happened beside a failure is
+evidence, never the lesson.  It goes where its edits were undone, its commit was reverted, or somebody says that it was wrong.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from memory.session import commandline, deeds, faults, hunks, mending, shell, te
 from memory.session.mending import Mend
 from memory.session.shell import Run
 
-MOST = 6  # lessons of a session
+MOST, _LIKELIEST, _LESS = 6, 24, ", not as a cause"  # lessons of a session; sentences of it that are only likely causes
 TITLE, _LINE_CHARS, _OPENING = 120, 200, 400  # characters
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK, _ALIKE = 3, 3, 0.4  # turns after a cause that may mend it; before it that may report; words of it in another
@@ -85,11 +84,11 @@ def lessons(facts: Facts) -> list[Lesson]:
     """Return the lessons of a stretch, the surest cause first, at most MOST."""
     told = [(number, list(causes.told(turn, number))) for number, turn in list(enumerate(facts.turns))[-_TURNS:]
             if turn.asked != SUMMARY]
-    likely = [said for number, known in told for said in causes.likely(facts.turns, number, known)]
+    likely = sorted((said for number, known in told for said in causes.likely(facts.turns, number, known)),
+                    key=lambda said: -said.cause.weight)[:_LIKELIEST]
     mended = fixes.fixes(facts) if likely or any(known for _, known in told) else []
     drafts = [draft for _, known in told for draft in _of_turn(facts, known, mended)]
-    drafts += [draft for said in likely if not any(said.turn == one.said.turn and mending.same(
-        said.cause.text, one.said.cause.text) for one in drafts) for draft in [_likely(facts, said, mended)] if draft]
+    drafts += filter(None, (_likely(facts, said, mended) for said in likely))
     kept: list[list[_Draft]] = []
     for draft in sorted(drafts, key=lambda draft: (-draft.said.cause.weight, not draft.fix.edits, -draft.said.turn)):
         known = any(mending.same(draft.said.cause.text, one.said.cause.text) for event in kept for one in event)
@@ -101,15 +100,17 @@ def lessons(facts: Facts) -> list[Lesson]:
 
 
 def _likely(facts: Facts, said: Said, known: Sequence[Fix]) -> _Draft | None:
-    """Return what is only likely a cause with what is told to have mended it, other than a test; None where it stayed so."""
+    """Return what is only likely a cause with the edits, not of tests alone, that are told to have mended it."""
     turn, failure = facts.turns[said.turn], _failure(facts, said, known)
     own = failure is None and not said.final and _edits(turn.pieces[:said.place])  # it may have come of these
     compiled = failure and (failure.run and failure.run.kind == tellingline.BUILD or tellingline.is_passing(failure.line))
-    if own or compiled or causes.is_outlived(turn, said.place) or faults.MERGED.search(turn.request):
+    doubted = said.cause.weight < faults.SURE or causes.claimed(turn) and not deadends.is_granted(facts, said)
+    stays = causes.is_outlived(turn, said.place) or faults.MERGED.search(turn.request)
+    if own or compiled or stays or doubted and not (failure and failure.run):
         return None
     fix = _fix(facts, said, failure or _Failure(""), known)
-    told = fix and (fix.stated or fix.commands or any(_lines(edit, said.cause, _MOST_LINES) for edit in fix.edits))
-    return _Draft(said, failure or _Failure(""), fix) if fix and told and not (fix.edits and _of_tests(fix.edits)) else None
+    told = fix and (fix.stated or any(_lines(edit, said.cause, _MOST_LINES) for edit in fix.edits))
+    return _Draft(said, failure or _Failure(""), fix) if fix and told and not _of_tests(fix.edits) else None
 
 
 def _of_turn(facts: Facts, told: Sequence[Said], known: Sequence[Fix]) -> Iterator[_Draft]:
@@ -373,7 +374,7 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     told += ["What mended it:", "", *map(mending.as_item, stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
     told += [_change(edit, of, _FEW_LINES if stated else _MOST_LINES, facts) for edit, of in edits]
-    told += ["", "Named by the %s on %s." % (speaker, facts.turns[turn].at[:10])]
+    told += ["", "Named by the %s on %s%s." % (speaker, facts.turns[turn].at[:10], _LESS * (cause.weight <= causes.LIKELY))]
     told += ["Commit%s: %s" % (" " * bool(landed[0]) + landed[0], one_line(landed[1], 120))] if any(landed) else []
     paths = tuple(edit.path for edit, _ in edits)
     return Lesson(at_word(cause.text.rstrip(" .!"), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),

@@ -194,13 +194,12 @@ def _records(place: Place, settings: Config, since: float, now: float) -> Tuple[
 
 def _pull(work: Work, held: Sequence[Turn], seen: Sequence[Tuple[float, str, str]]) -> str:
     """Return how the branch of some work was merged after its last edit, as far as any session did or saw, else what was opened.
-
-    seen: instant, branch and number of each merge.
-    """
+    seen: instant, branch and number of each merge."""
     last = max((_at(turn) for turn in held if any(piece.kind == FILE for piece in turn.pieces)), default=work.at)
-    own = ["#" + piece.text.rpartition("/")[2] for turn in held for piece in turn.pieces if piece.kind == LINK]
-    numbers = [number for at, branch, number in seen if last <= at and branch in (work.branch, *own)]
-    return " #".join(filter(None, ("merged", max(numbers)))) if numbers else _OPENED + own[-1] if own else ""
+    own = ["#" + piece.text.rstrip("/").rpartition("/")[2] for turn in held for piece in turn.pieces if piece.kind == LINK]
+    first = {(branch, number): at for at, branch, number in sorted(seen, reverse=True)}  # a log shows old merges again
+    numbers = [(len(number), number) for (branch, number), at in first.items() if last < at and branch in (work.branch, *own)]
+    return " #".join(filter(None, ("merged", max(numbers)[1]))) if numbers else _OPENED + own[-1] if own else ""
 
 
 def _told(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn], went_on: bool) -> Work:

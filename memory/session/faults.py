@@ -24,7 +24,7 @@ _WORKED_OFF = Late(
     r"\b(?:addressed|fixed|resolved|done|implemented|replied|answered)\b", re.I)
 _MENDED = Late(  # how a cell begins that says what became of a comment
     r"\W*(?:fixed|resolved|done|addressed|implemented|already|false positive|outdated|invalid|not (?:an? issue|valid)|"
-    r"no longer)\b|✅|✓", re.I)
+    r"no longer|won'?t fix)\b|✅|✓|✔", re.I)
 _COLUMNS = tuple(Late(word, re.I) for word in (  # of a table of findings: number, what is wrong, where
     r"(?:#|no\.?|nr\.?|(?:comment )?id)", r"(?:issue|problem|finding|comment|concern|feedback|description)s?",
     r"(?:line|location|file|place|where)s?"))
@@ -69,7 +69,7 @@ _ALONE = 300  # characters of a request whose one report is of what its turn fin
 _LOG = 8000  # characters at its end in which an error that was pasted is looked for
 _PASTED = 4  # lines of an error that was pasted, of which one is told
 _HEADS = Late(r"issue|bug|problem|cause|why|wrong|finding|fail", re.I)
-LIKELY = 0.5  # likelihood from which on a sentence is taken to say what was wrong
+LIKELY, SURE = 0.5, 0.7  # likelihood from which on a sentence may say what was wrong; where no failed run shows it
 # Weights of the regression: where a sentence stands, in the order of Place from `item` on, and how it is put.
 _BIAS, _LATER, _LONGER = -4.28, -0.32, 0.78
 _OF_PLACE = (-0.67, 0.97, -1.55, 2.04, 0.49, 0.95, 0.27, 0.46, 1.28)
@@ -80,7 +80,7 @@ _OF_WORDS = (
     (0.38, Late(r"\b(?:but|however|instead|even though)\b", re.I)),
     (0.57, Late(r"\b(?:was|were|did|didn't|wasn't|weren't)\b", re.I)))
 _REMEDY = Late(r"\W*[\w ]{0,20}\b(?:fix|solution|suggestion|recommendation)\b[\w ]{0,15}[:：]", re.I)  # how one is labelled
-_MOST = 3.1  # what the words can add
+_MOST = 3.1  # more than the words can add
 
 
 class Finding(NamedTuple):
@@ -137,7 +137,7 @@ def _tabled(lines: Sequence[str], listed: bool) -> Iterator[tuple[str, list[str]
         if min(heads[:2]) >= 0 or not cells:
             number, what, where = heads
         elif min(number, what) >= 0 and len(cells) > max(number, what, where) and cells[number].strip("#*").isdigit() and not any(
-                _MENDED.match(cell) for cell in cells):
+                _MENDED.match(cell) for at, cell in enumerate(cells) if at not in (number, what, where)):
             yield "%s. %s" % (cells[number].strip("#*"), cells[what]), [cells[where]] if where >= 0 else []
 
 
@@ -210,11 +210,14 @@ class Place(NamedTuple):
 
 
 def likelihood(sentence: str, place: Place) -> float:
-    """Return how likely a sentence says what was wrong, LIKELY to 1; 0 where it is less likely, or labelled as a remedy.
+    """Return how likely a sentence says what was wrong, LIKELY to 1; 0 where it is less likely, labelled as a remedy, or nothing
+    around it speaks of a fault.
 
     A logistic regression of how it is put and where it stands, without the words of any project: evals/README.md says what it
     was fitted to.
     """
+    if not (place.named or place.headed or place.failed or place.reports or place.pasted):
+        return 0.0
     score = _BIAS + _LATER * math.log1p(place.number) + _LONGER * math.log(len(sentence.split()) or 1)
     score += sum(worth for worth, holds in zip(_OF_PLACE, place[1:]) if holds)
     if score + _MOST < math.log(LIKELY / (1 - LIKELY)):

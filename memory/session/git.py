@@ -10,7 +10,7 @@ from memory.session import commandline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 SHORT = 10  # hex digits of a commit hash in records
 _LINKS = 5  # symbolic refs followed at most
@@ -20,8 +20,12 @@ _LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(.+)$", re.M)
 _MESSAGE = re.compile(r"""\s(?:-[a-zA-Z]*m\s*|--message[=\s])(?:"((?:[^"\\]|\\.)*)|'([^']*)|([^\s"']+))""")
 _FROM_STDIN = r"\s(?:-F\s*|--file[=\s])-.*?<<-?\s*['\"]?\w+['\"]?[^\n]*\n\s*(\S.*)"
 _COMMITS = frozenset("git commit|git merge|git revert|git cherry-pick|git rebase|git am|git pull".split("|"))
-_PULLED = re.compile(r"\bMerge pull request #(\d+) from [\w.-]+/(\S+)|\bMerge branch '([^']+)'(?= into |\s*$)", re.M)
-_INTO = re.compile(r" into '?([\w./-]+)")
+_PULLED = re.compile(  # the subject of a commit, behind the graph, its hash and what points at it
+    r"^[ \t*|/\\]*(?:[0-9a-f]{7,40} (?:\([^)\n]*\) )?)?(?:Merge pull request #(\d+) from [\w.-]+/(\S+)|"
+    r"Merge branch '([^'\n]+)'(?: into '?([\w./-]+)'?)?)[ \t]*$", re.M)
+_BRANCH = r"(?!HEAD\b|(?:upstream|refs)/|[0-9a-f]{7,40}\Z)[A-Za-z][\w./-]*"
+_HOST_FLAGS = ("--squash", "-s", "--merge", "-m", "--rebase", "-r", "--delete-branch", "-d", "--admin")
+_REFUSED = re.compile(r"(?im)^(?:x|!|graphql|failed|error|could not)\b|not mergeable")
 _MERGES = re.compile(r"^(?:Fast-forward|Merge made by)", re.M)
 _MOST_MERGED = 10  # of one log, the newest: what stands further down was merged long ago
 _FAILED = r"(?m)^(?:nothing (?:added )?to commit|no changes added to commit|error: |fatal: |Aborting commit)"
@@ -119,30 +123,37 @@ def merged(command: str, output: str, branch: str = "", cwd: str = "", roots: It
     """Return (branch, number of its pull request or "") of what a successful command merged, or shows in a log to be merged.
 
     branch: what is checked out, "" for unknown.  cwd, roots: see `elsewhere`.  What is merged into another branch than a trunk is
-    none, and neither is a trunk.  Where the number alone is known, it is `#12` in place of the branch.
+    none, and neither is a trunk, nor what options, a pipe or the output leave in doubt.  Where the number alone is known, it is
+    `#12` in place of the branch.
     """
     if "merge" not in command and "Merge " not in output:
         return []
     parts = commandline.parts(command)
     verbs = [commandline.key_of(part) for part in parts]
-    if not any(verb in ("git log", "git pull", "git merge", "git branch", "gh pr") for verb in verbs) or elsewhere(
-            command, cwd, roots):
+    if elsewhere(command, cwd, roots):
         return []
     found: list[tuple[str, str]] = []
-    for match in _PULLED.finditer(output):
-        into = _INTO.match(output, match.end())
-        if match[2] or not into or into[1] in layout.TRUNKS:
+    for match in _PULLED.finditer(output) if {"git log", "git pull", "git merge", "git branch"}.intersection(verbs) else ():
+        if match[2] or not match[4] or match[4] in layout.TRUNKS:
             found.append((match[2] or match[3], match[1] or ""))
-    for verb, words in ((verb, part.split()) for verb, part in zip(verbs, parts)):
-        named = [word.strip("'\"") for word in words[3 if verb == "gh pr" else 2:] if word[:1] != "-"]
-        if verb in ("git checkout", "git switch") and named:
-            branch = named[-1]
-        elif verb == "git merge" and branch in layout.TRUNKS[1:] and named and _MERGES.search(output):
-            found.insert(0, (named[0].removeprefix("origin/"), ""))
-        elif words[:3] == ["gh", "pr", "merge"] and not {"--auto", "--disable-auto"} & set(words):
-            number = next(filter(None, (re.fullmatch(r"(?:\S*/pull/|#)?(\d+)", word) for word in named)), None)
-            found.insert(0, ("#" + number[1] if number else named[0] if named else branch, ""))
+    for verb, part in zip(verbs, parts):
+        words = part.split()
+        if verb in ("git checkout", "git switch") and "--" not in words and words[-1][:1] != "-":
+            branch = words[-1].strip("'\"")
+        elif verb == "git merge" and verbs.count(verb) == 1 and branch in layout.TRUNKS[1:] and _MERGES.search(output):
+            name = _merges(words[2:], ("--no-ff", "--ff-only", "--ff", "--no-edit"), "").removeprefix("origin/")
+            found[:0] = [(name, "")] * (re.fullmatch(_BRANCH, name) is not None)
+        elif words[:3] == ["gh", "pr", "merge"] and not re.search(r"[|&;\n]", command.strip()) and not _REFUSED.search(output):
+            name = _merges(words[3:], _HOST_FLAGS, branch)
+            found[:0] = [("#" + name.lstrip("#") if name.lstrip("#").isdigit() else name, "")] * bool(name)
     return [one for one in dict.fromkeys(found) if one[0] not in layout.TRUNKS][:_MOST_MERGED]
+
+
+def _merges(words: Sequence[str], known: Iterable[str], default: str) -> str:
+    """Return the one thing that the words of a command name beside known options, else the default; "" where there is more."""
+    rest = [word for word in words if word not in known]
+    plain = all(re.fullmatch(r"#?[\w./-]+", word) and word[0] != "-" for word in rest)
+    return (rest or [default])[0] if plain and len(rest) < 2 else ""
 
 
 def elsewhere(command: str, cwd: str = "", roots: Iterable[str] = ()) -> bool:

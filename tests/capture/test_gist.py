@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.capture import gist
-from memory.capture.turns import APPROVED, EDITED, FILE, SAID, USER, Piece, Turn
+from memory.capture.turns import APPROVED, BANG, EDITED, FILE, RUN, SAID, USER, Piece, Turn
 
 LONG = "The cache kept the old key, because the salt was read once at import. It is read at each call now, and a test says so."
 
@@ -89,7 +89,9 @@ def test_a_request_without_an_answer_and_a_plan_not_begun_come_next():
     (turn("why is the cache lost?", "Let me look at the cache first."), True), (turn("why is the cache lost?"), True),
     (turn("why is the cache lost?", "It is lost since nobody writes it to the disk at the end of a day."), False),
     (turn("move the cache", "Let me begin.", pieces=[Piece(FILE, "cache.py", EDITED)]), False), (turn("go on"), False),
-    (turn("ok let's keep going", "Let me begin."), False)])
+    (turn("ok let's keep going", "Let me begin."), False), (turn("run the tests", pieces=[Piece(RUN, "make test", "", "ok")]), False),
+    (turn("why is the cache lost?", "It is lost since nobody writes it to the disk at the end of a day. I'll fix that next."), False),
+    (Turn("", "ls -la", BANG), False)])
 def test_what_was_asked_is_not_answered_where_nothing_was_said_or_changed(last, waits):
     """What the model was about to look at is no answer."""
     assert gist.is_unanswered(last) is waits

@@ -108,6 +108,7 @@ def test_what_is_called_the_issue_right_before_its_edit_is_a_cause(session):
     session.ask("the export of rate_table hangs at its end").say("The issue is that `close()` of rate_table waits far too long for readers.")
     session.change("src/rates.py", "rate_table.close()", "rate_table.close(timeout=1)")
     (lesson,) = _taught(session.say("All done.\n\n- Changed `close()` of rate_table to wait for a second at most."))
+    assert lesson.body.endswith(", not as a cause.\n")
     assert lesson.title.startswith("`close()` of rate_table waits far too long") and "wait for a second at most" in lesson.body
 
 
