@@ -21,7 +21,7 @@ from memory.capture.turns import Turn
 from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences, short
 from memory.core.records import Record, labels
-from memory.session import commandline, faults, mending, shell, tellingline
+from memory.session import commandline, shell, tellingline
 
 BODY, LAST, _CHANGE, _SUBSTANCE = 6000, 600, 100, 120  # characters: page, last outcome, line for a linter, answer worth a file
 _LEAST, _FIXED, _COMMANDS, _COMMITS, _FILES, _REPORTS, _OPEN = 110, 4, 6, 12, 14, 2, 4
@@ -64,8 +64,7 @@ def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tu
 def _made_of(facts: Facts) -> str:
     """Name work that nobody put into words by what it touched."""
     made, changed = paths_of(facts)
-    names = [p.rpartition("/")[2] for p in changed + made]
-    told = ", ".join(names[:3]) or ", ".join(list(dict.fromkeys(r.key for r in facts.runs))[:3])
+    told = ", ".join(p.rpartition("/")[2] for p in (changed + made)[:3]) or ", ".join([*{r.key: r for r in facts.runs}][:3])
     return gist.clause("Work on " + told if told else next(iter(facts.tasks.values()), "Session"))
 
 
@@ -81,7 +80,8 @@ def worth(facts: Facts) -> bool:
     last, asked = gist.closing(facts.turns), [turn for turn in facts.turns if turn.asked != turns.SUMMARY]
     if facts.edits or facts.commits or facts.runs or facts.reports:
         return True
-    waits = last and gist.is_unanswered(last) and all(p.search(last.request) for p in (mending.REPORTS, faults.ASKS))
+    waits = last and gist.is_unanswered(last) and len(last.request) >= _SUBSTANCE and re.search(
+        r"(?i)\bwhy\b|왜|なぜ|为什么|\bwarum\b", last.request)
     return bool(waits or choices.decisions(asked)) or any(
         len(came) >= (_SUBSTANCE // 3 if gist.wide(came) else _SUBSTANCE) for came in map(gist.outcome, asked))
 
