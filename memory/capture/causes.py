@@ -180,7 +180,7 @@ def _labelled(text: str) -> Iterator[tuple[float, str]]:
     heading = 0.0
     for number, line in enumerate(lines):
         level, head = tokeniser.heading(line)
-        bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
+        bold = tokeniser.is_bold(line)
         bare = head if level else line if bold else mending.ITEM.sub("", line, count=1).replace("**", "")
         bare = bare.strip("*: ") if level or bold else bare.strip()
         word, labelled = mending.FINDING.match(bare.rstrip(":：")), False
@@ -277,10 +277,10 @@ def _first(text: str) -> str:
     return head if "; " in text and len(head) >= SHORTEST and ": " in text else text
 
 
-def standing(text: str, likely: float = 0.0) -> bool:
+def standing(text: str, likely: bool = False) -> bool:
     """Tell whether a cause says something to who reads nothing else: whole, about something named, not of one's own last edit.
 
-    likely: how likely it is one where nothing calls it so; such a one says enough in plain words.
+    likely: nothing calls it a cause, and it says enough in plain words.
     """
     least = SHORTEST // 2 if gist.wide(text) else SHORTEST
     if not least <= len(text) <= LONGEST or mending.LEANS.match(text) or any(p.search(text) for p in (mending.CUT, mending.OWN)):
@@ -288,8 +288,8 @@ def standing(text: str, likely: float = 0.0) -> bool:
     if not likely and mending.POINTS.search(text) and len(mending.words(text)) < 2:
         return False
     whole = text.count("`") % 2 == 0 and text.count("(") == text.count(")") and text.count('"') % 2 == 0
-    many = _PLAIN if likely else _TELLS if mending.WHY.search(text) else LONGEST
-    tells = not likely and _MODULE.search(text) or len(mending.plain_words(text)) >= many
+    tells = len(mending.plain_words(text)) >= _PLAIN if likely else (
+        _MODULE.search(text) or mending.WHY.search(text) and len(mending.plain_words(text)) >= _TELLS)
     return whole and bool(tells) and not mending.TRIVIAL.search(text) and not mending.SUPPOSED.search(text)
 
 
@@ -340,7 +340,7 @@ def likely(held: Sequence[Turn], number: int, known: Sequence[Said]) -> Iterator
                 number=order, item=item, headed=faults.is_headed(heading), announces=gist.is_announced(one),
                 then_edited=after == FILE, named=any(text in one for text in here)))
             cause = lasting.capital(_judged(one)[1]) if chance else ""
-            if standing(cause, chance) and not (mending.told(cause)[0] or mending.AGREES.match(cause)):
+            if standing(cause, likely=True) and not (mending.told(cause)[0] or mending.AGREES.match(cause)):
                 yield Said(Named(chance, cause), number, place, MODEL, piece.text == outcome)
 
 
@@ -349,7 +349,7 @@ def _sentences(text: str) -> Iterator[tuple[str, bool, str]]:
     heading = ""
     for line in gist.prose(text):
         level, head = tokeniser.heading(line)
-        if level or line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2:
+        if level or tokeniser.is_bold(line):
             heading = (head if level else line).strip("*: ")
         elif line[0] != "|":
             bare = mending.ITEM.sub("", line, count=1).replace("**", "").lstrip("> ")

@@ -17,7 +17,7 @@ from memory.session import deeds
 from memory.session.latepattern import Late
 
 TITLE, REQUEST, OUTCOME, DECISION, STEP, QUESTION = 70, 140, 330, 220, 200, 240  # characters
-SUBSTANCE, _LONG, _SAYS = 80, 400, 75  # characters of a statement that says something by itself; that cannot but; of such an item
+_SUBSTANCE, _LONG, _SAYS = 80, 400, 75  # characters of a statement that says something by itself, that cannot but, of an item
 _CODE_LINES, _CODE_LINE, _CODE = 6, 70, 180  # of code that a sentence introduces: lines, characters of one and of all
 UNANSWERED, _MOST_STEPS, _MOST_QUESTIONS = "asked and not answered: ", 6, 2
 
@@ -123,7 +123,7 @@ def _parts(statement: str) -> list[tuple[bool, str]]:
         if not bare or set(bare) <= set("|-=:* "):
             continue
         level, head = tokeniser.heading(bare)
-        if not level and bare.startswith("**") and bare.rstrip(":").endswith("**") and bare.count("**") == 2:
+        if not level and tokeniser.is_bold(bare):
             level, head = 1, bare.strip("*: ")
         if level:
             if not _PLAIN_HEADING.fullmatch(head.strip("*: ")):
@@ -173,7 +173,7 @@ def is_passing(statement: str) -> bool:
     if not is_on_the_way(statement):
         return False
     rest = [one for one in sentences(plain(statement)) if not _ON_THE_WAY.match(one) and not one.endswith((":", "："))]
-    return len(" ".join(rest)) < SUBSTANCE
+    return len(" ".join(rest)) < _SUBSTANCE
 
 
 def is_finished(turn: Turn) -> bool:
@@ -187,7 +187,7 @@ def outcome(turn: Turn) -> str:
     said = turn.said()
     if said and not is_on_the_way(said[-1]):
         return said[-1]
-    found = next((text for text in reversed(said) if len(text) >= SUBSTANCE and not is_passing(text)), "")
+    found = next((text for text in reversed(said) if len(text) >= _SUBSTANCE and not is_passing(text)), "")
     return _arrived(found) if is_on_the_way(found) else found
 
 
@@ -321,7 +321,7 @@ def is_unanswered(turn: Turn) -> bool:
 def closing(held: Sequence[Turn]) -> Turn | None:
     """Return the turn that says where the work stands: the last one, apart from thanks and the like; None for none."""
     asked = [turn for turn in held if turn.asked not in (SUMMARY, turns.SLASH) or turn.pieces and turn.asked != SUMMARY]
-    telling = [turn for turn in asked if not TRIVIAL.match(turn.request) or len(outcome(turn)) >= SUBSTANCE or any(
+    telling = [turn for turn in asked if not TRIVIAL.match(turn.request) or len(outcome(turn)) >= _SUBSTANCE or any(
         piece.kind != SAID for piece in turn.pieces)]
     return next(reversed(telling or asked), None)
 

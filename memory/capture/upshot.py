@@ -390,7 +390,7 @@ def sentences_of(statement: str) -> Iterator[tuple[str, str]]:
         if line[:1] in "|>":
             continue
         level, head = tokeniser.heading(line)
-        bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
+        bold = tokeniser.is_bold(line)
         if level or bold:
             yield HEADING, deeds.LINK.sub(r"\1", (head if level else line).strip("*: #"))
             continue

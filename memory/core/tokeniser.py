@@ -389,3 +389,8 @@ def heading(line: str) -> Tuple[int, str]:
     if 0 < level <= 6 and line[level:level + 1] in (" ", "\t"):
         return level, line[level:].strip().rstrip("#").strip()
     return 0, ""
+
+
+def is_bold(line: str) -> bool:
+    """Tell whether all of a line is set in bold type, as people write headings; a colon may follow."""
+    return line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2

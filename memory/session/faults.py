@@ -69,7 +69,7 @@ _ALONE = 300  # characters of a request whose one report is of what its turn fin
 _LOG = 8000  # characters at its end in which an error that was pasted is looked for
 _PASTED = 4  # lines of an error that was pasted, of which one is told
 _HEADS = Late(r"issue|bug|problem|cause|why|wrong|finding|fail", re.I)
-LIKELY, SURE = 0.5, 0.7  # likelihood from which on a sentence may say what was wrong; where no failed run shows it
+LEAST, SURE = 0.5, 0.7  # likelihood from which on a sentence may say what was wrong; where no failed run shows it
 # Weights of the regression: where a sentence stands, in the order of Place from `item` on, and how it is put.
 _BIAS, _LATER, _LONGER = -4.28, -0.32, 0.78
 _OF_PLACE = (-0.67, 0.97, -1.55, 2.04, 0.49, 0.95, 0.27, 0.46, 1.28)
@@ -210,7 +210,7 @@ class Place(NamedTuple):
 
 
 def likelihood(sentence: str, place: Place) -> float:
-    """Return how likely a sentence says what was wrong, LIKELY to 1; 0 where it is less likely, labelled as a remedy, or nothing
+    """Return how likely a sentence says what was wrong, LEAST to 1; 0 where it is less likely, labelled as a remedy, or nothing
     around it speaks of a fault.
 
     A logistic regression of how it is put and where it stands, without the words of any project: evals/README.md says what it
@@ -220,11 +220,11 @@ def likelihood(sentence: str, place: Place) -> float:
         return 0.0
     score = _BIAS + _LATER * math.log1p(place.number) + _LONGER * math.log(len(sentence.split()) or 1)
     score += sum(worth for worth, holds in zip(_OF_PLACE, place[1:]) if holds)
-    if score + _MOST < math.log(LIKELY / (1 - LIKELY)):
+    if score + _MOST < math.log(LEAST / (1 - LEAST)):
         return 0.0
     score += sum(worth for worth, pattern in _OF_WORDS if pattern.search(sentence)) + _OF_FAULT * is_fault(sentence)
     likely = 1 / (1 + math.exp(-score))
-    return likely if likely >= LIKELY and not _REMEDY.match(sentence) else 0.0
+    return likely if likely >= LEAST and not _REMEDY.match(sentence) else 0.0
 
 
 def is_headed(heading: str) -> bool:

@@ -291,7 +291,7 @@ def mended(text: str) -> list[Mend]:
         if number < taken:
             continue
         level, head = tokeniser.heading(line)
-        bold = line.startswith("**") and line.rstrip(":").endswith("**") and line.count("**") == 2
+        bold = tokeniser.is_bold(line)
         bare = (head if level else ITEM.sub("", line, count=1)).replace("**", "").strip()
         surety, rest = told(ITEM.sub("", bare, count=1)) if (level or bold) and below else (NONE, "")
         if surety and whole(rest):  # a heading below `The fix`

@@ -116,3 +116,11 @@ def test_code_is_what_stands_in_a_fence(body, code):
 def test_a_heading_has_its_marks_before_a_blank(line, level, said):
     """One to six of them."""
     assert tokeniser.heading(line) == (level, said)
+
+
+@pytest.mark.parametrize(("line", "bold"), [
+    ("**Root cause**", True), ("**Root cause:**", True), ("**Root cause**:", True), ("**Root** cause", False), ("**a** and **b**", False),
+    ("Root cause", False)])
+def test_a_line_is_bold_where_all_of_it_is(line, bold):
+    """A colon may follow; two parts are no heading."""
+    assert tokeniser.is_bold(line) is bold

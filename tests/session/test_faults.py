@@ -72,7 +72,7 @@ FAULT = "`load()` drops the header of each table, but the export was written for
     (FAULT, PLAIN._replace(number=20, item=True, then_edited=False, reports=False))])
 def test_a_report_of_work_a_description_and_a_plan_are_less_likely_faults_than_a_statement_of_one(sentence, place):
     """So is one late in a list, and what is labelled as a remedy."""
-    assert faults.likelihood(sentence, place) == 0.0 < faults.LIKELY <= faults.likelihood(FAULT, PLAIN) < 1.0
+    assert faults.likelihood(sentence, place) == 0.0 < faults.LEAST <= faults.likelihood(FAULT, PLAIN) < 1.0
 
 
 @pytest.mark.parametrize("more", ["named", "headed", "failed", "pasted"])
