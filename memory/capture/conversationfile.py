@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from memory.capture import checkpointpage, conversationpage, progress
 from memory.capture.progress import State
-from memory.capture.turns import Turn
+from memory.capture.turns import GOES_ON, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
-from memory.core.layout import FOLDERS, Place
+from memory.core.layout import FOLDERS, TRUNKS, Place
 from memory.core.records import Record
 from memory.store import writer
 from memory.store.redactor import without_private
@@ -18,6 +18,7 @@ from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from typing import Any
 
 KIND, GONE, NEXT = "conversation", "-", "+"
@@ -106,14 +107,35 @@ def _begun(keeper: Store, state: State, session: str, told: str) -> str:
     return record.id
 
 
-def turns_of(keeper: Store, record: Record) -> tuple[Turn, ...]:
-    """Return the turns of the conversation that a checkpoint names, without private parts; empty where there is none."""
+def turns_of(keeper: Store, record: Record, every: Sequence[Record] = ()) -> tuple[Turn, ...]:
+    """Return the turns of the conversation that a checkpoint names, without private parts; empty where there is none.
+
+    every: the checkpoints of its session; turns of another branch, no trunk, are left out by them.
+    """
     named = record.meta.get("conversation")
     try:
         found = without_private(keeper.find(named.strip() if isinstance(named, str) else ""))
     except (StoreError, UsageError):
         return ()
-    return conversationpage.parse(found.body, clock.day(found.created)) if found.kind == KIND else ()
+    held = conversationpage.parse(found.body, clock.day(found.created)) if found.kind == KIND else ()
+    order = sorted((clock.parse(str(one.meta.get("until"))) or one.created, str(one.meta.get("branch") or "")) for one in every)
+    own = str(record.meta.get("branch") or "")
+    parts = zip(portions(held, [until for until, _ in order]), [*(branch for _, branch in order), own])
+    return tuple(turn for part, branch in parts if branch in (own, *TRUNKS) for turn in part)
+
+
+def portions(held: Sequence[Turn], ends: Iterable[float]) -> list[tuple[Turn, ...]]:
+    """Share the turns of a session out among its checkpoints, and return last what none of them tells.
+
+    ends: the instants up to which these tell, in their order.  A turn that goes on in the last minute goes on after it.
+    """
+    out, left = list[tuple[Turn, ...]](), list(held)
+    for until in ends:
+        many = next((at for at, turn in enumerate(left) if not (clock.parse(turn.at) or 0.0) <= until - (
+            until % 60 + 1) * (turn.asked == GOES_ON)), len(left))
+        out.append(tuple(left[:many]))
+        left = left[many:]
+    return [*out, tuple(left)]
 
 
 def first_turns(body: str, number: int) -> str:

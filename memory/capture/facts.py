@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from memory.capture import gist, turns
 from memory.capture.turns import Piece, Turn, relative
+from memory.core import layout
 from memory.core.plaintext import one_line
 from memory.session import git, hunks, shell, transcript
 from memory.session.shell import Run
@@ -97,6 +98,8 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
     kind = entry.kind
+    if facts.branch in layout.TRUNKS or kind in (transcript.PROMPT, transcript.SLASH) and entry.branch != "HEAD":
+        facts.branch = entry.branch or facts.branch
     if kind in (transcript.PROMPT, transcript.SLASH):
         return _asked(facts, entry)
     if facts.muted == "all":
@@ -128,7 +131,6 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
 # --- what was said
 
 def _asked(facts: Facts, entry: Entry) -> int:
-    facts.branch = entry.branch or facts.branch
     if MARK in entry.text:
         facts.muted = "all"
         return 0

@@ -19,10 +19,11 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memory.capture.facts import Edit, Facts
 from memory.capture.turns import Piece, Turn
-from memory.core import clock, config, fastjson, files, layout
+from memory.core import clock, config, fastjson, files, frontmatter, layout
 from memory.session.shell import Run
 
 TYPE_CHECKING = False
@@ -62,6 +63,14 @@ class State:
     facts: Facts = field(default_factory=Facts)
     bases: list[Facts] = field(default_factory=lambda: [Facts(), Facts()])
     seen: set[str] = field(default_factory=set)
+
+
+class Told(NamedTuple):
+    """A checkpoint of a session: its name, the instant of the last entry that it tells, the id of the conversation."""
+
+    name: str
+    until: str
+    talk: str
 
 
 _HEAD = ("first", "since", "units", "size", "name", "checksum", "secret", "kin", "lessons", "learned", "talk", "base",
@@ -149,6 +158,22 @@ def short_id(uuid: str) -> str:
     """Return 12 characters that stand for an entry's id: of a random UUID its first 48 bits."""
     digits = uuid[:8] + uuid[9:13]
     return digits if len(digits) == 12 and digits.isalnum() else files.sha256(uuid.encode("utf-8", "replace"))[:12]
+
+
+def checkpoints(place: layout.Place, session: str, day: str) -> list[Told]:
+    """Return what a session's checkpoints from a day on tell; the archived ones are left out."""
+    found = []
+    root = place.private + "/checkpoints"
+    for name in [d + "/" + n for d in names(root) if d >= day for n in names(root + "/" + d)]:
+        try:
+            data = files.read(root + "/" + name, 1 << 14, follow=False)
+        except OSError:
+            continue
+        meta = frontmatter.parse(data).meta if session.encode() in data else {}
+        if meta.get("session") == session and isinstance(meta.get("until"), str):
+            talk = meta.get("conversation")
+            found.append(Told("p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else ""))
+    return found
 
 
 def names(folder: str) -> list[str]:

@@ -1,7 +1,7 @@
 """From a session's transcript to its checkpoints.
 
 A checkpoint covers one open stretch of a session.  Stop makes or updates it once enough new work is there; PreCompact,
-SessionEnd and recovery write and close it, and later work opens the next.  Nothing new: nothing written.
+SessionEnd, recovery and work on another branch write and close it, and later work opens the next.  Nothing new: nothing written.
 
 Without its state (`progress`) a session's transcript is read again from its start; `until` in the frontmatter of its
 checkpoints (the instant of the last entry told) keeps what they tell from being told twice.
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from typing import NamedTuple
+from functools import partial
 
 from memory.capture import checkpointpage, conversationfile, gist, progress
 from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
-from memory.capture.progress import State, names
+from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, hunks, shell, transcript
 from memory.session.transcript import Entry, Stop
@@ -32,15 +32,8 @@ if TYPE_CHECKING:
     OnChange = Callable[[str], None] | None
 
 _TITLE = re.compile(rb"^title: (.*)$", re.M)
+_PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
 _SEAM = "\n\x1e\n"  # `transcript.clean` leaves no such character in a text
-
-
-class Told(NamedTuple):
-    """A checkpoint of a session: its name, the instant of the last entry that it tells, the id of the conversation."""
-
-    name: str
-    until: str
-    talk: str
 
 
 class Capture:
@@ -69,19 +62,29 @@ class Capture:
 
     def run(self, trigger: str, said: str = "") -> str:
         """Read what is new and write the checkpoint if it is due; returns its name, or "" where nothing was written."""
-        state, closing, self.said = self.state, trigger != "stop", transcript.clean(said)
+        state, self.said = self.state, transcript.clean(said)
         secret, until, name = state.secret, state.facts.until, ""
         state.units += self.read()
         if secret and (self.said or state.facts.until != until):
             self.rewind(1)  # a secret once named may stand bare in what is new: only together is it found
             self.read()
-        if closing or state.units >= self.settings["capture.stopAfter"]:
+        closing = trigger != "stop" and self.ends()
+        if closing or trigger == "stop" and state.units >= self.settings["capture.stopAfter"]:
             name = self.write(trigger)
             self._learn()
         if closing:
             self.close()
         progress.save(state)
         return name
+
+    def ends(self) -> bool:
+        """Tell whether the stretch ends where its reading did: not where another branch was checked out before any change."""
+        return self.stop is None or not self.stop.switch or bool(self.state.facts.edits or self.state.facts.commits)
+
+    def switches(self) -> list[Stop]:
+        """Return where, in what is new, the user went on on another branch."""
+        done = self.state.spans.get("", [0])[0]
+        return [stop for stop in transcript.seams(self.path, done, self.state.facts.branch) if stop.switch]
 
     def read(self) -> int:
         """Take in all that is new, without secrets, and return the units of new work."""
@@ -104,6 +107,8 @@ class Capture:
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
             limit = self.stop.offset - span[0] if self.stop and not key else transcript.MOST
+            if limit <= 0:
+                continue
             reading = self.source.read(path, span[0], limit, self.ended)
             current, fresh = "", True
             titles: list[Entry] = []
@@ -179,18 +184,7 @@ class Capture:
 
     def told(self, day: str) -> list[Told]:
         """Return what this session's checkpoints from a day on tell."""
-        found = []
-        root = self.place.private + "/checkpoints"
-        for name in [d + "/" + n for d in names(root) if d >= day for n in names(root + "/" + d)]:
-            try:
-                data = files.read(root + "/" + name, 1 << 14, follow=False)
-            except OSError:
-                continue
-            meta = frontmatter.parse(data).meta if self.session.encode() in data else {}
-            if meta.get("session") == self.session and isinstance(meta.get("until"), str):
-                talk = meta.get("conversation")
-                found.append(Told("p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else ""))
-        return found
+        return progress.checkpoints(self.place, self.session, day)
 
     def _since(self) -> str:
         """Return the instant up to which checkpoints tell a session whose state was lost, "" for none."""
@@ -242,8 +236,9 @@ class Capture:
         facts = self.state.facts
         head = git.head(self.place.git)
         made, changed = checkpointpage.paths_of(facts)
-        dead = trigger == "recovery"  # what is checked out now says nothing about a session of before
-        return {"trigger": trigger, "branch": (facts.branch if dead else head.branch) or None,
+        dead = trigger in _PAST  # what is checked out now says nothing about what was done before
+        left = head.branch in layout.TRUNKS and facts.branch not in layout.TRUNKS  # a trunk was checked out at the end
+        return {"trigger": trigger, "branch": (facts.branch if dead or left else head.branch) or None,
                 "commit": (next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit) or None,
                 "files": (changed + made)[:40] or None, "plan": self._plan(dead) or None,
                 "until": facts.until or None, "conversation": talk or None,
@@ -287,7 +282,7 @@ class Capture:
 
     def _add(self, trigger: str, talk: str) -> str:
         state, instant, facts = self.state, self.now, self.state.facts
-        if trigger == "recovery":
+        if trigger in _PAST:
             instant = min(clock.parse(facts.until) or instant, instant)
         keeper = store.Store(self.place, self.settings, instant, on_change=self.on_change)
         title, aliases = checkpointpage.names(facts, self._taken(instant))
@@ -384,9 +379,13 @@ def capture(place: layout.Place, settings: config.Config, env: dict[str, str], n
     path: what `transcript.trusted` returned.  trigger: stop | pre_compact | session_end | recovery.  said: the model's last
     statement where the transcript may lag (Stop).  Returns the name of the checkpoint written, or "".
     """
-    ended = trigger == "recovery"
+    begin = partial(Capture, place, settings, env, now, session, path, on_change)
     with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
-        return Capture(place, settings, env, now, session, path, on_change, ended=ended).run(trigger, said) if held else ""
+        if not held:
+            return ""
+        for stop in begin().switches():
+            begin(stop).run("switch")
+        return begin(ended=trigger == "recovery").run(trigger, said)
 
 
 def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:

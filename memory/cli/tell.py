@@ -204,8 +204,9 @@ def _drafted(call: Call) -> Record:
         raise StoreError("nothing to hand off%s: it has no checkpoint and no transcript; give a note instead" % (
             " from session " + session if session else " from this workspace"))
     plan = next((record for record in _newest(call, "plan", "", 4) if record.active), None)
-    before = [byhand.Past(record, conversationfile.turns_of(call.store(), record)) for record in _before(call, sources[0])]
-    made = byhand.draft(sources, plan, conversationfile.turns_of(call.store(), sources[0]), before)
+    own, *before = [byhand.Past(record, conversationfile.turns_of(call.store(), record, _of_session(call, record)))
+                    for record in (sources[0], *_before(call, sources[0]))]
+    made = byhand.draft(sources, plan, own.held, before)
     meta = {key: sources[0].meta.get(key) for key in ("branch", "commit")}
     return handoffs.put(call.store(), made.title, made.body, "auto", str(sources[0].meta.get("session") or ""),
                        {**meta, "links": derived_links(made.sources)})
@@ -243,6 +244,12 @@ def _checkpoints(call: Call, session: str, branch: str = "") -> list[Record]:
         return _checkpoints(call, named[0], branch)
     whole = session if session in named else next(iter(named), "")  # of a session named by its start there may be several
     return [record for record, name in zip(found, named) if name == whole][:MOST_SOURCES] if whole else found[:1]
+
+
+def _of_session(call: Call, record: Record) -> list[Record]:
+    """Return the checkpoints of a checkpoint's session, of whatever branch."""
+    session = str(record.meta.get("session") or "")
+    return _checkpoints(call, session) if session else [record]
 
 
 def _newest(call: Call, kind: str, session: str, most: int, branch: str = "") -> list[Record]:

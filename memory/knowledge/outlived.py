@@ -231,3 +231,11 @@ def _is_open(record: Record) -> bool:
 def is_captured(record: Record) -> bool:
     """Tell whether capture wrote a record."""
     return record.source == "auto" and record.tier == PRIVATE and bool(record.meta.get("session"))
+
+
+def undoes(later: str, earlier: str) -> bool:
+    """Tell whether a line takes out again what an earlier one added."""
+    if not (deeds.TAKES.match(later) and deeds.ADDS.match(earlier)):
+        return False
+    quoted = set(re.findall(r"`([^`]+)`", later)) & set(re.findall(r"`([^`]+)`", earlier))
+    return bool(quoted) or upshot.same(later.partition(" ")[2], earlier.partition(" ")[2])

@@ -11,10 +11,10 @@ import re
 from collections import Counter
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory.capture import checkpointpage, choices, conversationpage, turns, upshot
+from memory.capture import checkpointpage, choices, conversationfile, conversationpage, turns, upshot
 from memory.capture.checkpointpage import LEFT, ON_THE_WAY
 from memory.capture.gist import UNANSWERED, outcome, topic, wide, wish
-from memory.capture.turns import FILE, GOES_ON, LINK, MERGED, Turn
+from memory.capture.turns import FILE, LINK, MERGED, Turn
 from memory.capture.upshot import Upshot
 from memory.core import StoreError, clock, walk
 from memory.core.config import Config
@@ -22,6 +22,7 @@ from memory.core.layout import GLOBAL, TRUNKS, Place
 from memory.core.plaintext import one_line
 from memory.core.records import Record
 from memory.hook.handoffs import repeats
+from memory.knowledge import outlived
 from memory.recall import lookup, search
 from memory.recall.question import Query
 from memory.session import deeds
@@ -110,6 +111,15 @@ class Told(NamedTuple):
     until: Optional[float] = None
 
 
+class _Stretch(NamedTuple):
+    """What checkpoints of a session tell of one day on one branch.  run: how many branches it was on before."""
+
+    day: str
+    run: int
+    branch: str
+    told: List[Tuple[float, Record]]
+
+
 def gather(place: Place, settings: Config, workspace: str, since: float, now: float, offset: float,
            until: Optional[float] = None) -> Told:
     """Find what was done from an instant on, or from one to another; workspaces where nothing was are left out.
@@ -135,32 +145,31 @@ def gather(place: Place, settings: Config, workspace: str, since: float, now: fl
 
 def _work(place: Place, settings: Config, since: float, now: float, offset: float, until: Optional[float]) -> Tuple[Work, ...]:
     """Return the work of one workspace, newest first."""
-    groups: Dict[Tuple[str, str], List[Tuple[float, Record]]] = {}
     found, talks = _records(place, settings, since, now)
     found = [(at, record) for at, record in found if until is None or at < until]
+    stretches: Dict[str, List[_Stretch]] = {}
     for at, record in sorted(found, key=lambda pair: (pair[0], pair[1].id)):
-        session, day = _text(record.meta.get("session")), clock.day(at + offset)
-        groups.setdefault((session, day) if session else (record.id, day), []).append((at, record))
-    work: List[Work] = []
+        day, branch = clock.day(at + offset), _text(record.meta.get("branch"))
+        of = stretches.setdefault(_text(record.meta.get("session")) or record.id, [])
+        moves = of and of[-1].branch not in (branch, *TRUNKS)  # what was begun on a trunk goes along
+        if not of or moves or of[-1].day != day:
+            of.append(_Stretch(day, of[-1].run + bool(moves) if of else 0, branch, []))
+        of[-1] = of[-1]._replace(branch=branch, told=[*of[-1].told, (at, record)])
     seen = [(_at(turn), piece.text, piece.name) for held in talks.values() for turn in held for piece in turn.pieces
             if piece.kind == MERGED and (until is None or _at(turn) < until)]
-    left = {session: [turn for turn in held if _at(turn) > since - 60] for session, held in talks.items()}
-    for (session, day), group in groups.items():
-        rest = left.get(session, [])
-        many = next((at for at, turn in enumerate(rest) if not _ends_before(turn, group[-1][0])), len(rest))
-        one = _told(day, group, rest[:many], bool(rest[many:]))
-        work.append(one._replace(pull=_pull(one, rest[:many], seen)))
-        left[session] = rest[many:]
+    work: List[Work] = []
+    for session, of in stretches.items():
+        held = [turn for turn in talks.get(session, ()) if _at(turn) > since - 60]
+        parts = conversationfile.portions(held, [one.told[-1][0] for one in of])
+        for number, (one, own) in enumerate(zip(of, parts), 1):
+            on = any(parts[number:]) and one.run in [other.run for other in of[number:] or [one]]
+            told = _told(one.day, one.told, own, on)
+            work.append(told._replace(pull=_pull(told, own, seen)))
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
 
 def _at(turn: Turn) -> float:
     return clock.parse(turn.at) or 0.0
-
-
-def _ends_before(turn: Turn, until: float) -> bool:
-    """Tell whether a checkpoint until an instant tells a turn; one that goes on in its last minute goes on after it."""
-    return _at(turn) < until - until % 60 if turn.asked == GOES_ON else _at(turn) <= until
 
 
 def _records(place: Place, settings: Config, since: float, now: float) -> Tuple[
@@ -288,19 +297,11 @@ def _standing(every: Sequence[Work]) -> Iterator[Work]:
     newer: List[str] = []
     for work in every:
         came = tuple(one for one in work.came if not any(
-            _undoes(line, one.line) or one.at and _is_again(line, one.line) for line in newer))
+            outlived.undoes(line, one.line) or one.at and _is_again(line, one.line) for line in newer))
         if work.came and work.came[0] not in came:  # what it came to is told; what went along with it needs no telling
             came = tuple(_plain(came))
         yield work._replace(came=came)
         newer += [one.line for one in came]
-
-
-def _undoes(later: str, earlier: str) -> bool:
-    """Tell whether a line takes out again what an earlier one added."""
-    if not (deeds.TAKES.match(later) and deeds.ADDS.match(earlier)):
-        return False
-    quoted = set(re.findall(r"`([^`]+)`", later)) & set(re.findall(r"`([^`]+)`", earlier))
-    return bool(quoted) or upshot.same(later.partition(" ")[2], earlier.partition(" ")[2])
 
 
 def _clear(found: Sequence[Upshot], few: bool, known: Set[str]) -> List[Upshot]:

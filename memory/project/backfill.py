@@ -280,7 +280,7 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session, o
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
         if old is not None:
             upgrade(session, old, begin(None))
-        for number, stop in enumerate((*session.source.compactions(session.path), None)):
+        for number, stop in enumerate((*session.source.seams(session.path), None)):
             capture = begin(stop)
             known = known or bool(capture.state.since or (not number and capture.state.spans))
             if stop is None or stop.offset > capture.state.spans.get("", [0])[0]:
@@ -315,7 +315,7 @@ def stretches(session: Session, old: Old) -> list[tuple[Stop, Page | None]]:
     size = old.state.get("size") if not old.state.get("units") else 0  # what was read and not written is told as new
     size = max([size if isinstance(size, int) and size <= session.size else 0, *ends.values()])
     found: dict[int, tuple[Stop, Page | None]] = {
-        stop.offset: (stop, None) for stop in transcript.compactions(session.path) if stop.offset < size}
+        stop.offset: (stop, None) for stop in transcript.seams(session.path) if stop.offset < size and not stop.switch}
     last = max([page.until for page in old.pages], default="") or clock.iso(session.ended + 1)
     found[size] = Stop(size, last), None
     for page in old.pages:  # of two that tell up to the same instant the later written
@@ -370,11 +370,13 @@ def rehearse(space: Workspace, env: dict[str, str], now: float, session: Session
     if old:
         capture.state.since = ""
     done = max([stop.offset for stop, _ in told], default=capture.state.spans.get("", [0])[0])
-    stops = [stop for stop in session.source.compactions(session.path) if stop.offset > done]
+    stops = [stop for stop in session.source.seams(session.path) if stop.offset > done]
     for stop, page in (*told, *((stop, None) for stop in stops), (None, None)):
         capture.stop = stop
         capture.read()
         spoken = spoken or (worth(capture.state.facts) and bool(space.settings["capture.conversations"]))
+        if not capture.ends():
+            continue
         new = stop is None or stop.offset > done
         checkpoints += int(worth(capture.state.facts) and (new or bool(page and old and old.untouched(page))))
         capture.close()

@@ -215,6 +215,41 @@ def test_session_end_closes_the_file_that_stop_opened(session):
     assert "trigger: session_end" in text and "The parser keeps its cursor now." in section(text, "Outcome") and "updated:" in text
 
 
+def told_of(session):
+    """The branch, trigger and files of each checkpoint."""
+    pages = [frontmatter.parse(text.encode()).meta for text in session.files()]
+    return [(page.get("branch"), page["trigger"], len(page.get("files", []))) for page in pages]
+
+
+def test_work_on_another_branch_has_a_checkpoint_of_its_own(session):
+    """At the end as at a stop, told by one run or by several; what follows on the first branch again is of that one."""
+    for name, stops in (("cli/list", 1), ("cli/rewind", 2), ("cli/list", 1)):
+        for _ in range(stops):
+            work(session.on(name).ask("Sort the entries of %s by their date" % name)).say("Sorted the entries.").fire("Stop")
+    session.fire("SessionEnd")
+    assert told_of(session) == [("cli/list", "switch", 4), ("cli/rewind", "switch", 4), ("cli/list", "session_end", 4)]
+    assert re.findall(r"(?m)^## \d\d:\d\d .* cli/(\w+) by", session.talk()) == ["list", "rewind", "rewind", "list"]
+
+
+@pytest.mark.parametrize(("before", "after", "told"), [
+    ("main", "cli/list", ["cli/list"]), ("cli/list", "cli/rewind", ["cli/list", "cli/rewind"]), ("HEAD", "cli/list", ["cli/list"]),
+    ("cli/list", "master", ["cli/list", "master"]), ("cli/list", "HEAD", ["cli/list"])])
+def test_what_was_begun_on_a_trunk_goes_along(session, before, after, told):
+    """A branch is made of what was changed; one that is detached for a while is the same branch."""
+    work(session.on(before).ask("Sort the entries by their date")).say("Sorted the entries.")
+    work(session.on(after).ask("Let the command count them too")).say("The command counts them.")
+    session.fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == told
+
+
+def test_a_look_at_another_branch_ends_no_stretch(session):
+    """Before the first change there is nothing to tell, and after the last one the work stays where it was done."""
+    session.on("cli/old").ask("What does the old list print?").bash("cat src/old.py", "print(1)").say("It prints the names alone.")
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").fire("Stop")
+    session.on("main").ask("Push it, please").say("It is pushed.").fire("SessionEnd")
+    assert told_of(session) == [("cli/list", "switch", 4)]
+
+
 def test_a_persons_edit_is_left_alone(session):
     """Once a person edited or removed the checkpoint it is theirs; a new file tells the work since."""
     work(session.ask("first")).fire("Stop")

@@ -57,6 +57,22 @@ def test_the_branch_that_is_checked_out_goes_before_what_is_newer(ok, place, pro
         assert "  Handoff (%s): Work on %s\n" % (told, told) in said and "\n\n## Where it stands\n\n- The %s are done.\n" % told in said
 
 
+def test_a_branch_is_handed_off_without_what_the_session_did_on_others(ok, place, project):
+    """The turns of its stretches alone; what was begun on a trunk goes along."""
+    told = (("main", "09", "Dead letters are kept for a week now."), ("paths", "10", "Paths are now relative to the root."),
+            ("retries", "11", "The counter of retries now starts at zero."))
+    talk = "".join("## %s:00 Let it be so\n\n- edited `%s.py`\n\n%s\n\n" % (at, branch, said) for branch, at, said in told)
+    vault.put(place, "p/conversations/2026-11-21/s-1.md", "Retries", talk, kind="conversation", session="s-1",
+              created="2026-11-21T09:00:00Z", id="c-0000aaaa")
+    for branch, at, said in told:
+        vault.put(place, "p/checkpoints/2026-11-21/%s.md" % branch, said, "## Outcome\n\n- %s\n" % said, kind="checkpoint", session="s-1",
+                  created="2026-11-21T%s:30:00Z" % at, until="2026-11-21T%s:30:00Z" % at, branch=branch, conversation="c-0000aaaa")
+    for branch, own, other in (("paths", "relative to the root", "counter"), ("retries", "starts at zero", "relative")):
+        Path(project, ".git", "HEAD").write_text("ref: refs/heads/%s\n" % branch)
+        said = ok("handoff")
+        assert own in said and "kept for a week" in said and other not in said
+
+
 def test_nothing_to_hand_off_is_one_line(run, ok):
     """Exit 1 for making one of nothing; showing or clearing none is no failure."""
     for words in ((), ("--session", "none")):

@@ -31,7 +31,7 @@ class Session:
         self.path = Path(env["HOME"], ".claude", "projects", "-w", name + ".jsonl")
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.place = layout.locate(self.env, project)
-        self.clock, self.calls = 0, 0
+        self.clock, self.calls, self.branch = 0, 0, "main"
 
     def copy(self, fixture):
         """Take over a recorded session with its subagents."""
@@ -48,13 +48,18 @@ class Session:
             "uuid": str(uuid.uuid4()),
             "timestamp": clock.iso(self.now - 5000 + self.clock).replace("Z", ".000Z"),
             "cwd": self.project,
-            "gitBranch": "main",
+            "gitBranch": self.branch,
             "sessionId": self.name,
             "message": {"role": kind, "content": content},
             **more,
         }
         with self.path.open("ab") as file:
             file.write(json.dumps(record, separators=(",", ":")).encode() + b"\n")
+        return self
+
+    def on(self, branch):
+        """Go on where another branch is checked out."""
+        self.branch = branch
         return self
 
     def ask(self, text, **more):

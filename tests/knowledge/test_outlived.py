@@ -169,3 +169,11 @@ def test_a_lesson_goes_where_what_it_replaced_was_removed_for_good(place, now, s
 def test_the_name_of_the_work_says_where_a_word_applies(title, told):
     """Not a deed, a question, other work, or what says no more."""
     assert outlived.scope(title, (), "we never weigh a parcel twice", "") == told
+
+
+@pytest.mark.parametrize(("later", "earlier", "told"), [
+    ("Removed `retry: 1`, which the tool does not know.", "Added `retry: 1` to the release.", True),
+    ("Reverted the jitter of the delays.", "Added the jitter of the delays.", True), ("Removed the cache.", "Added `retry: 1` to it.", False),
+    ("Added `retry: 1` again.", "Removed `retry: 1`.", False)])
+def test_what_was_taken_out_again_is_known_by_its_name(later, earlier, told):
+    assert outlived.undoes(later, earlier) is told

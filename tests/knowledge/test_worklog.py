@@ -221,6 +221,22 @@ def test_sessions_of_a_branch_are_told_as_one_and_those_of_a_trunk_apart(place, 
         "Fri 2026-11-20", "  - retries: Added a dead letter queue."]
 
 
+def test_a_session_that_changed_branches_is_told_on_each(place, tell):
+    """With what is open there too, but for a trunk, from where work goes along to the branch that is made of it."""
+    for name, when, branch, ahead in (("a", "09:20", "main", "x"), ("b", "09:40", "retries", "the metrics"), ("c", "10:20", "paths", "the docs")):
+        captured(place, name, "## Outcome\n\n- Done.\n\n## Next\n\n- %s\n" % ahead, "2026-11-21T%s:00Z" % when, session="s-1",
+                 branch=branch, until="2026-11-21T%s:30Z" % when, files=[name + ".py"])
+    body = "".join("## %s Let %s\n\n- edited `%s.py`\n\n%s\n\n" % one for one in (
+        ("09:10", "the queue keep dead letters", "a", "Dead letters of the queue are kept for a week now."),
+        ("09:30", "the counter start at zero", "b", "The counter of retries now starts at zero."),
+        ("10:10", "paths be relative", "c", "Paths are now relative to the root of the repository.")))
+    talk(place, body)
+    assert tell(columns=200).split("\n")[3:] == [
+        "  - paths: Paths are now relative to the root of the repository.", "    - next: the docs",
+        "  - retries: The counter of retries now starts at zero.", "    - Dead letters of the queue are kept for a week now.",
+        "    - next: the metrics"]
+
+
 def test_what_newer_work_took_out_again_is_left_out(place, tell):
     """Of a trunk too, where each session is told by itself."""
     for name, when, body in (("a", "2026-11-21T09:00:00Z", "Added `retry: 1` to the release settings."),
@@ -342,14 +358,6 @@ def test_the_words_of_a_branchs_name_say_what_its_work_is_about():
     assert [one.weight for one in conversationpage.about(few, "improve-retries")] == [3.0, 3.9]
     commits = made((8.0, "Count the jobs twice (abc1234)"), (8.0, "Show the retries of jobs (abc1234)"))
     assert max(conversationpage.about(commits, "retries")).line.startswith("Show")
-
-
-@pytest.mark.parametrize(("later", "earlier", "told"), [
-    ("Removed `retry: 1`, which the tool does not know.", "Added `retry: 1` to the release.", True),
-    ("Reverted the jitter of the delays.", "Added the jitter of the delays.", True), ("Removed the cache.", "Added `retry: 1` to it.", False),
-    ("Added `retry: 1` again.", "Removed `retry: 1`.", False)])
-def test_what_was_taken_out_again_is_known_by_its_name(later, earlier, told):
-    assert worklog._undoes(later, earlier) is told
 
 
 def test_beside_results_details_and_tests_are_left_out():
