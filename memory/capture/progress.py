@@ -21,15 +21,18 @@ import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from memory.capture.facts import Edit, Facts
+from memory.capture.facts import Edit, Facts, absorb
 from memory.capture.turns import Piece, Turn
 from memory.core import clock, config, fastjson, files, frontmatter, layout
+from memory.session import transcript
 from memory.session.shell import Run
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
+
+    from memory.session.transcript import Entry
 
     OnChange = Callable[[str], None] | None
 
@@ -176,6 +179,29 @@ def checkpoints(place: layout.Place, session: str, day: str) -> list[Told]:
     return found
 
 
+def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool:
+    """Tell whether work was left where another branch was checked out.
+
+    It was not where nothing had been changed, nor where a change that was not committed is gone on with: a branch is often made
+    of what another one holds.  ahead: what follows, of which the first turn that changes something tells.
+    """
+    committed = max((at for *_, at in facts.commits), default="")
+    held = {_stem(edit.path) for edit in facts.edits if edit.at > committed}
+    if not held:
+        return bool(facts.commits)
+    then = Facts()
+    for entry in ahead:
+        if then.edits and entry.kind in (transcript.PROMPT, transcript.SLASH):
+            break
+        absorb(then, entry, roots)
+    return held.isdisjoint(_stem(edit.path) for edit in then.edits)
+
+
+def _stem(path: str) -> str:
+    """Return a file's name as its tests have it too."""
+    return re.sub(r"^test_|[._-](?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0].lower())
+
+
 def names(folder: str) -> list[str]:
     """List a folder, hidden files apart; empty where there is none."""
     try:
@@ -246,8 +272,6 @@ def recover(place: layout.Place, settings: config.Config, env: dict[str, str], n
 
 def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> Iterator[tuple[str, str]]:
     """Yield (session, path of its transcript) of the sessions that died with work nobody wrote down; see `recover`."""
-    from memory.session import transcript
-
     for name in names(place.receipts_folder):
         session = layout.safe_id(name[:-len(".jsonl")]) if name.endswith(".jsonl") else ""
         if not session or session == current:

@@ -50,7 +50,7 @@ class Capture:
         self.stop, self.ended, self.imported, self.source = stop, ended, imported, source
         self.place, self.settings, self.env, self.now = place, settings, env, now
         self.session, self.path, self.on_change = session, path, on_change
-        self.folder, self.said = place.cache + "/sessions", ""
+        self.folder, self.said, self.roots = place.cache + "/sessions", "", (place.root, place.project)
         self.foreign: set[str] = set()
         loaded = progress.load(self.folder + "/" + session + ".json")
         self.state = loaded or State(self.folder + "/" + session + ".json")
@@ -78,13 +78,18 @@ class Capture:
         return name
 
     def ends(self) -> bool:
-        """Tell whether the stretch ends where its reading did: not where another branch was checked out before any change."""
-        return self.stop is None or not self.stop.switch or bool(self.state.facts.edits or self.state.facts.commits)
+        """Tell whether the stretch ends where its reading did, which it does at every stop that is no mere switch of branches."""
+        if self.stop is None or not self.stop.switch:
+            return True
+        reading = self.source.read(self.path, self.stop.offset)
+        left = progress.is_left(self.state.facts, reading, self.roots)
+        reading.close()
+        return left
 
     def switches(self) -> list[Stop]:
         """Return where, in what is new, the user went on on another branch."""
-        done = self.state.spans.get("", [0])[0]
-        return [stop for stop in transcript.seams(self.path, done, self.state.facts.branch) if stop.switch]
+        span = self.state.spans.get("", [0])
+        return [stop for stop in transcript.seams(self.path, span[0], self.state.facts.branch) if stop.switch]
 
     def read(self) -> int:
         """Take in all that is new, without secrets, and return the units of new work."""
@@ -103,7 +108,6 @@ class Capture:
     def advance(self) -> int:
         """Read on from the offsets and return the units of new work."""
         state, units = self.state, 0
-        roots = (self.place.root, self.place.project)
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
             limit = self.stop.offset - span[0] if self.stop and not key else transcript.MOST
@@ -119,7 +123,7 @@ class Capture:
                 if entry.uuid != current:
                     current, fresh = entry.uuid, not entry.uuid or self._fresh(entry, key)
                 if fresh:
-                    units += absorb(state.facts, entry, roots, key)
+                    units += absorb(state.facts, entry, self.roots, key)
             for entry in titles:  # a file begins with the names of other sessions too
                 if entry.name != "summary" or progress.short_id(entry.id) in self.known:
                     named(state.facts, entry)
@@ -381,11 +385,9 @@ def capture(place: layout.Place, settings: config.Config, env: dict[str, str], n
     """
     begin = partial(Capture, place, settings, env, now, session, path, on_change)
     with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
-        if not held:
-            return ""
-        for stop in begin().switches():
+        for stop in begin().switches() if held else ():
             begin(stop).run("switch")
-        return begin(ended=trigger == "recovery").run(trigger, said)
+        return begin(ended=trigger == "recovery").run(trigger, said) if held else ""
 
 
 def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:

@@ -43,6 +43,7 @@ _QUOTES = re.compile(r"`[^`]+`|\"[^\"]+\"")
 _RENAMES = re.compile(r"(?:refactor\b|(?:\w+(?:\([\w-]+\))?: )?rename\b)", re.I)  # a commit that changes nothing for users
 _THE = re.compile(r"(?:[Nn]ow,? )?[Tt]he ((?:[a-z][\w-]* ){1,2})")  # speaks of something as known
 _QUOTED = re.compile(r"`([^`]+)`")
+_MERGES = re.compile(r"\bmerge\b", re.I)  # a next step that a branch which was merged has behind it
 KINDS = ("learning", "rule", "plan")  # counted in one line each
 MOST_WRITTEN, _NAMED = 1000, 4  # records that are counted; files that stand for work which nothing else names
 _WORKED, _ASKED, _DONE = "worked on ", "asked for: ", "done as asked: "  # before files, and a request, of which no outcome tells
@@ -227,10 +228,10 @@ def _told(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn],
     stand = choices.standing(held)
     name = title = one_line(newest.title)
     undone = any(_names(title, turn) for turn in held if turn not in stand)
-    if undone or any(map(_is_left, parts["outcome"])):
+    if undone or any(line.startswith(LEFT) for line in parts["outcome"]):
         name = ""
     if went_on:
-        parts["outcome"] = tuple(line for line in parts["outcome"] if not _is_left(line))
+        parts["outcome"] = tuple(line for line in parts["outcome"] if not line.startswith(LEFT))
     if parts["said"] and not any(one.outcome for one in told):
         came = [Upshot(3.0, line) for line in parts["said"]]
     elif held:
@@ -375,11 +376,12 @@ def _files(work: Work) -> str:
 def _still(work: Work) -> Tuple[str, ...]:
     """Return what is open, in progress and next after some work, each by its word; what a model offers to do is none of it."""
     by_hand = not work.session
-    left = [topic(line[len(LEFT):]) for line in work.parts["outcome"] if _is_left(line)]
+    left = [topic(line[len(LEFT):]) for line in work.parts["outcome"] if line.startswith(LEFT)]
     named = [next(filter(deeds.is_named, filter(None, (name, work.title))), "") for name in left]
     unnamed = [] if work.branch in TRUNKS or work.came else [(_UNDER_WAY + _files(work)).rstrip(": ")]
     under_way = [line for name in named for line in ([_UNDER_WAY + name] if name else unnamed)]
-    ahead = [deeds.NUMBERED_TASK.sub("", line) for line in work.parts["next"] if by_hand or not line.startswith(_ABOUT)]
+    ahead = [deeds.NUMBERED_TASK.sub("", line) for line in work.parts["next"] if by_hand or not (
+        line.startswith(_ABOUT) or work.pull.startswith(MERGED) and _MERGES.search(line))]
     waits = [line for line in ahead if line.startswith(UNANSWERED)]
     lines = [*("open: " + line for line in [*work.parts["open"], *waits] if by_hand or line in waits or line[-1:] not in "?？"),
              *(UNDECIDED + line for line in work.parts["undecided"]), *under_way,
@@ -390,10 +392,6 @@ def _still(work: Work) -> Tuple[str, ...]:
 def _names(title: str, turn: Turn) -> bool:
     """Tell whether a title is a turn's request, or what came of it."""
     return title == topic(turn.request) or upshot.best(outcome(turn)).lower().startswith(title.lower())
-
-
-def _is_left(line: str) -> bool:
-    return line.startswith(LEFT)
 
 
 def _text(value: Any) -> str:

@@ -23,6 +23,7 @@ from memory.knowledge.worklog import Space, Strand, Told, Work
 from memory.recall import search
 from memory.recall.hit import record_json, turns
 from memory.recall.question import Query
+from memory.session import deeds
 from memory.store import activeplan
 from memory.store.redactor import without_private
 from memory.terminal import screen
@@ -30,7 +31,7 @@ from memory.terminal import screen
 DAY, ALL, DAYS = 15, 60, 3  # lines of a day, lines of a standup, and days up to which each is told by itself
 NAME, OPEN, CHOICE = 44, 150, 240  # characters of a branch's name, of what is open, of two ways to choose from
 # How much of a branch is told, the fullest first: its results, lines of each on a terminal, lines of what is open.
-_LEVELS = ((3, 3, 2), (3, 2, 2), (2, 2, 1), (1, 2, 1), (1, 2, 0))
+_LEVELS = ((3, 3, 2), (3, 2, 2), (2, 3, 1), (2, 2, 1), (1, 3, 1), (1, 2, 1), (1, 2, 0))
 _FAILS = re.compile(  # as checkpoints have it
     r"open: `+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
@@ -143,7 +144,7 @@ def _strand(strand: Strand, level: tuple[int, int, int], style: screen.Style, ma
     texts += [_steps_ahead(ahead)] if ahead and still else []
     out: list[str] = []
     for at, text in enumerate(texts):
-        out += _item((head + ": " if head and not at else "") + text, rows, style, markdown, 2 * bool(at))
+        out += _item(head + ": " if head and not at else "", text, rows, style, markdown, 2 * bool(at))
     return out
 
 
@@ -166,12 +167,15 @@ def _days(strand: Strand) -> str:
     return strand.day[5:] if strand.first == strand.day else strand.first[5:] + " to " + strand.day[5:]
 
 
-def _item(text: str, rows: int, style: screen.Style, markdown: bool, indent: int) -> list[str]:
-    """Write an entry, on a terminal in at most `rows` lines."""
+def _item(head: str, text: str, rows: int, style: screen.Style, markdown: bool, indent: int) -> list[str]:
+    """Write an entry, on a terminal in at most `rows` lines: as many clauses of its text as these hold."""
     mark = " " * indent + "- "
     if markdown:
-        return [mark + text]
-    wrapped = screen.broken(text, style.columns - len(mark) - 2, rows)
+        return [mark + head + text]
+    columns = style.columns - len(mark) - 2
+    cuts = (head + deeds.shortened(text, most) for most in range(rows * columns - len(head), columns // 2, -4))
+    fitting = (wrapped for wrapped in (screen.broken(cut, columns, rows + 1) for cut in cuts) if len(wrapped) <= rows)
+    wrapped = next(fitting, None) or screen.broken(head + text, columns, rows)
     return ["  " + (mark if not at else " " * len(mark)) + line for at, line in enumerate(wrapped)]
 
 

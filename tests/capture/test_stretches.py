@@ -223,12 +223,13 @@ def told_of(session):
 
 def test_work_on_another_branch_has_a_checkpoint_of_its_own(session):
     """At the end as at a stop, told by one run or by several; what follows on the first branch again is of that one."""
-    for name, stops in (("cli/list", 1), ("cli/rewind", 2), ("cli/list", 1)):
+    for name, stops in (("list", 1), ("rewind", 2), ("list", 1)):
         for _ in range(stops):
-            work(session.on(name).ask("Sort the entries of %s by their date" % name)).say("Sorted the entries.").fire("Stop")
+            session.on("cli/" + name).ask("Sort the entries of the %s by their date" % name)
+            work(session, name=name).say("Sorted the entries.").fire("Stop")
     session.fire("SessionEnd")
     assert told_of(session) == [("cli/list", "switch", 4), ("cli/rewind", "switch", 4), ("cli/list", "session_end", 4)]
-    assert re.findall(r"(?m)^## \d\d:\d\d .* cli/(\w+) by", session.talk()) == ["list", "rewind", "rewind", "list"]
+    assert re.findall(r"(?m)^## \d\d:\d\d .* the (\w+) by", session.talk()) == ["list", "rewind", "rewind", "list"]
 
 
 @pytest.mark.parametrize(("before", "after", "told"), [
@@ -237,7 +238,20 @@ def test_work_on_another_branch_has_a_checkpoint_of_its_own(session):
 def test_what_was_begun_on_a_trunk_goes_along(session, before, after, told):
     """A branch is made of what was changed; one that is detached for a while is the same branch."""
     work(session.on(before).ask("Sort the entries by their date")).say("Sorted the entries.")
-    work(session.on(after).ask("Let the command count them too")).say("The command counts them.")
+    work(session.on(after).ask("Let the command count them too"), name="count").say("The command counts them.")
+    session.fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == told
+
+
+@pytest.mark.parametrize(("path", "commits", "told"), [
+    ("src/m1.py", False, ["cli/rewind"]), ("tests/test_m1.py", False, ["cli/rewind"]), ("src/m1.py", True, ["cli/list", "cli/rewind"]),
+    ("src/count.py", False, ["cli/list", "cli/rewind"])])
+def test_a_change_that_was_not_committed_goes_along_to_a_branch_where_it_is_gone_on_with(session, path, commits, told):
+    """By the file or its test, in the first turn there that changes something."""
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.")
+    if commits:
+        session.bash('git commit -am "Sort the entries"', "[cli/list 1a2b3c4] Sort the entries\n 4 files changed")
+    session.on("cli/rewind").ask("What is left?").say("The count.").ask("Then count them").edit(path).say("The command counts them.")
     session.fire("SessionEnd")
     assert [branch for branch, *_ in told_of(session)] == told
 

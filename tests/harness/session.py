@@ -147,10 +147,10 @@ class Ending(Session):
             "filePath": path, "originalFile": old, "structuredPatch": [{"lines": ["-" + old, "+" + new]}]})
 
 
-def work(session, count=4):
+def work(session, count=4, name="m"):
     """Let a session edit and test some files."""
     for number in range(count):
-        session.edit("src/m%d.py" % number).bash("pytest -q tests/t%d.py" % number, "1 passed in 0.1s")
+        session.edit("src/%s%d.py" % (name, number)).bash("pytest -q tests/t%d.py" % number, "1 passed in 0.1s")
     return session
 
 
