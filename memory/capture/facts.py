@@ -97,10 +97,10 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     """
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
-    kind = entry.kind
-    if facts.branch in layout.TRUNKS or kind in (transcript.PROMPT, transcript.SLASH) and entry.branch != "HEAD":
+    kind, asks = entry.kind, entry.kind in (transcript.PROMPT, transcript.SLASH)
+    if (asks or not (facts.edits or facts.commits) or facts.branch in layout.TRUNKS) and entry.branch != "HEAD":
         facts.branch = entry.branch or facts.branch
-    if kind in (transcript.PROMPT, transcript.SLASH):
+    if asks:
         return _asked(facts, entry)
     if facts.muted == "all":
         return 0

@@ -16,9 +16,11 @@ State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from memory.capture.facts import Edit, Facts, absorb
@@ -26,6 +28,7 @@ from memory.capture.turns import Piece, Turn
 from memory.core import clock, config, fastjson, files, frontmatter, layout
 from memory.session import transcript
 from memory.session.shell import Run
+from memory.session.transcript import Stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 VERSION = 3
 QUIET = 30.0  # seconds a transcript must rest before recovery takes its session for dead
 KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
+_BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
+_CHANGES = re.compile(rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit)"|\bgit commit\b')
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -177,6 +182,41 @@ def checkpoints(place: layout.Place, session: str, day: str) -> list[Told]:
             talk = meta.get("conversation")
             found.append(Told("p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else ""))
     return found
+
+
+def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
+    """Return where in a transcript the user went on on another branch, in their order; raises OSError.
+
+    Work on a trunk goes along to the branch that is made of it, so that switch is none.  A turn that changes the branch before
+    anything else is of the new one; one that had changed files by then ends what is told of the old one.
+    offset, branch: from where on, and what was checked out there.
+    """
+    found, asked = list[Stop](), None
+    with os.fdopen(files.open_read(path, follow=False), "rb", transcript.BLOCK) as file:
+        file.seek(offset)
+        for line in iter(partial(file.readline, transcript.LONGEST + 1), b""):
+            head = line[:transcript.SHORT]
+            if b'"user"' in head and b'"tool_result"' not in line and len(line) <= transcript.LONGEST:
+                asked = next((Stop(offset, at, True) for at in _prompted(line)), asked)
+            said = _BRANCH.search(head)
+            named = said[1].decode("utf-8", "replace") if said else branch
+            if named not in ("HEAD", branch) and (asked or branch in layout.TRUNKS):
+                found += [asked] if asked and branch not in layout.TRUNKS else []
+                branch = named
+            if asked and b'"assistant"' in head and _CHANGES.search(line):
+                asked = None
+            offset += len(line)
+    return found
+
+
+def _prompted(line: bytes) -> list[str]:
+    """Return the instant of a line that is a prompt, none of any other."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return []
+    return [entry.at for entry in transcript.entries(row) if entry.kind in (transcript.PROMPT, transcript.SLASH)][:1] if (
+        isinstance(row, dict)) else []
 
 
 def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool:

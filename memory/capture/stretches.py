@@ -86,11 +86,6 @@ class Capture:
         reading.close()
         return left
 
-    def switches(self) -> list[Stop]:
-        """Return where, in what is new, the user went on on another branch."""
-        span = self.state.spans.get("", [0])
-        return [stop for stop in transcript.seams(self.path, span[0], self.state.facts.branch) if stop.switch]
-
     def read(self) -> int:
         """Take in all that is new, without secrets, and return the units of new work."""
         units = self.advance()
@@ -385,7 +380,8 @@ def capture(place: layout.Place, settings: config.Config, env: dict[str, str], n
     """
     begin = partial(Capture, place, settings, env, now, session, path, on_change)
     with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
-        for stop in begin().switches() if held else ():
+        state = begin().state
+        for stop in progress.switches(path, state.spans.get("", [0])[0], state.facts.branch) if held else ():
             begin(stop).run("switch")
         return begin(ended=trigger == "recovery").run(trigger, said) if held else ""
 

@@ -280,12 +280,18 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session, o
     with files.Lock(place.cache + "/sessions/" + session.id + ".lock", wait=True):
         if old is not None:
             upgrade(session, old, begin(None))
-        for number, stop in enumerate((*session.source.seams(session.path), None)):
+        for number, stop in enumerate((*_seams(session), None)):
             capture = begin(stop)
             known = known or bool(capture.state.since or (not number and capture.state.spans))
             if stop is None or stop.offset > capture.state.spans.get("", [0])[0]:
                 capture.run("recovery")
     return Told(session, place, tuple(written), before=known and not written, old=bool(old and written))
+
+
+def _seams(session: Session) -> list[Stop]:
+    """Return where the stretches of a session end; no other agent tells which branch was checked out when."""
+    switches = progress.switches if session.source is transcript else lambda path: []
+    return sorted([*session.source.compactions(session.path), *switches(session.path)])
 
 
 def upgrade(session: Session, old: Old, capture: Capture) -> None:
@@ -307,15 +313,12 @@ def upgrade(session: Session, old: Old, capture: Capture) -> None:
 
 
 def stretches(session: Session, old: Old) -> list[tuple[Stop, Page | None]]:
-    """Return where the stretches ended that an earlier version told, and the checkpoint of each; None where there is none.
-
-    Raises OSError.
-    """
+    """Return where the stretches ended that an earlier version told, and the checkpoint of each or None; raises OSError."""
     ends = _ends(session.path, [page.until for page in old.pages])
     size = old.state.get("size") if not old.state.get("units") else 0  # what was read and not written is told as new
     size = max([size if isinstance(size, int) and size <= session.size else 0, *ends.values()])
     found: dict[int, tuple[Stop, Page | None]] = {
-        stop.offset: (stop, None) for stop in transcript.seams(session.path) if stop.offset < size and not stop.switch}
+        stop.offset: (stop, None) for stop in transcript.compactions(session.path) if stop.offset < size}
     last = max([page.until for page in old.pages], default="") or clock.iso(session.ended + 1)
     found[size] = Stop(size, last), None
     for page in old.pages:  # of two that tell up to the same instant the later written
@@ -370,7 +373,7 @@ def rehearse(space: Workspace, env: dict[str, str], now: float, session: Session
     if old:
         capture.state.since = ""
     done = max([stop.offset for stop, _ in told], default=capture.state.spans.get("", [0])[0])
-    stops = [stop for stop in session.source.seams(session.path) if stop.offset > done]
+    stops = [stop for stop in _seams(session) if stop.offset > done]
     for stop, page in (*told, *((stop, None) for stop in stops), (None, None)):
         capture.stop = stop
         capture.read()

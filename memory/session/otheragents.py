@@ -40,8 +40,8 @@ class Source(Protocol):
         """Open a session for one pass over its entries from an offset on."""
         ...
 
-    def seams(self, path: str) -> list[Stop]:
-        """Return where its stretches end."""
+    def compactions(self, path: str) -> list[Stop]:
+        """Return where its context was compacted."""
         ...
 
     def began(self, path: str) -> str:
@@ -102,8 +102,8 @@ class Rows:
         """Open it for one pass from a row on; past its end (the agent took rows back) from the start."""
         return Reading(self.rows, offset if 0 <= offset <= len(self.rows) else 0, limit)
 
-    def seams(self, path: str) -> list[Stop]:
-        """Return the rows that end a context; no agent tells of each row which branch was checked out."""
+    def compactions(self, path: str) -> list[Stop]:
+        """Return the rows that end a context."""
         return [Stop(at, str(row.get("timestamp"))) for at, row in enumerate(self.rows)
                 for entry in entries(row) if entry.kind == COMPACT]
 

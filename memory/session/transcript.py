@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from functools import partial
 from typing import NamedTuple
 
-from memory.core import files, layout
+from memory.core import files
 from memory.session.entries import (
     BANG,
     BANGED,
@@ -50,11 +49,12 @@ if TYPE_CHECKING:
 __all__ = [  # what a caller of this module may also take from here
     "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "REPORT", "RESULT", "SLASH", "STEER", "SUMMARY", "TEXT",
     "TITLE", "TODOS", "USE", "Entry", "clean", "clip", "entries",
-    "Reading", "Stop", "agents", "began", "read", "roots", "seams", "trusted",
+    "Reading", "Stop", "agents", "began", "compactions", "read", "roots", "trusted",
 ]
 BLOCK = 1 << 20
 LONGEST = 8 << 20  # bytes of a line worth parsing; a longer one is an image or a dump
 MOST = 512 << 20  # bytes of one reading; the rest comes with the next
+
 SHORT = 4096  # bytes of a line that is parsed sooner than searched
 _QUEUED = b'"queued_command"'  # the one attachment that counts
 _WANTED = (b'"user"', b'"assistant"', b'"system"', b'"queue-operation"', b'"summary"', b'"custom-title"',
@@ -66,7 +66,6 @@ _TOOLS = {  # what only these tools may tell by their result: another's output m
     REPORT: ("Task", "Agent", "TaskOutput", "AgentOutputTool"),
 }
 _COMPACTED = b'"compact_boundary"'
-_BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _PENDING = 256  # calls without a result that are remembered
 _ANYWHERE = ("refused", "while working")  # what the user may say of any call
 
@@ -347,28 +346,20 @@ class Stop(NamedTuple):
     switch: bool = False
 
 
-def seams(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
-    """Return where the stretches of a session end, in their order: its context was compacted, or the user went on elsewhere.
-
-    Work on a trunk goes along to the branch that is made of it, so that switch is none; any other counts at the next prompt.
-    offset, branch: from where on, and what was checked out there.  Raises OSError.
-    """
+def compactions(path: str) -> list[Stop]:
+    """Return where a session's context was compacted, in their order; raises OSError."""
     found: list[Stop] = []
     fd = _open(path)
     with os.fdopen(fd, "rb", BLOCK) as file:
-        file.seek(offset)
+        offset = 0
         for line in iter(partial(file.readline, LONGEST + 1), b""):
-            said = _BRANCH.search(line, 0, SHORT)
-            named = said[1].decode("utf-8", "replace") if said else branch
-            moves = named not in ("HEAD", branch) and _WANTED[0] in line
-            if len(line) <= LONGEST and (moves or _COMPACTED in line):
-                record = _whole(line)
-                at = str(record.get("timestamp") or "")
-                if (record.get("type"), record.get("subtype")) == ("system", "compact_boundary"):
-                    found.append(Stop(offset, at))
-                elif moves and any(entry.kind in (PROMPT, SLASH) for entry in entries(record)):
-                    found += [Stop(offset, at, True)] * (branch not in layout.TRUNKS)
-                    branch = named
+            if _COMPACTED in line and len(line) <= LONGEST:
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    record = None
+                if isinstance(record, dict) and record.get("type") == "system" and record.get("subtype") == "compact_boundary":
+                    found.append(Stop(offset, str(record.get("timestamp") or "")))
             offset += len(line)
     return found
 

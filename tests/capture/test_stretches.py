@@ -256,6 +256,23 @@ def test_a_change_that_was_not_committed_goes_along_to_a_branch_where_it_is_gone
     assert [branch for branch, *_ in told_of(session)] == told
 
 
+def test_a_turn_that_changes_the_branch_first_is_of_the_new_one(session):
+    """One that had changed files by then ends what is told of the old one."""
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.")
+    session.ask("Start over: make a branch for the count").bash("git checkout -b cli/count main", "Switched to a new branch 'cli/count'")
+    work(session.on("cli/count"), name="count").say("The command counts them.").fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == ["cli/list", "cli/count"]
+    assert "count0.py" not in session.files()[0] and "Start over" in session.files()[1]
+
+
+def test_a_turn_that_changed_files_before_the_branch_is_of_the_old_one(session):
+    work(session.on("cli/list").ask("Sort the entries, then make a branch for the count")).say("Sorted the entries.")
+    session.bash("git checkout -b cli/count main", "Switched to a new branch 'cli/count'")
+    work(session.on("cli/count").ask("Let the command count them"), name="count").say("It counts them.").fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == ["cli/list", "cli/count"]
+    assert "make a branch" in session.files()[0]
+
+
 def test_a_look_at_another_branch_ends_no_stretch(session):
     """Before the first change there is nothing to tell, and after the last one the work stays where it was done."""
     session.on("cli/old").ask("What does the old list print?").bash("cat src/old.py", "print(1)").say("It prints the names alone.")

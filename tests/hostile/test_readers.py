@@ -10,6 +10,7 @@ import pytest
 from harness import vault
 from harness.hook import ROOT
 
+from memory.capture import progress
 from memory.core import config, fastjson, files, frontmatter, records, tokeniser
 from memory.hook import at_prompt, delta, indexview, loader, receipts
 from memory.index import builder
@@ -107,7 +108,7 @@ def test_a_transcript_is_read_whatever_its_lines_are(tmp_path):
         for entry in reading:
             assert isinstance(entry.text, str) and isinstance(entry.branch + entry.prompt + entry.cwd, str)
         assert 0 <= reading.offset <= len(data) and not [entry for entry in transcript.read(str(path), reading.offset) if entry.record]
-        transcript.seams(str(path)), transcript.began(str(path))
+        transcript.compactions(str(path)), progress.switches(str(path)), transcript.began(str(path))
 
 
 def test_receipts_are_read_whatever_their_lines_are(tmp_path):
