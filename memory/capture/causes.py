@@ -20,7 +20,7 @@ from memory.session import faults, lasting, mending
 from memory.session.latepattern import Late
 from memory.session.mending import Mend
 
-SHORTEST, LONGEST = 40, 330  # characters of a cause
+SHORTEST, LONGEST, _SUBSTANCE = 40, 330, 30  # characters of a cause; of one without the place in the code that it names
 _READ, _START = 800, 60  # characters of a sentence that is judged; by which one is known again
 _TELLS, _PLAIN = 8, 5  # words of a cause that says why, and names nothing in code; of one that is only likely
 _NEAR = 3  # sentences after a cause that may say what was changed
@@ -116,7 +116,7 @@ def reviewed(text: str) -> Iterator[Named]:
             said = [""]  # it says enough
         cause = one_line(": ".join(filter(None, (finding.title, ". ".join(one.rstrip(".") for one in said))))).rstrip(" .")
         told = SHORTEST <= len(cause) <= LONGEST and not (faults.is_tidiness(cause) or mending.OWN.search(cause))
-        if finding.number and said and told and "`" in cause + finding.whole:
+        if finding.number and said and told and len(mending.without_place(cause)) >= _SUBSTANCE and "`" in cause + finding.whole:
             yield Named(REVIEWED, SUPPOSED * finding.supposed + cause, "", finding.whole, finding.number)
 
 

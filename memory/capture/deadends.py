@@ -351,9 +351,8 @@ def is_taken_back(facts: Facts, number: int, cause: str, edits: Sequence[Edit], 
 
     number: of the turn that names the cause.  edits: those that mended it, the last one at the instant `at`.
     """
-    if edits and all(edit.undone or hunks.is_turned_round(edit.hunk, later(edit, facts)) for edit in edits):
-        return True
-    if edits and _replaced(facts, edits, at):
+    if edits and (all(edit.undone or hunks.is_turned_round(edit.hunk, later(edit, facts)) for edit in edits)
+                  or _replaced(facts, edits, at)):
         return True
     subject = next((subject for _, subject, when in facts.commits if when > at), "")
     if subject and subject in reverts(facts):
@@ -363,8 +362,9 @@ def is_taken_back(facts: Facts, number: int, cause: str, edits: Sequence[Edit], 
                if turn.at > at and turns.concedes(turn)]
     if any(mending.ROOT.search(said) and named & mending.words(said) for said in map(outcome, outdone)):
         return True  # what lies deeper was found and mended
+    asked = [turn for turn in after if turn.request]  # a summary of the client's is nobody's answer
     if any(turn.at > at and mending.DENIES.search(one_line(turn.request)[:300])
-           and (turn in after[:1] or len(named & mending.words(turn.request)) > 1) for turn in after):
+           and (turn in asked[:1] or len(named & mending.words(turn.request)) > 1) for turn in asked):
         return True
     return any(mending.RETRACTS.search(one) and (named & mending.words(one) or not mending.words(one) and turn in after[:1])
                for turn in after if turn.asked != SUMMARY for one in gist.statements(outcome(turn)))

@@ -28,7 +28,7 @@ from memory.session import commandline, deeds, faults, hunks, mending, shell, te
 from memory.session.mending import Mend
 from memory.session.shell import Run
 
-MOST, _LIKELIEST, _LESS = 6, 24, ", not as a cause"  # lessons of a session; sentences of it that are only likely causes
+MOST, _LIKELIEST = 6, 24  # lessons of a session; sentences of it that are only likely causes
 TITLE, _LINE_CHARS, _OPENING = 120, 200, 400  # characters
 _MOST_LINES, _FEW_LINES, _SHORT = 8, 2, 12  # lines of a change that are told, beside what was said of it; a line in many places
 _REACH, _BACK, _ALIKE = 3, 3, 0.4  # turns after a cause that may mend it; before it that may report; words of it in another
@@ -290,10 +290,10 @@ def _chosen(facts: Facts, said: Said) -> _Fix | None:
                       and causes.bearing(cause, edit.path, edit.hunk) >= 2 - bool(answered)], cause)
     if not edits or _of_tests(edits) or all(deeds.PAGE.search(edit.path) for edit in edits) or fixes.fails(facts, since, until):
         return None
-    bare, outcome = cause._replace(fix=""), [gist.outcome(held[at])]
+    bare, outcome, done = cause._replace(fix=""), [gist.outcome(held[at])], [edit.path + edit.hunk for edit in edits]
     planned = [mend for one in sentences(cause.fix) for mend in mending.mended(one) if mend.surety == mending.CALLED][:1]
-    told = answered[:1] or causes.remedy(bare, "", outcome, _told_by(edits), False) or planned
-    return _Fix(edits, (), tuple(told or causes.remedy(bare, "", outcome, _told_by(edits), True)), edits[0].at)
+    told = answered[:1] or causes.remedy(bare, "", outcome, done, False) or planned
+    return _Fix(edits, (), tuple(told or causes.remedy(bare, "", outcome, done, True)), edits[0].at)
 
 
 def _passed(facts: Facts, said: Said, failure: _Failure, known: Fix) -> _Fix | None:
@@ -347,13 +347,9 @@ def _stated(facts: Facts, said: Said, failure: _Failure, edits: Sequence[Edit]) 
     later = turns.going_on(facts.turns, said.turn, _REACH) if last >= _until(facts, said.turn) else ()
     texts += [gist.outcome(facts.turns[one]) for one in later if facts.turns[one].at <= last]
     shown = bool(edits) and all(_shown(edit, said.cause, _MOST_LINES) for edit in edits)
-    told = tuple(causes.remedy(said.cause, failure.line, texts, _told_by(edits), not shown))
+    told = tuple(causes.remedy(said.cause, failure.line, texts, [edit.path + edit.hunk for edit in edits], not shown))
     planned = () if told or shown or said.final else tuple(map(mending.planned, texts[:1]))
     return told or tuple(filter(None, planned))
-
-
-def _told_by(edits: Sequence[Edit]) -> list[str]:
-    return [edit.path + edit.hunk for edit in edits]
 
 
 # --- what is told
@@ -374,10 +370,13 @@ def _lesson(event: Sequence[_Draft], facts: Facts) -> Lesson:
     told += ["What mended it:", "", *map(mending.as_item, stated)]
     told += ["- ran %s" % checkpointpage.quoted(command) for command in fix.commands]
     told += [_change(edit, of, _FEW_LINES if stated else _MOST_LINES, facts) for edit, of in edits]
-    told += ["", "Named by the %s on %s%s." % (speaker, facts.turns[turn].at[:10], _LESS * (cause.weight <= causes.LIKELY))]
+    alone = cause.weight in (causes.REVIEWED, causes.CLAIMED) and not failure.run
+    less = ", in a review that no run bears out" if alone else ", not as a cause" * (cause.weight <= causes.LIKELY)
+    told += ["", "Named by the %s on %s%s." % (speaker, facts.turns[turn].at[:10], less)]
     told += ["Commit%s: %s" % (" " * bool(landed[0]) + landed[0], one_line(landed[1], 120))] if any(landed) else []
     paths = tuple(edit.path for edit, _ in edits)
-    return Lesson(at_word(cause.text.rstrip(" .!"), TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
+    title = cause.text.rstrip(" .!") if len(cause.text) <= TITLE else deeds.ASIDES.sub("", cause.text).rstrip(" .!")
+    return Lesson(at_word(title, TITLE), "\n".join(told) + "\n", tuple(checkpointpage.tags(facts)[:3]),
                   paths, landed[0], causes.key_of(cause.text), turn, speaker, facts.turns[turn].at)
 
 

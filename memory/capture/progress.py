@@ -33,7 +33,7 @@ from memory.session.transcript import Stop
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from typing import Any, BinaryIO
 
     from memory.session.transcript import Entry
 
@@ -193,6 +193,8 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
     """
     found, asked = list[Stop](), None
     with os.fdopen(files.open_read(path, follow=False), "rb", transcript.BLOCK) as file:
+        if len({branch, *_branches(file, offset)} - {"", "HEAD"}) < 2:
+            return []
         file.seek(offset)
         for line in iter(partial(file.readline, transcript.LONGEST + 1), b""):
             head = line[:transcript.SHORT]
@@ -207,6 +209,16 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
                 asked = None
             offset += len(line)
     return found
+
+
+def _branches(file: BinaryIO, offset: int) -> set[str]:
+    """Return the branches that a transcript names from an offset on: a look at its bytes, since most know one alone."""
+    file.seek(offset)
+    found, tail = set[bytes](), b""
+    while block := file.read(transcript.BLOCK):
+        found.update(_BRANCH.findall(tail + block))
+        tail = block[-transcript.SHORT:]
+    return {name.decode("utf-8", "replace") for name in found}
 
 
 def _prompted(line: bytes) -> list[str]:

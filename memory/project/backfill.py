@@ -283,15 +283,15 @@ def write(space: Workspace, env: dict[str, str], now: float, session: Session, o
         for number, stop in enumerate((*_seams(session), None)):
             capture = begin(stop)
             known = known or bool(capture.state.since or (not number and capture.state.spans))
-            if stop is None or stop.offset > capture.state.spans.get("", [0])[0]:
+            if stop is None or stop.offset >= capture.state.spans.get("", [0])[0]:
                 capture.run("recovery")
     return Told(session, place, tuple(written), before=known and not written, old=bool(old and written))
 
 
 def _seams(session: Session) -> list[Stop]:
     """Return where the stretches of a session end; no other agent tells which branch was checked out when."""
-    switches = progress.switches if session.source is transcript else lambda path: []
-    return sorted([*session.source.compactions(session.path), *switches(session.path)])
+    stops = session.source.compactions(session.path)
+    return sorted([*stops, *progress.switches(session.path)]) if session.source is transcript else stops
 
 
 def upgrade(session: Session, old: Old, capture: Capture) -> None:

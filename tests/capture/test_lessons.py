@@ -205,6 +205,22 @@ def test_what_the_user_denies_next_is_not_kept(session, words):
     assert _taught(session) == []
 
 
+def test_what_the_user_denies_after_a_compaction_is_denied_next(session):
+    """The client's summary stands between, which is nobody's answer."""
+    _failing(session).say(LENIENT).line("user", "This session is being continued.", isCompactSummary=True)
+    assert len(_taught(session)) == 1
+    session.ask("This is still not working, is there no other way to read them?").say("I see.")
+    assert _taught(session) == []
+
+
+def test_a_command_after_which_it_failed_otherwise_mended_nothing(session):
+    """What made it pass is what was done since."""
+    session.ask("run the tests").bash(TESTS, "E   " + MISSING, 2).say(WHY).bash(INSTALL, "Successfully installed")
+    session.bash(TESTS, "E   ModuleNotFoundError: No module named 'lxml'", 2).bash("pip install openpyxl lxml", "Successfully installed")
+    (lesson,) = _taught(session.bash(TESTS, "6 passed in 1s"))
+    assert "- ran `pip install openpyxl lxml`" in lesson.body and INSTALL + "`" not in lesson.body
+
+
 def test_what_the_user_denies_later_is_not_kept_where_it_names_the_same(session):
     """Several turns on, by the names of the cause."""
     _failing(session).say(LENIENT).ask("add a changelog entry").change("CHANGELOG.md", "", "- rates").say("Added it.")
@@ -531,6 +547,16 @@ def test_what_a_review_numbers_is_a_cause_where_it_was_then_mended(session, aske
     told = "Rows vanish when a table has no header: `load()` takes the first line of `rate_table` for a header, whatever it holds."
     assert ["- Changed `load()` to ask for" in lesson.body for lesson in found if lesson.body.startswith(told)] == [True] * (
         "src/rates.py" in files)
+
+
+def test_a_finding_says_that_no_run_bears_it_out_and_a_bare_heading_is_none(session):
+    """Below a number that names a place and three words more nothing says what is wrong."""
+    session.ask("can you review the export?").say(REVIEW.replace("### 2. Totals are added twice", "### 2. `src/total.py:103`: Empty table edge case")
+                                                  .replace("`total()` begins its sum at the header of each `rate_table`.", "`total()`"))
+    session.ask("fix all of them").change("src/rates.py", "rate_table = load()", "rate_table = load(header=False)")
+    session.change("src/total.py", "return total(rate_table)", "return total(rate_table[1:])").say("Changed both.")
+    (lesson,) = _taught(session)
+    assert lesson.files == ("src/rates.py",) and re.search(r"Named by the model on [\d-]+, in a review that no run bears out\.", lesson.body)
 
 
 def test_a_finding_is_mended_in_the_turn_that_orders_it_and_no_longer_supposed_once_a_test_proves_it(session):
