@@ -273,8 +273,8 @@ def _fix(failure: Run, success: Run, runs: Sequence[Run], facts: Facts) -> Fix |
     passed = max((r.last if r.last < failure.at else r.at for r in runs if r.at < failure.at and passes(r, failure)), default="")
     called = failure.kind == tellingline.USE  # no edit mends a wrong call
     edits = tuple(e for e in facts.edits if since < e.at < success.at and not called)
-    tried = max([since, *(r.last for r in tries if r.last < success.at)])  # what ran before another failure helped nothing
-    ran = tuple(r for r in runs if tried < r.at < success.at and r.outcome in (shell.OK, shell.UNKNOWN) and not r.masked
+    ended = min([success.at, *(r.at for r in tries if r.at > since)])  # it failed otherwise then: no command since mended this
+    ran = tuple(r for r in runs if since < r.at < ended and r.outcome in (shell.OK, shell.UNKNOWN) and not r.masked
                 and not r.is_test and not is_akin(r, failure))
     began = min(r.at for r in [*tries, failure] if r.at > passed)
     if not edits and not ran:

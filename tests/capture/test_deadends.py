@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.capture import deadends
+from memory.capture.facts import Facts
 from memory.capture.turns import CREATED, EDITED, FILE, RUN, SAID, SUMMARY, USER, Piece, Turn
 
 
@@ -160,3 +161,12 @@ def test_work_that_a_user_thinks_again_of_is_not_to_be_done_again():
 def test_a_refused_command_that_is_to_go_elsewhere_forbids_nothing():
     """An address says where to, not what not to do."""
     assert not deadends.forbids("the user refused Bash `gh pr comment 7`: reply to https://x.org/pull/7#r1")
+
+
+@pytest.mark.parametrize("between", [[], [Turn("2026-11-21T10:20:00Z", "", SUMMARY)]])
+def test_a_remedy_that_the_user_says_not_to_work_is_taken_back(between):
+    """By what they say next: a summary of the client's that stands between is nobody's answer."""
+    held = [Turn("2026-11-21T10:10:00Z", "it lists them twice"), *between, Turn("2026-11-21T10:30:00Z", "This is still not working")]
+    cause = "`find_all` walks every branch, main included"
+    assert deadends.is_taken_back(Facts(turns=held), 0, cause, [], "2026-11-21T10:15:00Z")
+    assert not deadends.is_taken_back(Facts(turns=held[:-1]), 0, cause, [], "2026-11-21T10:15:00Z")

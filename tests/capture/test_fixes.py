@@ -22,6 +22,14 @@ def test_a_failure_is_told_with_what_fixed_it(session):
     assert section(text, "Open") == ""
 
 
+def test_a_command_mends_what_had_failed_before_it_and_not_what_fails_after(session):
+    """Where the same run fails otherwise, the first failure is over, and what runs then is for the other one."""
+    session.ask("make it pass").bash("npm run build", "Error: no schema", 1).bash("python tools/schema.py", "written")
+    session.bash("npm run build", "Error: no styles", 1).bash("python tools/styles.py", "written").bash("npm run build", "built")
+    found = fixes.fixes(stretches.gather(str(session.path), session.env, (session.project,)))
+    assert {fix.failure.detail: [run.command for run in fix.ran] for fix in found}["Error: no schema"] == ["python tools/schema.py"]
+
+
 def test_a_plain_rerun_fixes_nothing_and_an_open_failure_is_open(session):
     """A flaky pass is no fix; a test that fails at the end is open."""
     session.ask("x").bash("pytest a", "1 failed in 1s", 1).bash("pytest a", "1 passed in 1s")

@@ -205,22 +205,6 @@ def test_what_the_user_denies_next_is_not_kept(session, words):
     assert _taught(session) == []
 
 
-def test_what_the_user_denies_after_a_compaction_is_denied_next(session):
-    """The client's summary stands between, which is nobody's answer."""
-    _failing(session).say(LENIENT).line("user", "This session is being continued.", isCompactSummary=True)
-    assert len(_taught(session)) == 1
-    session.ask("This is still not working, is there no other way to read them?").say("I see.")
-    assert _taught(session) == []
-
-
-def test_a_command_after_which_it_failed_otherwise_mended_nothing(session):
-    """What made it pass is what was done since."""
-    session.ask("run the tests").bash(TESTS, "E   " + MISSING, 2).say(WHY).bash(INSTALL, "Successfully installed")
-    session.bash(TESTS, "E   ModuleNotFoundError: No module named 'lxml'", 2).bash("pip install openpyxl lxml", "Successfully installed")
-    (lesson,) = _taught(session.bash(TESTS, "6 passed in 1s"))
-    assert "- ran `pip install openpyxl lxml`" in lesson.body and INSTALL + "`" not in lesson.body
-
-
 def test_what_the_user_denies_later_is_not_kept_where_it_names_the_same(session):
     """Several turns on, by the names of the cause."""
     _failing(session).say(LENIENT).ask("add a changelog entry").change("CHANGELOG.md", "", "- rates").say("Added it.")
