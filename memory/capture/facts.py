@@ -41,8 +41,7 @@ _WRITTEN = re.compile(r"(?:^|[;&|\n]\s*)cat\s*>>?\s*['\"]?([^\s'\"<>&|;]+)['\"]?
 
 @dataclass
 class Edit:
-    """A file made or changed: when it was last touched, its path (relative inside the project), whether it was made, and the
-    lines that went and came (`-old`, `+new`), whether git threw it away later."""
+    """A file made or changed: when last, its path, whether it was made, its lines (`-old`, `+new`), whether git threw it away."""
 
     at: str
     path: str
@@ -57,11 +56,10 @@ class Facts:
 
     turns: what was asked and what came of it, oldest first.  runs: commands that mattered.  edits: files, oldest first.
     commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks: what each was for.
-    pending: tool calls without a result yet.  todos: [text, status, perhaps its id] as the list last stood.  failing: failures
-    of before, for what fixes them now; touched: files edited before.  title: the client's name for the session, by: which of
-    its kinds.  earlier: the last request before this stretch.  early: checksum of a statement that a hook told before the
-    transcript did.  muted: "" | "text" (the model may be quoting memories) | "all" (our own model prompt).  bang: the person's
-    `!` command without its output yet.  until: the latest instant.  branch, cwd: as the host noted them.
+    pending: tool calls without a result yet.  todos: [text, status, perhaps its id].  failing: failures of before; touched:
+    files edited before.  title: the client's name for the session, by: which of its kinds.  earlier: the last request before
+    this stretch.  early: checksum of what a hook told before the transcript.  muted: "" | "text" (it may quote memories) |
+    "all" (our own prompt).  bang: the person's `!` command so far.  until: the latest instant.  branch, cwd: as the host says.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -314,14 +312,16 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [[h, clip(s), judged.at] for h, s in git.commits(
         judged.command, output, where.cwd, (*where.roots, facts.cwd)) if (h, clip(s)) not in known]
+    if made and facts.commits and git.amends(judged.command):
+        name, subject, _ = facts.commits.pop()
+        for turn in facts.turns:
+            turn.pieces[:] = [piece for piece in turn.pieces if piece[:3] != (turns.COMMIT, subject, name)]
     facts.commits.extend(made)
-    if not where.agent:
-        for name, subject, _ in made:
-            _add(facts, where.at, Piece(turns.COMMIT, subject, name))
-    for name, subject in git.logged(output) if any(not h for h, *_ in facts.commits) else ():
-        for commit in facts.commits:
-            if not commit[0] and commit[1] == subject:
-                commit[0] = name
+    for name, subject, _ in made if not where.agent else ():
+        _add(facts, where.at, Piece(turns.COMMIT, subject, name))
+    named = git.logged(output) if any(not h for h, *_ in facts.commits) else ()
+    for commit in facts.commits if named else ():
+        commit[0] = commit[0] or next((name for name, subject in named if subject == commit[1]), "")
     del facts.commits[:-_MOST["commits"]]
     return bool(made)
 

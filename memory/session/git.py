@@ -114,6 +114,11 @@ def commits(command: str, output: str, cwd: str = "", roots: Iterable[str] = ())
     return [(next((name for name, said in logged(output) if said == subject), ""), subject)]
 
 
+def amends(command: str) -> bool:
+    """Tell whether a command makes its commit anew in place of the one before."""
+    return any(key == "git commit" and "--amend" in re.findall(_WORDS, part) for key, part, _ in _gits(command, ""))
+
+
 def logged(output: str) -> list[tuple[str, str]]:
     """Return (hash, subject) of each line that looks like `git log --oneline`."""
     return [(name[:SHORT], subject.strip()) for name, subject in _LOGGED.findall(output)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,16 @@ def test_our_own_model_prompts_are_never_captured(session):
     """A distiller's session leaves no checkpoint, whatever the model answered."""
     session.ask("dayleaf-distill-prompt v1\nSummarise.").say("We decided on X because of Y.").edit("a.py")
     assert session.fire("SessionEnd") == []
+
+
+def test_a_commit_that_is_made_anew_takes_the_place_of_the_one_before(session):
+    """In what was done as in what was said."""
+    session.ask("commit it").edit("a.py").bash("git commit -am 'Sort entries'", "[main 1a2b3c4] Sort entries\n 1 file changed")
+    session.bash("git commit -am 'Count entries'", "[main 2b3c4d5] Count entries\n 1 file changed")
+    session.edit("a.py").bash("git commit -a --amend -m 'Count all entries'", "[main 3c4d5e6] Count all entries\n 1 file changed")
+    (text,) = session.say("Both are committed.").fire("SessionEnd")
+    told = ["commit 1a2b3c4: Sort entries", "commit 3c4d5e6: Count all entries"]
+    assert re.findall(r"(?m)^- (commit .*)$", section(text, "Done")) == told == re.findall(r"(?m)^- (commit .*)$", session.talk())
 
 
 @pytest.mark.parametrize("where", ["prompt", "said", "command", "output", "path", "subject"])

@@ -204,6 +204,13 @@ def test_what_a_command_throws_away_is_told(command, paths):
     assert git.undone(command) == paths
 
 
+@pytest.mark.parametrize(("command", "anew"), [
+    ("git add a.py && git commit --amend --no-edit", True), ("git commit -m 'tell --amend apart'", False), ("git log --amend", False)])
+def test_a_commit_that_is_made_anew_is_known(command, anew):
+    """By the option, not by what a message says."""
+    assert git.amends(command) is anew
+
+
 @pytest.mark.parametrize(("command", "revisions"), [
     ("git revert 1a2b3c4", ("1a2b3c4",)), ("git revert --no-edit HEAD", ("HEAD",)), ("git revert --abort", ()),
     ("git reset --hard HEAD~2", ("HEAD", "HEAD~1")), ("git reset --soft HEAD^", ("HEAD",)), ("git reset --hard", ()),
