@@ -8,6 +8,7 @@ from typing import Any, Sequence
 
 from memory.core import clock, plaintext, tokeniser
 from memory.hook import fence
+from memory.hook.handoffs import repeats
 from memory.recall.hit import Found, turns
 
 NEAREST = 3  # records that are named where none tells
@@ -99,7 +100,8 @@ class Digest:
 def of_found(found: Found) -> list[Source]:
     """Return hits as a summariser sees them; of a conversation the turn that was found, beside the checkpoint that was.
 
-    A digest that was kept says again what its sources say: where they are here, it is none.
+    A digest that was kept says again what its sources say: where they are here, it is none.  A handoff that was made of
+    checkpoints is none either.
     """
     ids = {hit.id for hit in found.hits}
     out = []
@@ -109,7 +111,7 @@ def of_found(found: Found) -> list[Source]:
             said = [turn.text for turn in turns(told)] if rank < TALKS else [hit.said]
             out.append(Source(told.id, told.kind, told.title, told.created, hit.said, told.tier, told.checksum, hit.score,
                               tuple(said)))
-        if hit.kind != "conversation" and ids.isdisjoint(r.derived_from):
+        if hit.kind != "conversation" and ids.isdisjoint(r.derived_from) and not repeats(r):
             out.append(Source(r.id, r.kind, r.title, r.created, hit.body, r.tier, r.checksum, hit.score,
                               retold=told.id if told is not None and r.source == "auto" else ""))
     return out

@@ -40,6 +40,7 @@ from memory.distill.digests import Source, clean
 from memory.distill.units import JOINT, Unit, quoted
 from memory.hook.segment import K1, B
 from memory.recall.question import ASKING
+from memory.session import deeds
 
 SHARE, RELEVANCE, NEIGHBOURS, SOURCE, LENGTH, ASKED, REQUEST, OUTCOME, WAY, OPENING, BLOCK, CONTENT = (
     4.0, 3.2, 2.0, 0.8, 0.65, 1.25, 4.0, 0.9, -1.2, -1.0, -1.0, 3.0)
@@ -112,7 +113,8 @@ class Likely(NamedTuple):
                 what = cues.turned(said)
                 own, names = turns.words(what) if what else frozenset[str](), what.split("`")[1::2]
                 shared = worth(own & about)
-                if not shared or names and not any(frozenset() < turns.words(name) <= about for name in names):
+                if not shared or (not any(frozenset() < turns.words(name) <= about for name in names) if names
+                                  else deeds.SIDE.search(what)):  # unused imports, a test: they go along with any work
                     continue
                 if shared >= OBJECT * worth(own) and worth(turns.words(said) & about) >= APART:
                     found.append((-shared * shared / worth(own), at))

@@ -11,6 +11,9 @@ import pytest
 from harness import vault
 from harness.command import dayleaf
 
+from memory.distill import digests
+from memory.recall import question, search
+
 KEY = "sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc"
 
 
@@ -71,6 +74,23 @@ def test_a_branch_is_handed_off_without_what_the_session_did_on_others(ok, place
         Path(project, ".git", "HEAD").write_text("ref: refs/heads/%s\n" % branch)
         said = ok("handoff")
         assert own in said and "kept for a week" in said and other not in said
+
+
+def test_a_handoff_that_was_made_of_checkpoints_is_no_source_of_a_digest(ok, place, now):
+    """It says what they say, glued and cut; what a person wrote for the next session is one."""
+    vault.put(place, "p/checkpoints/2026-11-21/1.md", "Retries", "## Outcome\n\n- The retries of the queue start at zero now.",
+              kind="checkpoint", session="s-1", created="2026-11-21T09:00:00Z", branch="retries", id="c-0000aaaa")
+
+    def sources():
+        found = search.recall(place, vault.settings(), question.Query("retries of the queue"), now, 0.0)
+        return {source.id for source in digests.of_found(found)}
+
+    ok("handoff")
+    assert sources() == {"c-0000aaaa"}
+    Path(place.path("p/checkpoints/2026-11-21/1.md")).unlink()
+    assert sources() == set()
+    written = json.loads(ok("handoff", "The retries of the queue start in the worker", "--json"))["id"]
+    assert sources() == {written}
 
 
 def test_nothing_to_hand_off_is_one_line(run, ok):

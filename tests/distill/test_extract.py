@@ -547,3 +547,13 @@ def test_what_a_summary_by_the_client_says_later_is_named_so():
     said = said_of("why did uploads fail behind nginx and the proxy", TALK, "## 15:10 (summary by the client)\n\n"
                    "Why uploads fail: the proxy of the second worker gives up after 30 s.\n")
     assert said[-1].startswith("summary by the client: Why uploads fail:")
+
+
+@pytest.mark.parametrize("gone, told", [("unused imports", False), ("vertical lanes", True)])
+def test_imports_and_tests_that_went_are_not_what_an_answer_spoke_of(gone, told):
+    """They go along with any work, where no name says which they are."""
+    talk = "## 10:00 why are there no %s?\n\n- edited `report.py`\n\nThe %s of the report made it slow, so they are gone.\n" % (gone, gone)
+    first, other = talks((talk,), ("## 09:00 tidy up\n\n- edited `report.py`\n\nRemoved the %s.\n" % gone, OTHER % (1, 1)))
+    other = dataclasses.replace(other, created=first.created + 86_400)
+    found = extract.extract("why are there no %s in the report?" % gone, [first, other]).bullets
+    assert any(bullet.text.startswith("since: Removed") for bullet in found) is told
