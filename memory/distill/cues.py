@@ -96,7 +96,7 @@ _STORY = Late(r"(?i)\b(?:how (?:did|has|have) .{2,80}\b(?:develop|evolve|change|
 
 # Words at a sentence's start that point at the one before it.
 _LEANS = Late(
-    r"(?:It|This|That|These|Those|They|He|She|So|Therefore|Hence|Thus|However|But|Then|Also|Both|Instead|Otherwise|Dies|"
+    r"(?:It|This|That|These|Those|They|He|She|So|Therefore|Hence|Thus|However|But|Or|Then|Also|Both|Instead|Otherwise|Dies|"
     r"Das|Deshalb|Daher|Aber|Dadurch)\b(?!\s+(?:is|was)\s+(?:why|how)\b)|이는|이것|그래서|따라서|그러나|하지만|그 |"
     r"これ|それ|そのため|しかし|したがって|だから|这|因此|所以|但是|然而|它")
 

@@ -43,7 +43,7 @@ from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
 from memory.distill.likely import Likely, likely, session_of
 from memory.distill.lines import RUN, Talks, is_talk, lines, passages, says
-from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
+from memory.distill.units import BODY_LIMIT, JOINT, Unit, fitted, quoted
 from memory.recall import hit
 
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
@@ -316,12 +316,14 @@ class _Choice:
                 self.likeness[j] = max(self.likeness[j], cosine(self.weighed.bags[i], self.weighed.bags[j]))
 
     def _leaning(self, i: int) -> list[int]:
-        """Return a line with the one before it, where it makes no sense alone."""
+        """Return a line with the one before it, of the same paragraph or list, where it makes no sense alone."""
         unit = self.units[i]
         before = self.place.get((unit.source, unit.order - 1))
-        if before is None or unit.kind != "prose" or unit.label or not cues.leans(unit.text):
+        if before not in self.open or unit.kind not in ("prose", "item") or not cues.leans(unit.text):
             return [i]
-        return [before, i] if before in self.open and self.units[before].kind == "prose" else [i]
+        last = self.units[before]
+        together = last.kind == unit.kind and last.label == unit.label and (unit.kind == "item" or not unit.label)
+        return [before, i] if together else [i]
 
     def _bytes(self, group: Sequence[int]) -> int:
         """Return the bytes that a bullet takes at most: its mark and line end, its lines indented, its citation."""
@@ -336,10 +338,11 @@ class _Choice:
         """
         source = self.sources[self.units[group[0]].source]
         said = self._when(group[0])
-        for i in group:
+        for at, i in enumerate(group):
             unit = self.units[i]
-            text = unit.text if (unit.source, unit.label) in self.led else quoted(unit)
-            said += ("\n" if "\n" in said + text else " ") * (i != group[0]) + text
+            told = (unit.source, unit.label) in self.led or at and unit.label == self.units[group[at - 1]].label
+            text = unit.text if told else quoted(unit)
+            said += (JOINT if unit.kind == "item" else "\n" if "\n" in said + text else " ") * bool(at) + text
         end = "[%s]" % source.id if source.id in self.cited else cite(source)
         block = self.units[group[-1]].kind in ("code", "table") and "\n" in said
         if final:

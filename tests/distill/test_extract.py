@@ -557,3 +557,13 @@ def test_imports_and_tests_that_went_are_not_what_an_answer_spoke_of(gone, told)
     other = dataclasses.replace(other, created=first.created + 86_400)
     found = extract.extract("why are there no %s in the report?" % gone, [first, other]).bullets
     assert any(bullet.text.startswith("since: Removed") for bullet in found) is told
+
+
+def test_an_item_that_leans_on_the_one_before_brings_it_along():
+    """`But …` in a list makes no sense behind the list's lead; the lead stands once."""
+    way = ("Make one more branch for each of them, named by its number, and let each write what it has there in its own time, so that no "
+           "state of the one stands between two states of the other one, which nobody could tell apart later on; each is then shown by itself")
+    talk = ("## 10:00 could both go on?\n\nThe states of both stand in one place, which is as it was meant to be.\n\n"
+            "If both should go on, you could:\n- %s\n- But this adds complexity for a rare case of the warning\n" % way)
+    found = [bullet.text for bullet in extract.extract("which complexity has the rare case", talks((talk,))).bullets]
+    assert [one.count("If both should go on, you could: Make") for one in found if " · But this adds complexity" in one] == [1]
