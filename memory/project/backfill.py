@@ -1,8 +1,8 @@
 """Checkpoints of sessions that ended before dayleaf was there, from the transcripts that the host still has.
 
-Each session goes through the capture of the hooks, in order of time: a checkpoint for each stretch up to a compaction, under
-the name and with the time that a live capture would have given.  What a session's state or its checkpoints tell already is
-not told again, so a run that was killed goes on where it was.
+Each session goes through the capture of the hooks, in order of time: a checkpoint for each stretch up to a compaction or to work
+on another branch, under the name and with the time that a live capture would have given.  What a session's state or its
+checkpoints tell already is not told again, so a run that was killed goes on where it was.
 
 What an earlier version told (its state is of another version, or gone, and no checkpoint names a conversation) is brought up to
 date: the transcript is told again from its start, in the stretches that its checkpoints ended (`until`).  A checkpoint that
