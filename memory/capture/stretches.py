@@ -380,10 +380,13 @@ def capture(place: layout.Place, settings: config.Config, env: dict[str, str], n
     """
     begin = partial(Capture, place, settings, env, now, session, path, on_change)
     with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
-        state = begin().state
-        for stop in progress.switches(path, state.spans.get("", [0])[0], state.facts.branch) if held else ():
+        if not held:
+            return ""
+        last = begin(ended=trigger == "recovery")
+        for stop in progress.switches(path, last.state.spans.get("", [0])[0], last.state.facts.branch):
             begin(stop).run("switch")
-        return begin(ended=trigger == "recovery").run(trigger, said) if held else ""
+            last = begin(ended=trigger == "recovery")
+        return last.run(trigger, said)
 
 
 def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:
