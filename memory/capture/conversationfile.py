@@ -18,7 +18,7 @@ from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Any
 
 KIND, GONE, NEXT = "conversation", "-", "+"
@@ -124,18 +124,22 @@ def turns_of(keeper: Store, record: Record, every: Sequence[Record] = ()) -> tup
     return tuple(turn for part, branch in parts if branch in (own, *TRUNKS) for turn in part)
 
 
-def portions(held: Sequence[Turn], ends: Iterable[float]) -> list[tuple[Turn, ...]]:
+def portions(held: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ...]]:
     """Share the turns of a session out among its checkpoints, and return last what none of them tells.
 
-    ends: the instants up to which these tell, in their order.  A turn that goes on in the last minute goes on after it.
+    ends: the instants up to which these tell, in their order.  Turns know the minute alone: one that goes on in the last minute
+    goes on after it, and so does one that was asked in it where the next checkpoint would have none.
     """
-    out, left = list[tuple[Turn, ...]](), list(held)
+    out, left = list[list[Turn]](), list(held)
     for until in ends:
         many = next((at for at, turn in enumerate(left) if not (clock.parse(turn.at) or 0.0) <= until - (
             until % 60 + 1) * (turn.asked == GOES_ON)), len(left))
-        out.append(tuple(left[:many]))
+        if out and not many and len(out[-1]) > 1 and (clock.parse(out[-1][-1].at) or 0.0) + 60 > ends[len(out) - 1]:
+            left.insert(0, out[-1].pop())
+            many = 1
+        out.append(left[:many])
         left = left[many:]
-    return [*out, tuple(left)]
+    return [*map(tuple, out), tuple(left)]
 
 
 def first_turns(body: str, number: int) -> str:

@@ -22,21 +22,13 @@ if TYPE_CHECKING:
 
 MARK = "dayleaf-distill-prompt"  # in the first line of every prompt that dayleaf itself gives to a model
 _NEAR = 60  # commands back in which a repeated one counts as repeated
-_LONG = 20000  # characters of a command that is judged, of a patch, and of what was asked
-_SAID = 40000  # characters of what was said
-_HUNK = 1000  # characters of what an edit changed
+_LONG, _SAID, _HUNK = 20000, 40000, 1000  # characters of a command, a patch, a request; of what was said; of what an edit changed
 _TOLD = {"Bash": "command", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
          "NotebookEdit": "notebook_path", "Agent": "description", "Task": "description", "Read": "file_path", "Grep": "pattern",
          "Glob": "pattern", "Skill": "skill", "WebFetch": "url", "WebSearch": "query", "LS": "path"}  # what of the input is told
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
-_PROTOCOL = re.compile(  # what the client says of a call that the model repeats at once: no wall, and nothing to remember
-    r"string to replace not found|has not been read yet|has been modified since|found \d+ matches|no changes to make|"
-    r"inputvalidationerror|exceeds maximum allowed|cancelled:|sibling tool call|"
-    r"user doesn't want|no such tool available|request interrupted", re.I)
 _MOST = {"runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24, "todos": 40}
 _PLANNED = re.compile(r"\s*implement the following plan:\s*", re.I)
-_DELETED = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?rm\s+([^;&|\n]+)")
-_WRITTEN = re.compile(r"(?:^|[;&|\n]\s*)cat\s*>>?\s*['\"]?([^\s'\"<>&|;]+)['\"]?\s*<<")
 
 
 @dataclass
@@ -96,7 +88,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     facts.until = max(facts.until, entry.at)
     facts.cwd = facts.cwd or entry.cwd
     kind, asks = entry.kind, entry.kind in (transcript.PROMPT, transcript.SLASH)
-    if (asks or not (facts.edits or facts.commits) or facts.branch in layout.TRUNKS) and entry.branch != "HEAD":
+    if not agent and entry.branch != "HEAD" and (asks or facts.branch in layout.TRUNKS or _is_free(facts, entry.branch)):
         facts.branch = entry.branch or facts.branch
     if asks:
         return _asked(facts, entry)
@@ -124,6 +116,12 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
         _noted(facts, entry, roots)
     _trim(facts)
     return 0
+
+
+def _is_free(facts: Facts, branch: str) -> bool:
+    """Tell whether a branch that is checked out is that of the work: nothing was changed in this turn, for a trunk in any."""
+    since = facts.turns[-1].at if facts.turns and branch not in layout.TRUNKS else ""
+    return all(at < since for at in (*(edit.at for edit in facts.edits[-1:]), *(at for *_, at in facts.commits[-1:])))
 
 
 # --- what was said
@@ -245,8 +243,8 @@ def _returned(facts: Facts, entry: Entry, roots: tuple[str, ...], agent: str) ->
         done = _ran(facts, shell.run(given, entry.at, entry.text, entry.data, entry.failed), entry.text, where)
         if not entry.failed:
             _merged(facts, given, entry, where)
-            _removed(facts, [word for words in _DELETED.findall(given) for word in words.split()], (*roots, facts.cwd))
-            for path in _WRITTEN.findall(given):
+            _removed(facts, [word for words in shell.DELETED.findall(given) for word in words.split()], (*roots, facts.cwd))
+            for path in shell.WRITTEN.findall(given):
                 done += _edited(facts, Edit(entry.at, path, False), roots, agent)
         return done
     if name in ("Agent", "Task"):
@@ -269,7 +267,7 @@ def _missed(facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str,
     """Note that a call of another tool than Bash failed, unless the client only says how it wants to be called."""
     error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
     first = clip(one_line(next((line for line in error.split("\n") if line.strip()), "")), 200)
-    if agent or not first or entry.refused or _PROTOCOL.search(error[:400]):
+    if agent or not first or entry.refused or shell.PROTOCOL.search(error[:400]):
         return
     _add(facts, entry.at, Piece(turns.RUN, relative(given, (*roots, facts.cwd)), name, shell.FAILED + ": " + first))
 
@@ -312,10 +310,12 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     known = {tuple(commit[:2]) for commit in facts.commits}
     made = [[h, clip(s), judged.at] for h, s in git.commits(
         judged.command, output, where.cwd, (*where.roots, facts.cwd)) if (h, clip(s)) not in known]
-    if made and facts.commits and git.amends(judged.command):
+    anew, kept = git.amends(judged.command), "--no-edit" in judged.command  # then under the subject of the one before
+    if anew and len(made) == 1 and facts.commits and not (kept and facts.commits[-1][1] != made[0][1]):
         name, subject, _ = facts.commits.pop()
         for turn in facts.turns:
             turn.pieces[:] = [piece for piece in turn.pieces if piece[:3] != (turns.COMMIT, subject, name)]
+    made = made[-1:] if anew else made
     facts.commits.extend(made)
     for name, subject, _ in made if not where.agent else ():
         _add(facts, where.at, Piece(turns.COMMIT, subject, name))

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from memory.capture.facts import Edit, Facts, absorb
 from memory.capture.turns import Piece, Turn
 from memory.core import clock, config, fastjson, files, frontmatter, layout
-from memory.session import transcript
+from memory.session import shell, transcript
 from memory.session.shell import Run
 from memory.session.transcript import Stop
 
@@ -43,7 +43,9 @@ VERSION = 3
 QUIET = 30.0  # seconds a transcript must rest before recovery takes its session for dead
 KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
-_CHANGES = re.compile(rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit)"|\bgit commit\b')
+_CHANGES = re.compile(
+    rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit|Task|Agent)"|\bgit\b[^"\n]{0,200}?\bcommit\b|\bcat\s*>')
+_TURN_ENDED = re.compile(rb'"(?:turn_duration|stop_hook_summary)"')
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -205,7 +207,7 @@ def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
             if named not in ("HEAD", branch) and (asked or branch in layout.TRUNKS):
                 found += [asked] if asked and branch not in layout.TRUNKS else []
                 branch = named
-            if asked and b'"assistant"' in head and _CHANGES.search(line):
+            if asked and (b'"assistant"' in head and _CHANGES.search(line) or _TURN_ENDED.search(head)):
                 asked = None
             offset += len(line)
     return found
@@ -224,18 +226,18 @@ def _branches(file: BinaryIO, offset: int) -> set[str]:
 def _prompted(line: bytes) -> list[str]:
     """Return the instant of a line that is a prompt, none of any other."""
     try:
-        row = json.loads(line)
-    except ValueError:
+        row = json.loads(line.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
         return []
     return [entry.at for entry in transcript.entries(row) if entry.kind in (transcript.PROMPT, transcript.SLASH)][:1] if (
         isinstance(row, dict)) else []
 
 
-def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool:
-    """Tell whether work was left where another branch was checked out.
+def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:
+    """Tell whether work was left where another branch was checked out; None where nothing was changed there so far.
 
-    It was not where nothing had been changed, nor where a change that was not committed is gone on with: a branch is often made
-    of what another one holds.  ahead: what follows, of which the first turn that changes something tells.
+    It was not where nothing had been changed, nor where a change that was not committed is gone on with, or committed there: a
+    branch is often made of what another one holds.  ahead: what follows, of which the first turn that changes something tells.
     """
     committed = max((at for *_, at in facts.commits), default="")
     held = {_stem(edit.path) for edit in facts.edits if edit.at > committed}
@@ -243,15 +245,28 @@ def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> boo
         return bool(facts.commits)
     then = Facts()
     for entry in ahead:
-        if then.edits and entry.kind in (transcript.PROMPT, transcript.SLASH):
+        if (then.edits or then.commits) and entry.kind in (transcript.PROMPT, transcript.SLASH):
             break
         absorb(then, entry, roots)
-    return held.isdisjoint(_stem(edit.path) for edit in then.edits)
+    if then.commits and then.commits[0][2] <= min((edit.at for edit in then.edits), default="~"):
+        return False
+    return held.isdisjoint(_stem(edit.path) for edit in then.edits) if then.edits else None
 
 
 def _stem(path: str) -> str:
     """Return a file's name as its tests have it too."""
     return re.sub(r"^test_|[._-](?:test|spec)$", "", path.rpartition("/")[2].rpartition(".")[0].lower())
+
+
+def carry(facts: Facts) -> Facts:
+    """Return what the next stretch must know of the one before: open calls, last request, failures without a fix."""
+    runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.last)
+    passed = {r.key: r.last for r in runs if r.outcome == shell.OK}
+    failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.last]
+    return Facts(pending=dict(facts.pending), tasks=dict(facts.tasks), muted=facts.muted, bang=facts.bang,
+                 branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier),
+                 todos=list(facts.todos), title=facts.title, by=facts.by, early=facts.early,
+                 failing=failing[-10:], touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
 
 
 def names(folder: str) -> list[str]:

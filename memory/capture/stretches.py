@@ -18,7 +18,7 @@ from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
-from memory.session import git, hunks, shell, transcript
+from memory.session import git, hunks, transcript
 from memory.session.transcript import Entry, Stop
 from memory.store import redactor, store
 
@@ -79,9 +79,15 @@ class Capture:
 
     def ends(self) -> bool:
         """Tell whether the stretch ends where its reading did, which it does at every stop that is no mere switch of branches."""
-        if self.stop is None or not self.stop.switch:
-            return True
-        reading = self.source.read(self.path, self.stop.offset)
+        return self.stop is None or not self.stop.switch or self._left() is not False
+
+    def waits(self) -> bool:
+        """Read up to a switch of branches, and tell whether what follows does not show yet if work was left there."""
+        self.state.units += self.read()
+        return self._left() is None
+
+    def _left(self) -> bool | None:
+        reading = self.source.read(self.path, self.stop.offset if self.stop else 0)
         left = progress.is_left(self.state.facts, reading, self.roots)
         reading.close()
         return left
@@ -222,7 +228,7 @@ class Capture:
         state.units = 0
         for span in state.spans.values():
             span[2] = span[0]
-        state.bases[1] = _carry(state.facts)
+        state.bases[1] = progress.carry(state.facts)
         return name
 
     def _untouched(self) -> bool:
@@ -300,7 +306,8 @@ class Capture:
         same = page.body.strip() == told.strip() and (not talk or page.meta.get("conversation") == talk)
         if same and (page.meta.get("trigger") == trigger or trigger == "recovery"):
             return ""
-        when = page.meta.get("updated") if self.imported else clock.iso(self.now)  # told better, of no later work
+        again = self.imported or trigger == "switch"  # told better, of no later work
+        when = page.meta.get("updated") if again else clock.iso(self.now)
         taken = self._taken(clock.parse(str(page.meta.get("created"))) or self.now)
         title, aliases = checkpointpage.names(state.facts, taken)
         changes = {"title": title, "updated": when, "tags": checkpointpage.tags(state.facts) or None,
@@ -346,21 +353,10 @@ class Capture:
         conversationfile.close(state)
         for span in state.spans.values():
             span[1] = span[2] = span[0]
-        base = _carry(state.facts)
+        base = progress.carry(state.facts)
         state.facts, state.bases = deepcopy(base), [base, base]
         state.name = state.checksum = ""
         state.units, state.secret = 0, False
-
-
-def _carry(facts: Facts) -> Facts:
-    """Return what the next stretch must know of the one before: open calls, last request, failures without a fix."""
-    runs = sorted((*facts.failing, *facts.runs), key=lambda r: r.last)
-    passed = {r.key: r.last for r in runs if r.outcome == shell.OK}
-    failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.last]
-    return Facts(pending=dict(facts.pending), tasks=dict(facts.tasks), muted=facts.muted, bang=facts.bang,
-                 branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier),
-                 todos=list(facts.todos), title=facts.title, by=facts.by, early=facts.early,
-                 failing=failing[-10:], touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
 
 
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
@@ -384,7 +380,10 @@ def capture(place: layout.Place, settings: config.Config, env: dict[str, str], n
             return ""
         last = begin(ended=trigger == "recovery")
         for stop in progress.switches(path, last.state.spans.get("", [0])[0], last.state.facts.branch):
-            begin(stop).run("switch")
+            one = begin(stop)
+            if trigger == "stop" and one.waits():
+                return one.run(trigger)  # what follows is read with the next turn
+            one.run("switch")
             last = begin(ended=trigger == "recovery")
         return last.run(trigger, said)
 

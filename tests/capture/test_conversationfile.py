@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from harness.session import Session, secret_of, work
 
-from memory.capture import conversationfile, conversationpage
-from memory.core import StoreError, config, files, frontmatter
+from memory.capture import conversationfile, conversationpage, turns
+from memory.core import StoreError, clock, config, files, frontmatter
 from memory.store import conversations, store, writer
 
 
@@ -232,3 +232,13 @@ def test_half_a_secret_is_left_nowhere(session):
         "NOT written to the file). To tell you how to proceed, the user said:\nnot with that key, please"), failed=True)
     session.edit("a.py").fire("SessionEnd")
     assert secret.rpartition("=")[2][:8] not in session.talk() + "".join(session.files())
+
+
+@pytest.mark.parametrize(("ends", "told"), [
+    (("10:20:00", "10:40:00"), ["10:10 10:20", "10:30", ""]), (("10:20:40", "10:29:00"), ["10:10", "10:20", "10:30"]),
+    (("10:30:40", "10:31:00"), ["10:10 10:20", "10:30", ""]), (("10:10:40", "10:11:00"), ["10:10", "", "10:20 10:30"])])
+def test_turns_are_shared_out_among_checkpoints_by_the_minute(ends, told):
+    """A checkpoint that would have none gets the one that was asked in the last minute of the one before."""
+    held = [turns.Turn("2026-11-21T%s:00Z" % at, "go on") for at in ("10:10", "10:20", "10:30")]
+    found = conversationfile.portions(held, [clock.parse("2026-11-21T%sZ" % end) for end in ends])
+    assert [" ".join(turn.at[11:16] for turn in part) for part in found] == told

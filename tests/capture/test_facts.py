@@ -130,8 +130,10 @@ def test_a_commit_that_is_made_anew_takes_the_place_of_the_one_before(session):
     session.ask("commit it").edit("a.py").bash("git commit -am 'Sort entries'", "[main 1a2b3c4] Sort entries\n 1 file changed")
     session.bash("git commit -am 'Count entries'", "[main 2b3c4d5] Count entries\n 1 file changed")
     session.edit("a.py").bash("git commit -a --amend -m 'Count all entries'", "[main 3c4d5e6] Count all entries\n 1 file changed")
-    (text,) = session.say("Both are committed.").fire("SessionEnd")
-    told = ["commit 1a2b3c4: Sort entries", "commit 3c4d5e6: Count all entries"]
+    session.bash("git commit -am 'Show' && git commit --amend -m 'Show all'", "[main 4d5e6f7] Show\n 1 file\n[main 5e6f7a8] Show all\n 1 file")
+    session.bash("git commit --amend --no-edit", "[main 6f7a8b9] Made by hand\n 1 file")
+    (text,) = session.say("All are committed.").fire("SessionEnd")
+    told = ["commit 1a2b3c4: Sort entries", "commit 3c4d5e6: Count all entries", "commit 5e6f7a8: Show all", "commit 6f7a8b9: Made by hand"]
     assert re.findall(r"(?m)^- (commit .*)$", section(text, "Done")) == told == re.findall(r"(?m)^- (commit .*)$", session.talk())
 
 

@@ -273,6 +273,63 @@ def test_a_turn_that_changed_files_before_the_branch_is_of_the_old_one(session):
     assert "make a branch" in session.files()[0]
 
 
+def test_what_is_committed_on_another_branch_was_not_left(session):
+    """A branch that is made of what was changed, by a turn that edits nothing."""
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.")
+    session.ask("Put this on a branch of its own and commit it").bash("git checkout -b cli/sort", "Switched to a new branch 'cli/sort'")
+    session.on("cli/sort").bash('git commit -am "Sort"', "[cli/sort 1a2b3c4] Sort\n 4 files changed").say("Committed.")
+    work(session.ask("Then let it count them"), name="count").say("It counts them.").fire("SessionEnd")
+    assert told_of(session) == [("cli/sort", "session_end", 8)]
+
+
+@pytest.mark.parametrize(("then", "told"), [("m", ["cli/sort"]), ("count", ["cli/list", "cli/sort"])])
+def test_a_stop_waits_for_what_is_changed_on_another_branch(session, then, told):
+    """Until then nothing shows whether the work goes along; read at once or turn by turn, the same is told."""
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").fire("Stop")
+    session.ask("Make a branch").bash("git checkout -b cli/sort", "Switched to a new branch 'cli/sort'").on("cli/sort").say("Made it.")
+    assert len(session.fire("Stop")) == 1 and told_of(session)[0][:2] == ("cli/list", "stop")
+    work(session.ask("Now sort them backwards"), name=then).say("Sorted.").fire("Stop")
+    session.fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == told
+
+
+def test_work_that_went_along_stays_on_its_new_branch(session):
+    """Its turn began on the old one."""
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").fire("Stop")
+    session.ask("Make a branch of it and go on").bash("git checkout -b cli/sort", "Switched to a new branch 'cli/sort'")
+    work(session.on("cli/sort"), name="m").bash('git commit -am "Sort"', "[cli/sort 1a2b3c4] Sort\n 4 files changed").say("Done.").fire("Stop")
+    work(session.ask("Count them too"), name="count").say("Counted.").fire("Stop")
+    session.fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == ["cli/sort"]
+
+
+@pytest.mark.parametrize("commit", ['git commit -am "Sort"', 'git -C . commit -am "Sort"'])
+def test_a_commit_in_the_turn_that_leaves_a_branch_is_of_that_branch(session, commit):
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").ask("Commit it and go back to master")
+    session.bash(commit, "[cli/list 1a2b3c4] Sort\n 4 files changed").bash("git checkout master", "Switched to branch 'master'")
+    work(session.on("master").say("Committed.").ask("Now the counter"), name="count").say("It counts.").fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == ["cli/list", "master"] and "1a2b3c4" in session.files()[0]
+
+
+def test_a_line_that_cannot_be_parsed_loses_no_checkpoint(session):
+    """Nested too deep, where two branches make every prompt be looked at."""
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.")
+    with session.path.open("ab") as file:
+        file.write(b'{"type":"user","gitBranch":"cli/list","message":{"content":' + b"[" * 200_000 + b"}\n")
+    work(session.on("cli/count").ask("Count them"), name="count").say("Counted.").fire("SessionEnd")
+    assert [branch for branch, *_ in told_of(session)] == ["cli/list", "cli/count"]
+
+
+def test_a_switch_tells_no_time_of_later_work(session):
+    """The checkpoint of the branch that was left is as old as its last change."""
+    work(session.on("cli/list").ask("Sort the entries by their date")).say("Sorted the entries.").fire("Stop")
+    (before,) = [frontmatter.parse(text.encode()).meta for text in session.files()]
+    session.now += 86_400
+    work(session.on("cli/count").ask("Count them"), name="count").say("Counted.").fire("Stop")
+    after = frontmatter.parse(session.files()[0].encode()).meta
+    assert (after["trigger"], after.get("updated"), after["created"]) == ("switch", before.get("updated"), before["created"])
+
+
 def test_a_look_at_another_branch_ends_no_stretch(session):
     """Before the first change there is nothing to tell, and after the last one the work stays where it was done."""
     session.on("cli/old").ask("What does the old list print?").bash("cat src/old.py", "print(1)").say("It prints the names alone.")
