@@ -267,7 +267,7 @@ def _missed(facts: Facts, entry: Entry, name: str, given: str, roots: tuple[str,
     """Note that a call of another tool than Bash failed, unless the client only says how it wants to be called."""
     error = re.sub(r"</?tool_use_error>", "", transcript.clean(entry.text)).strip()
     first = clip(one_line(next((line for line in error.split("\n") if line.strip()), "")), 200)
-    if agent or not first or entry.refused or shell.PROTOCOL.search(error[:400]):
+    if agent or not first or entry.refused or transcript.PROTOCOL.search(error[:400]):
         return
     _add(facts, entry.at, Piece(turns.RUN, relative(given, (*roots, facts.cwd)), name, shell.FAILED + ": " + first))
 

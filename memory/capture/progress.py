@@ -16,7 +16,6 @@ State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from dataclasses import dataclass, field
@@ -225,12 +224,8 @@ def _branches(file: BinaryIO, offset: int) -> set[str]:
 
 def _prompted(line: bytes) -> list[str]:
     """Return the instant of a line that is a prompt, none of any other."""
-    try:
-        row = json.loads(line.decode("utf-8", "replace"), strict=False)
-    except (ValueError, RecursionError):
-        return []
-    return [entry.at for entry in transcript.entries(row) if entry.kind in (transcript.PROMPT, transcript.SLASH)][:1] if (
-        isinstance(row, dict)) else []
+    told = transcript.entries(transcript.whole(line))
+    return [entry.at for entry in told if entry.kind in (transcript.PROMPT, transcript.SLASH)][:1]
 
 
 def is_left(facts: Facts, ahead: Iterable[Entry], roots: tuple[str, ...]) -> bool | None:

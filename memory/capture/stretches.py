@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from copy import deepcopy
-from functools import partial
 
 from memory.capture import checkpointpage, conversationfile, gist, progress
 from memory.capture.checkpointpage import is_answered, worth
@@ -374,18 +373,17 @@ def capture(place: layout.Place, settings: config.Config, env: dict[str, str], n
     path: what `transcript.trusted` returned.  trigger: stop | pre_compact | session_end | recovery.  said: the model's last
     statement where the transcript may lag (Stop).  Returns the name of the checkpoint written, or "".
     """
-    begin = partial(Capture, place, settings, env, now, session, path, on_change)
     with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
         if not held:
             return ""
-        last = begin(ended=trigger == "recovery")
-        for stop in progress.switches(path, last.state.spans.get("", [0])[0], last.state.facts.branch):
-            one = begin(stop)
-            if trigger == "stop" and one.waits():
-                return one.run(trigger)  # what follows is read with the next turn
-            one.run("switch")
-            last = begin(ended=trigger == "recovery")
-        return last.run(trigger, said)
+        made = Capture(place, settings, env, now, session, path, on_change, ended=trigger == "recovery")
+        stops = progress.switches(path, made.state.spans.get("", [0])[0], made.state.facts.branch)
+        for made.stop in stops:
+            if trigger == "stop" and made.waits():
+                return made.run(trigger)  # what follows is read with the next turn
+            made.run("switch")
+        made.stop = None
+        return made.run(trigger, said)
 
 
 def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:

@@ -49,6 +49,10 @@ PROMPT, SLASH, BANG, BANGED, TEXT, USE, RESULT, COMPACT = (
 STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = "steer", "plan", "todos", "summary", "title", "report", "link"
 CLIP = 2000  # characters of a text kept until secrets are out of it; it is shortened only afterwards
 
+PROTOCOL = re.compile(  # what the client says of a call that the model repeats at once: no wall, and nothing to remember
+    r"string to replace not found|has not been read yet|has been modified since|found \d+ matches|no changes to make|"
+    r"inputvalidationerror|exceeds maximum allowed|cancelled:|sibling tool call|"
+    r"user doesn't want|no such tool available|request interrupted", re.I)
 _FENCES = re.compile(r"<(dayleaf-memory|system-reminder|local-command-caveat|task-notification)\b[^>]{0,400}>"
                      r".*?(?:</\1\s*>|\Z)", re.S | re.I)
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]")

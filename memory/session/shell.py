@@ -14,10 +14,6 @@ if TYPE_CHECKING:
 
 OK, FAILED, TIMED_OUT, DECLINED = "passed", "failed", "timed out", "refused"
 BACKGROUND, BY_HAND, INTERRUPTED, UNKNOWN = "in background", "by the user", "interrupted", "unknown"
-PROTOCOL = re.compile(  # what the client says of a call that the model repeats at once: no wall, and nothing to remember
-    r"string to replace not found|has not been read yet|has been modified since|found \d+ matches|no changes to make|"
-    r"inputvalidationerror|exceeds maximum allowed|cancelled:|sibling tool call|"
-    r"user doesn't want|no such tool available|request interrupted", re.I)
 DELETED = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?rm\s+([^;&|\n]+)")
 WRITTEN = re.compile(r"(?:^|[;&|\n]\s*)cat\s*>>?\s*['\"]?([^\s'\"<>&|;]+)['\"]?\s*<<")
 _READERS = frozenset("gh curl wget kubectl journalctl ssh jq docker-logs glab".split())  # print what other runs said

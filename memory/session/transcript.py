@@ -24,6 +24,7 @@ from memory.session.entries import (
     LINK,
     PLAN,
     PROMPT,
+    PROTOCOL,
     REPORT,
     RESULT,
     SLASH,
@@ -47,9 +48,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [  # what a caller of this module may also take from here
-    "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "REPORT", "RESULT", "SLASH", "STEER", "SUMMARY", "TEXT",
-    "TITLE", "TODOS", "USE", "Entry", "clean", "clip", "entries",
-    "Reading", "Stop", "agents", "began", "compactions", "read", "roots", "trusted",
+    "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "PROTOCOL", "REPORT", "RESULT", "SLASH", "STEER", "SUMMARY",
+    "TEXT", "TITLE", "TODOS", "USE", "Entry", "clean", "clip", "entries",
+    "Reading", "Stop", "agents", "began", "compactions", "read", "roots", "trusted", "whole",
 ]
 BLOCK = 1 << 20
 LONGEST = 8 << 20  # bytes of a line worth parsing; a longer one is an image or a dump
@@ -159,7 +160,7 @@ class Reading:
         while at < self._stop or self.offset == start:
             block = files.read_at(self._fd, min(BLOCK, self._stop - at) if at < self._stop else BLOCK, at)
             if not block:
-                if self._ended and tail and _whole(tail):
+                if self._ended and tail and whole(tail):
                     self.offset = at
                     yield tail
                 return
@@ -243,13 +244,13 @@ def _queue_before(fd: int, offset: int) -> _Queue:
     start = max(0, offset - BLOCK)
     for line in files.read_at(fd, offset - start, start).split(b"\n") if offset else ():
         if b'"queue-operation"' in line or b'"queued_command"' in line:
-            record = _whole(line)
+            record = whole(line)
             if record:
                 queue.turn(record)
     return queue
 
 
-def _whole(line: bytes) -> dict[str, Any]:
+def whole(line: bytes) -> dict[str, Any]:
     """Return the object that a line holds, {} where it is cut or none."""
     try:
         record = json.loads(line.decode("utf-8", "replace"), strict=False)
