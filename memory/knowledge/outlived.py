@@ -44,6 +44,10 @@ SEEN = "dayleaf, seen in 2 sessions"
 ITSELF = 3  # names that a report shares with what a remedy brought, where it is the remedy itself that is at fault
 _BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → |− `[^`\n]*`")  # lines that went
 _WORD = re.compile(r"\w+")
+_ABANDONS = Late(
+    r"\b(?:abandon|discard|scrap|ditch|throw away|give up(?: on)?)\b (?:\w+ ){0,3}?(?:branch|pull request|pr)\b|"
+    r"\b(?:branch|pull request|pr)\b.{0,20}\bverwerfen\b|(?:브랜치|ブランチ|分支).{0,12}(?:버리|폐기|破棄|捨て|放弃)|"
+    r"放弃.{0,8}分支", re.I)
 _DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
 _CALLED = re.compile(r"\nSince [\d-]{10}: `(?P<old>[^`\n]+)` is called `(?P<new>[^`\n]+)`\.\n")
 _NAMED_BY = b"\nNamed by the "  # how the line begins that says who named a cause
@@ -92,6 +96,26 @@ def scope(title: str, changed: Sequence[str], said: str, asked: str) -> list[str
     named = [checkpointpage.quoted(path) for path in changed if path not in said]
     found += ["In: %s" % ", ".join(named)] if named else []
     return [line for one in found for line in (one, "")]
+
+
+def abandoned(branch: str, held: Sequence[Turn], after: Sequence[Turn]) -> str | None:
+    """Return what a standup says of a branch that the user gave up: `abandoned: `, and the sentence that said why, where one
+    speaks of what the branch is named by; None for any other.
+
+    held: the turns on it.  after: those on the next branch, the first of which that did something may be asked to leave it.
+    """
+    moved = next((at for at, turn in enumerate(after, 1) if turn.did), 1)
+    near = [*held, *after[:moved]]
+    asked = [at for at, turn in enumerate(near) if at >= len(held) - 1 and _ABANDONS.search(turn.request)
+             and not turn.request.endswith("?")]
+    if not held or not asked:
+        return None
+    before = [turn for turn in near[:asked[0]] if turn.said()][-1:]
+    words = upshot.words_of(re.sub(r"[/_-]", " ", branch))
+    told = [(len(words & upshot.words_of(text)), -at, text) for turn in before
+            for at, (_, text) in enumerate(upshot.sentences_of(gist.outcome(turn)))]
+    most, _, why = max(told, default=(0, 0, ""))
+    return "abandoned" + (": " + upshot.bare(why).rstrip(":") if most >= 2 else "")
 
 
 def left_failing(held: Sequence[Turn], number: int) -> bool:

@@ -165,6 +165,9 @@ def _work(place: Place, settings: Config, since: float, now: float, offset: floa
         for number, (one, own) in enumerate(zip(of, parts), 1):
             on = any(parts[number:]) and one.run in [other.run for other in of[number:] or [one]]
             told = _told(one.day, one.told, own, on)
+            why = outlived.abandoned(one.branch, own, next(filter(None, parts[number:]), ()))
+            told = told if why is None else told._replace(came=(Upshot(_TELLING, why),), name="", asked="", parts={
+                **told.parts, **dict.fromkeys(("outcome", "failing", "open", "next", "undecided"), ())})
             work.append(told._replace(pull=_pull(told, own, seen)))
     return tuple(sorted(work, key=lambda one: (-one.at, one.ids)))
 
@@ -227,7 +230,8 @@ def _told(day: str, group: Sequence[Tuple[float, Record]], held: Sequence[Turn],
     parts["undecided"] = () if went_on else tuple(choices.undecided(held))
     stand = choices.standing(held)
     name = title = one_line(newest.title)
-    undone = any(_names(title, turn) for turn in held if turn not in stand)
+    undone = any(title == topic(turn.request) or upshot.best(outcome(turn)).lower().startswith(title.lower())
+                 for turn in held if turn not in stand)
     if undone or any(line.startswith(LEFT) for line in parts["outcome"]):
         name = ""
     if went_on:
@@ -387,11 +391,6 @@ def _still(work: Work) -> Tuple[str, ...]:
              *(UNDECIDED + line for line in work.parts["undecided"]), *under_way,
              *(NEXT + line for line in ahead if line not in waits)]
     return tuple(dict.fromkeys(one_line(line) for line in lines))
-
-
-def _names(title: str, turn: Turn) -> bool:
-    """Tell whether a title is a turn's request, or what came of it."""
-    return title == topic(turn.request) or upshot.best(outcome(turn)).lower().startswith(title.lower())
 
 
 def _text(value: Any) -> str:

@@ -221,6 +221,27 @@ def test_sessions_of_a_branch_are_told_as_one_and_those_of_a_trunk_apart(place, 
         "Fri 2026-11-20", "  - retries: Added a dead letter queue."]
 
 
+@pytest.mark.parametrize("asked, told", [
+    ("yes, let's abandon the current branch and start anew from main", "cache-fix: abandoned: The cache fix changes neither of these two"),
+    ("discard this PR", "cache-fix: abandoned: The cache fix changes neither of these two"),
+    ("should we abandon the branch?", "cache-fix: Fixed: the cache was read too early"),
+    ("abandon the idea of a second queue", "cache-fix: Fixed: the cache was read too early")])
+@pytest.mark.parametrize("leaves", [True, False], ids=["on the way to another branch", "as the last word"])
+def test_a_branch_that_the_user_gave_up_is_told_as_abandoned(place, tell, asked, told, leaves):
+    """With the sentence that said why, where one speaks of it; nothing of it is next any more."""
+    captured(place, "a", "## Outcome\n\n- in progress, not finished: now the rest of the cache\n\n## Next\n\n- Empty the cache",
+             "2026-11-21T09:20:00Z", session="s-1", branch="cache-fix", files="[cache.py]", until="2026-11-21T09:%s:30Z" % (20 + 10 * (not leaves)))
+    last = "## 09:30 %s\n\n%sNow the worker reads its paths from the root.\n" % (asked, "- edited `paths.py`\n\n" * leaves)
+    talk(place, "## 09:00 fix the cache\n\n- edited `cache.py`\n\nFixed: the cache was read too early.\n\n## 09:20 is that it?\n\nTwo "
+         "causes:\n\n- The paths were wrong.\n- The cache fix changes neither of these two.\n\n" + last)
+    if leaves:
+        captured(place, "b", "## Outcome\n\n- Now the worker reads its paths from the root.", "2026-11-21T09:30:00Z", session="s-1",
+                 branch="paths", files="[paths.py]", until="2026-11-21T09:40:30Z")
+    said = " ".join(tell().split())
+    assert told in said and ("next: Empty the cache" in said) is ("abandoned" not in told)
+    assert ("paths" in said) is leaves
+
+
 def test_a_session_that_changed_branches_is_told_on_each(place, tell):
     """With what is open there too, but for a trunk, from where work goes along to the branch that is made of it."""
     for name, when, branch, ahead in (("a", "09:20", "main", "x"), ("b", "09:40", "retries", "the metrics"), ("c", "10:20", "paths", "the docs")):
