@@ -61,33 +61,33 @@ SUPPOSED = Late(r"[?？]|\b(?:if|when|whether|could|might|may|either|unless|unti
 
 def decisions(held: Sequence[Turn]) -> list[str]:
     """Return what was decided, each in a line: what the user said, newest last, then what the model stated with its reason."""
-    own: list[str] = []
-    model: list[str] = []
+    own, model = list[str](), list[str]()
     for number, turn in enumerate(held):
         if turn.asked == SUMMARY:
             continue
         if number and turn.asked in ("", turns.SLASH):
-            own += _said(turn, outcome(held[number - 1]))
-        own += filter(None, (_steered(piece.name, piece.text) for piece in turn.pieces if piece.kind == USER))
+            own.append(said(turn, outcome(held[number - 1])))
+        own += [steered(piece.name, piece.text) for piece in turn.pieces if piece.kind == USER]
         model += [at_word(one, DECISION) for one in statements(outcome(turn)) if is_decision(one)]
-    return [*list(dict.fromkeys(own))[-_MOST_USER:], *list(dict.fromkeys(model))[-_MOST_MODEL:]]
+    return [*list(dict.fromkeys(filter(None, own)))[-_MOST_USER:], *list(dict.fromkeys(model))[-_MOST_MODEL:]]
 
 
-def _said(turn: Turn, before: str) -> list[str]:
-    """Return a request as a decision where it corrects or chooses; an option with what it was.  before: the last outcome."""
+def said(turn: Turn, before: str) -> str:
+    """Return a request as a decision where it corrects or chooses, else ""; of an option, what it was.  before: what was said."""
     line = one_line(turn.request)
     if _PICKED.match(line) and len(line) <= 300 and not line.endswith("?") and not _AGREED.match(line):
         number = _NUMBERED.search(line[:40])
         meant = option(before, number[1]) if number else ""
         if meant or len(line) >= 20:
-            return ["the user chose: %s%s" % (at_word(line, DECISION - 60), " (%s)" % at_word(meant, 110) if meant else "")]
-    return ["the user: " + at_word(line, DECISION - 20)] if is_correction(turn.request) else []
+            return "the user chose: %s%s" % (at_word(line, DECISION - 60), " (%s)" % at_word(meant, 110) if meant else "")
+    return "the user: " + at_word(line, DECISION - 20) if is_correction(turn.request) else ""
 
 
 def option(statement: str, number: str) -> str:
-    """Return the line of a statement that an option of a number begins."""
-    begins = re.compile(r"[#*\s]*(?:options? |variant |approach |solution )?%s[.):*\s-]+(\S.*)" % re.escape(number), re.I)
-    found = [match[1] for match in map(begins.match, statement.split("\n")) if match]
+    """Return the line of a statement that an option of a number begins; before one that only speaks of it, one that lists it."""
+    begins = r"(?i)[#*\s]*(?:options? |variant |approach |solution )?" + re.escape(number)
+    ways = (re.compile(begins + r"\s+(\S.*)"), re.compile(begins + r"[*\s]*[.):*-][.):*\s-]*(\S.*)"))
+    found = [match[1] for way in ways for match in map(way.match, statement.split("\n")) if match]
     return one_line(found[-1].replace("**", "")) if found else ""
 
 
@@ -96,7 +96,7 @@ def options(statement: str) -> list[str]:
     return [one_line(match[1].replace("**", "")) for match in map(_LISTED.match, statement.split("\n")) if match]
 
 
-def _steered(mark: str, text: str) -> str:
+def steered(mark: str, text: str) -> str:
     """Return what the user said inside a turn as a line of a decision, "" where it decides nothing."""
     line = one_line(text)
     if mark == ANSWER and line:

@@ -33,7 +33,10 @@ _PASSING = Late(
 _CLOSING = Late(
     r"(?i)\W*(?:all )?(?:\d+ )?(?:(?:the|unit|integration|existing|new|and) )*(?:tests?|checks?|lint(?:ing|er)?|builds?|"
     r"formatting|everything)\b(?:(?: and|,) (?:lint\w*|tests|builds?|formatting))*(?: (?:all|now|still))* (?:pass(?:es|ed)?|"
-    r"(?:is|are) (?:clean|green)|succeeds?|compiles|works)\b.{0,30}$|\W*no (?:lint\w* )?(?:issues|errors)\b.{0,20}$|"
+    r"(?:is|are) (?:clean|green)|succeeds?|compiles|works)\b.{0,30}$|"
+    r"\W*(?:based on [\w ]{3,40}, )?(?:the |this |all )?(?:\w+ )?(?:implementation|refactoring|migration|change|fix|"
+    r"feature|work|task)s? (?:is|are|has been|have been) (?:now |already |fully )*(?:completed?|done|finished|in place)\W*$|"
+    r"\W*no (?:lint\w* )?(?:issues|errors)\b.{0,20}$|"
     r"\W*(?:wait|hmm)\b|\W*(?:i was wrong|you(?:['’]re| are) (?:\w+ly )?right|you raise an? \w+ (?:point|question)|"
     r"i(?:['’]ve)? (?:see|found|identified) (?:the|an) (?:issue|problem|bug))\b.{0,24}$|"
     r"\W*(?:the )?user(?:'s)? (?:\w+ ){0,3}(?:asked|request\w*|wanted|wants|said|reported|approved|confirmed)\b")

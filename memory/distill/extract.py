@@ -7,7 +7,8 @@ one is taken next that adds most per byte:
 
 p is from likely.py; likeness is the greatest cosine of its term set with one that was taken (maximal marginal relevance,
 Carbonell and Goldstein, SIGIR 1998), and from 0.8 on it says nothing new.  The bytes are those of the quote and its citation.
-A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along.  It ends where the budget does, or where
+A sentence that leans on the one before it (“It …”, “그래서 …”) brings that along, and is left out where that is a block; a
+short line between two that are quoted is quoted too.  It ends where the budget does, or where
 what is next adds less than PAYS of likelihood per 1,000 bytes, taken by the square of the question's share that one source
 holds: where the records hold half of what was asked, more of them seldom answers, and a long list hides that.  Of a session it
 ends at FADES of the best that was taken, and after ENOUGH bytes.  What tools ran is quoted only where the question asks for it.
@@ -20,8 +21,9 @@ question asks how something came about.  Else a session stands by its likeliest 
 turn, that turn comes first of its session.  What was said on the way to it is left out, and what later turns only repeat; so are
 other turns and sessions that hardly speak of the question, and turns that were taken back or that a quoted one found wrong.  What
 became of it is told with what the later turn was asked, in the line that says most of what is quoted, since a reply is often
-overtaken a few turns later; other turns before it, and other sessions, say that they are earlier or later.  Where a turn of a
-later session, which edits a file of this one, says that it took away or changed what is quoted, that stands behind it.
+overtaken a few turns later.  Before the first line of each turn stands what it was asked, unless that was the question, and how
+it stands in time to the likeliest; behind the likeliest what the user answered, chose or agreed to.  Where a turn of a later
+session, which edits a file of this one, says that it took away or changed what is quoted, that stands behind it.
 What a turn that changed nothing says to change is marked as proposed; where that is likeliest, what a later turn did of it comes
 first.
 
@@ -37,14 +39,13 @@ from collections import Counter
 from typing import AbstractSet, Sequence
 
 from memory.capture import choices, gist, upshot
-from memory.capture.turns import AGREES, agrees, cosine, later, words
-from memory.core import plaintext, tokeniser
+from memory.capture.turns import cosine, later, words
+from memory.core import tokeniser
 from memory.distill import cues
-from memory.distill.digests import Bullet, Checked, Digest, Source, cite, clean, compose, count_sources, nearest
+from memory.distill.digests import Bullet, Checked, Digest, Source, clean, compose, count_sources, nearest
 from memory.distill.likely import Likely, likely, session_of
-from memory.distill.lines import RUN, Talks, is_talk, lines, passages, says
-from memory.distill.units import BODY_LIMIT, JOINT, Unit, fitted, quoted
-from memory.recall import hit
+from memory.distill.lines import RUN, Quotes, Talks, is_talk, lines, passages, says
+from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
 COST, MARK = 0.9, 13  # exponent of a line's bytes; bytes added to each, so that crumbs are not cheap
@@ -59,6 +60,8 @@ POOL = 300  # lines that compete; the rest are less likely
 # Share of the likelihood below which no turn stands out (the likeliest was of the wrong session in 24 of 32; from 0.5 on in 14 of
 # 71), turns that are quoted then, how many of one session, and what their lines hold of the question, over what the best does.
 UNSURE, SPREAD, OF_SESSION, SPEAKS = 0.16, 6, 2, 0.5
+GAP = 200  # bytes of a line between two that are quoted, with what leads it in
+ASKED = 0.7  # likeness of a turn's request to the question from which on it need not be told
 QUOTED, OF_IT = 2, 0.6  # likeliest lines of a turn; what a later one's must share with them or the question
 NAMED = 2  # turns around the likeliest one that name the files which a later session edits
 OPENS = 0.25  # likelihood of a turn from which on the sentence that opens its outcome is quoted
@@ -111,9 +114,7 @@ class _Choice:
         self.sources, self.weighed, self.left, self.room = sources, weighed, room, room
         self.pays = PAYS / max(weighed.held.source if weighed.held.asked else 1.0, LEAST) ** 2
         self.units = [fitted(line, sources[line.source], room) for line in found]
-        # Of each line with what leads it in, and without; lines of a block are indented by 2.
-        self.size = [[len(text.encode()) + 1 + 2 * text.count("\n") for text in (quoted(unit), unit.text)] for unit in self.units]
-        self.cites = [len(cite(source).encode()) for source in sources]
+        self.quotes = Quotes(sources, self.units, self._when)
         self.place = {(line.source, line.order): i for i, line in enumerate(found)}
         open_ = [i for i, line in enumerate(self.units) if line.text and (runs or line.kind != RUN) and not is_talk(line.text)]
         order = sorted(open_, key=lambda i: (-weighed.chances[i], i))[:POOL]
@@ -121,11 +122,10 @@ class _Choice:
             FLOOR if asked & weighed.bags[i] and not cues.is_routine(found[i].text) else BARE))
         self.likeness = dict.fromkeys(self.open, 0.0)
         self.taken: list[list[int]] = []
-        self.led: set[tuple[int, str]] = set()
-        self.cited: set[str] = set()
         self.talks = Talks(sources)
         self.main = self.units[order[0]].source if order else -1
         self.story, self.spread, self.top = True, False, 0.0
+        self.spent, self.turned, self.known = 0, -1, ""
         self.mass = dict.fromkeys(range(len(sources)), 0.0)
         for unit, chance in zip(self.units, weighed.chances):
             self.mass[unit.source] += chance
@@ -135,12 +135,11 @@ class _Choice:
 
         story: in the order of time.  spread: where no turn stands out, take one line of each of the likeliest.
         """
-        self.story = story
+        self.story, self.known = story, question
         self.spread = spread and not story and self._of_session(self.main) and max(self.mass.values()) < UNSURE
         if self.spread:
             self._spread()
-            self.led, self.cited = set(), set()
-            return [self._bullet(group, True) for group in self.taken]
+            return self.quotes.written(self.taken)
         if not story and self._of_session(self.main):
             self._leave()
         self._open()
@@ -148,6 +147,7 @@ class _Choice:
             self._follow_up(question)
         while self._step():
             pass
+        self._close_gaps()
         if self._of_session(self.main):
             self._since()
         best: dict[str, float] = {}
@@ -164,11 +164,22 @@ class _Choice:
             behind = bool(done) and unit.source not in done
             return source.created if story else -best[source.id], before and not story, behind, unit.source, unit.order
 
-        self.led, self.cited = set(), set()
         gone = self.talks.overtaken({self.units[group[0]].source for group in self.taken}) | (
             set() if story else self.talks.undone())
         self.taken = [group for group in self.taken if self.units[group[0]].source not in gone - {self.main}]
-        return [self._bullet(group, True) for group in sorted(self.taken, key=place)]
+        self.taken.sort(key=place)
+        bullets = self.quotes.written(self.taken)
+        return bullets if story or not self._of_session(self.main) else self._decided(bullets)
+
+    def _decided(self, bullets: list[Bullet]) -> list[Bullet]:
+        """Put behind those of the likeliest turn what the user said to it."""
+        told, id = [self.units[group[0]].source for group in self.taken], self.sources[self.main].id
+        about = frozenset().union(*(self._words(i) for group in self.taken for i in group if self.units[i].source == self.main))
+        said = clean(self.talks.decided(self.main, set(told), about)) if self.main in told else ""
+        bullet, known = Bullet("%s [%s]" % (said, id), (id,)), any(said.rpartition(" → ")[2] in one.text for one in bullets)
+        if said and not known and 4 + len(bullet.text.encode()) <= self.left:
+            bullets.insert(len(told) - told[::-1].index(self.main), bullet)
+        return bullets
 
     def _spread(self) -> None:
         """Take the likeliest line of each of the likeliest turns, which stand in this order."""
@@ -239,6 +250,7 @@ class _Choice:
         for i in self.weighed.turning(self.units, about, later):
             changed = choices.files_of(self.talks.turn(self.units[i].source))
             if changed & files or any(path.rpartition("/")[2] in named for path in changed):
+                self.turned = i
                 if i not in taken and self._bytes([i]) <= self.left:
                     self._take([i])
                 return
@@ -286,10 +298,12 @@ class _Choice:
             if self.likeness[i] >= SAME:
                 continue
             group = self._leaning(i)
-            size, chance = self._bytes(group), sum(self.weighed.chances[j] for j in group)
+            if not group:
+                continue
+            size, chance = self.quotes.bytes(group, False), sum(self.weighed.chances[j] for j in group)
             added = chance * (1 - NOVELTY * self.likeness[i]) / (size + MARK) ** COST
             least = 0.0 if not self.taken else self.pays if self._is_kept(i) else faded
-            if added > most and size <= self.left and 1000 * chance / (size + MARK) >= least:
+            if added > most and self._bytes(group) <= self.left and 1000 * chance / (size + MARK) >= least:
                 best, most, gain = group, added, 1000 * chance / (size + MARK)
         if not best:
             return False
@@ -304,11 +318,12 @@ class _Choice:
         """Return the likelihood per 1,000 bytes below which a session tells no more after what was taken of it."""
         if not self._of_session(self.main):
             return 0.0
-        return math.inf if self.room - self.left >= max(ENOUGH, 2 * self.room // 3) else FADES * self.top
+        return math.inf if self.spent >= max(ENOUGH, 2 * self.room // 3) else FADES * self.top
 
     def _take(self, group: list[int]) -> None:
         self.left -= self._bytes(group)
-        self._note(group)
+        self.spent += self.quotes.bytes(group, False)
+        self.quotes.note(group)
         self.taken.append(group)
         for i in group:
             self.open.pop(i, None)
@@ -316,53 +331,47 @@ class _Choice:
                 self.likeness[j] = max(self.likeness[j], cosine(self.weighed.bags[i], self.weighed.bags[j]))
 
     def _leaning(self, i: int) -> list[int]:
-        """Return a line with the one before it, of the same paragraph or list, where it makes no sense alone."""
+        """Return a line with the one before it, of the same paragraph or list, where it makes no sense alone; none where it
+        speaks of a block that is not quoted."""
         unit = self.units[i]
-        before = self.place.get((unit.source, unit.order - 1))
-        if before not in self.open or unit.kind not in ("prose", "item") or not cues.leans(unit.text):
+        before = self.place.get((unit.source, unit.order - 1), -1)
+        if before < 0 or unit.kind not in ("prose", "item") or not cues.leans(unit.text):
             return [i]
         last = self.units[before]
+        if last.kind in ("code", "table") and unit.kind == "prose":
+            return [i] * any(before in group for group in self.taken)
+        if before not in self.open:
+            return [i]
         together = last.kind == unit.kind and last.label == unit.label and (unit.kind == "item" or not unit.label)
         return [before, i] if together else [i]
 
+    def _close_gaps(self) -> None:
+        """Take the short line that stands between two of the likeliest turn: what is left out there is often the reason."""
+        taken = {self.units[i].order: i for group in self.taken for i in group if self.units[i].source == self.main}
+        for order in sorted(taken):
+            line = self.place.get((self.main, order + 1), -1)
+            if order + 1 in taken or order + 2 not in taken or self.units[line].kind not in ("prose", "item"):
+                continue
+            if says(self.units[line].text) and self.quotes.size[line][0] <= GAP and self._bytes([line]) <= self.left:
+                self._take([line])
+
     def _bytes(self, group: Sequence[int]) -> int:
-        """Return the bytes that a bullet takes at most: its mark and line end, its lines indented, its citation."""
-        source = self.units[group[0]].source
-        cost = sum(self.size[i][(source, self.units[i].label) in self.led] for i in group)
-        return 4 + len(self._when(group[0]).encode()) + cost + self.cites[source]
+        return self.quotes.bytes(group)
 
-    def _bullet(self, group: Sequence[int], final: bool = False) -> Bullet:
-        """Write lines that follow one another as a bullet: what leads them in, unless it was said, their text, the citation.
-
-        final: and remember what was said.
-        """
-        source = self.sources[self.units[group[0]].source]
-        said = self._when(group[0])
-        for at, i in enumerate(group):
-            unit = self.units[i]
-            told = (unit.source, unit.label) in self.led or at and unit.label == self.units[group[at - 1]].label
-            text = unit.text if told else quoted(unit)
-            said += (JOINT if unit.kind == "item" else "\n" if "\n" in said + text else " ") * bool(at) + text
-        end = "[%s]" % source.id if source.id in self.cited else cite(source)
-        block = self.units[group[-1]].kind in ("code", "table") and "\n" in said
-        if final:
-            self._note(group)
-        return Bullet(said + ("\n" if block else " ") + end, (source.id,))
-
-    def _when(self, i: int) -> str:
-        """Return what stands before a bullet that is not of the likeliest turn: how it stands to that in time."""
+    def _when(self, i: int, told: bool) -> str:
+        """Return what stands before a bullet: which turn it is of, unless that was told, and whether it is only proposed."""
         number = self.units[i].source
-        source, main = self.sources[number], self.sources[self.main]
         if self.spread:
-            return self._asked(number)
-        if self._is_plan(i):
-            return "proposed: "
-        if self.story or not self._of_session(self.main) or number == self.main or self._is_kept(i):
-            return ""
-        if source.id == main.id and number > self.main:
-            lead = source.title.strip("()") if source.title == hit.BY_CLIENT else hit.after(plaintext.one_line(source.title))
-            return "%s: " % lead if (number, "") not in self.led else ""
-        return "" if session_of(source) == main.id != source.id else "since: " if source.created > main.created else "earlier: "
+            lead = self.talks.asked(number) if self._of_session(number) else ""
+        elif self.story or not self._of_session(self.main) or self._is_kept(i) or number == self.main and self._is_asked():
+            lead = ""
+        else:
+            lead = "since" if i == self.turned else self.talks.lead(number, self.main)
+        return ("%s: " % lead if lead and not told else "") + "proposed: " * (not self.spread and self._is_plan(i))
+
+    def _is_asked(self) -> bool:
+        """Tell whether the likeliest turn was asked the question itself."""
+        return cosine(words(self.known), words(self.sources[self.main].title)) >= ASKED
 
     def _carry_out(self) -> set[int]:
         """Return the turns behind the likeliest one in its session that are quoted and changed something, where that one says
@@ -380,17 +389,3 @@ class _Choice:
         unit = self.units[i]
         return unit.source == self.main and self._of_session(self.main) and unit.kind in ("prose", "item") and (
             any(map(cues.plans, (unit.text, unit.label)))) and not self.talks.turn(self.main).did
-
-    def _asked(self, number: int) -> str:
-        """Return what a turn was asked, or the one before that it agrees to."""
-        if not self._of_session(number):
-            return ""
-        first, _, way = self.talks.session(number)
-        while way.links[number - first].how == AGREES:
-            number = first + way.links[number - first].to
-        request = self.sources[number].title
-        return "" if request == hit.BY_CLIENT or agrees(request) else "%s: " % hit.asked(request)
-
-    def _note(self, group: Sequence[int]) -> None:
-        self.cited.add(self.sources[self.units[group[0]].source].id)
-        self.led.update((self.units[i].source, label) for i in group for label in ("", self.units[i].label))

@@ -9,22 +9,29 @@ to be done then.  Lines of kind `run` tell what tools did, and take no sentence 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
-from typing import Iterable, Iterator, Sequence
+from typing import AbstractSet as Set
+from typing import Callable, Iterable, Iterator, Sequence
 
-from memory.capture import choices, conversationpage, turns, upshot
+from memory.capture import choices, conversationpage, gist, turns, upshot
 from memory.capture.turns import CONCEDES
+from memory.core import plaintext, tokeniser
 from memory.distill import cues
-from memory.distill.digests import Source, clean
-from memory.distill.units import BODY_LIMIT, JOINT, Unit, units
+from memory.distill.digests import Bullet, Source, cite, clean
+from memory.distill.units import BODY_LIMIT, JOINT, Unit, quoted, units
 from memory.recall.hit import BY_CLIENT, Turn
 
 ITEMS = 160  # bytes of list items on one line
 BLOCK = 600  # bytes of a piece of code or a table
 TALK = 40  # characters behind words of agreement that say no more
 TURN = 12_000  # characters read of one turn
+ASKED, LEANS = 80, 2.0  # characters of a request that is named; what one says by itself that leans on another
+ANSWERS = 2  # words that an answer in a menu shares with what is quoted
+DECIDED, NO = 120, 4  # characters of what the user said to an answer, at most; words of a mere no
 RUN = "run"
 
+_ANSWER, CHOSE = "(answer) ", "the user chose: "
 DID = r"(?:created|edited|removed) `|commit [0-9a-f]{7}"  # how a line begins that says what a turn changed
 _RUN = re.compile(r"[✓✗⊘·] |" + DID + r"|pull request http|subagent\b|\(refused [^)]*\)$")
 # Headings of the form that the client fills in before it compacts: what was asked and was to be done, and the others.
@@ -51,21 +58,28 @@ def passages(source: Source) -> Iterator[Source]:
 
 
 def lines(index: int, source: Source) -> list[Unit]:
-    """Split a source into lines; `start` counts bytes from where its outcome begins, behind the last run, and is -1 before."""
+    """Split a source into lines; `start` counts bytes from where its outcome begins, behind the last run, and is -1 before.
+
+    The heading of a line of a turn is the last one in bold type.
+    """
     out: list[Unit] = []
-    lead, last, led = "", -2, False
-    for unit in _told(units(index, source, BLOCK)) if source.title == BY_CLIENT else units(index, source, BLOCK):
+    lead, part, last, led = "", "", -2, False
+    for unit in _told(_whole(units(index, source, BLOCK)), source.title == BY_CLIENT):
         if unit.kind in ("item", "prose") and _RUN.match(unit.text):
-            unit = replace(unit, kind=RUN)
+            unit, part = replace(unit, kind=RUN), ""
         elif unit.kind in ("prose", "item") and _LEADS.fullmatch(unit.text):
             if lead and not led and any(upshot.scored(lead)):
                 out.append(replace(unit, kind="prose", text=lead.rstrip(":："), label=""))
             lead, last, led = _lead(unit.text), -2, False
+            bare = unit.text.strip("*")
+            if tokeniser.is_bold(unit.text) and not bare.endswith((":", "：")):
+                part = "" if bare.endswith(("?", "？")) or _FORM.match(bare) else bare
             continue
         elif unit.kind in ("prose", "item"):
             unit = replace(unit, text=cues.said(unit.text))
         if led and unit.kind == "prose":
             lead = ""
+        unit = replace(unit, heading=part) if part and source.turns else unit
         if unit.kind in ("item", RUN) and last == unit.order - 1 and _joins(out[-1], unit):
             out[-1] = replace(out[-1], text=out[-1].text + JOINT + unit.text)
         else:
@@ -100,6 +114,63 @@ class Talks:
             self._sessions[id] = places[0], held, choices.course(held)
         return self._sessions[id]
 
+    def asked(self, source: int, mark: str = "asked", known: int = -1) -> str:
+        """Name what a turn was asked, `asked "A", then "yes"` where that says little by itself and agrees to or leans on another.
+
+        mark: the word before it.  known: a turn whose request is told already.  What the client sums up is named so.
+        """
+        first, held, way = self.session(source)
+        request, at = self._sources[source].title, source - first
+        if request == BY_CLIENT:
+            return request.strip("()")
+        while way.links[at].to >= 0 and (way.links[at].how == turns.AGREES or gist.telling(held[at].request) <= LEANS):
+            at = way.links[at].to
+        before = self._sources[first + at].title if first + at not in (source, known) else ""
+        told = ((before, ASKED // 2), (request, ASKED))
+        said = ['"%s"' % plaintext.at_word(plaintext.one_line(one), most) for one, most in told if one.strip()]
+        return "%s %s" % (mark, ", then ".join(said)) if said else ""
+
+    def lead(self, source: int, main: int) -> str:
+        """Say what a turn was asked, and how it stands in time to the likeliest one; of another record, only the latter.
+
+        main: the likeliest turn.  A record of the likeliest turn's own session needs no word.
+        """
+        passage, best = self._sources[source], self._sources[main]
+        if source == main:
+            return self.asked(source)
+        if passage.id == best.id and source > main:
+            return self.asked(source, "after", main)
+        if passage.id == best.id:
+            when = "before that"
+        elif passage.retold == best.id:
+            return ""
+        else:
+            when = "later" if passage.created > best.created else "earlier"
+        return ", ".join(filter(None, (when, self.asked(source) if passage.kind == "conversation" else "")))
+
+    def decided(self, source: int, quoted: Set[int], about: Set[str]) -> str:
+        """Say how the user answered a question of a turn that is about what is quoted, else how they agreed or objected to it, or
+        chose of it; "" for neither.
+
+        A turn that changed something decided by itself, and where one is quoted that went by the user's word, that says it.
+        quoted: the turns.  about: the words of what is quoted of this one.
+        """
+        first, held, way = self.session(source)
+        at = source - first
+        for piece in held[at].pieces:
+            if piece.kind == turns.USER and piece.name == turns.ANSWER and len(turns.words(piece.text) & about) >= ANSWERS:
+                return "then " + choices.steered(piece.name, piece.text)
+        number = next((i for i in range(at + 1, len(held)) if held[i].asked != turns.SUMMARY), -1)
+        told = {i - first for i in quoted if self._sources[i].id == self._sources[source].id}
+        told |= {way.links[i].to for i in told if held[i].asked == turns.GOES_ON}  # a compaction cuts a turn in two
+        if held[at].did or number in told or number < 0 or way.links[number].to != at:
+            return ""
+        asked, how = plaintext.one_line(held[number].request), way.links[number].how
+        said = choices.said(held[number], gist.outcome(held[at]))
+        if not said and len(asked) <= DECIDED and (how == turns.AGREES or how == turns.OBJECTS and len(asked.split()) <= NO):
+            said = 'the user: "%s"' % asked
+        return "then " + said if said else ""
+
     def overtaken(self, quoted: Iterable[int]) -> set[int]:
         """Return the turns that one which is quoted too found wrong, by a reply that concedes it."""
         gone: set[int] = set()
@@ -119,6 +190,78 @@ class Talks:
                 for at, turn in enumerate(held) if not any(turn is one for one in stand)}
 
 
+class Quotes:
+    """How lines are written as bullets: what leads them in, their text, the citation.  What was said is not said again.
+
+    Of a turn that is quoted from several headings, the heading stands before the first line of each.
+    """
+
+    def __init__(self, sources: Sequence[Source], found: Sequence[Unit], lead: Callable[[int, bool], str]):
+        """found: all lines.  lead: says of a line, and whether its source was quoted before it, what stands before a bullet."""
+        self._sources, self._units, self._lead = sources, found, lead
+        # Of each line with what leads it in, and without; lines of a block are indented by 2.
+        self.size = [[len(text.encode()) + 1 + 2 * text.count("\n") for text in (quoted(unit), unit.text)] for unit in found]
+        self._cites = [len(cite(source).encode()) for source in sources]
+        self._led: set[tuple[int, str, str]] = set()
+        self._cited: set[str] = set()
+        self._several: set[int] = set()
+
+    def bytes(self, group: Sequence[int], led: bool = True) -> int:
+        """Return the bytes that a bullet takes at most: its mark and line end, its lines indented, its citation.
+
+        led: and what stands before it.
+        """
+        first = self._units[group[0]]
+        cost = sum(self.size[i][self._is_led(self._units[i])] for i in group)
+        before = len(self._told(group[0]).encode()) + len(self._under(first).encode()) if led else 0
+        return 4 + before + cost + self._cites[first.source]
+
+    def note(self, group: Sequence[int]) -> None:
+        """Remember what lines say that are to be a bullet."""
+        for unit in (self._units[i] for i in group):
+            part = self._part(unit)
+            self._cited.add(self._sources[unit.source].id)
+            self._led.update(((unit.source, "", ""), (unit.source, part, ""), (unit.source, part, unit.label)))
+
+    def written(self, groups: Sequence[Sequence[int]]) -> list[Bullet]:
+        """Write bullets anew in their order, each of lines that follow one another."""
+        self._led, self._cited = set(), set()
+        quoted = [self._units[i] for group in groups for i in group]
+        parts = Counter(source for source, part in {(unit.source, self._part(unit)) for unit in quoted} if part)
+        self._several = {source for source, count in parts.items() if count > 1}
+        return [self._written(group) for group in groups]
+
+    def _told(self, i: int) -> str:
+        return self._lead(i, (self._units[i].source, "", "") in self._led)
+
+    def _part(self, unit: Unit) -> str:
+        """Return the heading that a line of a turn stands under; "" of any other record's, whose headings are no words of it."""
+        return unit.heading if self._sources[unit.source].turns else ""
+
+    def _is_led(self, unit: Unit) -> bool:
+        return (unit.source, self._part(unit), unit.label) in self._led
+
+    def _under(self, unit: Unit) -> str:
+        """Return the heading of a line, unless it was told or leads the line in."""
+        part = self._part(unit)
+        known = not part or (unit.source, part, "") in self._led or unit.label.startswith(part)
+        return "" if known else part + ": "
+
+    def _written(self, group: Sequence[int]) -> Bullet:
+        first = self._units[group[0]]
+        source, said = self._sources[first.source], self._told(group[0])
+        said += self._under(first) if first.source in self._several else ""
+        for at, i in enumerate(group):
+            unit = self._units[i]
+            told = self._is_led(unit) or at and unit.label == self._units[group[at - 1]].label
+            text = unit.text if told else quoted(unit)
+            said += (JOINT if unit.kind == "item" else "\n" if "\n" in said + text else " ") * bool(at) + text
+        end = "[%s]" % source.id if source.id in self._cited else cite(source)
+        block = self._units[group[-1]].kind in ("code", "table") and "\n" in said
+        self.note(group)
+        return Bullet(said + ("\n" if block else " ") + end, (source.id,))
+
+
 def says(line: str) -> bool:
     """Tell whether a line is more than an announcement, a question or the remark that checks pass."""
     slight = cues.is_passing(line) or cues.is_closing(line) or line.endswith(("?", "？")) or is_talk(line)
@@ -131,14 +274,25 @@ def is_talk(line: str) -> bool:
     return agrees is not None and len(line) - agrees.end() < TALK
 
 
-def _told(found: Iterable[Unit]) -> Iterator[Unit]:
-    """Leave out of a summary by the client what was asked, and what was to be done or under way when it was written."""
+def _whole(found: Sequence[Unit]) -> Iterator[Unit]:
+    """Put what a user answered behind the question of the menu again."""
+    for at, unit in enumerate(found):
+        asks = unit.text.startswith(_ANSWER) and unit.kind == "prose"
+        answer = found[at + 1].text if asks and at + 1 < len(found) and found[at + 1].text.startswith("→") else ""
+        if answer:
+            yield replace(unit, text="%s%s %s" % (CHOSE, unit.text[len(_ANSWER):], answer))
+        elif not (at and unit.text.startswith("→") and found[at - 1].text.startswith(_ANSWER)):
+            yield unit
+
+
+def _told(found: Iterable[Unit], by_client: bool) -> Iterator[Unit]:
+    """Leave out of a summary by the client what was asked, word for word, and what was to be done or under way then."""
     ahead = waits = False
     for unit in found:
         ahead = bool(_AHEAD.match(unit.text)) or ahead and not _FORM.match(unit.text)
         under_way = _UNDER_WAY.match(unit.text) is not None
         waits = under_way if _LEADS.fullmatch(unit.text) else waits
-        if not (ahead or waits or under_way):
+        if not by_client or not (ahead or waits or under_way or unit.kind == "item" and unit.text.startswith('"')):
             yield unit
 
 

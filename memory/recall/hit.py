@@ -142,11 +142,6 @@ def after(request: str) -> str:
     return 'after "%s"' % plaintext.at_word(request, REQUEST)
 
 
-def asked(request: str) -> str:
-    """Name the request that something answered: `asked "why does resume fail"`."""
-    return 'asked "%s"' % plaintext.at_word(plaintext.one_line(request), REQUEST)
-
-
 def passage(turn: Turn, said: str) -> str:
     """Write what a turn says on one line: when, after which request, what.
 

@@ -59,6 +59,12 @@ def test_what_the_user_picks_is_told_with_what_it_was(asked, told):
     assert choices.decisions(held) == [told] * bool(told)
 
 
+def test_an_option_is_told_by_the_line_that_lists_it():
+    """Not by a later one that weighs it."""
+    held = [turn("how?", "**Option 1**: Keep it\n\n**Option 2**: Write a file\n\nOption 2 is cleanest, but larger."), turn("option 2", "Right.")]
+    assert choices.decisions(held) == ["the user chose: option 2 (Write a file)"]
+
+
 @pytest.mark.parametrize("said", [
     "I'd recommend option 1 because it is simpler.", "We could keep it so that nothing breaks.", "The decision logic uses a map to avoid a loop.",
     "It changes the loop to a map instead of a list because maps are faster."])

@@ -146,8 +146,8 @@ def test_what_a_later_turn_changed_of_an_answer_stands_behind_it():
     assert said_of(question, asked, changed) == [
         "The worker makes `5` retries of each job, one a second.",
         'after "make it three": Changed the retries of each job in the worker to `3`.']
-    for other in ("## 10:05 and the logo\n\n- edited `logo.svg`\n\nAdded a green border around the picture of the front page.\n"):
-        assert len(said_of(question, asked, other)) == 1
+    other = "## 10:05 and the logo\n\n- edited `logo.svg`\n\nAdded a green border around the picture of the front page.\n"
+    assert len(said_of(question, asked, other)) == 1
 
 
 def test_what_a_yes_led_to_stands_behind_the_proposal_and_so_does_what_was_objected_last():
@@ -288,7 +288,7 @@ def test_what_was_said_on_the_way_to_the_turn_that_answers_is_left_out():
     way = "## 14:40 where is the retry limit read?\n\nThe retry limit is read in `worker.py`; it should rather be read in `limits.py`.\n"
     end = "## 14:50 yes\n\n- edited `limits.py`\n\nMoved it: where the retry limit of the worker is read is `limits.py` now.\n"
     assert said_of("where is the retry limit of the worker read now?", way, end) == [
-        "Moved it: where the retry limit of the worker is read is `limits.py` now."]
+        'asked "where is the retry limit read?", then "yes": Moved it: where the retry limit of the worker is read is `limits.py` now.']
     assert len(said_of("how did the place where the retry limit of the worker is read evolve?", way, end)) == 2
 
 
@@ -298,12 +298,12 @@ def test_turns_before_the_one_that_answers_and_other_sessions_say_how_they_stand
     asked = "## 15:50 look at the proxy once more\n\nThe upload did fail behind nginx, which closes its socket after `60 s`.\n"
     other = "## 10:00 look at the proxy\n\nThe upload did fail since nginx was not there at `noon`.\n"
     there = dataclasses.replace(source(before, "c-1"), kind="conversation", turns=(before, *(OTHER % (n, n) for n in range(4)), asked))
-    for days, word in ((1, "since"), (-1, "earlier")):
+    for days, word in ((1, "later"), (-1, "earlier")):
         far = dataclasses.replace(source(other, "c-2", created=there.created + days * 86400), kind="conversation", turns=(other,))
         assert [b.text.partition(" [")[0] for b in extract.extract("why did the upload fail behind nginx?", [there, far]).bullets] == [
-            "The upload did fail behind nginx, which closes its socket after `60 s`.",
-            "earlier: In Berlin the upload did fail: more than `5 MB`.",
-            word + ": The upload did fail since nginx was not there at `noon`."]
+            'asked "look at the proxy once more": The upload did fail behind nginx, which closes its socket after `60 s`.',
+            'before that, asked "what about berlin?": In Berlin the upload did fail: more than `5 MB`.',
+            word + ', asked "look at the proxy": The upload did fail since nginx was not there at `noon`.']
 
 
 def test_an_earlier_turn_is_quoted_unless_it_was_on_the_way_or_was_taken_back():
@@ -317,10 +317,91 @@ def test_an_earlier_turn_is_quoted_unless_it_was_on_the_way_or_was_taken_back():
     def is_told(*turns):
         said = said_of("why did the upload fail behind nginx?", *turns)
         assert "60 s" in said[0]
-        return "earlier: In Berlin the upload did fail: more than `5 MB`." in said
+        return any(one.startswith("before that, ") and one.endswith("In Berlin the upload did fail: more than `5 MB`.") for one in said)
 
     assert is_told(berlin, *others, first, end) and not is_told(berlin, *others, back, first, end)
     assert is_told(*others, first, berlin, end) and not is_told(*others, first, berlin.replace("what about", "could it be"), end)
+
+
+def test_what_a_turn_was_asked_stands_before_its_first_line_unless_it_was_the_question():
+    """Of one that agrees, what it agrees to; so that a reader sees at once whether it is about the same."""
+    turn = "## 10:00 %s\n\nThe `upload` of a slow client fails behind nginx after `60 s`. A slow `upload` of nginx is cut there.\n"
+    question = "why does a slow upload fail?"
+    assert [one.partition(": ")[0] for one in said_of(question, turn % "why does a slow upload fail")] == [
+        "The `upload` of a slow client fails behind nginx after `60 s`.", "A slow `upload` of nginx is cut there."]
+    first, *rest = said_of(question, turn % "look at the log of the proxy")
+    assert first.startswith('asked "look at the log of the proxy": The') and not any("asked" in one for one in rest)
+    way = "## 09:50 shall I look at the log of the proxy?\n\nThat would tell more.\n"
+    assert said_of(question, way, turn % "yes")[0].startswith(
+        'asked "shall I look at the log of the proxy?", then "yes": The')
+
+
+def test_a_yes_to_another_turn_is_named_by_what_it_agrees_to():
+    """`after "yes"` is a yes to what was quoted."""
+    asked = "## 10:00 how many retries does the worker make?\n\nThe worker makes `5` retries of each job, one a second.\n"
+    other = "## 10:05 should the queue keep its failed jobs?\n\nIt could keep them for a day.\n"
+    agreed = "## 10:10 yes\n\n- edited `worker.py`\n\nChanged the retries of each job in the worker to `3`, and kept the jobs.\n"
+    assert [one.partition(": ")[0] for one in said_of("how many retries does the worker make?", asked, other, agreed)[1:]] == [
+        'after "should the queue keep its failed jobs?", then "yes"']
+
+
+@pytest.mark.parametrize("reply, told", [
+    ("ok, leave it as it is", 'then the user: "ok, leave it as it is"'),
+    ("no", 'then the user: "no"'),
+    ("let's go with option 2", "then the user chose: let's go with option 2 (Keep them for `3` days)"),
+    ("how are the tests?", ""),
+    ("the logo of the front page is green", "")])
+def test_what_the_user_said_to_a_proposal_stands_behind_it(reply, told):
+    """Where the turn did nothing by itself, and no line says what was done then."""
+    asked = ("## 10:00 how long does the queue keep its failed jobs?\n\nThe queue keeps its failed jobs for a day.\n\n"
+             "**Option 1**: Keep them for a day\n\n**Option 2**: Keep them for `3` days\n")
+    said = said_of("how long does the queue keep its failed jobs?", asked, "## 10:05 %s\n\nFine.\n" % reply)
+    assert [one for one in said if one.startswith("then ")] == [told] * bool(told)
+    assert not told or said[-1] == told
+    did = asked.replace("\n\nThe", "\n\n- edited `queue.py`\n\nThe")
+    assert not any(one.startswith("then ") for one in said_of(
+        "how long does the queue keep its failed jobs?", did, "## 10:05 %s\n\nFine.\n" % reply))
+
+
+def test_how_the_user_answered_a_turns_own_question_stands_behind_it():
+    """Where it is about what is quoted; in a menu, the turn goes on after it."""
+    turn = ("## 10:00 how long does the queue keep its failed jobs?\n\nThe queue keeps its failed jobs for a day, which a week of the "
+            "failed jobs would not cost.\n\n> (answer) %s\n\n- edited `queue.py`\n\nThe docs have a page on this.\n")
+    question = "how long does the queue keep its failed jobs?"
+    told = "How long shall the queue keep failed jobs? → A week"
+    assert [one for one in said_of(question, turn % told) if one.endswith("the user chose: " + told)]
+    assert not any(one.startswith("then ") for one in said_of(question, turn % "Which colour shall the logo have? → Green"))
+
+
+def test_lines_of_two_headings_say_which_they_stand_under():
+    """`Pros:` of the one is not that of the other; of a single heading nothing is said, nor of one that asks."""
+    part = "**%s**\n\n**Pros:**\n- The %s of an upload is %s at each retry of its worker\n\n"
+    turn = "## 10:00 which pros have retry and resume of an upload?\n\n%s"
+    both = part % ("Retry of the whole", "retry", "told") + part % ("Resume at a byte", "resume", "free")
+    question = "which pros have retry and resume of an upload?"
+    assert said_of(question, turn % both) == [
+        "Retry of the whole: Pros: The retry of an upload is told at each retry of its worker",
+        "Resume at a byte: Pros: The resume of an upload is free at each retry of its worker"]
+    assert said_of(question, turn % (part % ("Retry of the whole", "retry", "told"))) == [
+        "Pros: The retry of an upload is told at each retry of its worker"]
+    assert said_of(question, turn % both.replace("at a byte", "at a byte?"))[1].startswith("Pros: The resume")
+
+
+def test_the_short_line_between_two_that_are_quoted_is_quoted_too():
+    """What is left out there is often the reason; a remark that all is well is not."""
+    turn = ("## 10:00 why does a slow upload fail?\n\nA slow `upload` fails behind nginx after `60 s`. %s "
+            "The slow `upload` is then read by nobody.\n")
+    question = "why does a slow upload fail?"
+    assert "Its socket is shut by then." in said_of(question, turn % "Its socket is shut by then.")
+    assert len(said_of(question, turn % "All tests pass.")) == 2
+
+
+def test_a_sentence_that_speaks_of_a_block_is_not_quoted_without_it():
+    """`But this adds …` behind code that is not quoted would speak of what stands before the code."""
+    turn = ("## 10:00 does the upload need a lock?\n\nThe `upload` needs a lock of its own: two workers write it.\n\nOne could freeze "
+            "it:\n\n```\n%s\n```\n\nBut this adds a lock to each upload.\n")
+    said = said_of("does the upload need a lock?", turn % "x = 1\n" * 20)
+    assert said[0].startswith("The `upload` needs a lock") and not any(one.startswith("But this") for one in said)
 
 
 def test_what_only_announces_offers_or_praises_is_not_quoted():

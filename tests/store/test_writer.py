@@ -19,6 +19,7 @@ from memory.store.writer import Tiers
 
 WRITING = {"replace", "update", "create", "stage", "land", "append", "append_line", "remove", "rename", "unlink", "link", "symlink",
            "truncate", "rmtree", "move", "rmdir"}
+OWNERS = ("files", "files.posix", "os", "posix", "shutil")
 # Modules outside of store/ that write files, and what these are: none of them is a record.
 OTHERS = {
     "capture.progress": "a session's state, derived",
@@ -144,8 +145,8 @@ def writes(path: Path) -> bool:
     """Tell whether a module calls what changes files."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            owner, name = ast.unparse(node.func.value), node.func.attr
-            if name == "write_sealed" or (name in WRITING and owner in ("files", "files.posix", "os", "posix", "shutil")):
+            name = node.func.attr
+            if name == "write_sealed" or name in WRITING and ast.unparse(node.func.value) in OWNERS:
                 return True
     return False
 
