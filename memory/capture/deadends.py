@@ -16,6 +16,7 @@ from memory.capture.facts import Edit, Facts
 from memory.capture.gist import outcome
 from memory.capture.turns import FILE, REFUSED, RUN, SAID, SUMMARY, USER, Turn
 from memory.capture.upshot import HEADING, ITEM, LINE, PROSE, SHORTEST, bare, says, sentences_of
+from memory.core import tokeniser
 from memory.core.plaintext import at_word, one_line, sentences
 from memory.session import commandline, deeds, faults, git, hunks, mending
 from memory.session.latepattern import Late
@@ -26,7 +27,6 @@ _REVIEW = re.compile(r"\breview|\bfindings?\b|\bP[0-3]\b", re.I)
 _VERDICT = Late(
     r"\A(?:(?:overall |final )?verdict|overall)\b.*\b(?:approv|merg|ship|request\w* changes|needs work)|"
     r"\A(?:✅ )?(?:lgtm|approved?)\b|\b(?:pr|pull request)\b.*\bready (?:to|for) merg", re.I)
-_BOLD = re.compile(r"\*\*[^*]+\*\*:?")  # all of a line
 _REACH, _NAMES, _LONG = 4, 60, 200  # turns looked back on; characters of files that stand for a deed, and of somebody's words
 _TRIED = Late(
     r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.*\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
@@ -75,6 +75,7 @@ _PROPOSED = Late(r"refused (?:(?:Edit|Write|MultiEdit|NotebookEdit) (`.*`)|a too
 _BY_USER = Late(r"the user refused (\w+) .*?: ")
 _EDITS = frozenset(("a", "Edit", "Write", "MultiEdit", "NotebookEdit", "ExitPlanMode"))  # refused most often with a wish
 _ADDRESS = Late(r"https?://\S+")
+_UNNAMED = Late(r"the user: .* → (?!.*(?:\b(?:rather than|instead of|no longer|not)\b|n't\b))")  # says no way to leave
 _NO = Late(
     r"(?:no\b(?!\W*(?:wait|ignore|problem|worries|idea|need|sorry|thanks)\b)|don't|do not|not\b|never\b(?! ?mind)|stop\b|"
     r"revert\b|undo\b|we (?:don't|do not) (?!have\b|know\b)|"
@@ -93,9 +94,9 @@ def dead_ends(held: Sequence[Turn]) -> list[str]:
         if turn.asked == SUMMARY:
             found += conversationpage.gave_up(turn)
             continue
-        back = [against[at].line] if at in against else []
-        ruled = _ruled_out(turn, outcome(held[at - 1]) if at else "")
-        found += [*ruled, *back, *_refused(turn), *(_in_vain(turn) or _turned(turn))]
+        found += _ruled_out(turn, outcome(held[at - 1]) if at else "")
+        found += [against[at].line] if at in against and not _UNNAMED.match(against[at].line) else []
+        found += [*_refused(turn), *(_in_vain(turn) or _turned(turn))]
     return list(dict.fromkeys(found))
 
 
@@ -330,9 +331,8 @@ def _as_headings(lines: Sequence[str]) -> list[str]:
     """Return lines with those in bold type, which headings are on a page, as headings again: a part of others below them."""
     out = []
     for line in lines:
-        head = line.strip("*: ")
-        part = deeds.NUMBERED.match(head) or line.rstrip("*").endswith(":")
-        out.append(("#### " if part else "### ") + head if _BOLD.fullmatch(line) else line)
+        head, part = line.strip("*: "), deeds.NUMBERED.match(line.strip("*: ")) or line.rstrip("*").endswith(":")
+        out.append(("#### " if part else "### ") + head if tokeniser.is_bold(line) else line)
     return out
 
 

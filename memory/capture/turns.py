@@ -347,24 +347,25 @@ def state(held: Sequence[Turn], files: Iterable[str]) -> list[str]:
     files: those that are known to differ still; of others it may be that they were put back as they were.
     """
     every = [(turn, piece) for turn in held if turn.asked != SUMMARY for piece in turn.pieces]
-    edited = [at for at, (_, piece) in enumerate(every) if piece.kind == FILE]
-    if not edited:
+    if not (edited := [at for at, (_, piece) in enumerate(every) if piece.kind == FILE]):
         return []
     first = next(at for at in edited if every[at][0] is every[edited[-1]][0])
     commit = max((at for at, (_, piece) in enumerate(every) if piece.kind == COMMIT), default=-1)
     last = {every[at][1].text: (at, every[at][0].request) for at in edited if every[at][1].text[:1] not in "/~"}
-    names = [name.rpartition("/")[2] for name, (at, asked) in last.items() if at > commit and (
-        name in files or not _REVERTS.search(asked))]
-    told = _checks([piece for _, piece in every[first:]], any(not _PROSE_FILE.search(name) for name in last))
+    ran = [(at, piece.text) for at, (_, piece) in enumerate(every) if piece.kind == RUN and piece.outcome == shell.OK]
+    gone = [(at, command) for at, command in ran if shell.DELETED.search(command)]
+    names = [name.rpartition("/")[2] for name, (at, asked) in last.items() if at > commit and not any(
+        at < later and name in command for later, command in gone) and (name in files or not _REVERTS.search(asked))]
+    told = _checks((piece for _, piece in every[first:]), any(not _PROSE_FILE.search(name) for name in last))
     if commit >= 0:
-        pushed = any(p.kind == RUN and p.outcome == shell.OK and _PUSH.search(p.text) for _, p in every[commit + 1:])
-        told.append("committed" + (" and pushed" if pushed else ", no push seen"))
+        end = " and pushed" if any(at > commit and _PUSH.search(command) for at, command in ran) else ", no push seen"
+        told.append("committed%s%s" % (" as %s" % every[commit][1].name if every[commit][1].name else "", end))
     if names:
         told.append(named("edited%s, no commit seen: " % (" since" if commit >= 0 else ""), names, _FILES))
     pulls = [piece.text for _, piece in every if piece.kind == LINK] or [
         match[0] for turn in held[:_OPENING] for match in _PULL.finditer(turn.request)][:1]
     said = "; ".join([*told, *("pull request " + address for address in pulls[-1:])])
-    return [said[:1].upper() + said[1:]] if said else []
+    return [said[:1].upper() + said[1:]] * bool(said)
 
 
 def _checks(pieces: Iterable[Piece], due: bool) -> list[str]:
@@ -396,5 +397,4 @@ def _listed(names: Sequence[str], word: str) -> str:
 def named(lead: str, names: Sequence[str], most: int) -> str:
     """Name files after some words, as many as there is room for in `most` characters."""
     many = next((many for many in range(len(names), 1, -1) if len(", ".join(names[:many])) <= most), 1)
-    rest = len(names) - many
-    return lead + ", ".join(names[:many]) + (" and %d more" % rest if rest else "")
+    return lead + ", ".join(names[:many]) + (" and %d more" % (len(names) - many) if many < len(names) else "")

@@ -141,8 +141,8 @@ WORK = "## 09:00 make the worker retry\n\n- edited `worker.py`\n%s\nThe worker n
 
 @pytest.mark.parametrize(("ran", "state"), [
     ("- ✓ `pytest -q`\n- ✗ `ruff check .` → exit 1: E501\n", "Tests passed last; lint failed last; edited, no commit seen: worker.py"),
-    ("- ✓ `pytest -q`\n- commit 1a2b3c4: Retry\n", "Tests passed last; committed, no push seen"),
-    ("- commit 1a2b3c4: Retry\n- ✓ `git push`\n- edited `pool.py`\n", "No check ran since the last edit; committed and pushed; edited since, no commit seen: pool.py")])
+    ("- ✓ `pytest -q`\n- commit 1a2b3c4: Retry\n", "Tests passed last; committed as 1a2b3c4, no push seen"),
+    ("- commit 1a2b3c4: Retry\n- ✓ `git push`\n- edited `pool.py`\n", "No check ran since the last edit; committed as 1a2b3c4 and pushed; edited since, no commit seen: pool.py")])
 def test_it_says_how_the_checks_went_and_what_is_committed(place, now, ran, state):
     """By what ran, and not by what was said of it; a file outside the project is none."""
     told = handoff(place, now, WORK % (ran + "- edited `/tmp/x.py`\n"), "## Outcome\n\n- x")

@@ -55,6 +55,18 @@ def test_a_way_that_the_user_objected_to_is_a_dead_end(request_, reply, told):
     assert deadends.dead_ends(held[1:]) == [], "of nothing that was done"
 
 
+@pytest.mark.parametrize(("reply", "told"), [
+    ("A pool of workers has room for slow jobs.", False), ("It should start from a pool instead of a thread for each.", True),
+    ("A thread for each did not scale.", True)])
+def test_an_objection_that_names_no_way_to_leave_is_no_dead_end(reply, told):
+    """What was proposed and then built is not to be avoided; the reply says what it was built in place of, or nobody knows."""
+    held = [edit("speed it up", "The jobs are fast now.", "a.py"),
+            Turn("", "hmm, looking at this again: couldn't it rather be a pool?", "", [
+                Piece(SAID, "You're right! " + reply), Piece(FILE, "a.py", EDITED), Piece(SAID, "The pool is in place now.")])]
+    said = deadends.dead_ends(held)
+    assert bool(said) is told and all(reply in one for one in said) and 0 in deadends.taken_back(held)
+
+
 def test_who_is_told_to_revert_and_does_not_took_nothing_back():
     """The order alone changes nothing; a command that throws the work away does."""
     first = edit("speed it up", "Added a thread for each of the jobs.", "a.py")

@@ -9,6 +9,7 @@ from memory.capture.turns import (
     ADDS,
     AGREES,
     COMMIT,
+    CREATED,
     EDITED,
     FILE,
     GOES_ON,
@@ -130,11 +131,15 @@ def ran(command, outcome=shell.OK):
     ([Piece(FILE, "a.py", EDITED), ran("make build"), ran("ruff check . && pytest", "exit 1: E1")],
      ["Build passed last; lint or tests failed last; edited, no commit seen: a.py"]),
     ([Piece(FILE, "docs/a.md", EDITED)], ["Edited, no commit seen: a.md"]),
+    ([Piece(FILE, "docs/a.md", EDITED), Piece(FILE, "docs/b.md", CREATED), ran("cd x && rm -f /srv/x/docs/b.md")],
+     ["Edited, no commit seen: a.md"]),
+    ([Piece(FILE, "docs/a.md", EDITED), ran("rm -f docs/b.md"), Piece(FILE, "docs/b.md", CREATED), ran("rm docs/b.md", "exit 1")],
+     ["Edited, no commit seen: a.md, b.md"]),
     ([ran("pytest"), Piece(FILE, "a.py", EDITED), ran("pytest | tail", shell.UNKNOWN)], ["Edited, no commit seen: a.py"]),
     ([ran("pytest"), Piece(FILE, "a.py", EDITED)], ["No check ran since the last edit; edited, no commit seen: a.py"]),
-    ([Piece(FILE, "a.py", EDITED), ran("pytest"), Piece(COMMIT, "Name it", "1a2b3c4"), ran("cd x && git -C . push -q")], ["Tests passed last; committed and pushed"]),
+    ([Piece(FILE, "a.py", EDITED), ran("pytest"), Piece(COMMIT, "Name it", "1a2b3c4"), ran("cd x && git -C . push -q")], ["Tests passed last; committed as 1a2b3c4 and pushed"]),
     ([Piece(FILE, "a.py", EDITED), ran("pytest"), ran("git push"), Piece(COMMIT, "Name it", "1a2b3c4"), ran("git push", "exit 1: no")],
-     ["Tests passed last; committed, no push seen"])])
+     ["Tests passed last; committed as 1a2b3c4, no push seen"])])
 def test_the_state_of_work_is_how_checks_went_last_and_what_git_did(pieces, told):
     """What is not known is not told, and a file outside the project is none of it."""
     found = turns.state([Turn("", "name it", "", [*pieces, Piece(FILE, "/tmp/a.py", EDITED)] if pieces else [])], [])

@@ -294,7 +294,7 @@ def test_without_words_it_is_made_of_the_session(ok, start, world, place):
     body = json.loads(ok("show", made["id"], "--json"))["body"]
     assert (made["title"], made["source"], told["kind"]) == (
         "Handoff (%s): %s" % (re.search("on branch `(.*?)`", body)[1], told["title"]), "auto", "checkpoint")
-    assert "Fix add (ecf522d)" in body and "- Fixed add() and committed.\n- Tests passed last; committed, no push seen\n" in body
+    assert "Fix add (ecf522d)" in body and "- Fixed add() and committed.\n- Tests passed last; committed as ecf522d, no push seen\n" in body
     assert "AssertionError" not in body, "that one was fixed"
     assert "From [%s] on branch `" % source in body and len(body) <= byhand.BODY
     block = start("s2")
