@@ -110,7 +110,7 @@ _AGREES = Late(
     r"sounds good|agreed|exactly|correct|lgtm|makes sense|option \w|(?:can|could) (?:you|we) (?:do|fix|implement|apply|change) "
     r"(?:it|that|this|them|the fix)|(?:let'?s|please|go and|i'd like to) (?:do|fix|implement|apply|add|go with|change) "
     r"(?:it|that|this|them|option \w+|both|all)|(?:fix|implement|apply) (?:it|that|this|them|both|all)|both|all of them|"
-    r"[1-9a-d]|ja|klar|네|응|좋아|はい|お願い|好的|是的)\b", re.I)
+    r"[1-9b-d]|a(?! (?!and\b|or\b)\w)|ja|klar|네|응|좋아|はい|お願い|好的|是的)\b", re.I)
 _OBJECTS = Late(
     r"\W*(?:(?:ah|oh|ok(?:ay)?|well|yes|yeah|so|and|sorry|i think|now)\b\W*)*"
     r"(?:hm+\b|no\b(?! need| more| problem|w)|nope\b|nah\b|wrong\b|but\b|wait\b|actually\b|instead\b|rather\b|revert\b|undo\b|"

@@ -149,8 +149,8 @@ class Talks:
         return ", ".join(filter(None, (when, self.asked(source) if passage.kind == "conversation" else "")))
 
     def decided(self, source: int, quoted: Set[int], about: Set[str]) -> str:
-        """Say how the user answered a question of a turn that is about what is quoted, else how they agreed or objected to it, or
-        chose of it; "" for neither.
+        """Say how the user answered a question of a turn that is about what is quoted, else how they agreed or objected to it,
+        chose of it, or replied where it left a choice; "" for neither.
 
         A turn that changed something decided by itself, and where one is quoted that went by the user's word, that says it.
         quoted: the turns.  about: the words of what is quoted of this one.
@@ -163,12 +163,13 @@ class Talks:
         number = next((i for i in range(at + 1, len(held)) if held[i].asked != turns.SUMMARY), -1)
         told = {i - first for i in quoted if self._sources[i].id == self._sources[source].id}
         told |= {way.links[i].to for i in told if held[i].asked == turns.GOES_ON}  # a compaction cuts a turn in two
-        if held[at].did or number in told or number < 0 or way.links[number].to != at:
+        if held[at].did or number in told or number < 0:
             return ""
-        asked, how = plaintext.one_line(held[number].request), way.links[number].how
-        said = choices.said(held[number], gist.outcome(held[at]))
-        if not said and len(asked) <= DECIDED and (how == turns.AGREES or how == turns.OBJECTS and len(asked.split()) <= NO):
-            said = 'the user: "%s"' % asked
+        asked, (to, how) = plaintext.one_line(held[number].request), way.links[number]
+        said = choices.said(held[number], gist.outcome(held[at])) if to == at else ""
+        short = len(asked) <= DECIDED and to == at and (how == turns.AGREES or how == turns.OBJECTS and len(asked.split()) <= NO)
+        if not said and (short or choices.undecided([held[at]]) and not asked.endswith(("?", "？"))):
+            said = 'the user: "%s"' % plaintext.at_word(asked, DECIDED)
         return "then " + said if said else ""
 
     def overtaken(self, quoted: Iterable[int]) -> set[int]:

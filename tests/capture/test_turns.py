@@ -45,6 +45,13 @@ def said(request: str, reply: str = "", asked: str = "") -> Turn:
     return Turn("", request, asked, [Piece(SAID, reply)] if reply else [])
 
 
+@pytest.mark.parametrize(("request_", "agreed"), [
+    ("a", True), ("a and c", True), ("b", True), ("a.", True), ("2", True), ("a pool of workers", False), ("a second queue, then", False)])
+def test_a_letter_chooses_and_an_article_does_not(request_, agreed):
+    """`a` may be an option, and mostly begins what somebody wants."""
+    assert turns.agrees(request_) is agreed
+
+
 def test_a_turn_goes_on_with_the_one_that_it_agrees_or_objects_to():
     """Such a request has no word of its own."""
     first = said("why does the upload stop?", "The nginx buffer is full. Shall I raise `client_max_body_size`?")

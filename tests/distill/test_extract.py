@@ -358,6 +358,10 @@ def test_what_the_user_said_to_a_proposal_stands_behind_it(reply, told):
     said = said_of("how long does the queue keep its failed jobs?", asked, "## 10:05 %s\n\nFine.\n" % reply)
     assert [one for one in said if one.startswith("then ")] == [told] * bool(told)
     assert not told or said[-1] == told
+    asks, free = asked + "\nWhich of the two do you prefer?\n", "whatever customers can see for a day"
+    for text, said in ((asked, []), (asks, ['then the user: "%s"' % free])):
+        found = said_of("how long does the queue keep its failed jobs?", text, "## 10:05 %s\n\nFine.\n" % free)
+        assert [one for one in found if one.startswith("then ")] == said
     did = asked.replace("\n\nThe", "\n\n- edited `queue.py`\n\nThe")
     assert not any(one.startswith("then ") for one in said_of(
         "how long does the queue keep its failed jobs?", did, "## 10:05 %s\n\nFine.\n" % reply))
