@@ -29,7 +29,7 @@ _PASSING = Late(
     r"\W*(?:(?:do|would) you (?:want|like|prefer|mind)|want me to|should i|shall i|shall we|could you|can you|"
     r"does (?:this|that))\b.*[?:]\W*$|\((?:answer|while working|goes on)\b[^)]*\).*\?\W*$|now (?:i can|update|add|run)\b|"
     r"\W*(?:(?:that's|what) an? )?(?:good|great|excellent|clever|nice|fair|perfect)\b.{0,24}$")
-# What only says that all is well, whose message it was, or that what stands before is in doubt.
+# What only says that all is well or done, whose message it was, or that what stands before is in doubt.
 _CLOSING = Late(
     r"(?i)\W*(?:all )?(?:\d+ )?(?:(?:the|unit|integration|existing|new|and) )*(?:tests?|checks?|lint(?:ing|er)?|builds?|"
     r"formatting|everything)\b(?:(?: and|,) (?:lint\w*|tests|builds?|formatting))*(?: (?:all|now|still))* (?:pass(?:es|ed)?|"
@@ -175,7 +175,7 @@ def is_passing(value: str) -> bool:
 
 
 def is_closing(value: str) -> bool:
-    """Tell whether a text only says that checks pass, that a user asked for something, or that what stands before is in doubt."""
+    """Tell whether a text only says that checks pass or work is done, that a user asked for it, or doubts what was said."""
     return _CLOSING.match(value) is not None
 
 

@@ -21,9 +21,10 @@ question asks how something came about.  Else a session stands by its likeliest 
 turn, that turn comes first of its session.  What was said on the way to it is left out, and what later turns only repeat; so are
 other turns and sessions that hardly speak of the question, and turns that were taken back or that a quoted one found wrong.  What
 became of it is told with what the later turn was asked, in the line that says most of what is quoted, since a reply is often
-overtaken a few turns later.  Before the first line of each turn stands what it was asked, unless that was the question, and how
-it stands in time to the likeliest; behind the likeliest what the user answered, chose or agreed to.  Where a turn of a later
-session, which edits a file of this one, says that it took away or changed what is quoted, that stands behind it.
+overtaken a few turns later.  Where the likeliest line is of a turn, the question asks for no story, and there is room, before the
+first line of each turn stands what it was asked, unless that was the question, and how it stands in time to the likeliest; behind
+the likeliest what the user answered, chose or agreed to.  Where a turn of a later session, which edits a file of this one, says
+that it took away or changed what is quoted, that stands behind it.
 What a turn that changed nothing says to change is marked as proposed; where that is likeliest, what a later turn did of it comes
 first.
 
@@ -44,7 +45,7 @@ from memory.core import tokeniser
 from memory.distill import cues
 from memory.distill.digests import Bullet, Checked, Digest, Source, clean, compose, count_sources, nearest
 from memory.distill.likely import Likely, likely, session_of
-from memory.distill.lines import RUN, Quotes, Talks, is_talk, lines, passages, says
+from memory.distill.lines import CHOSE, RUN, Quotes, Talks, is_talk, lines, passages, says
 from memory.distill.units import BODY_LIMIT, Unit, fitted, quoted
 
 NOVELTY, SAME = 0.7, 0.8  # what likeness takes away; from where on a line says nothing new
@@ -60,6 +61,7 @@ POOL = 300  # lines that compete; the rest are less likely
 # Share of the likelihood below which no turn stands out (the likeliest was of the wrong session in 24 of 32; from 0.5 on in 14 of
 # 71), turns that are quoted then, how many of one session, and what their lines hold of the question, over what the best does.
 UNSURE, SPREAD, OF_SESSION, SPEAKS = 0.16, 6, 2, 0.5
+SPARSE = 800  # bytes of room below which no request is told: quotes come first
 GAP = 200  # bytes of a line between two that are quoted, with what leads it in
 ASKED = 0.7  # likeness of a turn's request to the question from which on it need not be told
 QUOTED, OF_IT = 2, 0.6  # likeliest lines of a turn; what a later one's must share with them or the question
@@ -78,7 +80,8 @@ def extract(question: str, sources: Sequence[Source], max_tokens: int = 500, flo
     floor: where the sources hold too little of the question, say so instead.
     """
     notes = ["%s: only its first %d characters were read" % (s.id, BODY_LIMIT) for s in sources if len(s.body) > BODY_LIMIT]
-    read = [passage for source in sources for passage in passages(source)]
+    talks = {source.id: source for source in reversed(sources) if source.kind == "conversation"}  # each once
+    read = [passage for source in sources if talks.get(source.id, source) is source for passage in passages(source)]
     room = 4 * max_tokens
     found = [line for i, source in enumerate(read) for line in lines(i, source)]
     weighed = likely(question, read, found)
@@ -176,7 +179,9 @@ class _Choice:
         told, id = [self.units[group[0]].source for group in self.taken], self.sources[self.main].id
         about = frozenset().union(*(self._words(i) for group in self.taken for i in group if self.units[i].source == self.main))
         said = clean(self.talks.decided(self.main, set(told), about)) if self.main in told else ""
-        bullet, known = Bullet("%s [%s]" % (said, id), (id,)), any(said.rpartition(" → ")[2] in one.text for one in bullets)
+        bullet = Bullet("%s [%s]" % (said, id), (id,))
+        answer = said.rpartition(" → ")[2] if " → " in said else ""
+        known = answer and any(CHOSE in one.text and one.text.rpartition(" [")[0].endswith("→ " + answer) for one in bullets)
         if said and not known and 4 + len(bullet.text.encode()) <= self.left:
             bullets.insert(len(told) - told[::-1].index(self.main), bullet)
         return bullets
@@ -298,8 +303,9 @@ class _Choice:
             if self.likeness[i] >= SAME:
                 continue
             group = self._leaning(i)
-            if not group:
+            if not group and self.taken:
                 continue
+            group = group or [i]
             size, chance = self.quotes.bytes(group, False), sum(self.weighed.chances[j] for j in group)
             added = chance * (1 - NOVELTY * self.likeness[i]) / (size + MARK) ** COST
             least = 0.0 if not self.taken else self.pays if self._is_kept(i) else faded
@@ -332,7 +338,7 @@ class _Choice:
 
     def _leaning(self, i: int) -> list[int]:
         """Return a line with the one before it, of the same paragraph or list, where it makes no sense alone; none where it
-        speaks of a block that is not quoted."""
+        speaks of a block that is not quoted: it is quoted then only where nothing else is likelier."""
         unit = self.units[i]
         before = self.place.get((unit.source, unit.order - 1), -1)
         if before < 0 or unit.kind not in ("prose", "item") or not cues.leans(unit.text):
@@ -346,7 +352,7 @@ class _Choice:
         return [before, i] if together else [i]
 
     def _close_gaps(self) -> None:
-        """Take the short line that stands between two of the likeliest turn: what is left out there is often the reason."""
+        """Take the short line that stands between two of the likeliest turn or record: what is left out is often the reason."""
         taken = {self.units[i].order: i for group in self.taken for i in group if self.units[i].source == self.main}
         for order in sorted(taken):
             line = self.place.get((self.main, order + 1), -1)
@@ -363,7 +369,8 @@ class _Choice:
         number = self.units[i].source
         if self.spread:
             lead = self.talks.asked(number) if self._of_session(number) else ""
-        elif self.story or not self._of_session(self.main) or self._is_kept(i) or number == self.main and self._is_asked():
+        elif self.room < SPARSE or self.story or not self._of_session(self.main) or self._is_kept(i) or (
+                number == self.main and self._is_asked()):
             lead = ""
         else:
             lead = "since" if i == self.turned else self.talks.lead(number, self.main)

@@ -27,7 +27,7 @@ BLOCK = 600  # bytes of a piece of code or a table
 TALK = 40  # characters behind words of agreement that say no more
 TURN = 12_000  # characters read of one turn
 ASKED, LEANS = 80, 2.0  # characters of a request that is named; what one says by itself that leans on another
-ANSWERS = 2  # words that an answer in a menu shares with what is quoted
+ANSWERS, MENU = 2, 5  # words that an answer in a menu shares with what is quoted; sentences of a menu's question and answer
 DECIDED, NO = 120, 4  # characters of what the user said to an answer, at most; words of a mere no
 RUN = "run"
 
@@ -38,8 +38,12 @@ _RUN = re.compile(r"[✓✗⊘·] |" + DID + r"|pull request http|subagent\b|\(r
 _AHEAD = re.compile(r"(?:Primary Request and Intent|All user messages|Pending Tasks|Current Work|Optional Next Step)\b")
 _UNDER_WAY = re.compile(r"(?i)\W*(?:in progress|ongoing|pending|remaining|to-?do)\b[^:：\n]{0,20}[:：]")
 _FORM = re.compile(r"(?:Key Technical Concepts|Files and Code Sections|Errors and fixes|Problem Solving|Analysis|Summary)\b")
+_SIDE = re.compile(  # a heading that stands below another one, and says nothing without it
+    r"(?i)(?:pros?|cons?|(?:dis)?advantages?|benefits?|drawbacks?|trade-?offs?|problem|solution|fix|(?:root )?cause|before|after|"
+    r"why|how|examples?|behaviou?r|notes?|status|impact|effort|when it happens)\W*\Z")
 _LEADS = re.compile(r"(?:\*\*[^*\n]{1,90}(?:(?<![.!。])|(?<=\.\.))\*\*:?|[^\n]{1,200}[:：](?:\*\*)?)$")
 
+_VERBATIM = re.compile(r'"[^"]{20,}')
 _HEADED = re.compile(r"## (?:\d{4}-\d\d-\d\d )?\d\d:\d\d ?(?:\(goes on\) )?")
 _RETOLD = re.compile(r"(?ms)^## (?:Outcome|Turns|Done|Commands)\n.*?(?=^## |\Z)")
 
@@ -71,9 +75,9 @@ def lines(index: int, source: Source) -> list[Unit]:
             if lead and not led and any(upshot.scored(lead)):
                 out.append(replace(unit, kind="prose", text=lead.rstrip(":："), label=""))
             lead, last, led = _lead(unit.text), -2, False
-            bare = unit.text.strip("*")
-            if tokeniser.is_bold(unit.text) and not bare.endswith((":", "：")):
-                part = "" if bare.endswith(("?", "？")) or _FORM.match(bare) else bare
+            bare = cues.said(unit.text).strip("*")
+            if tokeniser.is_bold(unit.text) and not bare.endswith((":", "：")) and not _SIDE.match(bare):
+                part = "" if bare.endswith(("?", "？")) or _FORM.match(bare) or cues.is_passing(bare) else bare
             continue
         elif unit.kind in ("prose", "item"):
             unit = replace(unit, text=cues.said(unit.text))
@@ -158,19 +162,22 @@ class Talks:
         first, held, way = self.session(source)
         at = source - first
         for piece in held[at].pieces:
+            asked, _, answer = piece.text.rpartition(" → ")
             if piece.kind == turns.USER and piece.name == turns.ANSWER and len(turns.words(piece.text) & about) >= ANSWERS:
-                return "then " + choices.steered(piece.name, piece.text)
-        number = next((i for i in range(at + 1, len(held)) if held[i].asked != turns.SUMMARY), -1)
+                return "then %s%s → %s" % (CHOSE, plaintext.at_word(asked, DECIDED), plaintext.at_word(answer, DECIDED))
+        number = next((i for i in range(at + 1, len(held)) if held[i].asked not in (turns.SUMMARY, turns.GOES_ON)), len(held))
         told = {i - first for i in quoted if self._sources[i].id == self._sources[source].id}
         told |= {way.links[i].to for i in told if held[i].asked == turns.GOES_ON}  # a compaction cuts a turn in two
-        if held[at].did or number in told or number < 0:
+        if number == len(held) or number in told or any(turn.did for turn in held[at:number]):
             return ""
         asked, (to, how) = plaintext.one_line(held[number].request), way.links[number]
-        said = choices.said(held[number], gist.outcome(held[at])) if to == at else ""
-        short = len(asked) <= DECIDED and to == at and (how == turns.AGREES or how == turns.OBJECTS and len(asked.split()) <= NO)
-        if not said and (short or choices.undecided([held[at]]) and not asked.endswith(("?", "？"))):
-            said = 'the user: "%s"' % plaintext.at_word(asked, DECIDED)
-        return "then " + said if said else ""
+        near, said = at <= to < number, gist.outcome(held[at])
+        chosen = choices.said(held[number], said) if near else ""
+        short = near and len(asked) <= DECIDED and (how == turns.AGREES or how == turns.OBJECTS and len(asked.split()) <= NO)
+        replies = not asked.endswith(("?", "？")) and turns.words(asked) & turns.words(said) and choices.undecided([held[at]])
+        if not chosen and asked and (short or replies):
+            chosen = 'the user: "%s"' % plaintext.at_word(asked, DECIDED)
+        return "then " + chosen if chosen else ""
 
     def overtaken(self, quoted: Iterable[int]) -> set[int]:
         """Return the turns that one which is quoted too found wrong, by a reply that concedes it."""
@@ -214,8 +221,10 @@ class Quotes:
         """
         first = self._units[group[0]]
         cost = sum(self.size[i][self._is_led(self._units[i])] for i in group)
-        before = len(self._told(group[0]).encode()) + len(self._under(first).encode()) if led else 0
-        return 4 + before + cost + self._cites[first.source]
+        if led:  # the heading too where this line's own lead begins with it: another one may come to stand first
+            part = self._part(first)
+            cost += len(self._told(group[0]).encode()) + (len(part.encode()) + 2) * ((first.source, part, "") not in self._led)
+        return 4 + cost + self._cites[first.source]
 
     def note(self, group: Sequence[int]) -> None:
         """Remember what lines say that are to be a bullet."""
@@ -276,14 +285,18 @@ def is_talk(line: str) -> bool:
 
 
 def _whole(found: Sequence[Unit]) -> Iterator[Unit]:
-    """Put what a user answered behind the question of the menu again."""
-    for at, unit in enumerate(found):
-        asks = unit.text.startswith(_ANSWER) and unit.kind == "prose"
-        answer = found[at + 1].text if asks and at + 1 < len(found) and found[at + 1].text.startswith("→") else ""
-        if answer:
-            yield replace(unit, text="%s%s %s" % (CHOSE, unit.text[len(_ANSWER):], answer))
-        elif not (at and unit.text.startswith("→") and found[at - 1].text.startswith(_ANSWER)):
-            yield unit
+    """Put what a user answered behind the question of the menu again, which may be some sentences long."""
+    asked: list[Unit] = []
+    for unit in found:
+        if unit.kind == "prose" and (unit.text.startswith(_ANSWER) or 0 < len(asked) < MENU):
+            asked.append(unit)
+            if "→" in unit.text:
+                yield replace(unit, text=CHOSE + " ".join(one.text for one in asked)[len(_ANSWER):])
+                asked = []
+        else:
+            yield from (*asked, unit)
+            asked = []
+    yield from asked
 
 
 def _told(found: Iterable[Unit], by_client: bool) -> Iterator[Unit]:
@@ -293,7 +306,7 @@ def _told(found: Iterable[Unit], by_client: bool) -> Iterator[Unit]:
         ahead = bool(_AHEAD.match(unit.text)) or ahead and not _FORM.match(unit.text)
         under_way = _UNDER_WAY.match(unit.text) is not None
         waits = under_way if _LEADS.fullmatch(unit.text) else waits
-        if not by_client or not (ahead or waits or under_way or unit.kind == "item" and unit.text.startswith('"')):
+        if not by_client or not (ahead or waits or under_way or _VERBATIM.match(unit.text)):
             yield unit
 
 

@@ -18,8 +18,8 @@ from typing import Any
 from memory.capture import causes, checkpointpage, choices, gist, turns, upshot
 from memory.capture.turns import Turn
 from memory.core import clock, config, files
-from memory.core.layout import PRIVATE, Place
-from memory.core.plaintext import one_line
+from memory.core.layout import PRIVATE, TRUNKS, Place
+from memory.core.plaintext import one_line, sentences
 from memory.core.records import Record
 from memory.knowledge import history
 from memory.session import commandline, deeds, lasting, mending
@@ -30,6 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory.knowledge.walls import Row
 
+SAID = 300  # characters of what somebody says themselves
 FEW = 2  # files that a turn changed, where they are told
 FAILING = Late(
     r"(?im)[❌✗][^\n]*\b(?:tests?|build|suite)\b|"
@@ -44,10 +45,12 @@ SEEN = "dayleaf, seen in 2 sessions"
 ITSELF = 3  # names that a report shares with what a remedy brought, where it is the remedy itself that is at fault
 _BEFORE = re.compile(r"(?m)^      - .*$|`[^`\n]*` → |− `[^`\n]*`")  # lines that went
 _WORD = re.compile(r"\w+")
-_ABANDONS = Late(
-    r"\b(?:abandon|discard|scrap|ditch|throw away|give up(?: on)?)\b (?:\w+ ){0,3}?(?:branch|pull request|pr)\b|"
-    r"\b(?:branch|pull request|pr)\b.{0,20}\bverwerfen\b|(?:브랜치|ブランチ|分支).{0,12}(?:버리|폐기|破棄|捨て|放弃)|"
-    r"放弃.{0,8}分支", re.I)
+_ABANDONS = Late(  # begins a clause with the order, and ends it with what is given up
+    r"(?:\A|[.,;!:] |\b(?:let'?s|please|and|then|now|just|we (?:can|should|will|must)|i(?:'ll| will| want to)) )"
+    r"(?:abandon|discard|scrap|ditch|throw away|give up(?: on)?) (?:(?:the|this|that|my|our|current|whole|entire|old) ){0,3}"
+    r"(?:branch|pull request|pr)(?: #?\d+)?(?=\W*\Z|[.,;!]| and\b| again\b| for now\b| instead\b)|"
+    r"브랜치[는를]? ?(?:버리자|버려|폐기하자|폐기해)|ブランチ[はを]?(?:破棄し|捨て)(?!な)|"
+    r"(?<!不要)(?<!别)放弃(?:这个|当前)?分支", re.I)
 _DONE = re.compile(r"- (?:edited|made|ran) |      ")  # what was done, in a lesson's remedy
 _CALLED = re.compile(r"\nSince [\d-]{10}: `(?P<old>[^`\n]+)` is called `(?P<new>[^`\n]+)`\.\n")
 _NAMED_BY = b"\nNamed by the "  # how the line begins that says who named a cause
@@ -106,9 +109,9 @@ def abandoned(branch: str, held: Sequence[Turn], after: Sequence[Turn]) -> str |
     """
     moved = next((at for at, turn in enumerate(after, 1) if turn.did), 1)
     near = [*held, *after[:moved]]
-    asked = [at for at, turn in enumerate(near) if at >= len(held) - 1 and _ABANDONS.search(turn.request)
-             and not turn.request.endswith("?")]
-    if not held or not asked:
+    asked = [at for at, turn in enumerate(near) if at >= len(held) - 1 and len(turn.request) <= SAID
+             and any(_ABANDONS.search(one) for one in sentences(turn.request) if one[-1:] not in "?？")]
+    if not held or not asked or branch in TRUNKS:
         return None
     before = [turn for turn in near[:asked[0]] if turn.said()][-1:]
     words = upshot.words_of(re.sub(r"[/_-]", " ", branch))

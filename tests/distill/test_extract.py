@@ -89,6 +89,25 @@ def test_no_budget_is_ever_exceeded(question):
         assert digest.bullets or budget < 25
 
 
+def test_no_budget_is_exceeded_by_what_stands_before_a_quote():
+    """Requests, headings, the user's word: whatever comes first in the end."""
+    pick = random.Random(3)
+    words = "upload timeout of nginx retry queue worker limit lock cache reader".split()
+
+    def said(most: int) -> str:
+        return " ".join(pick.choice(words) for _ in range(pick.randint(2, most)))
+
+    def turn(number: int) -> str:
+        parts = "".join("**%s**\n\n**%s**\n- %s\n- %s\n\n%s.\n\n" % (said(6).capitalize(), pick.choice(("Pros:", said(3) + ":")), said(9), said(9),
+                                                                  said(12).capitalize()) for _ in range(pick.randint(1, 3)))
+        return "## 10:%02d %s\n\n%s%s" % (number, pick.choice((said(14), "yes", "no, " + said(4))), parts, pick.choice(("", "Which one do you prefer?\n")))
+
+    for _ in range(150):
+        talk_ = talks(tuple(turn(number) for number in range(4)), tuple(turn(number) for number in range(3)))
+        room = pick.randint(15, 160)
+        assert size(extract.extract("which timeout has the upload of nginx?", talk_, room)) <= room
+
+
 def test_an_answer_is_as_long_as_it_needs_to_be():
     """One sentence where one answers, however much the budget would hold; nothing is added to fill it."""
     body = "We met on Monday. The upload limit is 1200 s since nginx closed the socket after 60 seconds. Lunch was good. "
@@ -358,13 +377,39 @@ def test_what_the_user_said_to_a_proposal_stands_behind_it(reply, told):
     said = said_of("how long does the queue keep its failed jobs?", asked, "## 10:05 %s\n\nFine.\n" % reply)
     assert [one for one in said if one.startswith("then ")] == [told] * bool(told)
     assert not told or said[-1] == told
-    asks, free = asked + "\nWhich of the two do you prefer?\n", "whatever customers can see for a day"
-    for text, said in ((asked, []), (asks, ['then the user: "%s"' % free])):
-        found = said_of("how long does the queue keep its failed jobs?", text, "## 10:05 %s\n\nFine.\n" % free)
-        assert [one for one in found if one.startswith("then ")] == said
+    asks, free = asked + "\nWhich of the two do you prefer?\n", "until customers have paid for their failed jobs, whatever that may take"
+    for text, word, said_then in ((asked, free, []), (asks, free, ['then the user: "%s"' % free]), (asks, "the logo is green", [])):
+        found = said_of("how long does the queue keep its failed jobs?", text, "## 10:05 %s\n\nFine.\n" % word)
+        assert [one for one in found if one.startswith("then ")] == said_then
     did = asked.replace("\n\nThe", "\n\n- edited `queue.py`\n\nThe")
     assert not any(one.startswith("then ") for one in said_of(
         "how long does the queue keep its failed jobs?", did, "## 10:05 %s\n\nFine.\n" % reply))
+
+
+def test_a_reply_is_no_rest_of_a_turn_that_a_compaction_cut():
+    """What goes on there bears the turn's own request."""
+    asked = "let's keep the failed jobs of the queue for a day"
+    turns = ("## 10:00 %s\n\nThe queue could keep its failed jobs for a day, or for a week.\n" % asked, "## 10:20 (summary by the client)\n\nTwo "
+             "ways were told.\n", "## 10:20 (goes on) %s\n\nBoth are possible.\n" % asked, "## 10:30 ok, leave it as it is\n\nFine.\n")
+    said = said_of("how long could the queue keep its failed jobs?", *turns)
+    assert [one for one in said if one.startswith("then ")] == ['then the user: "ok, leave it as it is"']
+
+
+def test_a_conversation_that_two_records_tell_is_read_once():
+    """Its turns are numbered from the first."""
+    first, other = talks((TALK,), (OTHER % (1, 1),))
+    note = dataclasses.replace(source("Uploads are slow on main.", "l-1"), kind="learning")
+    again = dataclasses.replace(first, turns=(TALK, OTHER % (2, 2)))
+    twice = extract.extract("why did the uploads fail?", [first, note, other, again]).bullets
+    assert [one.text for one in twice] == [one.text for one in extract.extract("why did the uploads fail?", [first, note, other]).bullets]
+
+
+def test_in_little_room_quotes_come_first():
+    """What a turn was asked is left out there."""
+    turn = "## 10:00 look at the log of the proxy once more please\n\nA slow upload fails behind nginx after `60 s`, since it shuts the socket.\n"
+    question = "why does a slow upload fail?"
+    short, long = (extract.extract(question, talks((turn,)), room).bullets[0].text for room in (40, 500))
+    assert short.startswith("A slow upload fails") and long.startswith('asked "look at the log')
 
 
 def test_how_the_user_answered_a_turns_own_question_stands_behind_it():
@@ -375,6 +420,10 @@ def test_how_the_user_answered_a_turns_own_question_stands_behind_it():
     told = "How long shall the queue keep failed jobs? → A week"
     assert [one for one in said_of(question, turn % told) if one.endswith("the user chose: " + told)]
     assert not any(one.startswith("then ") for one in said_of(question, turn % "Which colour shall the logo have? → Green"))
+    asked = "The queue grows by the hour. " + "How long shall the queue keep all of the failed jobs that nobody looked at? " * 3
+    for menu in (asked + "→ A week", "Keep the failed jobs of the queue → A week"):
+        found = [one for one in said_of(question, turn % menu) if "the user chose: " in one]
+        assert len(found) == 1 and found[0].endswith("→ A week") and "(answer)" not in " ".join(said_of(question, turn % menu))
 
 
 def test_lines_of_two_headings_say_which_they_stand_under():
@@ -389,15 +438,21 @@ def test_lines_of_two_headings_say_which_they_stand_under():
     assert said_of(question, turn % (part % ("Retry of the whole", "retry", "told"))) == [
         "Pros: The retry of an upload is told at each retry of its worker"]
     assert said_of(question, turn % both.replace("at a byte", "at a byte?"))[1].startswith("Pros: The resume")
+    bare = said_of(question, turn % both.replace("Pros:", "Pros"))
+    assert [one.partition(": The ")[0] for one in bare] == ["Retry of the whole: Pros", "Resume at a byte: Pros"]
+    numbered = both.replace("**Retry", "**1. Retry").replace("**Resume", "**2. Resume").replace("**Pros:**\n", "")
+    assert [one.partition(": The ")[0] for one in said_of(question, turn % numbered)] == ["Retry of the whole", "Resume at a byte"]
 
 
-def test_the_short_line_between_two_that_are_quoted_is_quoted_too():
-    """What is left out there is often the reason; a remark that all is well is not."""
-    turn = ("## 10:00 why does a slow upload fail?\n\nA slow `upload` fails behind nginx after `60 s`. %s "
-            "The slow `upload` is then read by nobody.\n")
-    question = "why does a slow upload fail?"
-    assert "Its socket is shut by then." in said_of(question, turn % "Its socket is shut by then.")
-    assert len(said_of(question, turn % "All tests pass.")) == 2
+def test_the_short_line_between_two_that_are_quoted_is_quoted_too(monkeypatch):
+    """What is left out there is often the reason; a long one is not, nor a remark that all is well."""
+    monkeypatch.setattr(extract, "FADES", 0.6)  # in so short a session nothing fades by itself
+    turn = "## 10:00 look at it\n\nA slow `upload` fails behind nginx after `60 s`. %s The slow `upload` behind nginx then fails for all.\n"
+    question, reason = "why does a slow upload fail behind nginx?", "Nobody on the other end has any idea of that, and bytes pile up in its memory."
+    assert said_of(question, turn % reason)[1] == reason
+    for other in ("All tests pass.", reason[:-1] + ", and then on its disk, and then on the disk of the next machine, until the last one of all the "
+                  "machines in that room has no room left either, which is when people begin to look for it."):
+        assert len(said_of(question, turn % other)) == 2
 
 
 def test_a_sentence_that_speaks_of_a_block_is_not_quoted_without_it():
@@ -406,6 +461,8 @@ def test_a_sentence_that_speaks_of_a_block_is_not_quoted_without_it():
             "it:\n\n```\n%s\n```\n\nBut this adds a lock to each upload.\n")
     said = said_of("does the upload need a lock?", turn % "x = 1\n" * 20)
     assert said[0].startswith("The `upload` needs a lock") and not any(one.startswith("But this") for one in said)
+    alone = "Set it so:\n\n```\n%s\n```\n\nThis keeps slow uploads alive behind nginx.\n" % ("x = 1\n" * 9)
+    assert "This keeps slow uploads" in extract.extract("what keeps slow uploads alive?", [source(alone)], floor=True).bullets[0].text
 
 
 def test_what_only_announces_offers_or_praises_is_not_quoted():

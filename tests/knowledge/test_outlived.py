@@ -177,3 +177,9 @@ def test_the_name_of_the_work_says_where_a_word_applies(title, told):
     ("Added `retry: 1` again.", "Removed `retry: 1`.", False)])
 def test_what_was_taken_out_again_is_known_by_its_name(later, earlier, told):
     assert outlived.undoes(later, earlier) is told
+
+
+def test_a_trunk_is_given_up_by_nobody():
+    """Whatever is said on it of another branch."""
+    held = [turn("fix the cache", "Fixed the cache."), turn("ok, now discard this PR", "Done.")]
+    assert outlived.abandoned("cache-fix", held, ()) == "abandoned: Fixed the cache." and outlived.abandoned("main", held, ()) is None

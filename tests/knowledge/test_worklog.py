@@ -225,7 +225,10 @@ def test_sessions_of_a_branch_are_told_as_one_and_those_of_a_trunk_apart(place, 
     ("yes, let's abandon the current branch and start anew from main", "cache-fix: abandoned: The cache fix changes neither of these two"),
     ("discard this PR", "cache-fix: abandoned: The cache fix changes neither of these two"),
     ("should we abandon the branch?", "cache-fix: Fixed: the cache was read too early"),
-    ("abandon the idea of a second queue", "cache-fix: Fixed: the cache was read too early")])
+    *((asked, "cache-fix: Fixed: the cache was read too early") for asked in (
+        "abandon the idea of a second queue", "please don't abandon the branch, I still need it", "we should never discard a PR like that",
+        "discard the PR comments and go on", "I don't want to abandon the branch", "scrap the branch coverage report", "fix the button that says Discard branch",
+        "should we abandon the branch? I would rather keep it.", "이 브랜치를 버리지 말고 계속 진행해 줘"))])
 @pytest.mark.parametrize("leaves", [True, False], ids=["on the way to another branch", "as the last word"])
 def test_a_branch_that_the_user_gave_up_is_told_as_abandoned(place, tell, asked, told, leaves):
     """With the sentence that said why, where one speaks of it; nothing of it is next any more."""
