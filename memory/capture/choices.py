@@ -67,7 +67,7 @@ def decisions(held: Sequence[Turn]) -> list[str]:
             continue
         if number and turn.asked in ("", turns.SLASH):
             own.append(said(turn, outcome(held[number - 1])))
-        own += [steered(piece.name, piece.text) for piece in turn.pieces if piece.kind == USER]
+        own += [_steered(piece.name, piece.text) for piece in turn.pieces if piece.kind == USER]
         model += [at_word(one, DECISION) for one in statements(outcome(turn)) if is_decision(one)]
     return [*list(dict.fromkeys(filter(None, own)))[-_MOST_USER:], *list(dict.fromkeys(model))[-_MOST_MODEL:]]
 
@@ -96,7 +96,7 @@ def options(statement: str) -> list[str]:
     return [one_line(match[1].replace("**", "")) for match in map(_LISTED.match, statement.split("\n")) if match]
 
 
-def steered(mark: str, text: str) -> str:
+def _steered(mark: str, text: str) -> str:
     """Return what the user said inside a turn as a line of a decision, "" where it decides nothing."""
     line = one_line(text)
     if mark == ANSWER and line:

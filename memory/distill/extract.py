@@ -180,9 +180,9 @@ class _Choice:
         about = frozenset().union(*(self._words(i) for group in self.taken for i in group if self.units[i].source == self.main))
         said = clean(self.talks.decided(self.main, set(told), about)) if self.main in told else ""
         bullet = Bullet("%s [%s]" % (said, id), (id,))
-        answer = said.rpartition(" → ")[2] if " → " in said else ""
-        known = answer and any(CHOSE in one.text and one.text.rpartition(" [")[0].endswith("→ " + answer) for one in bullets)
-        if said and not known and 4 + len(bullet.text.encode()) <= self.left:
+        texts = [self.units[i].text for group in self.taken for i in group]
+        chosen = {text.rpartition(" → ")[2] for text in texts if text.startswith(CHOSE)}
+        if said and said.rpartition(" → ")[2] not in chosen and 4 + len(bullet.text.encode()) <= self.left:
             bullets.insert(len(told) - told[::-1].index(self.main), bullet)
         return bullets
 

@@ -68,7 +68,8 @@ def lines(index: int, source: Source) -> list[Unit]:
     """
     out: list[Unit] = []
     lead, part, last, led = "", "", -2, False
-    for unit in _told(_whole(units(index, source, BLOCK)), source.title == BY_CLIENT):
+    found = _whole(units(index, source, BLOCK))
+    for unit in _told(found) if source.title == BY_CLIENT else found:
         if unit.kind in ("item", "prose") and _RUN.match(unit.text):
             unit, part = replace(unit, kind=RUN), ""
         elif unit.kind in ("prose", "item") and _LEADS.fullmatch(unit.text):
@@ -222,8 +223,7 @@ class Quotes:
         first = self._units[group[0]]
         cost = sum(self.size[i][self._is_led(self._units[i])] for i in group)
         if led:  # the heading too where this line's own lead begins with it: another one may come to stand first
-            part = self._part(first)
-            cost += len(self._told(group[0]).encode()) + (len(part.encode()) + 2) * ((first.source, part, "") not in self._led)
+            cost += len((self._told(group[0]) + self._under(first)).encode())
         return 4 + cost + self._cites[first.source]
 
     def note(self, group: Sequence[int]) -> None:
@@ -252,15 +252,15 @@ class Quotes:
         return (unit.source, self._part(unit), unit.label) in self._led
 
     def _under(self, unit: Unit) -> str:
-        """Return the heading of a line, unless it was told or leads the line in."""
+        """Return the heading of a line, unless it was told."""
         part = self._part(unit)
-        known = not part or (unit.source, part, "") in self._led or unit.label.startswith(part)
-        return "" if known else part + ": "
+        return part + ": " if part and (unit.source, part, "") not in self._led else ""
 
     def _written(self, group: Sequence[int]) -> Bullet:
         first = self._units[group[0]]
         source, said = self._sources[first.source], self._told(group[0])
-        said += self._under(first) if first.source in self._several else ""
+        leads = first.label.startswith(self._part(first))  # then the heading stands there already
+        said += self._under(first) if first.source in self._several and not leads else ""
         for at, i in enumerate(group):
             unit = self._units[i]
             told = self._is_led(unit) or at and unit.label == self._units[group[at - 1]].label
@@ -299,14 +299,14 @@ def _whole(found: Sequence[Unit]) -> Iterator[Unit]:
     yield from asked
 
 
-def _told(found: Iterable[Unit], by_client: bool) -> Iterator[Unit]:
+def _told(found: Iterable[Unit]) -> Iterator[Unit]:
     """Leave out of a summary by the client what was asked, word for word, and what was to be done or under way then."""
     ahead = waits = False
     for unit in found:
         ahead = bool(_AHEAD.match(unit.text)) or ahead and not _FORM.match(unit.text)
         under_way = _UNDER_WAY.match(unit.text) is not None
         waits = under_way if _LEADS.fullmatch(unit.text) else waits
-        if not by_client or not (ahead or waits or under_way or _VERBATIM.match(unit.text)):
+        if not (ahead or waits or under_way or _VERBATIM.match(unit.text)):
             yield unit
 
 
