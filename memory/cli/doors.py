@@ -46,7 +46,7 @@ def share(call: Call) -> int:
     name = sharing.move(store, found, layout.SHARED)
     doubts = ["  " + plaintext.one_line(doubt) for doubt in sharing.doubts(data)]
     return _moved(call, found, name, [
-        *_apart(store, found), *doubts, *_unchecked(call, sharing.commit_hook(call.place, call.env))])
+        *_apart(store, found), *doubts, *_unchecked(call, sharing.commit_hook(call.place))])
 
 
 def unshare(call: Call) -> int:
@@ -84,11 +84,11 @@ def _apart(store: Store, found: Record) -> list[str]:
 
 def _unchecked(call: Call, hook: tuple[bool, str]) -> list[str]:
     """Say what else a team wants: git to take the file, and a check of secrets before each commit."""
-    from memory.store import process
+    from memory.store import safegit
 
     notes = ["  commit it, so that others can pull it: `git add .dayleaf && git commit`"]
     file = call.place.shared + "/x.md"
-    ignored = call.place.git and process.git(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
+    ignored = call.place.git and safegit.read(call.place.root, call.env, "check-ignore", "-q", "--", file).rc == 0
     if ignored:
         notes = ["  git ignores .dayleaf here, so nobody will get it: remove the line from .gitignore"]
     wanted = ["  to check for secrets before each commit: " + hook[1]]

@@ -388,6 +388,6 @@ def shared(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         yield Finding(OK, "shared", "%s in %s, all in git" % (count(held, "record"), place.shared))
     from memory.project import sharing
 
-    there, command = sharing.commit_hook(place, env)
+    there, command = sharing.commit_hook(place)
     yield Finding(OK if there else WARN, "shared", "a pre-commit hook checks it for secrets" if there else
                   "nothing would stop a commit of a secret in %s" % place.shared, command)

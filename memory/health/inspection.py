@@ -351,10 +351,11 @@ def last(place: Place) -> dict[str, Any]:
 
 def git(place: Place, env: dict[str, str], *words: str, given: bytes = b"") -> bytes | None:
     """Ask git of what is committed next, and return what it prints; None where it fails.  given: its stdin."""
-    from memory.store import process
+    from memory.store import safegit
 
     index = env.get("GIT_INDEX_FILE", "")  # of `git commit -a` or `git commit FILE`: what is committed stands there
-    done = process.git(place.root, env, *words, given=given, index=os.path.abspath(index) if index else "", limit=sys.maxsize)
+    done = safegit.read(place.root, env, *words, given=given, index=os.path.abspath(index) if index else "",
+                             limit=sys.maxsize)
     return None if done.rc or not done.in_time else done.out
 
 

@@ -19,7 +19,7 @@ from memory.core.plaintext import one_line
 from memory.health import agefile, syncing
 from memory.health.agefile import LOGS, log_of, place_of
 from memory.health.syncing import COPY, Changed, Merge, News, Row, State, conflicts, read_log
-from memory.store import process
+from memory.store import safegit
 from memory.store.writer import WHOLE, Tiers
 
 MOST_PACKS = 16  # files of a machine before it tells all anew
@@ -84,10 +84,10 @@ class Git(Folder):
 
     def _git(self, *words: str, fails: str = "") -> bool:
         """Run git; False where it says `fails`, else raises StoreError where it fails."""
-        done = process.git(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
+        done = safegit.own(self.root, self.env, *_NAMED, *words, seconds=SECONDS)
         if done.rc and not (fails and fails in done.err.decode("utf-8", "replace")):
             raise StoreError("git %s of %s: %s; try it again once git reaches it" % (
-                words[0], self.url, process.complaint(done.err) or "it took too long"))
+                words[0], self.url, safegit.complaint(done.err) or "it took too long"))
         return not done.rc
 
     def fetch(self) -> None:

@@ -13,11 +13,11 @@ import shlex
 from contextlib import suppress
 from typing import Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from memory.core import StoreError, files, frontmatter, records
+from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
 from memory.core.records import Record
 from memory.project import gitindex, material
-from memory.store import archive, process, redactor, writer
+from memory.store import archive, redactor, safegit, writer
 from memory.store.store import Store
 
 _WHO = r"(?!(?:user|username|you|me|name|runner|shared|public)\b)[\w.-]+"  # not what a manual says in a name's place
@@ -179,12 +179,12 @@ class Repository:
 
     def git(self, *words: str) -> Optional[List[str]]:
         """Return what git printed, by NUL bytes; None where it failed."""
-        done = process.git(self.place.root, self.env, *words)
+        done = safegit.read(self.place.root, self.env, *words)
         return None if done.rc else done.out.decode("utf-8", "surrogateescape").rstrip("\n").split("\0")
 
     def me(self) -> str:
         """Return the address that this user commits with, "" for none."""
-        return ((self.git("config", "user.email") or [""])[0]).strip().lower()
+        return safegit.identity(self.place.root, self.env)
 
     def authors(self) -> Dict[str, Tuple[str, str, str]]:
         """Return (who wrote it first, that one's address, who changed it last) of each path that was ever committed."""
@@ -259,7 +259,7 @@ class Repository:
 
     def text(self, commit: str, path: str) -> bytes:
         """Return a file as it was at a commit, b"" where it was not there."""
-        done = process.git(self.place.root, self.env, "show", "%s:%s" % (commit, path))
+        done = safegit.read(self.place.root, self.env, "show", "%s:%s" % (commit, path))
         return b"" if done.rc else done.out
 
     def states(self) -> Tuple[Dict[str, str], List[str]]:
@@ -302,7 +302,15 @@ def status(store: Store, env: Mapping[str, str]) -> Status:
         if path not in torn and marked(place.path(name)):
             conflicts.append((path, "it holds markers of an unfinished merge (`<<<<<<<`): keep the right lines, remove these"))
     removed = _removed(asked, store, since, me, [one.name for one in held]) if since else []
-    return Status(held, removed, conflicts, asked.count("@{u}..HEAD"), asked.count("HEAD..@{u}"), since)
+    return Status(held, removed, conflicts, *_apart(asked), since)
+
+
+def _apart(asked: Repository) -> Tuple[int, int]:
+    """Count the commits about the shared tier here alone and upstream alone, -1 for no upstream."""
+    upstream = safegit.upstream(asked.place.git)
+    if not upstream:
+        return -1, -1
+    return asked.count(upstream + "..HEAD"), asked.count("HEAD.." + upstream)
 
 
 def _removed(asked: Repository, store: Store, since: str, me: str, names: Sequence[str]) -> List[Gone]:
@@ -376,11 +384,9 @@ def others(place: Place, names: Iterable[str], env: Mapping[str, str]) -> List[s
 
 # ---- before each commit
 
-def commit_hook(place: Place, env: Mapping[str, str]) -> Tuple[bool, str]:
+def commit_hook(place: Place) -> Tuple[bool, str]:
     """Tell whether a repository asks for secrets before each commit, and the command that makes it do so."""
-    found = process.git(place.root, env, "rev-parse", "--git-common-dir")
-    known = not found.rc and found.in_time
-    own = os.path.join(place.root, os.fsdecode(found.out).strip(), "hooks", "pre-commit") if known else ""
+    own = layout.common_git(place.git) + "/hooks/pre-commit" if place.git else ""
     paths = [*([own] if own else []), *(place.root + "/" + name for name in CONFIGURED)]
     if any(_names_us(path) for path in paths):
         return True, ""

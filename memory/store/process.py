@@ -16,18 +16,9 @@ import threading
 import time
 from typing import IO, Callable, Mapping, NamedTuple, Optional, Sequence
 
-from memory.core import plaintext
-
 ERRORS = 1 << 16  # bytes kept of stderr
 _GROUP = 0 if os.name == "posix" else 0x00000200  # a process group of its own, on Windows
 GRACE = 2.0  # seconds between asking a group to end and killing it
-GIT_SECONDS, GIT_BYTES = 10.0, 64 << 20  # of one call of git, and of what it prints
-# Nothing that a repository configures may run, nothing is fetched on the side, and nobody is asked for a password.
-_GIT = ("--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
-# How the lines begin that git says beside the cause of a failure.
-_ADVICE = ("hint:", "warning:", "please make sure you have the correct access", "and the repository exists", "to ")
-MOST_SAID = 300  # characters of a failure
-_QUIET = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 
 
 class Finished(NamedTuple):
@@ -55,29 +46,6 @@ def which(program: str, env: Mapping[str, str]) -> str:
         return program if os.path.isabs(program) and os.access(program, os.X_OK) and os.path.isfile(program) else ""
     found = shutil.which(program, path=absolute(env.get("PATH", "")) or os.devnull)
     return found if found and os.path.isabs(found) else ""
-
-
-def git(folder: str, env: Mapping[str, str], *words: str, given: bytes = b"", index: str = "", seconds: float = GIT_SECONDS,
-        limit: int = GIT_BYTES) -> Finished:
-    """Run git in a directory without letting the repository's own configuration run anything.
-
-    given: its stdin.  index: the absolute path of an index in place of the repository's own.  Where it does not start, or says
-    more than limit bytes, the status is not 0.
-    """
-    clean = {key: value for key, value in env.items() if not key.startswith("GIT_")}
-    named = {"GIT_INDEX_FILE": index} if index else {}
-    try:
-        done = run([which("git", env), *_GIT, "-C", folder, *words], given, seconds, {**clean, **_QUIET, **named}, folder, limit)
-    except (OSError, ValueError) as error:
-        return Finished(127, b"", b"git does not run here: " + str(error).encode("utf-8", "replace"), False, False)
-    return done._replace(rc=1) if done.full and not done.rc else done
-
-
-def complaint(err: bytes) -> str:
-    """Return what git and the program that it called say of a failure, the cause first, as one line: without general advice."""
-    lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines()]
-    lines = [line for line in lines if line and not line.lower().startswith(_ADVICE)]
-    return plaintext.one_line("; ".join(dict.fromkeys(lines)), MOST_SAID)
 
 
 def run(argv: Sequence[str], stdin: bytes, seconds: float, env: Mapping[str, str], folder: str, limit: int,

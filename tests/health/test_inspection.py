@@ -165,7 +165,7 @@ def test_doctor_offers_the_hook(examine, place, env, git, shared, project):
     assert examine("shared")[1] == ("OK", "a pre-commit hook checks it for secrets", "")
     hook.unlink()
     Path(project, ".pre-commit-config.yaml").write_text("repos: [{repo: x, hooks: [{id: dayleaf-secrets}]}]\n")
-    assert sharing.commit_hook(place, env) == (True, "")
+    assert sharing.commit_hook(place) == (True, "")
 
 
 def test_the_published_hook_runs_the_check():
