@@ -38,7 +38,7 @@ RECORD, OTHER, ARCHIVE, BEFORE, MOVES, LOG, STATE, COPY, DERIVED, TEMP, SETTINGS
     "record", "other record", "archive", "before an upkeep", "log of moves", "log", "state", "approved copy", "derived",
     "temporary", "settings", "not ours")
 LEFT = (SETTINGS, FOREIGN)
-DERIVED_ENDS = (".seg", ".log", ".scan", ".stale", ".vec", ".veclog", ".damaged", ".tags", ".review", ".walls",
+DERIVED_ENDS = (".seg", ".log", ".scan", ".stale", ".vec", ".veclog", ".damaged", ".tags", ".review", ".seen", ".walls",
             ".met", ".turned", ".facts", ".claims", ".heads")
 _KINDS = frozenset(FOLDERS.values())
 _FORMAT = (

@@ -328,10 +328,11 @@ def _look_ahead(todo: Job) -> None:
 
 def _mark_announced(todo: Job) -> None:
     """Remember which rules and scripts a repository brings, and whether the user has heard of them."""
-    from memory.hook import signs
+    from memory.hook import announcements
     from memory.knowledge import approvalstate
 
-    approvalstate.note(todo.place, todo.settings, todo.now, todo.event.get(signs.ANNOUNCED) is True, todo.env)
+    approvalstate.note(todo.place, todo.settings, todo.now,
+                       todo.event.get(announcements.ANNOUNCED) is True)
 
 
 def _set_up(todo: Job) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory.core import boundary, clock, files, layout, tokeniser
-from memory.hook import at_prompt, fence, handoffs, indexview, receipts, signs, suited
+from memory.hook import announcements, at_prompt, fence, handoffs, indexview, receipts, signs, suited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _handoff(found: Index, note: Any, budget: fence.Budget, chosen: Chosen) -> s
         return ""
     before = handoffs.starts(found.place, note.id)
     counted = "Handoff from %s (%s)" % (clock.day(note.created), "shown at %s before; `dayleaf handoff` replaces it" % (
-        signs.many(before, "start")) if before else "new")
+        announcements.many(before, "start")) if before else "new")
     budget.take(counted)
     budget.left -= COUNT_UNITS - tokeniser.utf16(counted)
     budget.take(fence.item(note, min(HANDOFF_UNITS, room - 1), mark=found.mark(note)))
@@ -315,8 +315,8 @@ def _more(parts: Dict[str, List[str]], room: int) -> List[str]:
 def _headline(found: Index) -> str:
     if found.unread:  # an index is being made; what was read of the files is a part
         return "Memory of %s: %s, of which %d were read." % (
-            found.place.key, signs.many(found.records + found.unread, "record"), found.records)
-    counts = signs.many(found.learnings, "learning"), signs.many(found.records, "record")
+            found.place.key, announcements.many(found.records + found.unread, "record"), found.records)
+    counts = announcements.many(found.learnings, "learning"), announcements.many(found.records, "record")
     return "Memory of %s: %s in %s." % (found.place.key, *counts)
 
 

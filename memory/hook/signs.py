@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from memory.core import IndexFault, boundary, clock, fastjson, files, layout
-from memory.hook import fence, indexview, receipts
+from memory.hook import announcements, fence, indexview, receipts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
+    from typing import Any, Dict, List, Tuple
 
     from memory.core.config import Config
     from memory.core.layout import Place
@@ -15,12 +15,9 @@ if TYPE_CHECKING:
 
     Event = Dict[str, Any]
 
-ANNOUNCED = "dayleaf_announced"  # key of a hook's event: the user has heard of the shared tier
 READY = "dayleaf_ready"  # key of a hook's event: the user has heard that the runtime is there
 SET_UP = "/log/setup.ready"  # holds the seconds that the set-up took until the user has heard of it
 UNWRITTEN = "dayleaf_unwritten"  # key of a hook's event: the captures whose loss the user has heard of
-MOST_ENTRIES, RULE_BYTES = 10_000, 1 << 16  # entries of an unknown shared tier that are counted, bytes of a rule compared
-INDEX_BYTES = 16 << 20  # of git's index
 
 
 def greeting(found: Index, last: Any, branch: str, now: float) -> str:
@@ -36,7 +33,10 @@ def greeting(found: Index, last: Any, branch: str, now: float) -> str:
         said = "no work on %s yet; newest: %s (%s%s)" % (
             fence.line(branch, 80), title, (of + ", ") * bool(of), ago(now - last.created))
     waits = waiting(found)
-    return "dayleaf: " + said + ("; %s %s for review" % (many(waits, "note"), "waits" if waits == 1 else "wait") if waits else "")
+    if not waits:
+        return "dayleaf: " + said
+    verb = "waits" if waits == 1 else "wait"
+    return "dayleaf: %s; %s %s for review" % (said, announcements.many(waits, "note"), verb)
 
 
 def ago(seconds: float) -> str:
@@ -60,18 +60,7 @@ def waiting(found: Index) -> int:
         decided = {(space, id, digest[:16]) for space, id, digest in approvals.decisions(found.place.home)}
         key = found.place.key
         count += sum((approvals.workspace_of(doc.name, key), doc.id, doc.checksum.hex()) not in decided for doc in rules)
-    marked = _marked(found.place)
-    return count + (marked[3] if marked else 0)
-
-
-def _marked(place: Place) -> Optional[Tuple[int, ...]]:
-    """Return (1 where the user has heard it, records, rules, scripts that wait) as the mark of the shared tier says, which
-    knowledge/approvalstate.py describes; None where there is none."""
-    try:
-        words = files.read(place.cache + "/" + place.scope + ".review", 96).split()[:5]
-    except OSError:
-        return None
-    return tuple(map(int, words[1:])) if len(words) == 5 and words[0] == b"2" and b"".join(words).isdigit() else None
+    return count + announcements.scripts_waiting(found.place)
 
 
 def notices(place: Place, settings: Config, event: Event, now: float) -> str:
@@ -82,7 +71,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
         lines.append("this directory claims to be %s, but nothing proves it: its private memory is not shown; "
                      "if it is yours, run `dayleaf workspace claim` in a terminal" % place.claimed)
     try:
-        lines += announcement(place, event)
+        lines += announcements.announcement(place, event)
     except (OSError, ValueError):
         pass
     lines += unwritten(place, event, now)
@@ -90,7 +79,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     if failures:
         last = failures[-1]
         lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` says more" % (
-            many(len(failures), "failure"), last.get("where"), last.get("error"),
+            announcements.many(len(failures), "failure"), last.get("where"), last.get("error"),
             last.get("detail") or last.get("at") or ""))
     lines += set_up(place, settings, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
@@ -151,89 +140,8 @@ def unwritten(place: Place, event: Event, now: float) -> List[str]:
     at = clock.parse(str(cut[-1].get("t"))) or now
     said = clock.iso(at + clock.local_offset(at))
     when = said[11:16] if said[:10] == clock.day(now + clock.local_offset(now)) else said[:16].replace("T", " ")
-    others = " and %s before it" % many(len(cut) - 1, "other") if len(cut) > 1 else ""
+    others = " and %s before it" % announcements.many(len(cut) - 1, "other") if len(cut) > 1 else ""
     return ["the session of %s%s left no checkpoint and is being captured again; `dayleaf doctor` says more" % (when, others)]
-
-
-def announcement(place: Place, event: Event) -> List[str]:
-    """Return the line that announces the shared tier, none where the user has heard it; the worker marks it as said."""
-    if not files.is_folder(place.shared) or event.get("agent_id"):
-        return []
-    said, records, rules, scripts = _marked(place) or (0, *_counted(place))
-    if said or not records:
-        return []
-    event[ANNOUNCED] = True
-    line = many(records, "record") + " by others"
-    waiting = " and ".join(many(count, what) for count, what in ((rules, "rule"), (scripts, "script")) if count)
-    if not waiting:
-        return [line + ", to be checked; none waits for review"]
-    return ["%s; %s %s for review: `dayleaf review`" % (line, waiting, "waits" if rules + scripts == 1 else "wait")]
-
-
-def many(count: int, what: str) -> str:
-    """Write a count of things: `1 note`, `2 notes`."""
-    return "%d %s%s" % (count, what, "" if count == 1 else "s")
-
-
-def _counted(place: Place) -> Tuple[int, int, int]:
-    """Count (records, rules, scripts without a decision) of a shared tier that no worker has read yet, file by file, without what
-    git does not track: that is the user's own."""
-    from memory.core import approvals
-    from memory.core.layout import FOLDERS, is_record
-
-    decisions = approvals.decisions(place.home)
-    decided = {key[2] for key in decisions if key[0] == place.key}
-    named = {key[1] for key in decisions if key[0] == approvals.SCRIPT + place.key}
-    tracked, records, rules, scripts, seen = _tracked(place), 0, 0, 0, 0
-    folders = [place.shared + "/" + folder for folder in FOLDERS.values()]
-    while folders and seen < MOST_ENTRIES:
-        folder = folders.pop()
-        inside = files.is_folder(folder) and files.inside(folder, place.root)
-        for entry in _entries(folder) if inside else ():
-            seen += 1
-            try:
-                if entry.is_dir(follow_symlinks=False) and entry.name[0] != ".":
-                    folders.append(entry.path)
-                elif is_record(entry.name) and entry.is_file(follow_symlinks=False):
-                    inner = entry.path[len(place.shared) + 1:]
-                    if tracked is not None and inner.encode("utf-8", "surrogateescape") not in tracked:
-                        continue
-                    kind = inner.partition("/")[0]
-                    head = files.read(entry.path, RULE_BYTES, follow=False) if kind in ("rules", "resources") else b""
-                    records += 1
-                    rules += kind == "rules" and files.sha256(head) not in decided
-                    scripts += kind == "resources" and _is_new_script(head, named)
-            except OSError:  # a rule or a script that cannot be read waits for nobody
-                continue
-    return records, rules, scripts
-
-
-def _tracked(place: Place) -> Optional[Set[bytes]]:
-    """Return the paths below a `.dayleaf` that stand in git's index, None where it does not say."""
-    try:
-        data = files.read(place.git + "/index", INDEX_BYTES) if place.git else b""
-    except FileNotFoundError:
-        return set()
-    except OSError:
-        return None
-    if data[:4] != b"DIRC" or data[7:8] not in (b"\2", b"\3") or len(data) == INDEX_BYTES:
-        return None  # of version 4, no name stands there whole
-    return {piece[:piece.find(b"\0")] for piece in data.split(b".dayleaf/")[1:]}
-
-
-def _entries(folder: str) -> Iterable[Any]:
-    try:
-        return list(files.posix.scandir(folder))
-    except OSError:
-        return ()
-
-
-def _is_new_script(data: bytes, decided: Set[str]) -> bool:
-    """Tell whether a record's file is of a script, and of one whose id is not among those that were decided on."""
-    from memory.core import records
-
-    record = records.skim("s/resources/x.md", data, 0.0)
-    return record.end == "script" and record.id not in decided
 
 
 # ---- the status line
@@ -262,5 +170,5 @@ def on_statusline(event: Event, env: Dict[str, str], now: float) -> Tuple[str, b
     given = len(receipts.session(place.receipts(session)).shown) if session else 0
     counts = (given, "given"), (waiting(found), "waiting"), (len(indexview.marks(place)), "stale")
     found.close()
-    parts = [many(found.records, "note"), *("%d %s" % row for row in counts if row[0])]
+    parts = [announcements.many(found.records, "note"), *("%d %s" % row for row in counts if row[0])]
     return "dayleaf: " + ", ".join(parts), False

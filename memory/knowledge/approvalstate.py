@@ -1,26 +1,21 @@
-"""Rules and scripts that wait for a person: their state, what keeps one from being approved, the mark of what was announced.
+"""Rules and scripts that wait for a person: their state, and what keeps one from being approved.
 
-Schema, version 2, of `<cache>/<scope>.review`, one line of words between blanks, derived by the worker after a session's start:
-
-    2 <1: the user has heard it, 0: not yet> <records> <rules that wait> <scripts that wait> <8 hex of each ...>
-
-Of records those by others count, till the user has heard of them, then all.  The hex digits are of the content of the rules and
-scripts that were announced or are to be; one that is not among them is announced.  The mark of an older version counts as none.
+What was announced of the shared tier, and how it is kept: hook/announcements.py.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence
 
 from memory.core import StoreError, approvals, files, frontmatter, layout, records
 from memory.core.records import READ_LIMIT, Record
+from memory.hook import announcements
 from memory.knowledge import scripts
 from memory.project import material, sharing
 from memory.store.store import Store
 
 UNSURE = "line %d can be read in two ways"
-MARK, MOST_MARKS, MARK_BYTES = "2", 500, 1 << 14
 
 
 class Standing(NamedTuple):
@@ -106,39 +101,49 @@ def hindrance(place: layout.Place, name: str, data: bytes) -> str:
     return "" if record.kind == "rule" else "it is a %s; set `kind: rule`" % record.kind
 
 
-def note(place: layout.Place, settings: Any, now: float, announced: bool, env: Mapping[str, str]) -> None:
-    """Write the mark that says which rules and scripts of the shared tier are still to be announced.
+def note(place: layout.Place, settings: Any, now: float, announced: bool) -> None:
+    """Remember which records of the shared tier the user has heard of, and count waiting scripts.
 
-    now: seconds since the epoch, UTC.  announced: the user has just heard what the mark held, or what there was without one.
-    env: for git, which is asked whose records these are where there is something to announce.  Raises OSError.
+    now: seconds since the epoch, UTC.  announced: the user has just heard of the new ones.
+    Raises OSError.
     """
     if not files.is_folder(place.shared):
         return
-    store, path = Store(place, settings, now), place.cache + "/" + place.scope + ".review"
+    store = Store(place, settings, now)
     names = [name for name in store.names() if name[:1] == layout.SHARED]
-    found = list(_decidable(store, names))
-    both = [[one.checksum[:8] for one in each if one.state == "pending"] for each in (
-        standings([record for record in found if record.kind == "rule"], place), script_standings(found, place))]
-    waiting = [*both[0], *both[1]]
+    scripts = sum(one.state == "pending"
+                  for one in script_standings(_read(store, names, "resource"), place))
+    path, line = place.cache + "/" + place.scope + ".review", b"3 %d\n" % scripts
     try:
-        words = files.read(path, MARK_BYTES).decode("ascii", "replace").split()
+        changed = files.read(path, len(line) + 1) != line
     except OSError:
-        words = []
-    words = words if words[:1] == [MARK] and len(words) > 4 and "".join(words[:5]).isdigit() else []
-    said = announced or words[1:2] == ["1"]
-    if words and said:
-        said = set(words[5:]).issuperset(waiting)
-    if not said:
-        names = sharing.others(place, names, env)
-    marks = list(dict.fromkeys([*waiting, *words[5:]]))[:MOST_MARKS]
-    line = " ".join([MARK, "1" if said else "0", str(len(names)), *(str(len(each)) for each in both), *marks])
-    if line.split() != words:
-        files.replace(path, (line + "\n").encode("ascii"))
+        changed = True
+    if changed:
+        files.replace(path, line)
+    if announcements.may_have_changed(place):
+        _remember(place, names, announced)
 
 
-def _decidable(store: Store, names: Iterable[str]) -> Iterator[Record]:
+def _remember(place: layout.Place, names: Sequence[str], announced: bool) -> None:
+    """Add the shared records to the known ones, unless the user must hear of one first."""
+    known, here = announcements.seen(place), dict[str, str]()
+    for name in names:
+        with contextlib.suppress(OSError):
+            here[name] = announcements.digest(files.read(
+                place.path(name), announcements.RECORD_BYTES, follow=False))
+    tracked = {layout.SHARED + "/" + inner for inner, _ in announcements.shared_files(place)}
+    if not announced and any(digest not in known for name, digest in here.items()
+                             if name in tracked):
+        return
+    new = sorted(set(here.values()) - known)
+    announcements.remember(place, new)
+    if not new:
+        files.posix.utime(announcements.seen_path(place))
+
+
+def _read(store: Store, names: Iterable[str], kind: str) -> Iterator[Record]:
     for name in names:
         with contextlib.suppress(StoreError):
             record = store.read(name)
-            if record.kind in ("rule", "resource"):
+            if record.kind == kind:
                 yield record

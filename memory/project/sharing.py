@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 from contextlib import suppress
-from typing import Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
@@ -370,16 +370,6 @@ def tracking(place: Place) -> Callable[[str], bool]:
         return lambda name: False
     tracked, prefix = gitindex.read(place.git), place.shared[len(place.root) + 1:] + "/"
     return lambda name: not tracked.whole or prefix + name[2:] in tracked.hashes
-
-
-def others(place: Place, names: Iterable[str], env: Mapping[str, str]) -> List[str]:
-    """Return those of the shared records that somebody else wrote first; all that git tracks where it does not say who."""
-    known = list(filter(tracking(place), names))
-    if not known or not place.git:
-        return known
-    asked = Repository(place, env)
-    me, authors = asked.me(), asked.authors()
-    return [name for name in known if not me or authors.get(asked.prefix + name[2:], ("", "", ""))[1] != me]
 
 
 # ---- before each commit

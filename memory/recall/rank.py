@@ -32,7 +32,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set
 
 from memory.core import tokeniser
 from memory.core.clock import DAY
-from memory.core.layout import DATED
+from memory.core.layout import DATED, SHARED
 from memory.core.records import Record
 from memory.hook import context, documents
 from memory.recall.hit import Hit, Parts
@@ -46,7 +46,9 @@ DATE, ROUGHLY = 2.0, 0.5  # for what was written in the period that a query name
 SHARES = (("recency", 0.5), ("frequency", 0.25), ("context", 0.25))
 WEIGHTED = (0.6, 0.2, 0.1, 0.1)
 ADJUSTMENTS = ("recency", "frequency", "context", "outcomes", "version", "tags", "latest", "date", "source")
-SOURCE = {"human": 1.02, "agent": 1.01, "auto": 1.0}
+# Whose a record is, from the least to the most; what a repository says of itself counts least of
+# what somebody wrote.
+SOURCE = {"auto": 1.0, "repository": 1.005, "agent": 1.01, "human": 1.02}
 VERSIONS = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unversioned": 0.70}
 NEIGHBOUR, SESSION, AUTHOR, WHEN, ASKING = 0.5, 0.2, 2.0, 1.3, 0.85
 SUPPORT = 0.7  # share of the lesser of checkpoint and turn that a session's hit gains
@@ -244,7 +246,7 @@ def adjusted(candidates: Sequence[Candidate], relevance: Sequence[Parts], signal
             product *= amount
             fixed *= amount if name not in ("latest", "date") else 1.0
         equals.setdefault("%.9g" % fixed, []).append(i)
-        times.append(("source", 1.0 if "source" in signals.without else SOURCE[record.source]))
+        times.append(("source", 1.0 if "source" in signals.without else SOURCE[author_of(record)]))
         out.append((product * times[-1][1], (*parts, *named, *times)))
     for group in equals.values() if "source" not in signals.without else ():
         _lift(group, candidates, out)
@@ -281,11 +283,16 @@ def _multipliers(record: Record, signals: Signals) -> Optional[List[Tuple[str, f
     return [pair for pair in found if pair[0] not in signals.without]
 
 
+def author_of(record: Record) -> str:
+    """Return whose a record is, as SOURCE has it: a repository's file cannot say that a person wrote it."""
+    return "repository" if record.tier == SHARED and record.source != "auto" else record.source
+
+
 def _lift(group: Sequence[int], candidates: Sequence[Candidate], out: List[Tuple[float, Parts]]) -> None:
-    """Put a person's records above an agent's, and these above captured ones, among candidates of equal relevance."""
+    """Put a person's records above an agent's, these above a repository's, and these above captured ones, at equal relevance."""
     floor = 0.0
-    for source in ("auto", "agent", "human"):
-        mine = [i for i in group if candidates[i].record.source == source and out[i][0] > 0.0]
+    for source in SOURCE:
+        mine = [i for i in group if author_of(candidates[i].record) == source and out[i][0] > 0.0]
         if not mine:
             continue
         least = min(out[i][0] for i in mine)

@@ -16,6 +16,7 @@ from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, S
 from memory.core import DayleafError, StoreError, UsageError, files, frontmatter
 from memory.core.layout import ADDED, FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place, is_allowed, is_record
 from memory.core.records import READ_LIMIT, Record
+from memory.hook import announcements
 from memory.store import redactor, writer
 from memory.store.reader import Reader, Skipped, Unreadable
 from memory.store.writer import New, mode, prove
@@ -327,6 +328,9 @@ class Store(Reader):
 
     def _tell(self, name: str) -> None:
         """Report a change; the index notices a file that it was not told of, so a failure here costs nothing."""
+        if name[:1] == SHARED:
+            with contextlib.suppress(OSError, DayleafError):
+                announcements.remember_file(self.place, self.place.path(name))
         if self.on_change is not None:
             with contextlib.suppress(OSError, DayleafError):
                 self.on_change(name)

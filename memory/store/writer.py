@@ -14,6 +14,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Optional, Seque
 from memory.core import StoreError, UsageError, clock, files, frontmatter, layout, records
 from memory.core.layout import DATED, FOLDERS, SHARED, Place
 from memory.core.plaintext import one_line
+from memory.hook import announcements
 
 TITLE_LIMIT = 200
 WHOLE = 1 << 40  # bytes of a file that is rewritten: all of it
@@ -279,6 +280,9 @@ class Tiers:
     def _tell(self, path: str) -> None:
         root, home = self._record(path)
         letter = next((letter for letter, tier in self.place.tiers() if tier == root), "")
+        if letter == SHARED:
+            with contextlib.suppress(OSError):
+                announcements.remember_file(self.place, path)
         if letter and self.on_change is not None:
             self.on_change(letter + "/" + home)
 

@@ -151,6 +151,13 @@ def claims(found: Sequence[Claim]) -> list[tuple[str, str]]:
 
 # ---- one record
 
+def source_line(shown: Record) -> str:
+    """Say who wrote a record; what a repository's file says of itself is told as its claim."""
+    said = "%s, %s confidence" % (shown.source, shown.confidence)
+    claimed = ", as this repository's file says" if shown.tier == layout.SHARED else ""
+    return said + ("" if shown.accepted else ", a candidate") + claimed
+
+
 def record(shown: Record, now: float, style: Style, facts: Iterable[tuple[str, str]] = ()) -> list[str]:
     """Return the lines above a record's body: title, then what it says of itself.
 
@@ -158,7 +165,7 @@ def record(shown: Record, now: float, style: Style, facts: Iterable[tuple[str, s
     """
     pairs = [("kind", shown.kind), ("tier", layout.TIER_NAMES.get(shown.tier, shown.tier)),
              ("created", "%s (%s)" % (clock.iso(shown.created), age(now - shown.created))),
-             ("source", "%s, %s confidence%s" % (shown.source, shown.confidence, "" if shown.accepted else ", a candidate")),
+             ("source", source_line(shown)),
              ("tags", ", ".join(shown.tags)), ("topics", ", ".join(shown.topics)), ("versions", ", ".join(shown.versions)),
              ("links", ", ".join("%s %s" % (link.relation, link.target) for link in shown.links)),
              ("pinned", "yes" if shown.pinned else ""), ("tokens", f"{shown.tokens:,}"), *facts]

@@ -25,6 +25,7 @@ from markupsafe import Markup
 
 from memory.core import StoreError, clock, files, plaintext
 from memory.recall.relations import Edge, Node
+from memory.terminal import screen
 
 FOLDER = Path(__file__).parent / "page"
 MOST_LINE = 2000  # characters of one line
@@ -68,7 +69,8 @@ def environment() -> Environment:
     """Return the templates, which escape all that they are given."""
     made = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
                        lstrip_blocks=True, auto_reload=False)
-    made.filters.update(markdown=_markdown, inline=_inline, line=plaintext.one_line, day=clock.day, age=plaintext.age,
+    made.filters.update(source_line=screen.source_line, markdown=_markdown, inline=_inline,
+                        line=plaintext.one_line, day=clock.day, age=plaintext.age,
                         count=plaintext.count)
     return made
 

@@ -20,11 +20,11 @@ FITS = [
 WORTH = {"exact": 1.0, "superset": 0.95, "subset": 0.85, "overlap": 0.75, "unversioned": 0.70}
 
 
-def candidate(name="a", body="jwt issuer", now=0.0, number=0, workspace="here", **meta):
+def candidate(name="a", body="jwt issuer", now=0.0, number=0, workspace="here", tier="p", **meta):
     """One candidate made from the text of a file."""
     lines = "".join("%s: %s\n" % (key, value) for key, value in {"title": "A note", "created": clock.iso(now), **meta}.items())
     data = ("---\n%s---\n\n%s\n" % (lines, body)).encode()
-    record = records.from_bytes("p/learnings/%s.md" % name, data, now)
+    record = records.from_bytes("%s/learnings/%s.md" % (tier, name), data, now)
     return look.Candidate(record, "", look.Words(record, "", record.body, TABLE), workspace, "/" + name, number)
 
 

@@ -13,7 +13,7 @@ from harness.repository import received
 
 from memory.core import boundary, clock, config
 from memory.health import worker
-from memory.hook import indexview, receipts, signs
+from memory.hook import announcements, indexview, receipts, signs
 from memory.index import builder
 
 QUIET = {"DAYLEAF_RUNTIME_AUTO": "0"}
@@ -44,8 +44,8 @@ def test_a_repository_that_brings_records_is_announced(place, env, now):
     assert heard(place, env, now) == []  # git does not track it: it is the user's own
     received(place.root, env)
     event = {}
-    assert heard(place, env, now, event) == ["dayleaf: 1 record by others, to be checked; none waits for review"]
-    assert event == {signs.ANNOUNCED: True}
+    assert heard(place, env, now, event) == ["dayleaf: 1 record new in this repository's .dayleaf, to be checked; none waits for review"]
+    assert event == {announcements.ANNOUNCED: True}
 
 
 @pytest.mark.parametrize("log, said", [

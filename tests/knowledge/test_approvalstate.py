@@ -37,25 +37,53 @@ def started(session, place, env, now) -> str:
 
 
 def test_a_clones_records_are_announced_once(session, place, env, now):
-    """At the first start, before anything was read in the background; then only for a rule that is new."""
+    """At the first start, before anything was read in the background; later only what is new, or has another content."""
     assert started(session, place, env, now) == ""
     shared(place, env)
-    assert "3 records by others; 1 rule waits for review: `dayleaf review`" in started(session, place, env, now)
+    assert "3 records new in this repository's .dayleaf; 1 rule waits for review: `dayleaf review`" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
     vault.put(place, "s/learnings/c.md", "Gamma", "gamma")
     received(place.root, env)
-    assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
+    assert "1 record new in this repository's .dayleaf, to be checked" in started(session, place, env, now)
+    assert started(session, place, env, now) == ""
     new = vault.put(place, "s/rules/n.md", "New", "Obey.", "[kafka]", rationale="x")
     received(place.root, env)
-    assert started(session, place, env, now) == ""  # its worker finds the new rule
-    assert "5 records by others; 2 rules wait" in started(session, place, env, now)
+    assert "1 record new in this repository's .dayleaf; 1 rule waits" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
     kept = Path(new).read_bytes()
     for data in (None, kept):  # another branch, and back
         os.unlink(new) if data is None else Path(new).write_bytes(data)
         assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
+    Path(new).write_bytes(kept + b"And more.\n")
+    received(place.root, env)
+    assert "1 record new" in started(session, place, env, now) and started(session, place, env, now) == ""
     vault.approve(place, new, "n", now)
     assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
+
+
+def test_a_repository_cannot_pass_for_its_user(session, place, env, now):
+    """Whatever a record says of itself, and whoever git names as its author."""
+    shared(place, env)
+    started(session, place, env, now)
+    vault.put(place, "s/learnings/c.md", "Gamma", "gamma", source="human", accepted="true", pinned="true")
+    subprocess.run(["git", "-C", place.root, "add", "-A"], env=env, check=True)
+    subprocess.run(["git", "-C", place.root, "commit", "-qm", "as the user"], env=env, check=True)
+    assert "1 record new in this repository's .dayleaf" in started(session, place, env, now)
+
+
+def test_what_dayleaf_wrote_here_is_not_announced(session, place, env, now, ok):
+    """Shared by a command, changed by one, committed or not: it is this user's own."""
+    shared(place, env)
+    started(session, place, env, now)
+    made = ok("learn", "Prices are integers.", "--shared").split()[1]
+    received(place.root, env)
+    assert started(session, place, env, now) == ""
+    ok("link", made, "a")
+    received(place.root, env)
+    assert started(session, place, env, now) == ""
+    ok("share", ok("learn", "Amounts are in cents.").split()[1])
+    received(place.root, env)
+    assert started(session, place, env, now) == ""
 
 
 def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
@@ -64,19 +92,19 @@ def test_a_lost_mark_counts_what_is_decided(session, place, env, now):
     vault.approve(place, place.path("s/rules/r.md"), "r", now)
     started(session, place, env, now)
     shutil.rmtree(place.cache)
-    assert "3 records by others, to be checked" in started(session, place, env, now)
+    assert "3 records new in this repository's .dayleaf, to be checked" in started(session, place, env, now)
     assert started(session, place, env, now) == ""
 
 
-@pytest.mark.parametrize("mark", [b"", b"x", b"1 1 3 1 12345678", b"2 0 3 1", b"2 0", b"2 0 x y z 12345678", b"\xff" * 90])
-def test_a_damaged_or_older_mark_counts_as_none(session, place, env, now, mark):
-    """The line comes once more, and the worker writes a whole mark."""
+@pytest.mark.parametrize("mark", [b"", b"x", b"\xff" * 90])
+def test_a_damaged_list_knows_nothing(session, place, env, now, mark):
+    """The line comes once more, and the worker completes the list."""
     shared(place, env)
-    path = Path(place.cache, place.scope + ".review")
+    path = Path(place.cache, place.scope + ".seen")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(mark)
-    assert "3 records by others" in started(session, place, env, now) and started(session, place, env, now) == ""
-    assert path.read_bytes().startswith(b"2 1 3 1 0 ") and path.read_bytes().count(b" ") == 5
+    os.utime(path, (0, 0))
+    assert "3 records new" in started(session, place, env, now) and started(session, place, env, now) == ""
 
 
 def test_a_file_that_cannot_be_read_leaves_the_others_counted(session, place, env, now, monkeypatch):
@@ -100,7 +128,7 @@ def test_a_file_that_cannot_be_read_leaves_the_others_counted(session, place, en
     monkeypatch.setattr(approvals.files, "read", broken)
     monkeypatch.setattr(approvals.files.posix, "scandir", listed)
     _, block, message = session("start", source="startup")
-    assert "2 records by others; 1 rule waits for review" in message and "own" in block
+    assert "2 records new in this repository's .dayleaf; 1 rule waits for review" in message and "own" in block
 
 
 def test_a_pending_rule_reads_the_same_to_both_readers(place):
@@ -116,19 +144,17 @@ def test_the_hook_announces_a_clone_at_its_first_start_alone(env, place):
     world = {"HOME": env["HOME"], "PATH": "/usr/bin:/bin", "CLAUDE_PROJECT_DIR": place.root}
     told = [harmless(fire("session_start", payload("SessionStart", "startup", session_id="s%d" % i), world)).message
             for i in range(3)]
-    assert told == ["dayleaf: 3 records by others; 1 rule waits for review: `dayleaf review`", "", ""]
+    assert told == ["dayleaf: 3 records new in this repository's .dayleaf; 1 rule waits for review: `dayleaf review`", "", ""]
 
 
-def test_ones_own_records_are_not_announced(session, place, env, now):
-    """Neither those that git does not track yet, nor those that this user committed; a rule of one's own is new, not by others."""
+def test_what_git_does_not_track_is_the_users_own(session, place, env, now):
+    """Written by hand, and known once it is committed."""
     vault.put(place, "s/learnings/mine.md", "Mine", "x")
     vault.put(place, "s/rules/mine.md", "Mine", "Obey.", rationale="x")
     assert started(session, place, env, now) == "" and started(session, place, env, now) == ""
     [rule] = approvalstate.standings([Store(place, vault.settings(), now).find("s/rules/mine.md")], place)
     assert (rule.state, rule.why) == ("pending", "new")
-    for words in (("add", "-A"), ("commit", "-qm", "mine")):
-        subprocess.run(["git", "-C", place.root, *words], env=env, check=True)
+    received(place.root, env)
     vault.put(place, "s/rules/other.md", "Other", "Obey.", rationale="x")
     received(place.root, env)
-    assert started(session, place, env, now) == ""  # its worker finds the new rule
-    assert "1 record by others; 2 rules wait" in started(session, place, env, now)
+    assert "1 record new in this repository's .dayleaf; 1 rule waits" in started(session, place, env, now)

@@ -120,6 +120,14 @@ def test_a_persons_record_ranks_over_an_agents_and_that_over_a_captured_one():
     assert alone == [1.02, 1.01, 1.0]
 
 
+def test_what_a_repository_says_of_itself_ranks_below_ones_own():
+    """A shared file that calls itself a person's stands behind a private one of an agent, and before what was captured."""
+    claimed = candidate("a", source="human", accepted="true", pinned="true", tier="s", now=0.0)
+    agent, auto = candidate("b", source="agent", now=0.0), candidate("c", source="auto", now=0.0)
+    (shared, _), (own, _), (captured, _) = scored([claimed, agent, auto], now=0.0)
+    assert own > shared > captured
+
+
 def test_outcomes_are_damped():
     """A hundred failures lower a score, a hundred successes raise it, and neither by more than relevance can outweigh."""
     good, bad = rank.outcome_factor(100, 0), rank.outcome_factor(0, 100)

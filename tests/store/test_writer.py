@@ -32,7 +32,7 @@ OTHERS = {
     "health.machines": "what machines tell one another, sealed, and the key", "health.syncing": "what a machine remembers of its syncs",
     "health.measurements": "runs of golden queries, derived",
     "health.worker": "marks of the worker", "core.attempts": "the worker's log", "hook.context": "a project's tags, derived",
-    "hook.handoffs": "a count, derived",
+    "hook.announcements": "contents of the shared tier that are known, derived", "hook.handoffs": "a count, derived",
     "hook.receipts": "receipts", "index.builder": "the index", "index.embedder": "the vectors of past queries", "index.kept": "what was derived of each file",
     "index.vectors": "vectors", "index.ownserver": "a copy of the database that a wheel brings", "knowledge.approvalstate": "what waits, derived", "knowledge.scripts": "the copy of a script that runs",
     "knowledge.usage": "what was noted of uses, derived", "knowledge.walls": "the look-up of walls, derived",
