@@ -138,6 +138,10 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
                                        % (prefix + name, key))
             elif prefix + name in env:
                 _set(config, key, _from_text(env[prefix + name], DEFAULTS[key]), source, prefix + name)
+    if agent and config.sources["distill.provider"] == "default":
+        # A session's model asks, so nothing leaves the machine that its user did not name.
+        config.values["distill.provider"] = "extract"
+        config.sources["distill.provider"] = "session"
     for key, most in CEILING.items():
         config.values[key] = min(config.values[key], most)
     return config

@@ -27,8 +27,8 @@ _TRUST = (SESSION, TYPED, PERSON)
 class Row(NamedTuple):
     """What a verb asks of its caller.
 
-    least: who may run it.  free: options for all of these.  typed, person: options that ask for more, `--option=value` where one
-    value does.  inside: options, or `WORDS` for its words, with paths that a session names in the project alone.  words: who may
+    least: who may run it.  free: options for all of these.  typed, person: options that ask for more.  `--option=value` speaks
+    of one value alone, and counts before the option's own row.  inside: options, or `WORDS` for its words, with paths that a session names in the project alone.  words: who may
     use a first word, where the verb's own `least` is not the answer.
     """
 
@@ -55,8 +55,9 @@ VERBS: dict[str, Row] = {
     "how": Row(SESSION, PAST),
     "blame": Row(SESSION, PAST),
     "friction": Row(SESSION, PAST),
-    "distill": Row(SESSION, FILTERS + " --max-tokens --provider --save --no-cache"),
-    "harvest": Row(SESSION, "--since --session --limit --provider --dry-run",
+    "distill": Row(SESSION, FILTERS + " --max-tokens --provider=extract --provider=none --save --no-cache",
+                   typed="--provider"),
+    "harvest": Row(SESSION, "--since --session --limit --dry-run", typed="--provider",
                    words={"accept": PERSON, "reject": PERSON, "review": PERSON}),
     "learn": Row(SESSION, "--tag --version --title --confidence --shared --session", typed="--source --global --confidence=high"),
     "checkpoint": Row(SESSION, "--tag --session", typed="--transcript"),
@@ -134,10 +135,13 @@ def least(verb: str, word: str = "", option: str = "", value: str = "") -> str:
         return PERSON
     if not option:
         return row.words.get(word, row.least)
-    for needed, listed in ((PERSON, row.person.split()), (TYPED, row.typed.split())):
-        if option in listed or "%s=%s" % (option, value) in listed:
-            return needed
-    return row.least if option in (row.free + " " + row.inside + " " + EVERYWHERE).split() else PERSON
+    lists = ((PERSON, row.person), (TYPED, row.typed),
+             (row.least, " ".join((row.free, row.inside, EVERYWHERE))))
+    for wanted in ("%s=%s" % (option, value), option):  # what is said of one value counts first
+        for needed, listed in lists:
+            if wanted in listed.split():
+                return needed
+    return PERSON
 
 
 def refusal(caller: str, verb: str, words: Sequence[str], given: Mapping[str, str], inside: Callable[[str], bool]) -> str:

@@ -66,11 +66,23 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
         if re.fullmatch(r"-(?!\d+(?:\.\d+)?$)\S+", word):
             raise UsageError("unknown option '%s' of %s; %s" % (shown(word), name, _nearest_flag(word, name, verb)))
     words += argv[at + 1:]
+    _check_repeated(verb, argv[:at])
     if options.args_from_stdin:
         said, rest = lenient(read_stdin(), verb)
+        _check_repeated(verb, [*argv[:at], *said])
         reader.parse_known_args(said, options)
         words += [rest] if rest else []
     return Call(name, options, words, env, now)
+
+
+def _check_repeated(verb: Verb, argv: Sequence[str]) -> None:
+    """Refuse two values of one option: the last would win over one that was allowed beforehand."""
+    single = {flag for option in verb.options for flag in option.flags
+              if option.rest.get("action", "store") == "store"}
+    given = [word.partition("=")[0] for word in argv]
+    for name in sorted(single.intersection(given)):
+        if given.count(name) > 1:
+            raise UsageError("%s is given twice; say it once" % name)
 
 
 def check_part(verb: Verb, call: Call) -> None:

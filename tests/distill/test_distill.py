@@ -390,3 +390,44 @@ def test_of_a_conversation_the_turn_that_was_found_is_distilled(shell):
     assert "nginx closed the socket" in asked and "queue of module" not in asked and "never committed" not in asked
     said = shell.ok("distill", "why did the uploads fail?", "--provider", "extract", "--no-cache")
     assert "nginx closed the socket" in said and "queue of module" not in said and "never committed" not in said
+
+
+# ---- in a session
+
+@pytest.mark.parametrize("words", [[], ["--provider", "extract"]])
+def test_a_session_asks_no_model_that_nobody_configured(shell, words):
+    """The clients are there and logged in, and a person's own question would reach them."""
+    for name in ("claude", "gemini", "ollama"):
+        shell.stub(name, CLAUDE % "\n".join(GOOD))
+    said = shell.value(*words, CLAUDECODE="1")
+    assert (said["provider"], shell.calls()) == ("extract", 0)
+    assert shell.value("--no-cache")["provider"] == "claude" and shell.calls() == 1
+
+
+@pytest.mark.parametrize("words", [
+    ["distill", QUESTION, "--provider", "gemini"], ["distill", QUESTION, "--provider=auto"], ["harvest", "--provider", "claude"]])
+def test_a_session_names_no_provider(shell, words):
+    """Whatever the user configured, and whatever else is said before it."""
+    for name in ("claude", "gemini"):
+        shell.stub(name, CLAUDE % "\n".join(GOOD))
+    shell.ok("config", "set", "distill.provider", "extract")
+    done = shell.run(*words, CLAUDECODE="1")
+    assert (done.returncode, shell.calls()) == (2, 0) and "only a person decides" in done.stderr
+    done = shell.run(words[0], "--provider", "extract", *words[1:], CLAUDECODE="1")
+    assert (done.returncode, shell.calls()) == (2, 0)
+
+
+def test_a_session_asks_the_model_that_its_user_configured(shell):
+    """Its environment configures nothing: a repository's settings may fill it."""
+    shell.stub("claude", CLAUDE % "\n".join(GOOD))
+    shell.value("--no-cache", CLAUDECODE="1", DAYLEAF_DISTILL_PROVIDER="claude")
+    assert shell.calls() == 0
+    shell.ok("config", "set", "distill.provider", "claude")
+    assert shell.value("--no-cache", CLAUDECODE="1")["provider"] == "claude" and shell.calls() == 1
+
+
+def test_an_option_that_is_given_twice_is_refused(shell):
+    """The last one would win over one that was allowed beforehand."""
+    done = shell.run("distill", "--max-tokens", "100", "--max-tokens=200", "--", QUESTION)
+    assert (done.returncode, done.stderr) == (2, "dayleaf: --max-tokens is given twice; say it once\n")
+    assert shell.run("recall", "--tag", "a", "--tag", "b", "--json", "uploads").returncode == 0

@@ -43,6 +43,7 @@ def test_what_has_no_row_is_a_persons():
     ("config", ["set", "distill.command", "[]"], {}), ("restore", ["x"], {}), ("redact", ["x"], {}), ("backup", [], {}), ("undo", [], {}),
     ("upkeep", [], {"--apply": ""}), ("forget", ["x"], {}), ("forget", [], {"--session": "x"}), ("import", ["transcripts"], {}), ("new", ["rule"], {}), ("edit", ["x"], {}),
     ("resource", ["approve", "x"], {}), ("resource", ["delete", "x"], {}), ("off", [], {"--project": ""}), ("doctor", [], {"--fix": ""}),
+    ("distill", ["x"], {"--provider": "gemini"}), ("distill", ["x"], {"--provider": "auto"}), ("harvest", [], {"--provider": "claude"}),
     ("tier", ["add", "/home/me/notes"], {}), ("tier", ["remove", "x"], {}), ("tier", ["list"], {"--everywhere": ""}),
 ], ids=lambda value: " ".join(value) if isinstance(value, (list, dict)) else value)
 def test_what_a_session_may_not(verb, words, given):
