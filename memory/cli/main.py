@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 
 from memory import __version__
-from memory.core import DayleafError, UsageError, clock, files, layout
+from memory.core import DayleafError, UsageError, clock, environment, files, layout
 from memory.terminal.arguments import (
     KINDS,
     PROVIDERS,
@@ -54,9 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     argv: the words after the program's name; the process's own where None.
     """
-    env, now = files.environ(), clock.now()
+    given, now = files.environ(), clock.now()
+    env = environment.believed(given, _folders(given))
     _streams()
     try:
+        for key, path in environment.claims(given, _folders(given)).items() if env is not given else ():
+            warn(environment.IGNORED % (key, path))
         status = run(list(sys.argv[1:] if argv is None else argv), env, now)
         sys.stdout.flush()
         return status
@@ -71,6 +74,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.errno in DENIED:
             return _failed("%s: %s; check the disk and its permissions" % (error.filename or "the output", error.strerror), 1)
         return _failed(_bug(env, now), 3)
+
+
+def _folders(env: dict[str, str]) -> list[str]:
+    """Return the directories whose settings the client may have read."""
+    try:
+        here = [os.getcwd()]
+    except OSError:
+        here = []
+    return [folder for folder in (*here, env.get("CLAUDE_PROJECT_DIR", "")) if os.path.isabs(folder)]
 
 
 def _streams() -> None:

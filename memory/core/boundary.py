@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 NESTED = "DAYLEAF_NESTED"  # set for every model dayleaf starts: a hook that sees it is inside our own distiller
 TYPED = "DAYLEAF_TYPED"  # process id of the hook that passes a slash command on; only its own child finds it true
 AGENTS = ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE", "DAYLEAF_AGENT", NESTED)  # marks of agents
+SETTERS = ("DAYLEAF_", "CLAUDE_PLUGIN_OPTION_")  # how the variables begin that set something of ours
+CLAIMS = "dayleaf_claims"  # key of a hook's event: variables that a repository set, with their files
+FOREIGN = "dayleaf_foreign"  # key of a hook's event: the runtime's Python where it does not run here
 STDIN_LIMIT = 8 << 20
 DEADLINE = 10  # seconds, then the process ends itself; the launcher still exits 0
 LAST = 2  # seconds for saying so
@@ -61,6 +64,7 @@ def run(name: str = "", answer: str = "", after: str = "") -> None:
             files.posix._exit(0)
         _arm()
         event = read_event()
+        env = _believed(env, event)
         if not name:
             name, answer, after = HOOKS.get(str(event.get("hook_event_name")), ("", "", ""))
         wanted = _answered(name, answer, event, env) if answer else True
@@ -69,6 +73,21 @@ def run(name: str = "", answer: str = "", after: str = "") -> None:
     except BaseException as error:
         note(env, name, error)
     files.posix._exit(0)
+
+
+def _believed(env: Dict[str, str], event: Event) -> Dict[str, str]:
+    """Return the environment that counts, and note in the event what does not."""
+    event.pop(CLAIMS, None)
+    event[FOREIGN] = env.get("DAYLEAF_FOREIGN_RUNTIME", "")
+    if not any(key.startswith(SETTERS) for key in env):
+        return env
+    from memory.core import environment
+
+    folders = [project_dir(event, env)]
+    claimed = environment.claims(env, folders)
+    if claimed:
+        event[CLAIMS] = claimed
+    return environment.believed(env, folders)
 
 
 def is_agent(env: Dict[str, str]) -> bool:

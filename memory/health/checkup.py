@@ -231,7 +231,12 @@ def python(place: layout.Place, env: dict[str, str]) -> Iterator[Finding]:
         versions = _versions(sys.executable, env)
     else:
         versions = _versions(runtime, env)
-        yield Finding(OK, "python", "%s, Python %s" % (runtime, versions.get("", "?")))
+        if versions:
+            yield Finding(OK, "python", "%s, Python %s" % (runtime, versions[""]))
+        else:
+            yield Finding(FAIL, "python", "%s does not run on this machine; Python %s is used instead" % (
+                runtime, sys.version.split()[0]), SETUP + ", or set DAYLEAF_HOME to a folder of this machine's own")
+            versions = _versions(sys.executable, env)
     for module, name, effect in PACKAGES:
         if versions.get(module):
             yield Finding(OK, "python", "%s %s" % (name, versions[module]))

@@ -229,6 +229,8 @@ def _mark_said(todo: Job) -> None:
     said = todo.event.get(signs.UNWRITTEN)
     if todo.event.get(signs.READY) is True:
         files.remove(todo.place.home + signs.SET_UP)
+    if todo.event.get(boundary.FOREIGN):
+        files.replace(signs.foreign_mark(todo.place), b"")
     try:
         attempts.say(todo.place, said if isinstance(said, list) else [], todo.now)
         size = files.posix.stat(todo.place.home + "/log/errors.jsonl").st_size

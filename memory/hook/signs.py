@@ -67,6 +67,11 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     """Return what the user must hear once at a session's start: failures since the last, settings that are off, records and
     rules by others."""
     lines = list(settings.problems[:3])
+    claimed = event.get(boundary.CLAIMS)
+    if claimed:
+        from memory.core import environment
+
+        lines += [environment.IGNORED % row for row in claimed.items()]
     if place.claimed and files.exists(place.cache + layout.UNPROVED):
         lines.append("this directory claims to be %s, but nothing proves it: its private memory is not shown; "
                      "if it is yours, run `dayleaf workspace claim` in a terminal" % place.claimed)
@@ -81,8 +86,25 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
         lines.append("%s since the last session (%s: %s %s); `dayleaf doctor` says more" % (
             announcements.many(len(failures), "failure"), last.get("where"), last.get("error"),
             last.get("detail") or last.get("at") or ""))
+    lines += foreign_runtime(place, event)
     lines += set_up(place, settings, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
+
+
+def foreign_mark(place: Place) -> str:
+    """Return the path of the mark that this machine's user has heard of a foreign runtime."""
+    machine = " ".join(files.posix.uname()[:2]) if hasattr(files.posix, "uname") else ""
+    return place.home + "/log/foreign-" + files.sha256(machine.encode("utf-8", "replace"))[:8]
+
+
+def foreign_runtime(place: Place, event: Event) -> List[str]:
+    """Return the line about a runtime that was made on another machine, once on each."""
+    path = event.get(boundary.FOREIGN)
+    if not path or files.exists(foreign_mark(place)):
+        return []
+    return ["%s does not run on this machine, so a system Python captures and loads; run "
+            "'%s/install.sh' here, or set DAYLEAF_HOME to a folder of this machine's own" % (
+                path, layout.plugin())]
 
 
 def set_up(place: Place, settings: Config, event: Event) -> List[str]:

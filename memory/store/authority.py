@@ -27,9 +27,10 @@ _TRUST = (SESSION, TYPED, PERSON)
 class Row(NamedTuple):
     """What a verb asks of its caller.
 
-    least: who may run it.  free: options for all of these.  typed, person: options that ask for more.  `--option=value` speaks
-    of one value alone, and counts before the option's own row.  inside: options, or `WORDS` for its words, with paths that a session names in the project alone.  words: who may
-    use a first word, where the verb's own `least` is not the answer.
+    least: who may run it.  free: options for all of these.  typed, person: options that ask for
+    more.  `--option=value` speaks of one value alone, and counts before the option's own row.
+    inside: options, or `WORDS` for its words, with paths that a session names in the project
+    alone.  words: who may use a first word, where the verb's own `least` is not the answer.
     """
 
     least: str

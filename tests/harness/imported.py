@@ -39,6 +39,7 @@ memory.hook.markup
 memory.hook.passages
 memory.hook.receipts
 memory.hook.segment
+memory.hook.announcements
 memory.hook.signs
 memory.index
 memory.index.postings

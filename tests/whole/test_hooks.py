@@ -502,6 +502,25 @@ def test_other_pythons_serve_the_hooks(version, world):
     assert found - imported(python, world, "-c", {}, "pass") - OURS - FREE == set()
 
 
+def test_a_runtime_of_another_machine_is_harmless_and_said_once(world):
+    """Its Python cannot be executed here: a system Python captures, and the first start says so."""
+    store = Path(world["HOME"], ".dayleaf")
+    (store / "runtime").unlink()
+    (store / "runtime" / "bin").mkdir(parents=True)
+    (store / "runtime" / "bin" / "python").write_bytes(b"\xcf\xfa\xed\xfe" + bytes(200))
+    (store / "runtime" / "bin" / "python").chmod(0o755)
+    fill(world)
+    world = {**world, "DAYLEAF_RUNTIME_AUTO": "0"}
+    answers = all_hooks(world)
+    assert "kafka" in answers["session_start"].context
+    assert "does not run on this machine" in answers["session_start"].message
+    assert "does not run" not in all_hooks(world)["session_start"].message
+    for _ in range(2):
+        done = subprocess.run([str(ROOT / "bin" / "dayleaf"), "doctor"], cwd=world["CLAUDE_PROJECT_DIR"], env=world,
+                              capture_output=True, text=True)
+        assert re.search(r"FAIL +python +\S+/runtime/bin/python does not run on this machine", done.stdout), done
+
+
 def other_python(version: str) -> str:
     """Path of a Python of a version, from PATH or from beside the one that runs the tests (a version manager's folder)."""
     beside = [str(p / "bin" / "python") for p in Path(sys.base_prefix).parent.glob(f"*{version}*")]

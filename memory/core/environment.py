@@ -1,0 +1,69 @@
+"""The environment without what a repository's settings put into it.
+
+The client fills a session's environment, and its hooks', from `.claude/settings.json` and
+`settings.local.json` of the project too.  A repository could so lead dayleaf to another home, with
+approvals of its own, or switch things on that its user did not.  So a variable of ours counts only
+where no settings file of the project sets it to this value, or the user's own file does as well.
+"""
+
+from __future__ import annotations
+
+from memory.core import fastjson, files
+from memory.core.boundary import SETTERS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Dict, List
+
+SETTINGS = ("/.claude/settings.json", "/.claude/settings.local.json")
+IGNORED = "%s of %s is ignored; set it in your shell or in your own ~/.claude/settings.json"
+LIMIT = 1 << 20  # bytes of a settings file
+
+
+def believed(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
+    """Return an environment without the variables of ours that a repository set.
+
+    directories: absolute; the settings in each and in those above it are the repository's.
+    """
+    claimed = claims(env, directories)
+    return {key: value for key, value in env.items() if key not in claimed} if claimed else env
+
+
+def claims(env: Dict[str, str], directories: List[str]) -> Dict[str, str]:
+    """Return the variables of ours that a repository set, with the settings file of each."""
+    ours = [key for key in env if key.startswith(SETTERS)]
+    if not ours:
+        return {}
+    user = (env.get("HOME") or env.get("USERPROFILE") or "").replace("\\", "/").rstrip("/")
+    own = _variables(user + SETTINGS[0]) if user else {}
+    found: Dict[str, str] = {}
+    for folder in _with_parents(directories):
+        for name in SETTINGS if folder != user else ():
+            said = _variables(folder + name)
+            for key in ours:
+                if said.get(key) == env[key] != own.get(key):
+                    found[key] = folder + name
+    return found
+
+
+def _with_parents(directories: List[str]) -> List[str]:
+    found: Dict[str, None] = {}
+    for directory in directories:
+        at = directory.replace("\\", "/").rstrip("/")
+        while at:
+            found[at] = None
+            at = at.rpartition("/")[0]
+    return list(found)
+
+
+def _variables(path: str) -> Dict[str, str]:
+    """Return the variables that a settings file sets, none where it cannot be read."""
+    try:
+        value = fastjson.parse(files.read(path, LIMIT))
+    except (OSError, ValueError):
+        return {}
+    said = value.get("env") if isinstance(value, dict) else None
+    if not isinstance(said, dict):
+        return {}
+    return {key: item if isinstance(item, str) else fastjson.dump(item)
+            for key, item in said.items()}
