@@ -10,6 +10,7 @@ from memory.core import StoreError, UsageError, clock
 from memory.core.plaintext import age, count, one_line, visible
 from memory.core.records import MADE_OF, Record, derived_links
 from memory.hook.handoffs import repeats
+from memory.knowledge import suggestions
 from memory.recall.hit import record_json
 from memory.store.store import Store
 from memory.terminal import screen
@@ -185,7 +186,13 @@ def _decide(call: Call, store: Store, record: Record, way: str) -> None:
     """Accept or archive exactly what was read, and say so; raises StoreError where the file has changed since."""
     if store.read(record.name).checksum != record.checksum:
         raise StoreError("%s has changed meanwhile; review it again" % record.name)
-    if way == "accept":
+    suggested = suggestions.command(record)
+    if way == "accept" and suggested:
+        from memory.cli import main
+
+        main.run_suggested(suggested, call.env, call.now)
+        store.archive(record.name, "carried out")
+    elif way == "accept":
         store.edit(record.name, {"accepted": True})
     else:
         store.archive(record.name, "rejected")

@@ -154,7 +154,7 @@ def _brought(call: Call, batches: list[Batch], place: layout.Place | None = None
             raise StoreError("another import into this workspace is running; wait until it has finished")
         settings = call.settings if place is call.place else config.of(place, call.env)
         changed: list[str] = []
-        store = Store(place, settings, call.now, changed.append)
+        store = Store(place, settings, call.now, changed.append, call.store_of(place).keeps)
         try:
             for batch in batches:
                 def told(number: int, before: int = done) -> None:

@@ -16,7 +16,8 @@ import sys
 from collections.abc import Sequence
 
 from memory import __version__
-from memory.core import DayleafError, UsageError, clock, environment, files, layout
+from memory.core import DayleafError, PersonsRecord, UsageError, clock, environment, files, layout
+from memory.core.plaintext import one_line
 from memory.terminal.arguments import (
     KINDS,
     PROVIDERS,
@@ -34,7 +35,7 @@ from memory.terminal.arguments import (
     versions,
     whole,
 )
-from memory.terminal.call import Part, Verb, shown, to_json, warn
+from memory.terminal.call import Call, Part, Verb, session_of, shown, to_json, warn
 
 INDEX = ("build", "refresh", "verify", "status", "export")
 RESOURCE = "add|list|show|refresh|update|delete|search|reindex|approve|reject|run"
@@ -113,8 +114,34 @@ def run(argv: list[str], env: dict[str, str], now: float) -> int:
     call.require(VERBS[name].options)
     check_part(VERBS[name], call)
     module = importlib.import_module("memory.cli." + VERBS[name].module)  # this verb's alone: the others cost each command 10 ms
-    status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
+    try:
+        status: int = getattr(module, name + "_" * keyword.iskeyword(name))(call)
+    except PersonsRecord as refused:
+        return _suggested(call, refused)
     return status
+
+
+def _suggested(call: Call, refused: PersonsRecord) -> int:
+    """Keep what a session may not do itself as a suggestion, and say so."""
+    from memory.knowledge import suggestions
+
+    words = [call.said if word == "-" and call.said else word for word in call.argv]
+    kept = suggestions.keep(call.store(), refused, words, session_of(call))
+    call.indexed()
+    return call.answer({"id": kept.id, "suggested": suggestions.command(kept), "of": refused.id}, [
+        "suggested %s  %s" % (kept.id, one_line(kept.title)),
+        "  %s is a person's, so it stays as it is; they can accept this with `dayleaf review`" % refused.id])
+
+
+def run_suggested(words: list[str], env: dict[str, str], now: float) -> int:
+    """Run the command of a suggestion as the person who accepted it; raises UsageError for what no session may type."""
+    from memory.store import authority
+
+    name = words[0] if words else ""
+    if name not in VERBS:
+        raise UsageError("it suggests no command of dayleaf; reject it")
+    read_call(name, VERBS[name], words[1:], env, now).require(VERBS[name].options, authority.SESSION)
+    return run(words, env, now)
 
 
 def _version(as_json: bool) -> int:

@@ -11,7 +11,7 @@ from memory.recall.hit import record_json
 from memory.store import activeplan
 from memory.store.store import Store
 from memory.terminal import screen
-from memory.terminal.call import Call, author, first_clause, nearest, read_stdin, session_of, shown, unknown_word, written
+from memory.terminal.call import Call, author, first_clause, nearest, session_of, shown, unknown_word, written
 
 ENDED = 5  # plans that are listed below the active one
 MARKS = {True: "x", False: " "}
@@ -31,7 +31,7 @@ def plan(call: Call) -> int:
     _only(call, "a new plan", ("shared", "replace", "step"))
     if len(words) == 1 and word.isalpha() and nearest(word, WORDS, ""):
         raise unknown_word("plan", word, WORDS)
-    title, body = parted(read_stdin() if words == ["-"] else " ".join(words), call.options.step or ())
+    title, body = parted(call.stdin() if words == ["-"] else " ".join(words), call.options.step or ())
     return written(call, made(call, title, body, layout.SHARED if call.options.shared else layout.PRIVATE), "planned")
 
 
@@ -82,6 +82,8 @@ def standing(call: Call, store: Store) -> list[Record]:
         id = found[0].id
         raise StoreError("the plan %s '%s' is active; end it with `dayleaf plan done %s` or `plan drop %s`, or drop it "
                          "with --replace" % (id, shown(found[0].title), id, id))
+    for record in found:
+        store.check(record.name)
     return found
 
 
@@ -148,7 +150,7 @@ def _update(call: Call, words: list[str]) -> int:
     """Replace the body of the active plan, or add to it; its title stays."""
     from memory.store.redactor import strip_private
 
-    said = strip_private(read_stdin() if words == ["-"] else " ".join(words)).strip()
+    said = strip_private(call.stdin() if words == ["-"] else " ".join(words)).strip()
     if not said:
         raise UsageError("the update is empty; give its text as an argument, or `-` for stdin")
     store = call.store()

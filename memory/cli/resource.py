@@ -191,6 +191,7 @@ def _refreshed(call: Call, record: Record) -> str:
     if state.word == material.FRESH:
         call.store().edit(record.name, {"source_ref": now or None})
         return "unchanged"
+    call.store().check(record.name)
     _unless_edited(call, record)
     material.rewrite(call.store(), record, state.source, bool(call.options.text))
     return "refreshed"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from memory.cli.recall import reread
-from memory.core import IndexFault, StoreError, UsageError, clock, files, layout, plaintext
+from memory.core import IndexFault, PersonsRecord, StoreError, UsageError, clock, files, layout, plaintext
 from memory.store import ledger
 from memory.terminal import screen
 from memory.terminal.call import Call, nearest, session_of, shown, unknown_word
@@ -258,6 +258,8 @@ def feedback(call: Call) -> int:
         raise UsageError("a reason in %s would undo its approval; leave it out, or `dayleaf edit %s`" % (found.id, found.id))
     if why:
         found = _explained(call, place, found, "%s %s: %s" % (clock.day(call.now), word, why))
+    if found.tier != layout.ADDED:
+        call.store_of(place).check(found.name)
     book = ledger.holding(place, found.name)
     before = lookup.followed(place, ledger.read(book)).counts(found.id)
     ledger.note(book, found.id, word, call.now, session_of(call))
@@ -330,11 +332,12 @@ def _split(words: Sequence[str]) -> tuple[str, str, str]:
 def _explained(call: Call, place: Place, found: Record, reason: str) -> Record:
     """Add a reason to the key `feedback` of a record, and return it as it is then; raises StoreError."""
     from memory.store.redactor import strip_private
-    from memory.store.store import Store
 
-    store = Store(place, call.settings, call.now, call.changed.append if place.key == call.place.key else None)
+    said = [*reasons(found), strip_private(reason).strip()][-REASONS:]
     try:
-        changed = store.edit(found.name, {"feedback": [*reasons(found), strip_private(reason).strip()][-REASONS:]})
+        changed = call.store_of(place).edit(found.name, {"feedback": said})
+    except PersonsRecord:
+        raise
     except StoreError as error:
         raise StoreError("%s; nothing was noted; leave --why out" % error) from None
     call.indexed()

@@ -23,6 +23,14 @@ class StoreError(DayleafError):
     """A record could not be read or written where it should stand."""
 
 
+class PersonsRecord(StoreError):
+    """A session's model asked for a change of what a person wrote; it is kept as a suggestion."""
+
+    def __init__(self, id: str, name: str, title: str):
+        super().__init__("%s is a person's; a session can only suggest a change of it" % id)
+        self.id, self.name, self.title = id, name, title
+
+
 class IndexFault(DayleafError):
     """An index file is absent, foreign or damaged; readers fall back to the files."""
 

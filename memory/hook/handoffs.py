@@ -105,7 +105,7 @@ def _mark(store: Store) -> None:
     if files.exists(store.place.path(NAME)):
         before = store.read(NAME)
         if before.meta.get("trigger") != TRIGGER and before.body.strip():
-            store.edit(NAME, {"trigger": TRIGGER})
+            store.edit(NAME, {"trigger": TRIGGER}, True)
 
 
 def _path(place: Place) -> str:

@@ -17,8 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from memory.core import boundary
+from memory.core import approvals, boundary, records
 from memory.core.plaintext import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory.core.layout import Place
+    from memory.core.records import Record
 
 SESSION, TYPED, PERSON = "session", "typed", "person"
 _TRUST = (SESSION, TYPED, PERSON)
@@ -143,6 +148,16 @@ def least(verb: str, word: str = "", option: str = "", value: str = "") -> str:
             if wanted in listed.split():
                 return needed
     return PERSON
+
+
+def is_persons(record: Record, place: Place) -> bool:
+    """Tell whether a record is a person's: written, accepted or approved by one."""
+    if record.source == "human":
+        return True
+    if record.kind == "learning" and records.is_true(record.meta.get("accepted")):
+        return not str(record.meta.get("accepted_by") or "").startswith("dayleaf")
+    key = (approvals.workspace_of(record.name, place.key), record.id, record.checksum)
+    return record.kind == "rule" and approvals.decisions(place.home).get(key) == "approve"
 
 
 def refusal(caller: str, verb: str, words: Sequence[str], given: Mapping[str, str], inside: Callable[[str], bool]) -> str:

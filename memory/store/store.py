@@ -13,7 +13,7 @@ import contextlib
 import os
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from memory.core import DayleafError, StoreError, UsageError, files, frontmatter
+from memory.core import DayleafError, PersonsRecord, StoreError, UsageError, files, frontmatter
 from memory.core.layout import ADDED, FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place, is_allowed, is_record
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import announcements
@@ -32,14 +32,15 @@ if TYPE_CHECKING:
 class Store(Reader):
     """The records of one place, to be read and written."""
 
-    def __init__(self, place: Place, config: Any, now: float, on_change: Optional[Callable[[str], None]] = None):
+    def __init__(self, place: Place, config: Any, now: float, on_change: Optional[Callable[[str], None]] = None,
+                 keeps: Optional[Callable[[Record, Place], bool]] = None):
         """Open the records of a place.
 
         config: settings by key.  now: seconds since the epoch, UTC.  on_change: told the name of each record that was
-        written, changed or moved away.
+        written, changed or moved away.  keeps: tells which records stay as they are, None for none.
         """
         super().__init__(place)
-        self.config, self.now, self.on_change = config, now, on_change
+        self.config, self.now, self.on_change, self.keeps = config, now, on_change, keeps
 
     def same(self, kind: str, title: str, body: str, tier: str = PRIVATE) -> Optional[Record]:
         """Return the accepted record of a tier with the same kind, title and text, whenever it was written, or None.
@@ -60,6 +61,14 @@ class Store(Reader):
                     if (record.kind, record.title, record.body.strip()) == (kind, title, body.strip()) and record.accepted:
                         return record
         return None
+
+    def check(self, name: str) -> None:
+        """Raise PersonsRecord for a record that stays as it is."""
+        if self.keeps is None:
+            return
+        record = self.read(name)
+        if self.keeps(record, self.place):
+            raise PersonsRecord(record.id, record.name, record.title)
 
     # ---- writing
 
@@ -119,6 +128,7 @@ class Store(Reader):
         bytes on which the change rests (of the whole file, or what `read` gave).  Raises StoreError where the file has
         changed meanwhile or cannot be written.
         """
+        self.check(name)
         with self._changing(name):
             before = self.raw(name)
             if checksum_before not in (files.sha256(before), files.sha256(before[:READ_LIMIT])):
@@ -126,11 +136,13 @@ class Store(Reader):
             self._put(name, before, data)
         return self.read(name)
 
-    def edit(self, name: str, changes: Mapping[str, Any]) -> Record:
+    def edit(self, name: str, changes: Mapping[str, Any], bookkeeping: bool = False) -> Record:
         """Set or remove (None) keys of a record's frontmatter, every other byte stays, and return it as read back.
 
-        Raises StoreError.
+        bookkeeping: what changes says nothing that a person said, so it may be done for a session.  Raises StoreError.
         """
+        if not bookkeeping:
+            self.check(name)
         with self._changing(name):
             before = self.raw(name)
             try:
@@ -149,6 +161,7 @@ class Store(Reader):
         """
         from memory.store import archive
 
+        self.check(name)
         with self._changing(name):
             record, root = self.read(name), self._root(name[:1])
             if checksum not in ("", record.checksum):
@@ -174,6 +187,7 @@ class Store(Reader):
 
     def demote(self, fixed: str) -> Record:
         """Move a record from a fixed name to an ordinary one and return it as read back; raises StoreError."""
+        self.check(fixed)
         with self._changing(fixed):
             path, name = self._beneath(fixed), self._copy_aside(fixed)
             os.unlink(path)
@@ -181,6 +195,7 @@ class Store(Reader):
 
     def remove(self, name: str) -> None:
         """Delete a record's file for good: not through the archive, whose log would keep the name.  Raises StoreError."""
+        self.check(name)
         with self._changing(name):
             self._beneath(name)
             root, parts = self._parts(name)

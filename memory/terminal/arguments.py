@@ -72,7 +72,9 @@ def read_call(name: str, verb: Verb, argv: list[str], env: dict[str, str], now: 
         _check_repeated(verb, [*argv[:at], *said])
         reader.parse_known_args(said, options)
         words += [rest] if rest else []
-    return Call(name, options, words, env, now)
+    call = Call(name, options, words, env, now)
+    call.argv += argv
+    return call
 
 
 def _check_repeated(verb: Verb, argv: Sequence[str]) -> None:

@@ -62,6 +62,8 @@ class Call:
 
     def __init__(self, verb: str, options: argparse.Namespace, words: list[str], env: dict[str, str], now: float):
         self.verb, self.options, self.words, self.env, self.now = verb, options, words, env, now
+        self.argv: list[str] = [verb]  # as it was typed
+        self.said = ""  # what stdin held, once it was read
         self.changed: list[str] = []  # names of records written, to be told to the index
         self._place: layout.Place | None = None
         self._settings: config.Config | None = None
@@ -83,11 +85,20 @@ class Call:
                 self._place = adoption.adopt(self._place, self.now)
         return self._place
 
-    def require(self, options: Sequence[Option]) -> None:
-        """Refuse what whoever typed this may not do (authority.py): raises UsageError.  options: those of the verb."""
+    def caller(self) -> str:
+        """Return who calls, as store/authority.py has it."""
         from memory.store import authority
 
-        caller = authority.who(self.env, os.getppid())
+        return authority.who(self.env, os.getppid())
+
+    def require(self, options: Sequence[Option], caller: str = "") -> None:
+        """Refuse what whoever typed this may not do (authority.py): raises UsageError.
+
+        options: those of the verb.  caller: instead of the one who calls.
+        """
+        from memory.store import authority
+
+        caller = caller or self.caller()
         if caller == authority.PERSON:
             return
         given: dict[str, str] = {}
@@ -111,15 +122,27 @@ class Call:
 
     def store(self) -> Store:
         """Open the records; what is written is remembered in `changed`."""
+        return self.store_of(self.place)
+
+    def store_of(self, place: layout.Place) -> Store:
+        """Open the records of a place; a session changes none that is a person's."""
+        from memory.store import authority
         from memory.store.store import Store
 
-        return Store(self.place, self.settings, self.now, self.changed.append)
+        keeps = authority.is_persons if self.caller() == authority.SESSION else None
+        told = self.changed.append if place.key == self.place.key else None
+        return Store(place, self.settings, self.now, told, keeps)
 
     def text(self) -> str:
         """Return the words as one text; `-`, or none where stdin is no terminal, means stdin."""
         if self.words == ["-"] or (not self.words and not sys.stdin.isatty()):
-            return read_stdin()
+            return self.stdin()
         return " ".join(self.words)
+
+    def stdin(self) -> str:
+        """Return what stdin holds, as text."""
+        self.said = self.said or read_stdin()
+        return self.said
 
     def one(self, what: str) -> str:
         """Return the only word; raises UsageError for none or several."""
@@ -242,7 +265,7 @@ def written(call: Call, kept: Record, done: str) -> int:
 
 def session_of(call: Call) -> str:
     """Name the session the call is about, or ""."""
-    return layout.safe_id(call.options.session or call.env.get("CLAUDE_CODE_SESSION_ID", ""))
+    return layout.safe_id(getattr(call.options, "session", "") or call.env.get("CLAUDE_CODE_SESSION_ID", ""))
 
 
 def tier_of(call: Call) -> str:

@@ -18,7 +18,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from memory import __version__
-from memory.core import DayleafError, UsageError, boundary, clock, files, layout
+from memory.core import DayleafError, PersonsRecord, UsageError, boundary, clock, files, layout
 from memory.core.plaintext import one_line
 from memory.hook import fence
 from memory.store import authority, process
@@ -161,7 +161,10 @@ def called(name: str, given: Any, tools: Mapping[str, Tool], call: Call) -> Told
                                 lambda path: files.inside(os.path.abspath(os.path.join(root, path)), root))
     if refused:
         raise UsageError(refused)
-    return tool.run(call, values)
+    try:
+        return tool.run(call, values)
+    except PersonsRecord as error:
+        return mcptools.suggested(call, error, [verb, *words, *(str(value) for value in values.values())])
 
 
 _JSON: dict[str, dict[str, Any]] = {"text": {"type": "string"}, "whole": {"type": "integer"},

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from memory.core import StoreError, UsageError, approvals, clock, files, layout
+from memory.core import PersonsRecord, StoreError, UsageError, approvals, clock, files, layout
 from memory.core.plaintext import one_line
 from memory.core.tokeniser import utf16
 from memory.hook import fence, indexview
@@ -349,10 +349,20 @@ def feedback(call: Call, given: Given) -> Told:
     from memory.store import ledger
 
     found, place = lookup.find_anywhere(call.place, call.settings, given["id"])
+    if found.tier != layout.ADDED:
+        call.store_of(place).check(found.name)
     book = ledger.holding(place, found.name)
     ledger.note(book, found.id, given["verdict"], call.now, _session(call))
     counts = lookup.followed(place, ledger.settle(book)).counts(found.id)
     return Told("feedback", plain({"id": found.id, "title": found.title, "up": counts.up, "down": counts.down}))
+
+
+def suggested(call: Call, refused: PersonsRecord, words: Sequence[str]) -> Told:
+    """Keep a change of a person's record as a suggestion.  words: of the command that makes it."""
+    from memory.knowledge import suggestions
+
+    kept = suggestions.keep(call.store(), refused, words, _session(call))
+    return _kept(call, call.store(), kept, "suggested: the record is a person's, who can accept this with `dayleaf review`")
 
 
 # ---- running

@@ -198,5 +198,5 @@ def test_only_approved_bytes_run(desk, kept, place, now, project):
 
 
 def test_feedback_counts(desk, place):
-    vault.mixed(place)
-    assert desk("feedback", id="jwt", verdict="down")["down"] == 1
+    vault.put(place, "p/learnings/agents.md", "Of an agent", "x", source="agent")
+    assert desk("feedback", id="agents", verdict="down")["down"] == 1

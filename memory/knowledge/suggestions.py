@@ -1,0 +1,48 @@
+"""A session's model changes nothing that a person wrote: it suggests the command, a person runs it.
+
+A suggestion is a candidate learning of the private tier whose key `suggests` lists the words of a
+command that a session may type itself.  Accepted in `dayleaf review`, the command runs as the
+person's, and the suggestion goes to the archive; rejected, it goes there at once.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import List, Sequence
+
+from memory.core import PersonsRecord, records
+from memory.core.layout import PRIVATE
+from memory.core.plaintext import one_line
+from memory.core.records import Record
+from memory.store.store import Store
+
+KEY = "suggests"
+TITLE_CHARS = 120
+
+
+def keep(store: Store, refused: PersonsRecord, words: Sequence[str], session: str) -> Record:
+    """Keep a command as a suggestion, once, and return its record.
+
+    words: those behind `dayleaf`.  session: the id of the session, or "".  Raises StoreError.
+    """
+    there = next((record for record in store.each(("learning",))
+                  if not record.accepted and command(record) == list(words)), None)
+    if there is not None:
+        return there
+    line = "dayleaf " + " ".join(map(shlex.quote, words))
+    title = "Suggested: " + one_line(line)[:TITLE_CHARS]
+    body = "A session suggests this command:\n\n    %s\n\nIt would change %s, \"%s\".\n" % (
+        one_line(line), refused.id, one_line(refused.title))
+    return store.add("learning", title, body, source="agent", session=session, extra={
+        "accepted": False, KEY: list(words), "links": records.derived_links([refused.id])})
+
+
+def command(record: Record) -> List[str]:
+    """Return the words of the command that a record suggests, none where it suggests none.
+
+    What a repository brings suggests nothing.
+    """
+    said = record.meta.get(KEY)
+    if record.tier != PRIVATE or record.guessed or not isinstance(said, list):
+        return []
+    return [str(word) for word in said]
