@@ -253,8 +253,11 @@ def workspace(call: Call) -> int:
         raise unknown_word("workspace", call.words[0], ["claim"])
     place = call.place
     tiers = {layout.TIER_NAMES[letter]: folder for letter, folder in place.tiers()}
-    claimed = {"claimed": place.claimed} if place.claimed else {}
-    told = [["claimed", place.claimed + "; `dayleaf workspace claim` accepts it"]] if claimed else []
+    from memory.project import adoption
+
+    wanted = place.claimed or adoption.offered(place)
+    claimed = {"claimed": wanted} if wanted else {}
+    told = [["claimed", wanted + "; `dayleaf workspace claim` accepts it"]] if claimed else []
     rows = [["workspace", place.key], *told, ["root", place.root],
             *([name, folder] for name, folder in tiers.items()), ["cache", place.cache]]
     return call.answer({"workspace": place.key, **claimed, "root": place.root, "tiers": tiers, "cache": place.cache},
@@ -266,13 +269,19 @@ def _claim(call: Call) -> int:
     from memory.project import adoption
 
     place, done = call.place, []
-    if place.claimed:
+    moved = "" if place.claimed else adoption.offered(place)
+    wanted = place.claimed or moved
+    if wanted:
         need_person(call, authority.DECIDED["workspace"], "workspace claim")
-        if confirmed("%s claims to be %s; show and write that project's private memory here? type yes: " % (
-                place.root, place.claimed)):
+        why = "holds a commit of" if moved else "claims to be"
+        if confirmed("%s %s %s; show and write that project's private memory here? type yes: " % (
+                place.root, why, wanted)):
+            place.claimed = wanted
             done = [adoption.believe(place, "person", call.now).key]
+        if moved:
+            adoption.decline(place)
     return call.answer({"claimed": done}, ["this directory now belongs to %s" % key for key in done] or [
-        "nothing was changed" if place.claimed else "this directory already belongs to %s" % place.key])
+        "nothing was changed" if wanted else "this directory already belongs to %s" % place.key])
 
 
 # ---- completion

@@ -7,6 +7,9 @@ alone, so two clones named `api` do not share memories.  `.git` is read as files
 A remote, or a `.git` that lies elsewhere, is only a claim: anybody can write it.  It is believed where `<home>/places.jsonl`
 has the path with that workspace; else the directory has a workspace of its own until `adoption` finds a proof.
 
+The past comes first: a path that was seen with the workspace of a remote keeps it when that remote changes, goes, or is spelt
+otherwise, as long as the repository there is still the one with that commit.
+
 Schema, version 1, of `places.jsonl`, one line a path: {"v":1,"t":"<UTC>","key":"<workspace>","path":"<anchor>","by":"first",
 "commit":"<HEAD>"}; by: `first` (the workspace was made there), `commit` (it holds a known one) or `person`.
 """
@@ -17,7 +20,7 @@ from memory.core import IndexFault, UsageError, fastjson, files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Dict, List, Optional, Tuple
+    from typing import Dict, List, Tuple
 
 # Folder of each kind, in the order in which kinds are shown.
 FOLDERS = {"rule": "rules", "learning": "learnings", "plan": "plans", "resource": "resources",
@@ -29,6 +32,10 @@ TIER_NAMES = {PRIVATE: "private", SHARED: "shared", GLOBAL: "global", ADDED: "ad
 # What editors and synchronisers leave beside a file: a second copy of a memory, not a second memory.
 _COPIES = (".sync-conflict-", "(conflicted copy", "conflicted copy)")
 PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
+LOG_LIMIT = 4 << 20  # bytes of HEAD's log
+# Hosts whose paths do not tell upper from lower case.
+ONE_CASE = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com", "dev.azure.com")
+OFFERED = "/offered"  # below a cache: the workspace that a commit here is of, "" for none
 UNPROVED = "/unproved"  # below a cache: a proof of what its directory claims to be was looked for, and there is none
 
 
@@ -156,11 +163,17 @@ def locate(env: Dict[str, str], directory: str) -> Place:
     root, git = find_git(project)
     root = root or project
     common = common_git(git) if git else ""
-    remote = remote_of(common) if common else ""
+    urls = remotes_of(common, env) if common else []
+    remote = next((url for url in urls if files.is_folder(base + "/workspaces/" + _key(url))), (urls or [""])[0])
     main = common[:-5] if common.endswith("/.git") else common
     anchor = _anchor(root, git, common)
     key, due, claimed = _key(remote or main or project), "", ""
-    if remote and not files.is_folder(base + "/workspaces/" + key) and not (
+    past, commit = _past(base, anchor) if git else ("", "")
+    kept = (past not in ("", key, _key(anchor)) and files.is_folder(base + "/workspaces/" + past)
+            and _holds(git, common, commit))
+    if kept:
+        key = past
+    elif remote and not files.is_folder(base + "/workspaces/" + key) and not (
             remote[0] == "/" and files.is_folder(remote)) and is_own(root, git, anchor):
         # The repository got its remote after its first notes: they count until `adoption` has moved them.
         before = _key(anchor)
@@ -199,6 +212,39 @@ def is_believed(base: str, key: str, path: str) -> bool:
     """Tell whether a path was seen with a workspace before.  base: dayleaf's directory."""
     try:
         return place_row(key, path).encode("ascii") in files.read(base + PLACES, PLACES_LIMIT)
+    except OSError:
+        return False
+
+
+def _past(base: str, path: str) -> Tuple[str, str]:
+    """Return the workspace that a path was last seen with, and the commit it then had; ("", "") for none."""
+    try:
+        data = files.read(base + PLACES, PLACES_LIMIT)
+    except OSError:
+        return "", ""
+    named = ('"path":%s,' % fastjson.quote(path)).encode("ascii")
+    at = data.rfind(named)
+    if at < 0:
+        return "", ""
+    start, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+    row = (fastjson.rows(data[start:end if end >= 0 else len(data)]) or [{}])[0]
+    key, commit = row.get("key"), row.get("commit")
+    asked = isinstance(commit, str) and row.get("by") != "person"
+    return (key if isinstance(key, str) else ""), (str(commit) if asked else "")
+
+
+def _holds(git: str, common: str, commit: str) -> bool:
+    """Tell whether a repository is the one that once had a commit, as its log or a loose object says."""
+    if not commit:
+        return True
+    try:
+        loose = files.posix.listdir("%s/objects/%s" % (common, commit[:2]))
+    except OSError:
+        loose = []
+    if any(name.startswith(commit[2:]) for name in loose):
+        return True
+    try:
+        return commit.encode("ascii", "replace") in files.read(git + "/logs/HEAD", LOG_LIMIT)
     except OSError:
         return False
 
@@ -262,21 +308,51 @@ def branch_of(git: str, head: str = "") -> str:
 
 def remote_of(git: str) -> str:
     """Return the normalised URL of `origin` (else of the first remote) from a git directory's config, or ""."""
-    try:
-        text = files.read(git + "/config", 1 << 18).decode("utf-8", "surrogateescape")
-    except OSError:
-        return ""
+    return (remotes_of(git, {}) or [""])[0]
+
+
+def remotes_of(git: str, env: Dict[str, str]) -> List[str]:
+    """Return the normalised URL of a git directory's `origin` (else of its first remote), then other spellings of it.
+
+    env: HOME, for the user's own `insteadOf` where the URL's host is none.
+    """
+    remotes, short = _urls(git + "/config")
+    url = remotes.get("origin") or next(iter(remotes.values()), "")
+    plain = normalise_remote(url)
+    if not plain:
+        return []
+    host = plain.partition("/")[0]
+    if host and "." not in host and env.get("HOME"):  # a short name, such as `work:team/api`
+        for path in ("/.gitconfig", "/.config/git/config"):
+            short = {**_urls(env["HOME"] + path)[1], **short}
+    begun = max((prefix for prefix in short if url.startswith(prefix)), key=len, default="")
+    long = normalise_remote(short[begun] + url[len(begun):]) if begun else plain
+    folded = long.lower() if long.partition("/")[0] in ONE_CASE else long
+    return list(dict.fromkeys(one for one in (folded, long, plain) if one))
+
+
+def _urls(path: str) -> Tuple[Dict[str, str], Dict[str, str]]:
+    """Return (the URL of each remote, the URL behind each `insteadOf`) of one of git's configuration files."""
     remotes: Dict[str, str] = {}
-    name: Optional[str] = None
+    short: Dict[str, str] = {}
+    try:
+        text = files.read(path, 1 << 18).decode("utf-8", "surrogateescape")
+    except OSError:
+        return remotes, short
+    section = name = ""
     for line in text.split("\n"):
         line = line.strip()
         if line.startswith("["):
-            name = line[9:].rstrip("]").strip().strip('"') if line.lower().startswith("[remote ") else None
-        elif name is not None and "=" in line:
+            section, _, name = line.strip("[]").partition(" ")
+            section, name = section.lower(), name.strip().strip('"')
+        elif section in ("remote", "url") and "=" in line:
             key, _, value = line.partition("=")
-            if key.strip().lower() == "url":
-                remotes.setdefault(name, value.strip().strip('"'))
-    return normalise_remote(remotes.get("origin") or next(iter(remotes.values()), ""))
+            key, value = key.strip().lower(), value.strip().strip('"')
+            if section == "remote" and key == "url":
+                remotes.setdefault(name, value)
+            elif key == "insteadof":
+                short[value] = name
+    return remotes, short
 
 
 def normalise_remote(url: str) -> str:

@@ -239,6 +239,16 @@ def _mark_said(todo: Job) -> None:
     files.replace(todo.place.home + "/log/said", b"%d" % size)
 
 
+def _identify(todo: Job) -> None:
+    """Note the path of this workspace, or find the one that a moved repository had."""
+    from memory.project import adoption
+
+    if files.is_folder(todo.place.private):
+        adoption.note_path(todo.place, todo.now)
+    elif not todo.place.claimed:
+        adoption.look_for_past(todo.place)
+
+
 def _count(todo: Job) -> None:
     """Count the start for the handoff that it showed."""
     from memory.hook import handoffs
@@ -366,7 +376,8 @@ AFTER_WORK: Tuple[Step, ...] = (
     ("capture", _capture), ("arrival", _settle), ("learn", _learn), ("walls", _teach_walls), ("refresh", _index_written),
     ("mark", _mark_written), ("embed", _embed), ("note uses", _note_uses))
 AFTER_START: Tuple[Step, ...] = (
-    ("said", _mark_said), ("count", _count), ("derive", _derive), ("recover", _recover), ("learn", _learn_all),
+    ("said", _mark_said), ("identity", _identify), ("count", _count), ("derive", _derive),
+    ("recover", _recover), ("learn", _learn_all),
     ("refresh", _refresh), ("walls", _note_walls), ("embed", _embed), ("ledgers", _read_ledgers), ("mark", _mark),
     ("announce", _mark_announced), ("look ahead", _look_ahead), ("set up", _set_up))
 AFTER_PROMPT: Tuple[Step, ...] = (("refresh", _refresh),)

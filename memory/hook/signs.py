@@ -75,6 +75,7 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     if place.claimed and files.exists(place.cache + layout.UNPROVED):
         lines.append("this directory claims to be %s, but nothing proves it: its private memory is not shown; "
                      "if it is yours, run `dayleaf workspace claim` in a terminal" % place.claimed)
+    lines += offer(place)
     try:
         lines += announcements.announcement(place, event)
     except (OSError, ValueError):
@@ -89,6 +90,18 @@ def notices(place: Place, settings: Config, event: Event, now: float) -> str:
     lines += foreign_runtime(place, event)
     lines += set_up(place, settings, event)
     return "dayleaf: " + "\ndayleaf: ".join(lines) if lines else ""
+
+
+def offer(place: Place) -> List[str]:
+    """Return the line about a workspace that knows a commit of this repository."""
+    try:
+        key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
+    except OSError:
+        return []
+    if not key or place.claimed:
+        return []
+    return ["this repository holds a commit of %s, whose memory is not shown here; if the folder "
+            "moved, run `dayleaf workspace claim` in a terminal" % fence.line(key, 80)]
 
 
 def foreign_mark(place: Place) -> str:

@@ -15,6 +15,7 @@ from memory.session import git
 from memory.store import writer
 
 READ = 400  # checkpoints, the newest first, that are asked for their commit
+FEW, MOST_WORKSPACES = 20, 500  # checkpoints of each other workspace, and workspaces, that are looked at
 _COMMIT = re.compile(rb"^commit: ['\"]?([0-9a-f]{7,40})\b", re.M)
 
 
@@ -41,6 +42,60 @@ def adopt(place: Place, now: float) -> Place:
     except OSError:
         pass
     return place
+
+
+def note_path(place: Place, now: float) -> None:
+    """Note that a repository's path was seen with its workspace, once; raises OSError."""
+    if not place.git or not files.is_folder(place.private):
+        return
+    if not layout.is_believed(place.home, place.key, place.anchor):
+        _note(place, place.key, "first", now)
+
+
+def offered(place: Place) -> str:
+    """Return the workspace that was found to know a commit of this repository, or ""."""
+    try:
+        key = files.read(place.cache + layout.OFFERED, 256).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return key if layout.slug(key, 60) == key and files.is_folder(place.home + "/workspaces/" + key) else ""
+
+
+def look_for_past(place: Place) -> str:
+    """Find the workspace that knows a commit of a repository without any, and keep its name.
+
+    So a folder that moved, or whose home did, is recognised.  Asked once for each workspace;
+    a person decides with `dayleaf workspace claim`.  Raises OSError.
+    """
+    if files.exists(place.cache + layout.OFFERED) or files.is_folder(place.private):
+        return offered(place)
+    if not place.git or not layout.is_own(place.root, place.git, place.anchor):
+        return ""
+    found = _knows_commit(place)
+    files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
+    return found
+
+
+def decline(place: Place) -> None:
+    """Keep that a person did not want the workspace that was offered; raises OSError."""
+    files.replace(place.cache + layout.OFFERED, b"")
+
+
+def _knows_commit(place: Place) -> str:
+    """Return the workspace of which this repository holds a commit, or ""."""
+    base = place.home + "/workspaces"
+    try:
+        keys = sorted(files.posix.listdir(base))[:MOST_WORKSPACES]
+    except OSError:
+        return ""
+    rows = _rows(place.home)
+    with Objects(place.git) as mine:
+        for key in keys:
+            known = {str(row["commit"]) for row in rows if row.get("key") == key and row.get("commit")}
+            known |= _told(base + "/" + key, FEW)
+            if key != place.key and any(_holds(mine, commit) for commit in sorted(known)):
+                return key
+    return ""
 
 
 def believe(place: Place, by: str, now: float) -> Place:
@@ -104,7 +159,8 @@ def _is_proved(place: Place) -> bool:
     known = {str(row["commit"]) for row in seen if row.get("commit")} | _told(place.home + "/workspaces/" + place.claimed)
     with Objects(place.git) as mine:
         mine_now = git.head(place.git).commit
-        for path in [str(row.get("path")) for row in seen] + ([remote] if local and remote else []):
+        paths = [str(row.get("path")) for row in seen if row.get("path") != place.anchor]
+        for path in paths + ([remote] if local and remote else []):
             root, folder = layout.find_git(path)
             theirs_now = git.head(folder).commit if root == path else ""
             known.add(theirs_now)
@@ -128,12 +184,12 @@ def seen(home: str) -> list[str]:
     return [path for row in _rows(home) for path in (row.get("path"),) if isinstance(path, str)]
 
 
-def _told(private: str) -> set[str]:
+def _told(private: str, most: int = READ) -> set[str]:
     """Return the commits of a workspace's newest checkpoints, those in the archive too."""
     found: set[str] = set()
     pages = [path.split("/") for name, path, stat in walk.below(private)
              if "checkpoints" in name.split("/") and name.endswith(".md") and walk.is_regular(stat)]
-    for parts in sorted(pages, key=lambda parts: parts[-2:], reverse=True)[:READ]:
+    for parts in sorted(pages, key=lambda parts: parts[-2:], reverse=True)[:most]:
         try:
             found.update(said.decode("ascii") for said in _COMMIT.findall(files.read("/".join(parts), 4096, follow=False)))
         except OSError:

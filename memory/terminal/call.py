@@ -83,7 +83,22 @@ class Call:
                 from memory.project import adoption
 
                 self._place = adoption.adopt(self._place, self.now)
+            elif self._place.git and not files.is_folder(self._place.private):
+                self._look_for_past(self._place)
         return self._place
+
+    def _look_for_past(self, place: layout.Place) -> None:
+        """Say once that a repository without memory is known from elsewhere."""
+        from memory.project import adoption
+
+        asked = files.exists(place.cache + layout.OFFERED)
+        try:
+            key = adoption.look_for_past(place)
+        except OSError:
+            return
+        if key and not asked:
+            warn("this repository holds a commit of %s, whose memory is not shown here; if the folder moved, "
+                 "run `dayleaf workspace claim` in a terminal" % key)
 
     def caller(self) -> str:
         """Return who calls, as store/authority.py has it."""

@@ -270,7 +270,8 @@ def test_a_remote_that_comes_later_takes_the_notes_along(person):
 def test_another_repository_at_the_same_path_has_a_memory_of_its_own(person, widget):
     """The path was seen with the first one's remote, and says nothing about the second's."""
     shutil.rmtree(widget)
-    person.repository("src/widget", "git@example.org:team/gadget.git")
+    person.repository("src/widget", "git@example.org:team/gadget.git", 0)
+    person.git(widget, *AUTHOR, "commit", "-q", "--allow-empty", "-m", "of another project")
     assert not person.knows(widget)
 
 
@@ -290,3 +291,78 @@ def test_a_backup_says_nothing_about_paths(person, widget):
     found = Backup("", "", [], [Kept("home/" + name, 1, 0o600, 0, "0" * 64) for name in ("places.jsonl", "spend.jsonl")], [])
     steps = restoration.plan(found, restoration.Target(person.place(widget).home, ""))
     assert [step.kept.name for step in steps] == ["home/spend.jsonl"]
+
+
+# ---- the past comes first
+
+@pytest.mark.parametrize("change", [
+    ("set-url", "origin", "git@example.org:other/widget.git"), ("remove", "origin"), ("set-url", "origin", "https://example.org/Team/Widget"),
+    ("set-url", "origin", "work:team/widget")], ids=["transferred", "removed", "spelt otherwise", "by a short name"])
+def test_a_path_keeps_its_workspace_when_the_remote_changes(person, widget, change):
+    """At the very next start, before anything is done in the background; and what is written then stands beside it."""
+    key = person.place(widget).key
+    person.git(widget, "remote", *change)
+    assert person.place(widget).key == key and SECRET in person.start(widget, "s9").context and person.knows(widget)
+
+
+def test_the_past_holds_through_later_commits(person, widget):
+    """Also once the repository's objects are packed."""
+    key = person.place(widget).key
+    person.git(widget, "remote", "remove", "origin")
+    for number in range(3):
+        person.git(widget, *AUTHOR, "commit", "-q", "--allow-empty", "-m", str(number))
+    person.git(widget, "gc", "-q")
+    assert person.place(widget).key == key and person.knows(widget)
+
+
+@pytest.mark.parametrize("url", ["https://github.com/Team/Widget", "git@GitHub.com:team/widget.git", "ssh://git@github.com/TEAM/widget"])
+def test_spellings_of_one_remote_share_a_memory(person, url):
+    """In another clone, on a host whose paths do not tell upper from lower case."""
+    root = person.repository("one", "git@github.com:team/widget.git")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    assert person.knows(person.clone(root, "two", url))
+
+
+def test_a_short_name_of_a_remote_is_the_users_own(person):
+    """`insteadOf` in the user's configuration says what it stands for."""
+    root = person.repository("one", "git@github.com:team/widget.git")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    Path(person.world["HOME"], ".gitconfig").write_text('[url "git@github.com:"]\n\tinsteadOf = gh:\n')
+    assert person.knows(person.clone(root, "two", "gh:team/widget"))
+
+
+def test_a_repository_that_moved_is_offered_its_memory(person, project, env):
+    """It has no remote: a commit tells which workspace it was, one line says so, and a person's yes brings it back."""
+    root = person.repository("before", "")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    person.start(root)
+    key = person.place(root).key
+    moved = person.folder / "after"
+    root.rename(moved)
+    assert not person.knows(moved)
+    assert "holds a commit of %s" % key in person.start(moved, "s3").message
+    status, _ = command.on_terminal(["workspace", "claim"], person.world, str(moved), ["yes"])
+    assert status == 0 and person.place(moved).key == key and person.knows(moved)
+    assert "holds a commit" not in person.start(moved, "s4").message
+
+
+def test_a_command_says_so_too_and_a_no_ends_it(person):
+    """Once: the next command is silent."""
+    root = person.repository("before", "")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    person.start(root)
+    moved = person.folder / "after"
+    root.rename(moved)
+    assert "dayleaf workspace claim" in person.run(moved, "recall", "zebra").stderr
+    assert person.run(moved, "recall", "zebra").stderr == ""
+    command.on_terminal(["workspace", "claim"], person.world, str(moved), ["no"])
+    assert person.start(moved, "s3").message.count("holds a commit") == 0 and not person.knows(moved)
+
+
+def test_a_repository_of_other_commits_is_offered_nothing(person):
+    """Nor is one whose commits stand in a repository that it only links to."""
+    root = person.repository("before", "")
+    person.run(root, "learn", SECRET, "--title", SECRET, "--source", "human")
+    person.start(root)
+    other = person.repository("other", "")
+    assert person.run(other, "recall", "zebra").stderr == "" and "holds a commit" not in person.start(other).message
