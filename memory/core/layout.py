@@ -35,6 +35,7 @@ PLACES, PLACES_LIMIT = "/places.jsonl", 4 << 20
 LOG_LIMIT = 4 << 20  # bytes of HEAD's log
 # Hosts whose paths do not tell upper from lower case.
 ONE_CASE = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org", "gitea.com", "dev.azure.com")
+MOVING = "/.moving"  # in the private tier: a record is on its way to the other one
 OFFERED = "/offered"  # below a cache: the workspace that a commit here is of, "" for none
 UNPROVED = "/unproved"  # below a cache: a proof of what its directory claims to be was looked for, and there is none
 

@@ -245,6 +245,11 @@ def _identify(todo: Job) -> None:
 
     if files.is_folder(todo.place.private):
         adoption.note_path(todo.place, todo.now)
+        if files.exists(todo.place.private + layout.MOVING):
+            from memory.project import sharing
+            from memory.store.store import Store
+
+            sharing.heal(Store(todo.place, todo.settings, todo.now))
     elif not todo.place.claimed:
         adoption.look_for_past(todo.place)
 

@@ -143,29 +143,66 @@ def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
 def move(store: Store, record: Record, tier: str) -> str:
     """Move a record into the shared tier, or back into the private one, and return its name there.
 
-    Killed in between, it stands in both, and the same again ends it.  Raises StoreError where another file has its name, OSError.
+    A move that was killed in between leaves a mark, and `heal` ends it.  Raises StoreError where
+    another file has its name, OSError.
     """
     place, name = store.place, tier + record.name[1:]
     if tier not in store.roots:
         raise StoreError("there is no shared tier here; run this in a repository that has its own .dayleaf directory")
     source, target = place.path(record.name), place.path(name)
     data, mtime = store.raw(record.name), os.stat(source).st_mtime_ns
-    given = data
-    if not record.meta.get("id") and not record.guessed:  # it followed from the place, and what names the record should find it
-        given = frontmatter.edit(data, {"id": record.id})
+    given = _identified(data, record)
+    heal(store)
     with writer.Tiers(place, store.on_change) as tiers:
+        tiers.create(place.private + layout.MOVING, os.fsencode(record.name + "\n"), files.FILE_MODE, mtime)
         try:
-            tiers.create(target, given, writer.mode(tier), mtime)
-        except FileExistsError:
-            if files.read(target, writer.WHOLE) != given:
-                raise StoreError("%s: another record has that name there; rename one of the two" % name) from None
-        if files.read(source, writer.WHOLE) != data:
-            tiers.remove(target)
-            raise StoreError("%s has changed meanwhile; look at it again" % record.name)
-        tiers.remove(source)
+            _create(tiers, name, target, given, mtime)
+            if files.read(source, writer.WHOLE) != data:
+                tiers.remove(target)
+                raise StoreError("%s has changed meanwhile; look at it again" % record.name)
+            tiers.remove(source)
+        finally:
+            tiers.remove(place.private + layout.MOVING)
         if tier == SHARED:
             archive.set_rule(place.shared)
     return name
+
+
+def heal(store: Store) -> str:
+    """End a move between the tiers that was killed, and return the record's name, or "".
+
+    The record stands in both tiers then; where the two differ, both stay.  Raises OSError.
+    """
+    place = store.place
+    try:
+        source = os.fsdecode(files.read(place.private + layout.MOVING, 4096)).strip()
+    except FileNotFoundError:
+        return ""
+    target = (PRIVATE if source[:1] == SHARED else SHARED) + source[1:]
+    with writer.Tiers(place, store.on_change) as tiers, suppress(StoreError):
+        record = store.read(source)
+        if _identified(store.raw(source), record) == store.raw(target):
+            tiers.remove(place.path(source))
+        else:
+            target = ""
+    with writer.Tiers(place) as tiers:
+        tiers.remove(place.private + layout.MOVING)
+    return target
+
+
+def _identified(data: bytes, record: Record) -> bytes:
+    """Return a file's bytes with its id, which had followed from its place, so that it is found."""
+    if record.meta.get("id") or record.guessed:
+        return data
+    return frontmatter.edit(data, {"id": record.id})
+
+
+def _create(tiers: writer.Tiers, name: str, target: str, data: bytes, mtime: int) -> None:
+    try:
+        tiers.create(target, data, writer.mode(name[:1]), mtime)
+    except FileExistsError:
+        if files.read(target, writer.WHOLE) != data:
+            raise StoreError("%s: another record has that name there; rename one of the two" % name) from None
 
 
 # ---- what git says

@@ -137,7 +137,12 @@ class Call:
 
     def store(self) -> Store:
         """Open the records; what is written is remembered in `changed`."""
-        return self.store_of(self.place)
+        store = self.store_of(self.place)
+        if files.exists(self.place.private + layout.MOVING):
+            from memory.project import sharing
+
+            sharing.heal(store)
+        return store
 
     def store_of(self, place: layout.Place) -> Store:
         """Open the records of a place; a session changes none that is a person's."""

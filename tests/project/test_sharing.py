@@ -11,6 +11,7 @@ from harness import command, team
 
 from memory.core import StoreError, layout, records
 from memory.project import sharing
+from memory.store.writer import Tiers
 
 TOKEN = "ghp_" + "0123456789abcdefABCDEF0123456789abcd"
 BASE = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -95,6 +96,61 @@ def test_a_record_moves_and_comes_back_with_its_bytes(two):
         sharing.move(store, store.read(name), layout.PRIVATE)
     Path(store.place.path(made.name)).unlink()
     assert sharing.move(store, store.read(name), layout.PRIVATE) == made.name and Path(store.place.path(made.name)).read_bytes() == data
+
+
+@pytest.mark.parametrize("way", [layout.SHARED, layout.PRIVATE])
+@pytest.mark.parametrize("step", ["create", "remove"])
+def test_a_move_that_was_killed_is_ended(two, way, step):
+    """Both ways, before the copy is there and before the old file is gone: one file is left, and no mark."""
+    alex = two[0]
+    store = alex.store
+    made = store.add("learning", "Alpha", "x\n")
+    if way == layout.PRIVATE:
+        made = store.read(sharing.move(store, made, layout.SHARED))
+    done = getattr(Tiers, step)
+
+    class Killed(BaseException):
+        """As a signal that nothing catches."""
+
+    def killed(tiers, path, *rest):
+        if path.endswith(".md"):
+            monkeypatch.setattr(Tiers, "remove", lambda *words: None)
+            raise Killed
+        return done(tiers, path, *rest)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(Tiers, step, killed)
+        with pytest.raises(Killed):
+            sharing.move(store, made, way)
+    mark = Path(store.place.private + layout.MOVING)
+    assert mark.exists()
+    sharing.heal(store)
+    names = [tier + made.name[1:] for tier in (layout.PRIVATE, layout.SHARED) if Path(store.place.path(tier + made.name[1:])).exists()]
+    assert names == [(way if step == "remove" else made.name[0]) + made.name[1:]] and not mark.exists()
+
+
+def test_any_command_ends_a_move_that_was_killed(ok, place):
+    """The next one that opens the records."""
+    made = ok("learn", "Prices are in cents.").split()[1]
+    ok("share", made)
+    [shared] = Path(place.shared, "learnings").glob("*.md")
+    private = Path(place.private, "learnings", shared.name)
+    private.write_bytes(shared.read_bytes())
+    Path(place.private + layout.MOVING).write_text("p/learnings/%s\n" % shared.name)
+    ok("shared")
+    assert shared.exists() and not private.exists() and not Path(place.private + layout.MOVING).exists()
+
+
+def test_two_records_of_one_name_both_stay(two):
+    """A mark without a copy takes nothing away."""
+    store = two[0].store
+    made = store.add("learning", "Alpha", "x\n")
+    other = Path(store.place.path(layout.SHARED + made.name[1:]))
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.write_text("Another.\n")
+    Path(store.place.private + layout.MOVING).write_text(made.name + "\n")
+    assert sharing.heal(store) == "" and other.exists() and Path(store.place.path(made.name)).exists()
+    assert sharing.heal(store) == "" and not Path(store.place.private + layout.MOVING).exists()
 
 
 def test_git_says_whose_a_record_is_and_what_is_new(two):
