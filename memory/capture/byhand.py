@@ -18,6 +18,8 @@ from memory.session import deeds, git, transcript
 from memory.session.latepattern import Late
 from memory.store import store
 
+AGAIN = 600.0  # seconds within which the same note again is the one that is there
+
 
 def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[str], session: str, now: float,
          source: str = "human") -> Record:
@@ -36,8 +38,10 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
     first = re.split(r"(?<=[.!?;])\s|[。！？]|\n", words.lstrip("#-* "), maxsplit=1)[0].rstrip(".;")
     extra = {"created": clock.iso(now), "trigger": "manual", "branch": head.branch, "commit": head.commit,
              "plan": activeplan.served(keeper, now, now)}
-    record = keeper.add("checkpoint", one_line(first, gist.TITLE), words + "\n", tags=tuple(labels), source=source,
-                        session=layout.safe_id(session), extra={k: v for k, v in extra.items() if v})
+    title, body = one_line(first, gist.TITLE), words + "\n"
+    record = keeper.same_lately("checkpoint", title, body, AGAIN) or keeper.add(
+        "checkpoint", title, body, tags=tuple(labels), source=source, session=layout.safe_id(session),
+        extra={k: v for k, v in extra.items() if v})
     if files.sha256(files.read(place.path(record.name), 64 << 20)) != record.checksum:
         raise StoreError("%s: the checkpoint cannot be read back; run `dayleaf doctor`" % record.name)
     return record

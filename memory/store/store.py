@@ -13,7 +13,7 @@ import contextlib
 import os
 from typing import Any, Callable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from memory.core import DayleafError, PersonsRecord, StoreError, UsageError, files, frontmatter
+from memory.core import DayleafError, PersonsRecord, StoreError, UsageError, clock, files, frontmatter
 from memory.core.layout import ADDED, FOLDERS, PRIVATE, SHARED, TIER_NAMES, Place, is_allowed, is_record
 from memory.core.records import READ_LIMIT, Record
 from memory.hook import announcements
@@ -59,6 +59,27 @@ class Store(Reader):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (tier, FOLDERS[kind], file))
                     if (record.kind, record.title, record.body.strip()) == (kind, title, body.strip()) and record.accepted:
+                        return record
+        return None
+
+    def same_lately(self, kind: str, title: str, body: str, seconds: float) -> Optional[Record]:
+        """Return a private record with the same kind, title and text of the last seconds, or None.
+
+        kind: one of layout.DATED.  So what was killed before it could answer, and is run again, writes one.
+        """
+        title, body = self.cleaned([title, body])
+        title = writer.title_line(title)
+        for at in (self.now, self.now - seconds):
+            folder = "%s/%s" % (FOLDERS[kind], clock.day(at))
+            try:
+                listed = sorted(os.listdir("%s/%s" % (self._root(PRIVATE), folder)), reverse=True)
+            except OSError:
+                continue
+            for file in (file for file in listed if writer.slug(kind, title, body) in file and is_record(file)):
+                with contextlib.suppress(StoreError):
+                    record = self.read("%s/%s/%s" % (PRIVATE, folder, file))
+                    if ((record.kind, record.title, record.body.strip()) == (kind, title, body.strip())
+                            and abs(self.now - record.created) <= seconds):
                         return record
         return None
 

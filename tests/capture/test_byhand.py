@@ -314,3 +314,16 @@ def test_what_a_review_found_and_nobody_had_mended_is_open(place, now):
 def test_a_lead_to_code_goes_with_it(place, now):
     page = "## Outcome\n\n- A job of the queue looks like this: `{ ⏎ \"id\": 1 ⏎ }` So each job has a name of its own already.\n"
     assert handoff(place, now, "", page, branch="queue")["Where it stands"] == ["- So each job has a name of its own already."]
+
+
+# ---- killed and run again
+
+def test_the_same_note_again_is_one_checkpoint(place, now):
+    """As after a command that was killed before it could answer; another note, or one of later, is another."""
+    def noted(words, later):
+        return byhand.note(store.Store(place, vault.settings(), now + later), place, words, (), "", now + later).id
+
+    first = noted("The retries are half moved.", 0.0)
+    assert noted("The retries are half moved.", byhand.AGAIN) == first
+    assert noted("The retries are moved.", 1.0) != first
+    assert noted("The retries are half moved.", byhand.AGAIN + 1) != first
