@@ -95,6 +95,11 @@ def is_agent(env: Dict[str, str]) -> bool:
     return any(env.get(mark) for mark in AGENTS)
 
 
+def is_typed(env: Dict[str, str]) -> bool:
+    """Tell whether the parent is the hook that passes on a slash command with a person's words."""
+    return hasattr(files.posix, "getppid") and env.get(TYPED) == str(files.posix.getppid())
+
+
 def _answered(name: str, answer: str, event: Event, env: Dict[str, str]) -> bool:
     """Print what a handler answers; tell whether the detached work is wanted: after a failure it is, it may mend the cause."""
     try:

@@ -13,7 +13,7 @@ JSON object; `{"load": {"top": 5}}` and `{"load.top": 5}` mean the same.  Order 
 from __future__ import annotations
 
 from memory.core import fastjson, files
-from memory.core.boundary import is_agent
+from memory.core.boundary import is_agent, is_typed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def load(home: str, repository: str, env: Dict[str, str], private: str = "") -> 
                                        % (prefix + name, key))
             elif prefix + name in env:
                 _set(config, key, _from_text(env[prefix + name], DEFAULTS[key]), source, prefix + name)
-    if agent and config.sources["distill.provider"] == "default":
+    if agent and not is_typed(env) and config.sources["distill.provider"] == "default":
         # A session's model asks, so nothing leaves the machine that its user did not name.
         config.values["distill.provider"] = "extract"
         config.sources["distill.provider"] = "session"

@@ -69,9 +69,10 @@ def look_for_past(place: Place) -> str:
     """
     if files.exists(place.cache + layout.OFFERED) or files.is_folder(place.private):
         return offered(place)
-    if not place.git or not layout.is_own(place.root, place.git, place.anchor):
+    keys = _workspaces(place)
+    if not keys or not place.git or not layout.is_own(place.root, place.git, place.anchor):
         return ""
-    found = _knows_commit(place)
+    found = _knows_commit(place, keys)
     files.replace(place.cache + layout.OFFERED, found.encode("utf-8", "replace"))
     return found
 
@@ -81,19 +82,23 @@ def decline(place: Place) -> None:
     files.replace(place.cache + layout.OFFERED, b"")
 
 
-def _knows_commit(place: Place) -> str:
-    """Return the workspace of which this repository holds a commit, or ""."""
-    base = place.home + "/workspaces"
+def _workspaces(place: Place) -> list[str]:
+    """Return the other workspaces of a home."""
     try:
-        keys = sorted(files.posix.listdir(base))[:MOST_WORKSPACES]
+        found = sorted(files.posix.listdir(place.home + "/workspaces"))
     except OSError:
-        return ""
-    rows = _rows(place.home)
+        return []
+    return [key for key in found if key != place.key][:MOST_WORKSPACES]
+
+
+def _knows_commit(place: Place, keys: list[str]) -> str:
+    """Return the first of some workspaces of which this repository holds a commit, or ""."""
+    base, rows = place.home + "/workspaces", _rows(place.home)
     with Objects(place.git) as mine:
         for key in keys:
             known = {str(row["commit"]) for row in rows if row.get("key") == key and row.get("commit")}
             known |= _told(base + "/" + key, FEW)
-            if key != place.key and any(_holds(mine, commit) for commit in sorted(known)):
+            if any(_holds(mine, commit) for commit in sorted(known)):
                 return key
     return ""
 

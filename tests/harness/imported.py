@@ -15,6 +15,7 @@ memory.core.approvals
 memory.core.boundary
 memory.core.clock
 memory.core.config
+memory.core.environment
 memory.core.fastjson
 memory.core.files
 memory.core.frontmatter
