@@ -1,4 +1,4 @@
-"""Where the capture of one session stands, kept between its workers; and which sessions died before they were written down.
+"""Where the capture of one session stands, kept between its workers.
 
 State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 
@@ -24,14 +24,14 @@ from typing import NamedTuple
 
 from memory.capture.facts import Edit, Facts, absorb
 from memory.capture.turns import Piece, Turn
-from memory.core import clock, config, fastjson, files, frontmatter, layout
+from memory.core import fastjson, files, frontmatter, layout
 from memory.session import shell, transcript
 from memory.session.shell import Run
 from memory.session.transcript import Stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import Any, BinaryIO
 
     from memory.session.transcript import Entry
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     OnChange = Callable[[str], None] | None
 
 VERSION = 3
-QUIET = 30.0  # seconds a transcript must rest before recovery takes its session for dead
-KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _CHANGES = re.compile(
     rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit|Task|Agent)"|\bgit\b[^"\n]{0,200}?\bcommit\b|\bcat\s*>')
@@ -314,42 +312,6 @@ def _outlived(facts: Facts) -> list[dict[str, Any]]:
     return [one for one in found if any(one.values())] + [{"reverts": subject} for subject in deadends.reverts(facts)]
 
 
-# --- sessions that died
-
-def recover(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, current: str,
-            on_change: OnChange = None) -> int:
-    """Capture and close sessions that died with work nobody wrote down.
-
-    A session counts where its receipts show that it started here, it is not `current`, and its transcript rests for 30
-    seconds and holds more than was read, or what was read is not written.  Returns how many checkpoints were written.
-    """
-    from memory.capture.stretches import capture
-
-    if not settings["capture.enabled"]:
-        return 0
-    _prune(place, now)
-    return sum(bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
-               for session, path in lost(place, env, now, current))
-
-
-def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> Iterator[tuple[str, str]]:
-    """Yield (session, path of its transcript) of the sessions that died with work nobody wrote down; see `recover`."""
-    for name in names(place.receipts_folder):
-        session = layout.safe_id(name[:-len(".jsonl")]) if name.endswith(".jsonl") else ""
-        if not session or session == current:
-            continue
-        path = transcript.trusted(transcript_of(place.receipts(session)), env)
-        if path and _left(place, session, path, now):
-            yield session, path
-
-
-def _left(place: layout.Place, session: str, path: str, now: float) -> bool:
-    stat = os.stat(path)
-    if not QUIET < now - stat.st_mtime < KEEP:
-        return False
-    return not told(place, session, stat.st_size)
-
-
 def told(place: layout.Place, session: str, size: int) -> bool:
     """Tell whether a transcript of `size` bytes was read to its end, and all of it is written down and closed.
 
@@ -372,14 +334,3 @@ def transcript_of(receipts: str) -> object:
     starts = fastjson.rows(b"\n".join(line for line in lines if b'"start"' in line))
     named = [row["transcript"] for row in starts if row.get("event") == "start" and row.get("transcript")]
     return named[-1] if named else ""
-
-
-def _prune(place: layout.Place, now: float) -> None:
-    """Delete the states of sessions whose transcripts the host has deleted by now."""
-    folder = place.cache + "/sessions/"
-    for name in names(folder):
-        try:
-            if now - os.stat(folder + name).st_mtime > KEEP:
-                files.remove(folder + name)
-        except OSError:
-            continue

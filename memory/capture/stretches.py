@@ -17,7 +17,7 @@ from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
-from memory.session import git, hunks, transcript
+from memory.session import git, hunks, transcript, whereabouts
 from memory.session.transcript import Entry, Stop
 from memory.store import redactor, store
 
@@ -361,9 +361,10 @@ class Capture:
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
     """Return (session, path of its transcript) of a hook's event; ("", "") where it is no person's session."""
     session = layout.safe_id(event.get("session_id"))
-    path = transcript.trusted(event.get("transcript_path"), env)
-    own = session and path and not event.get("agent_id") and not env.get(boundary.NESTED)
-    return (session, path) if own else ("", "")
+    if not session or event.get("agent_id") or env.get(boundary.NESTED):
+        return "", ""
+    path = whereabouts.find(env, session, event.get("transcript_path"))
+    return (session, path) if path else ("", "")
 
 
 def capture(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str, path: str,

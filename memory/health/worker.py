@@ -254,9 +254,9 @@ def _derive(todo: Job) -> None:
 
 def _recover(todo: Job) -> None:
     """Capture the sessions that died with work nobody wrote down."""
-    from memory.capture import progress
+    from memory.capture import recovery
 
-    progress.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
+    recovery.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
 
 
 def _learn_all(todo: Job) -> None:
