@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from itertools import islice
 from typing import NamedTuple
 
 from memory.core import clock, files, layout
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 EDGE = 1 << 18  # bytes at a transcript's start and end that are searched for its directory and times
+FIRST = 20  # entries that are asked for the directory where those bytes name none
 LONG = 200  # characters of a folder's name after which the host shortens it
 _SUFFIX = ".jsonl"
 _CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
@@ -58,7 +60,8 @@ def ends(path: str) -> Ends:
     finally:
         os.close(fd)
     first, last = _AT.search(head), list(_AT.finditer(tail))
-    return Ends(stat.st_size, stat.st_mtime_ns, _directory(head),
+    directory = _directory(head) or (_directory_within(path) if stat.st_size > EDGE else "")
+    return Ends(stat.st_size, stat.st_mtime_ns, directory,
                 clock.parse(first[1].decode("ascii")) if first else None,
                 clock.parse(last[-1][1].decode("ascii")) if last else None)
 
@@ -73,6 +76,14 @@ def _directory(head: bytes) -> str:
         if isinstance(said, str) and said.startswith("/") or str(said)[1:2] == ":":
             return str(said)
     return ""
+
+
+def _directory_within(path: str) -> str:
+    """Return the directory that an early entry names, of a transcript that begins with a picture, say."""
+    reading = transcript.read(path)
+    found = next((entry.cwd for entry in islice(reading, FIRST) if entry.cwd), "")
+    reading.close()
+    return found
 
 
 class Folders:

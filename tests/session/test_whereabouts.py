@@ -54,3 +54,10 @@ def test_a_folders_name_begins_as_the_host_makes_it():
     """Every sign that is no letter or digit is a dash; a long one is shortened."""
     assert whereabouts.folder("/home/a.b/Übung_1") == "-home-a-b--bung-1"
     assert len(whereabouts.folder("/x" * 300)) == whereabouts.LONG
+
+
+def test_a_session_that_begins_with_a_picture_has_its_directory(env):
+    """The entry names it behind the picture."""
+    picture = {"type": "image", "source": {"data": "A" * (9 << 20)}}
+    row = {"type": "user", "message": {"content": [picture, {"type": "text", "text": "why?"}]}, "cwd": "/w"}
+    assert whereabouts.ends(str(put(env, "-a", "one", row))).directory == "/w"
