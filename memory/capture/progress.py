@@ -11,7 +11,8 @@ State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
      stretch, "grown": turns of this stretch, "length": its characters, "day": of the last turn before this stretch}
     {"spans": {file: [offset read, offset of the stretch's start, offset of the last write]}, "facts": facts of the
      stretch, redacted, "bases": [facts carried into the stretch, facts carried over the last write],
-     "seen": 12 hex digits of each entry's uuid, run together}
+     "seen": 12 hex digits of each entry's uuid, run together, "taken": [[instant, instant] between which all was taken back],
+     "closed": [the stretches before, Closed by name]}
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from memory.capture.facts import Edit, Facts, absorb
 from memory.capture.turns import Piece, Turn
 from memory.core import fastjson, files, frontmatter, layout
 from memory.session import shell, transcript
+from memory.session.rewinds import Span
 from memory.session.shell import Run
 from memory.session.transcript import Stop
 
@@ -47,8 +49,30 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass
+class Closed:
+    """A stretch that has ended, for the case that a rewind takes back what it told.
+
+    name, mark, title: of its checkpoint, mark of the text; "" where it has none.  start, end: offsets by file.  base: the facts
+    carried into it, plain.  turns: how many of the conversation it has.  day: of the turn before.
+    """
+
+    name: str
+    mark: str
+    title: str
+    start: dict[str, int]
+    end: dict[str, int]
+    until: str
+    base: dict[str, Any]
+    turns: int
+    day: str
+
+
+@dataclass
 class State:
-    """Where the capture of one session stands; see the module's docstring."""
+    """Where the capture of one session stands; see the module's docstring.
+
+    retold: turns of the conversation before this stretch that are written anew, not saved.
+    """
 
     path: str
     first: str = ""
@@ -70,6 +94,9 @@ class State:
     facts: Facts = field(default_factory=Facts)
     bases: list[Facts] = field(default_factory=lambda: [Facts(), Facts()])
     seen: set[str] = field(default_factory=set)
+    spans_taken: list[Span] = field(default_factory=list)
+    closed: list[Closed] = field(default_factory=list)
+    retold: list[Turn] = field(default_factory=list)
 
 
 class Told(NamedTuple):
@@ -95,7 +122,9 @@ def load(path: str) -> State | None:
         seen = more["seen"]
         return State(path, **{key: values[key] for key in _HEAD}, spans=more["spans"], facts=facts_of(more["facts"]),
                      bases=[facts_of(base) for base in more["bases"]],
-                     seen={seen[i:i + 12] for i in range(0, len(seen), 12)})
+                     seen={seen[i:i + 12] for i in range(0, len(seen), 12)},
+                     spans_taken=[Span(*span) for span in more.get("taken", ())],
+                     closed=[Closed(**row) for row in more.get("closed", ())])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -106,7 +135,9 @@ def facts_of(value: dict[str, Any]) -> Facts:
     facts.runs = [Run(*run) for run in value["runs"]]
     facts.failing = [Run(*run) for run in value["failing"]]
     facts.edits = [Edit(*edit) for edit in value["edits"]]
-    facts.turns = [Turn(at, request, asked, [Piece(*piece) for piece in pieces]) for at, request, asked, pieces in value["turns"]]
+    facts.turns, facts.withdrawn = ([
+        Turn(at, request, asked, [Piece(*piece) for piece in pieces]) for at, request, asked, pieces in value.get(key, ())]
+        for key in ("turns", "withdrawn"))
     return facts
 
 
@@ -115,7 +146,8 @@ def plain(facts: Facts) -> dict[str, Any]:
     value = dict(vars(facts))
     for key in ("runs", "failing"):
         value[key] = [run.fields() for run in value[key]]
-    value["turns"] = [[t.at, t.request, t.asked, [list(piece) for piece in t.pieces]] for t in facts.turns]
+    for key in ("turns", "withdrawn"):
+        value[key] = [[t.at, t.request, t.asked, [list(piece) for piece in t.pieces]] for t in value[key]]
     value["edits"] = [[e.at, e.path, e.made, e.hunk, e.undone] for e in facts.edits]
     return value
 
@@ -124,7 +156,8 @@ def save(state: State) -> None:
     """Write a state without waiting for the disk: a torn one only makes the transcript be read again."""
     head = {"v": VERSION, **{key: getattr(state, key) for key in _HEAD}}
     rest = {"spans": state.spans, "facts": plain(state.facts), "bases": [plain(base) for base in state.bases],
-            "seen": "".join(sorted(state.seen))}
+            "seen": "".join(sorted(state.seen)), "taken": [list(span) for span in state.spans_taken],
+            "closed": [vars(row) for row in state.closed]}
     files.replace(state.path, (fastjson.dump(head) + "\n" + fastjson.dump(rest) + "\n").encode("ascii"), synced=False)
 
 

@@ -27,6 +27,7 @@ from memory.session.entries import (
     PROTOCOL,
     REPORT,
     RESULT,
+    REWIND,
     SLASH,
     STEER,
     SUMMARY,
@@ -42,6 +43,7 @@ from memory.session.entries import (
     queued,
 )
 from memory.session.longlines import Shortened
+from memory.session.rewinds import Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +51,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [  # what a caller of this module may also take from here
-    "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "PROTOCOL", "REPORT", "RESULT", "SLASH", "STEER", "SUMMARY",
+    "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "PROTOCOL", "REPORT", "RESULT", "REWIND", "SLASH", "STEER",
+    "SUMMARY",
     "TEXT", "TITLE", "TODOS", "USE", "Entry", "clean", "clip", "entries",
     "Reading", "Stop", "agents", "began", "compactions", "read", "roots", "trusted", "whole",
 ]
@@ -79,13 +82,14 @@ class Reading:
     broken: lines that were no JSON object.
     """
 
-    __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "broken", "long", "offset")
+    __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "_tree", "broken", "long", "offset")
 
     def __init__(self, fd: int, offset: int, limit: int, ended: bool = False):
         self._fd, self.offset, self._stop, self.long, self.broken = fd, offset, offset + limit, 0, 0
         self._ended = ended
         self._queue: _Queue | None = None
         self._calls: dict[str, Entry] = {}  # without a result yet
+        self._tree = Tree(fd, offset)
 
     def __iter__(self) -> Iterator[Entry]:
         scan: Any = vars(json.JSONDecoder(strict=False))["scan_once"]  # the C scanner: two frames less for each line
@@ -99,12 +103,15 @@ class Reading:
                     continue
                 if not isinstance(record, dict):
                     continue
+                told = entries(record)
+                since = self._tree.taken(record, told)
+                if since:
+                    yield Entry(REWIND, record, since)
                 if record.get("type") in ("queue-operation", "attachment"):
                     if self._queue is None:
                         self._queue = _queue_before(self._fd, start)
                     yield from self._queue.turn(record)
                     continue
-                told = entries(record)
                 for entry in told:
                     if entry.kind == USE:
                         self._calls[entry.id] = entry
@@ -182,11 +189,15 @@ class Reading:
         """Return a line that may count, shortened where it is too long; b"" for one that surely does not."""
         if line.startswith(b'{"type":'):
             if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
-                return b""
+                return self._passed(line)
         elif (len(line) > SHORT and not any(word in line for word in _WORDS)
               and not any(word in line[:SHORT] for word in _HEADS)):
-            return b""
+            return self._passed(line)
         return line if len(line) <= LONGEST else self._shortened([line])
+
+    def _passed(self, line: bytes) -> bytes:
+        self._tree.passed(line)
+        return b""
 
     def _shortened(self, pieces: Iterable[bytes]) -> bytes:
         short = Shortened()
