@@ -203,7 +203,7 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
     if not changes:
         return
     before = store.raw(kept.name)
-    data = frontmatter.edit(before, changes)
+    data = frontmatter.edit(before, changes, kept.name)
     step = Step("change", kept.id, kept.name, "", journal.keep(store.place, before), files.sha256(data))
     journal.write(store.place, run, step, store.now)
     ours[kept.name] = store.replace(kept.name, data, step.before).checksum

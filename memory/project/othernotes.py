@@ -21,7 +21,7 @@ from memory.project.otherfiles import LINKED, Skip, Source
 
 FROM = "dir"
 STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
-_ENDS = (".md", ".markdown", ".mdx", ".txt")
+ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
 _HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
 _OWN = ("id", "kind", "title", "source", "accepted", "accepted_by", "approved", "origin", "session", "harvest", "created",
         "timestamp", "date", "tags")
@@ -50,7 +50,7 @@ def roots(path: str) -> Tuple[List[Root], List[Skip]]:
 
 def wanted(name: str) -> bool:
     """Tell whether a file's name is one of text that people write."""
-    return name.lower().endswith(_ENDS)
+    return name.lower().endswith(ENDS)
 
 
 def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,

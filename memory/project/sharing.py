@@ -152,7 +152,7 @@ def move(store: Store, record: Record, tier: str) -> str:
     data, mtime = store.raw(record.name), os.stat(source).st_mtime_ns
     given = data
     if not record.meta.get("id") and not record.guessed:  # it followed from the place, and what names the record should find it
-        given = frontmatter.edit(data, {"id": record.id})
+        given = frontmatter.edit(data, {"id": record.id}, record.name)
     with writer.Tiers(place, store.on_change) as tiers:
         try:
             tiers.create(target, given, writer.mode(tier), mtime)

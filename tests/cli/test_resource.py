@@ -147,6 +147,19 @@ def print_of(root):
     return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in sorted(root.rglob("*"))}
 
 
+def test_a_folder_names_what_it_leaves_out(run, tmp_path):
+    """By ending, with the way to take it in; and the note that is no text."""
+    root = tmp_path / "rules"
+    root.mkdir()
+    for name in ("a.mdc", "b.mdc", "c.markdown"):
+        (root / name).write_text("Use gibbon imports.\n", encoding="utf-8")
+    (root / "d.md").write_text("Use gibbon too.\n", encoding="utf-8")
+    (root / "e.md").write_bytes("Use gibbon as well.\n".encode("utf-16"))
+    said = run("tier", "add", str(root)).stdout
+    assert "left out 3 files by their endings: .mdc (2), .markdown (1); `dayleaf import dir` takes" in said
+    assert "left out %s: no text" % (root / "e.md") in said
+
+
 def test_the_notes_of_a_folder_are_found_where_they_are(run, notes, place):
     """As docs named by their tier, a later note and an edit at once, a deleted one no more; nothing is written into the folder."""
     before = print_of(notes)

@@ -35,6 +35,20 @@ def test_a_directory_of_markdown_becomes_learnings(tree, took, place):
     assert counts(took("dir", tree.root)) == (0, 4, 0, 3)
 
 
+def test_what_is_read_and_left_out_is_named_by_its_ending(tree, ok, took, place):
+    """Rules of an editor are notes too; a picture is none, and hidden files are nobody's business."""
+    tree("a.mdc", "---\ndescription: d\n---\nUse gibbon imports.\n")
+    tree("b.markdown", "Use gibbon exports.\n")
+    tree("image.PNG", b"\x89PNG")
+    tree("deep/Makefile", "all:\n")
+    tree("deep/x.png", b"\x89PNG")
+    tree(".hidden.csv", "1,2\n")
+    said = ok("import", "dir", tree.root)
+    assert "read .markdown (1), .mdc (1)\n" in said and "left out 3 files by their endings: .png (2), Makefile (1)\n" in said
+    found = took("dir", tree.root)
+    assert counts(found) == (0, 2, 0, 0) and found["left_out"] == {".png": 2, "Makefile": 1}
+
+
 def test_the_stores_of_other_tools_are_recognised(project, ok, took, place):
     """In a project's root, or named themselves; checkpoints keep their instants."""
     for name, text in ((".memories/2026-01-02/143052_9fa8.md",
