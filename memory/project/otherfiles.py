@@ -176,7 +176,8 @@ def told(left: Dict[str, int]) -> str:
 def named(counts: Dict[str, int]) -> str:
     """Name endings with their counts, as many as a line holds."""
     more = ", and %d other endings" % (len(counts) - ENDINGS) if len(counts) > ENDINGS else ""
-    return ", ".join("%s (%d)" % pair for pair in list(counts.items())[:ENDINGS]) + more
+    first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:ENDINGS]
+    return ", ".join("%s (%d)" % pair for pair in first) + more
 
 
 def ending(name: str) -> str:

@@ -160,6 +160,19 @@ def test_a_folder_names_what_it_leaves_out(run, tmp_path):
     assert "left out %s: no text" % (root / "e.md") in said
 
 
+def test_a_note_of_a_folder_is_found_and_shown_by_its_files_name(run, tmp_path):
+    """With no heading, one of the second level, or one that says something else."""
+    root = tmp_path / "vault"
+    root.mkdir()
+    for name, text in (("Walrus ingress timeout", "Raise it to 120 seconds."), ("Heron deploy", "## Steps\n\n- run it"),
+                       ("Ocelot", "---\ntags: [ops]\n---\n![[Base.base]]"), ("Gibbon", "# Another title\n\nText.")):
+        (root / (name + ".md")).write_text(text + "\n", encoding="utf-8")
+    told(run, "tier", "add", str(root))
+    for query, title in (("walrus ingress", "Walrus ingress timeout"), ("heron deploy", "Heron deploy"), ("ocelot", "Ocelot"),
+                         ("gibbon", "Another title")):
+        assert [hit["title"] for hit in told(run, "recall", query)["hits"]][:1] == [title]
+
+
 def test_the_notes_of_a_folder_are_found_where_they_are(run, notes, place):
     """As docs named by their tier, a later note and an edit at once, a deleted one no more; nothing is written into the folder."""
     before = print_of(notes)
@@ -171,7 +184,7 @@ def test_the_notes_of_a_folder_are_found_where_they_are(run, notes, place):
     assert print_of(notes) == before
     (notes / "new.md").write_text("A giraffe came.\n", encoding="utf-8")
     (notes / "latin.md").unlink()
-    assert [hit["title"] for hit in told(run, "recall", "giraffe zebra")["hits"]] == ["A giraffe came.", "Send every zebra to the moon."]
+    assert [hit["title"] for hit in told(run, "recall", "giraffe zebra")["hits"]] == ["new", "evil"]
     assert added["name"] in run("recall", "giraffe").stdout
     assert "%s (3 files, 2 left out)" % notes in run("status").stdout and "tiers" in run("doctor").stdout
 
