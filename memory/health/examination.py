@@ -40,7 +40,7 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
         ("disk", lambda: checkup.disk(place)), ("python", lambda: checkup.python(place, env)),
         ("config", lambda: checkup.settings_of(place, settings)), ("records", lambda: checkup.records(store, every())),
         ("records", lambda: checkup.talks(store, every())),
-        ("clock", lambda: checkup.clock_of(every(), now)), ("handoff", lambda: checkup.handed(place, now)),
+        ("clock", lambda: checkup.clock_of(place, every(), now)), ("handoff", lambda: checkup.handed(place, now)),
         ("index", lambda: checkup.index(place, walked())), ("vectors", lambda: checkup.vectors(place, settings, env)),
         ("log", lambda: log(place, now)), ("captures", lambda: captures(place, env, now)),
         ("receipts", lambda: logs(place)), ("hooks", lambda: checkup.hooks(env)),
