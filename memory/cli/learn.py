@@ -253,7 +253,7 @@ def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str
     of: what they are.  what: what wants the yes.
     """
     hard = bool(call.options.hard)
-    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.one_line(one.title)] for one in found],
+    lines = screen.table([[one.kind, one.id, clock.local(one.created)[:10], plaintext.one_line(one.title)] for one in found],
                          style=call.style(), give=3)
     if call.options.yes:
         return lines
