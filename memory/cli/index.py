@@ -319,7 +319,10 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
     elif value is not None:
         held[key] = value
     try:
-        files.replace(path, (json.dumps(held, ensure_ascii=False, indent=2) + "\n").encode("utf-8"), mode)
+        text = json.dumps(held, ensure_ascii=False, indent=2) + "\n"
+        if not text.isascii():  # a folder's name may hold bytes that are no UTF-8: they stand escaped
+            text = "".join("\\u%04x" % ord(sign) if "\ud800" <= sign <= "\udfff" else sign for sign in text)
+        files.replace(path, text.encode("utf-8"), mode)
     except OSError as error:
         raise StoreError("%s could not be written: %s; check its permissions" % (path, (error.strerror or "").lower())) from None
 
