@@ -238,11 +238,19 @@ def _mark_said(todo: Job) -> None:
 
 
 def _count(todo: Job) -> None:
-    """Count the start for the handoff that it showed."""
+    """Count the start for the handoff that it showed, and give those that waited for it ordinary names."""
     from memory.hook import handoffs
 
-    if todo.session:
-        handoffs.count(todo.place, todo.session)
+    if not todo.session:
+        return
+    arrived = handoffs.arrived(todo.place, todo.session)
+    handoffs.count(todo.place, todo.session)
+    if arrived:
+        from memory.store.store import Store
+
+        store = Store(todo.place, todo.settings, todo.now, todo.written.append)
+        for name in arrived:
+            store.demote(name)
 
 
 def _derive(todo: Job) -> None:

@@ -340,8 +340,9 @@ def unheld(old: Iterable[Record], found: Sequence[Record], linked: Container[str
     one stays, a linked one, the handoff, and what tells of the sessions that worked on the active plan.
     """
     active = {plan.id for plan in activeplan.active(found)}
+    kept_names = (handoffs.NAME, *handoffs.WAITING)
     serving = {_session(r) for r in found if r.kind == "checkpoint" and r.meta.get("plan") in active} - {""}
-    return [r for r in old if not (r.pinned or r.name == handoffs.NAME or r.id in kept or r.meta.get("plan") in active
+    return [r for r in old if not (r.pinned or r.name in kept_names or r.id in kept or r.meta.get("plan") in active
                                      or _session(r) in serving or any(name in linked for name in names_of(r)))]
 
 
