@@ -104,7 +104,7 @@ def _dir(call: Call) -> int:
             notes.append("%s: a store of another tool, %s" % (root.shown, plaintext.count(len(found), "file")))
     notes += ["read " + otherfiles.named(read)] if set(read) - {".md"} else []
     notes += filter(None, [otherfiles.told(left)])
-    return _answer(call, "file", _brought(call, batches), {"from": path, "left_out": left}, notes)
+    return _answer(call, "file", _brought(call, batches), {"from": path, "endings": left}, notes)
 
 
 def _claude_memory(call: Call) -> int:

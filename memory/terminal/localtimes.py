@@ -21,6 +21,12 @@ def passage(said: str) -> str:
     return minute("%sT%s" % (found[1], found[2])) + said[found.end():] if found else said
 
 
+def stated(said: str) -> str:
+    """Return what a turn says with its minute marked as UTC: for a model, whose context does not depend on a zone."""
+    found = _MINUTE.match(said)
+    return "%s UTC%s" % (said[:found.end()], said[found.end():]) if found else said
+
+
 def minute(at: str) -> str:
     """Write the minute of a turn, `2026-01-23T14:03` in UTC, as people read it."""
     instant = clock.parse(at)

@@ -226,7 +226,8 @@ def _for_model(hit: Hit, units: int) -> str:
     if hit.group == "script":
         head += "\n`%s`" % fence.line(_run_command(hit), 100)
     room = units - tokeniser.utf16(head) - 1
-    told = "> %s (`%s`)\n" % (fence.line(hit.passage, 400), fence.line(turn_command(hit), 100)) if hit.passage else ""
+    said = fence.line(localtimes.stated(hit.passage), 400)
+    told = "> %s (`%s`)\n" % (said, fence.line(turn_command(hit), 100)) if hit.passage else ""
     told += "> %s\n" % fence.line(hit.otherwise, 300) if hit.otherwise else ""
     body = told + fence.clip(fence.clean(hit.body).strip(), room - tokeniser.utf16(told),
                              " … (`dayleaf show %s` for the rest)" % id)

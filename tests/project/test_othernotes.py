@@ -46,7 +46,7 @@ def test_what_is_read_and_left_out_is_named_by_its_ending(tree, ok, took, place)
     said = ok("import", "dir", str(tree.root))
     assert "read .markdown (1), .mdc (1)\n" in said and "left out 3 files by their endings: .png (2), Makefile (1)\n" in said
     found = took("dir", tree.root)
-    assert counts(found) == (0, 2, 0, 0) and found["left_out"] == {".png": 2, "Makefile": 1}
+    assert counts(found) == (0, 2, 0, 0) and found["endings"] == {".png": 2, "Makefile": 1}
 
 
 def test_a_note_is_called_as_its_file_is(tree, ok, took, place):

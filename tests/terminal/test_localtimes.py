@@ -33,7 +33,8 @@ def test_an_instant_is_written_in_the_zone_of_its_reader(zone):
         "America/Los_Angeles": ["2026-01-23 07:30 -08:00", "2026-07-23 08:30 -07:00"],
         "UTC": ["2026-01-23 15:30 UTC", "2026-07-23 15:30 UTC"]}[zone]
     assert localtimes.passage("2026-01-23 15:30, after \"x\": y 15:30").startswith(clock.local(winter) + ", after")
-    assert localtimes.passage("no time: here") == "no time: here"
+    assert localtimes.passage("no time: here") == localtimes.stated("no time: here") == "no time: here"
+    assert localtimes.stated("2026-01-23 15:30: y") == "2026-01-23 15:30 UTC: y"
 
 
 def test_the_turns_of_a_conversation_are_shown_by_local_days(zone):
