@@ -17,7 +17,7 @@ from memory.capture.checkpointpage import is_answered, worth
 from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
-from memory.session import git, hunks, transcript, whereabouts
+from memory.session import git, hunks, transcript
 from memory.session.rewinds import Span
 from memory.session.transcript import Entry, Stop
 from memory.store import redactor, store, writer
@@ -451,7 +451,11 @@ def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
     session = layout.safe_id(event.get("session_id"))
     if not session or event.get("agent_id") or env.get(boundary.NESTED):
         return "", ""
-    path = whereabouts.find(env, session, event.get("transcript_path"))
+    path = transcript.trusted(event.get("transcript_path"), env)
+    if not path:
+        from memory.session import whereabouts  # it moved, or is not there yet
+
+        path = whereabouts.find(env, session)
     return (session, path) if path else ("", "")
 
 

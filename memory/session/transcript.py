@@ -42,7 +42,6 @@ from memory.session.entries import (
     pull,
     queued,
 )
-from memory.session.longlines import Shortened
 from memory.session.rewinds import Tree
 
 TYPE_CHECKING = False
@@ -200,6 +199,8 @@ class Reading:
         return b""
 
     def _shortened(self, pieces: Iterable[bytes]) -> bytes:
+        from memory.session.longlines import Shortened  # most transcripts have no such line
+
         short = Shortened()
         for piece in pieces:
             short.feed(piece)
