@@ -24,6 +24,7 @@ from memory.core.records import Record, labels
 from memory.session import commandline, shell, tellingline
 
 BODY, LAST, _CHANGE, _SUBSTANCE = 6000, 600, 100, 120  # characters: page, last outcome, line for a linter, answer worth a file
+_WITHDRAWN = 8  # turns
 _LEAST, _FIXED, _COMMANDS, _COMMITS, _FILES, _REPORTS, _OPEN = 110, 4, 6, 12, 14, 2, 4
 _SILENCED = re.compile(r"^\+.*(?:nolint|noqa|type: ignore|eslint-disable|@ts-ignore|#\[allow|pylint: disable).*", re.M)
 _COMMENT = ("//", "#", "/*", "*", "--", '"')
@@ -64,6 +65,8 @@ def names(facts: Facts, taken: Callable[[str], bool] = lambda name: False) -> tu
 def _made_of(facts: Facts) -> str:
     """Name work that nobody put into words by what it touched."""
     made, changed = paths_of(facts)
+    if facts.withdrawn and not facts.turns:
+        return "Taken back by a rewind"
     told = ", ".join(p.rpartition("/")[2] for p in (changed + made)[:3]) or ", ".join([*{r.key: r for r in facts.runs}][:3])
     return gist.clause("Work on " + told if told else next(iter(facts.tasks.values()), "Session"))
 
@@ -99,9 +102,20 @@ def body(facts: Facts) -> str:
             ("Done", _done(facts), 3), ("Commands", _commands(facts, mended), 1)]
     first = [("Outcome", _last(facts), 2), ("Next", gist.ahead(facts.turns, facts.todos), 2),
              ("Open", [*failing, *_unchecked(facts), *gist.questions(facts.turns)], 2)]
-    used = len(fitted([*first, *rest], BODY // 2)) if any(lines for _, lines, _ in [*first, *rest]) else 0
+    used = len(fitted([*first, *rest, ("Taken back", _withdrawn(facts), 1)], BODY // 2)) if any(
+        lines for _, lines, _ in [*first, *rest]) else 0
     told = [("Turns", _turns(facts, BODY - used - 40), 1)]
-    return fitted([*first, *told, *rest], BODY)
+    return fitted([*first, *told, *rest, ("Taken back", _withdrawn(facts), 1)], BODY)
+
+
+def _withdrawn(facts: Facts) -> list[str]:
+    """Return a line for each turn that a rewind took back; what git was told stands whatever the client took back."""
+    lines = []
+    for turn in facts.withdrawn[-_WITHDRAWN:]:
+        commits = [piece.name for piece in turn.pieces if piece.kind == turns.COMMIT and piece.name]
+        line = "%s taken back by a rewind: %s" % (turn.at[11:16], at_word(_request(turn), _LEAST))
+        lines.append(line + ("; its commit %s was made" % commits[-1] if commits else ""))
+    return lines
 
 
 def fitted(sections: list[tuple[str, list[str], int]], most: int) -> str:

@@ -7,8 +7,9 @@ edited (its text is another than `written` says) is left alone from then on, and
 from __future__ import annotations
 
 from memory.capture import checkpointpage, conversationpage, progress
+from memory.capture.facts import Facts
 from memory.capture.progress import State
-from memory.capture.turns import GOES_ON, Turn
+from memory.capture.turns import GOES_ON, WITHDRAWN, Turn
 from memory.core import StoreError, UsageError, clock, config, files, frontmatter, tokeniser
 from memory.core.layout import FOLDERS, TRUNKS, Place
 from memory.core.records import Record
@@ -39,8 +40,8 @@ def keep(keeper: Store, settings: config.Config, state: State, session: str, nam
             state.talk = GONE
         if state.talk == GONE:
             return ""
-    told = conversationpage.render(state.facts.turns, state.day).strip("\n")
-    if not told:
+    told = conversationpage.render(state.facts.told, state.day).strip("\n")
+    if not told and not state.retold:
         return named
     return _written_on(keeper, state, told) if state.talk not in ("", NEXT) else _begun(keeper, state, session, told)
 
@@ -59,7 +60,7 @@ def close(state: State) -> None:
     """End the stretch: what the file holds by now stays as it is."""
     state.base += state.grown
     state.grown = 0
-    state.day = next((turn.at[:10] for turn in reversed(state.facts.turns)), state.day)
+    state.day = next((turn.at[:10] for turn in reversed(state.facts.told)), state.day)
     if state.length > MOST:
         state.talk, state.base, state.length, state.day = NEXT, 0, 0, ""
 
@@ -96,13 +97,13 @@ def _meta(state: State, told: str) -> dict[str, Any]:
 
 def _begun(keeper: Store, state: State, session: str, told: str) -> str:
     facts = state.facts
-    began = next((turn.at for turn in facts.turns if turn.at), facts.until)
+    began = next((turn.at for turn in facts.told if turn.at), facts.until)
     extra = {"created": began, **_meta(state, told)}
     title, asked = checkpointpage.names(facts)
     title = next(iter(asked), title)  # what came out so far names a checkpoint, but a conversation goes on
     record = keeper.add(KIND, title, told + "\n", tags=checkpointpage.tags(facts), source="auto",
                         session=session, extra={key: value for key, value in extra.items() if value})
-    state.talk, state.base, state.grown = record.name, 0, len(state.facts.turns)
+    state.talk, state.base, state.grown = record.name, 0, len(state.facts.told)
     state.length = len(_body(keeper.place, record.name))
     return record.id
 
@@ -163,17 +164,38 @@ def _written_on(keeper: Store, state: State, told: str) -> str:
     id = str(page.meta.get("id") or "")
     if page.meta.get("written") != writer.body_mark(body):
         return id
-    before = first_turns(body, state.base)
-    whole = before + "\n\n" + told if before else told
+    before = _before(state, body)
+    whole = "\n\n".join(filter(None, (before, told)))
     if whole == body:
-        state.grown = len(state.facts.turns)
+        state.grown = len(state.facts.told)
         return id
     changes = {key: value for key, value in _meta(state, whole).items() if value}
+    changes.update(_named_anew([*state.retold, *state.facts.told], page.meta.get("title")))
     data = frontmatter.edit(old, {"updated": clock.iso(keeper.now), **changes})
     data = data[:frontmatter.split(data)[1]] + b"\n" + whole.encode("utf-8") + b"\n"
     record = keeper.replace(state.talk, data, files.sha256(old))
     kept = _body(keeper.place, state.talk)
     if writer.body_mark(kept) != record.meta.get("written"):  # the store took a secret out that only the whole gave away
         keeper.edit(state.talk, {"written": writer.body_mark(kept)})
-    state.grown, state.length = len(state.facts.turns), len(kept)
+    state.grown, state.length, state.retold = len(state.facts.told), len(kept), []
     return id
+
+
+def _before(state: State, body: str) -> str:
+    """Return what stands before this stretch, with the turns that are told anew since a rewind took some of them back."""
+    kept = first_turns(body, state.base - len(state.retold))
+    if not state.retold:
+        return kept
+    day = next((row.day for row in state.closed if row.until >= state.retold[0].at), "")
+    return "\n\n".join(filter(None, (kept, conversationpage.render(state.retold, day).strip("\n"))))
+
+
+def _named_anew(held: Sequence[Turn], title: object) -> dict[str, Any]:
+    """Return another title where the one that a conversation has is that of what was taken back."""
+    gone = [Turn(turn.at, turn.request, "", turn.pieces) for turn in held if turn.asked == WITHDRAWN]
+    stay = Facts(turns=[turn for turn in held if turn.asked != WITHDRAWN])
+    names = conversationpage.names(gone)
+    if not gone or not stay.turns or title not in [*names.titles, *names.asked]:
+        return {}
+    made, asked = checkpointpage.names(stay)
+    return {"title": next(iter(asked), made)}

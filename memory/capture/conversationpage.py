@@ -20,7 +20,8 @@ Format, version 1.  Each turn is a section of level 2, and nothing else is; head
 
 
 `## 14:50 (summary by the client)` holds the client's summary of what it forgot at a compaction, and `## 14:50 (goes on) …` the
-rest of a turn that a compaction cut.  The outcome of a turn is the last that the model said in it.
+rest of a turn that a compaction cut.  `## 14:03 (taken back) …` is a turn that a rewind took back; what the model said in it is
+marked too, and to who takes the page apart it says nothing.  The outcome of a turn is the last that the model said in it.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _SUBJECT, _MOST, _ADDS = 0.2, 7.9, 3  # added to a commit that bears the branch'
 _NAMING, _NAMED = 30, 3  # turns at either end of which one may name the work; words beside code that name a change
 _DONE = "done as asked: "  # before a request of which no outcome tells
 _BY_CLIENT = "(summary by the client)"
-_GOES_ON = "(goes on) "
+_GOES_ON, _WITHDRAWN = "(goes on) ", "(taken back) "
+_BEFORE = {GOES_ON: _GOES_ON, turns.WITHDRAWN: _WITHDRAWN}  # a heading's request
 _RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`+) ?(.*?) ?\3(?: → (.*?))?(?: \(×(\d+)\))?$")
 _TOUCHED = tuple("- %s `" % word for word in (CREATED, EDITED, turns.REMOVED, turns.MERGED))
 _FILES = re.compile(r"(created|edited|removed|merged) (`+) ?(.*?) ?\2(?: \(#(\d+)\))?(?:, |$)")
@@ -82,7 +84,8 @@ def _section(turn: Turn, dated: bool) -> str:
     head = at_word(asked, HEADING)
     if turn.asked == SUMMARY:
         return "\n\n".join(["## %s %s" % (when, _BY_CLIENT), *(_summed(text) for text in turn.said())]) + "\n"
-    blocks = ["## %s %s%s" % (when, _GOES_ON if turn.asked == GOES_ON else "", head)]
+    mark = _BEFORE.get(turn.asked, "")
+    blocks = ["## %s %s%s" % (when, mark, head)]
     blocks[0] = blocks[0].rstrip()
     if turn.asked != GOES_ON and (head != asked or "\n" in turn.request.strip()):
         blocks.append(_quoted(turn.request))
@@ -95,7 +98,7 @@ def _section(turn: Turn, dated: bool) -> str:
             if listed:
                 blocks.append("\n".join(listed))
                 listed = []
-            blocks.append(_block(piece))
+            blocks.append((mark if turn.asked == turns.WITHDRAWN and piece.kind == SAID else "") + _block(piece))
         elif piece.kind in (FILE, turns.MERGED) and listed and listed[-1].startswith(_TOUCHED):
             listed[-1] += ", " + line[2:]
         else:
@@ -193,8 +196,10 @@ def parse(body: str, day: str = "") -> tuple[Turn, ...]:
             asked, request = SUMMARY, ""
         elif request.startswith(_GOES_ON.rstrip()):
             asked, request = GOES_ON, request[len(_GOES_ON):]
-        turn = Turn("%sT%s:00.000Z" % (day, head[2]) if day else head[2], request, asked)
-        _fill(turn, lines, marked)
+        withdrawn = request.startswith(_WITHDRAWN.rstrip())
+        turn = Turn("%sT%s:00.000Z" % (day, head[2]) if day else head[2], *(("", SUMMARY) if withdrawn else (request, asked)))
+        if not withdrawn:
+            _fill(turn, lines, marked)
         found.append(turn)
     return tuple(found)
 

@@ -46,7 +46,8 @@ class Edit:
 class Facts:
     """What a stretch of a session did.
 
-    turns: what was asked and what came of it, oldest first.  runs: commands that mattered.  edits: files, oldest first.
+    turns: what was asked and what came of it, oldest first.  withdrawn: those that a rewind took back; nothing else tells of
+    them.  runs: commands that mattered.  edits: files, oldest first.
     commits: (hash or "", subject, when).  reports: last words of each subagent by its file; tasks: what each was for.
     pending: tool calls without a result yet.  todos: [text, status, perhaps its id].  failing: failures of before; touched:
     files edited before.  title: the client's name for the session, by: which of its kinds.  earlier: the last request before
@@ -55,6 +56,7 @@ class Facts:
     """
 
     turns: list[Turn] = field(default_factory=list)
+    withdrawn: list[Turn] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
     commits: list[list[str]] = field(default_factory=list)
@@ -73,6 +75,16 @@ class Facts:
     until: str = ""
     branch: str = ""
     cwd: str = ""
+
+    @property
+    def told(self) -> list[Turn]:
+        """Every turn in its order, those among them that were taken back."""
+        return sorted([*self.turns, *self.withdrawn], key=lambda turn: turn.at) if self.withdrawn else self.turns
+
+    def withdraw(self, aside: Facts) -> None:
+        """Take in the turns of facts that a rewind took back."""
+        self.withdrawn += [Turn(turn.at, turn.request, turns.WITHDRAWN, turn.pieces) for turn in aside.turns]
+        self.until = max(self.until, aside.until)
 
     @property
     def requests(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Where the capture of one session stands, kept between its workers; and which sessions died before they were written down.
+"""Where the capture of one session stands, kept between its workers.
 
 State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
 
@@ -11,7 +11,8 @@ State, version 3: `<cache>/sessions/<session>.json`, derived, two lines of JSON:
      stretch, "grown": turns of this stretch, "length": its characters, "day": of the last turn before this stretch}
     {"spans": {file: [offset read, offset of the stretch's start, offset of the last write]}, "facts": facts of the
      stretch, redacted, "bases": [facts carried into the stretch, facts carried over the last write],
-     "seen": 12 hex digits of each entry's uuid, run together}
+     "seen": 12 hex digits of each entry's uuid, run together, "taken": [[instant, instant] between which all was taken back],
+     "closed": [the stretches before, Closed by name]}
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ from typing import NamedTuple
 
 from memory.capture.facts import Edit, Facts, absorb
 from memory.capture.turns import Piece, Turn
-from memory.core import clock, config, fastjson, files, frontmatter, layout
+from memory.core import fastjson, files, frontmatter, layout
 from memory.session import shell, transcript
+from memory.session.rewinds import Span
 from memory.session.shell import Run
 from memory.session.transcript import Stop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import Any, BinaryIO
 
     from memory.session.transcript import Entry
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     OnChange = Callable[[str], None] | None
 
 VERSION = 3
-QUIET = 30.0  # seconds a transcript must rest before recovery takes its session for dead
-KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
 _BRANCH = re.compile(rb'"gitBranch"\s*:\s*"([^"\\]+)"')
 _CHANGES = re.compile(
     rb'"name"\s*:\s*"(?:Edit|Write|MultiEdit|NotebookEdit|Task|Agent)"|\bgit\b[^"\n]{0,200}?\bcommit\b|\bcat\s*>')
@@ -49,8 +49,30 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass
+class Closed:
+    """A stretch that has ended, for the case that a rewind takes back what it told.
+
+    name, mark, title: of its checkpoint, mark of the text; "" where it has none.  start, end: offsets by file.  base: the facts
+    carried into it, plain.  turns: how many of the conversation it has.  day: of the turn before.
+    """
+
+    name: str
+    mark: str
+    title: str
+    start: dict[str, int]
+    end: dict[str, int]
+    until: str
+    base: dict[str, Any]
+    turns: int
+    day: str
+
+
+@dataclass
 class State:
-    """Where the capture of one session stands; see the module's docstring."""
+    """Where the capture of one session stands; see the module's docstring.
+
+    retold: turns of the conversation before this stretch that are written anew, not saved.
+    """
 
     path: str
     first: str = ""
@@ -72,6 +94,9 @@ class State:
     facts: Facts = field(default_factory=Facts)
     bases: list[Facts] = field(default_factory=lambda: [Facts(), Facts()])
     seen: set[str] = field(default_factory=set)
+    spans_taken: list[Span] = field(default_factory=list)
+    closed: list[Closed] = field(default_factory=list)
+    retold: list[Turn] = field(default_factory=list)
 
 
 class Told(NamedTuple):
@@ -97,7 +122,9 @@ def load(path: str) -> State | None:
         seen = more["seen"]
         return State(path, **{key: values[key] for key in _HEAD}, spans=more["spans"], facts=facts_of(more["facts"]),
                      bases=[facts_of(base) for base in more["bases"]],
-                     seen={seen[i:i + 12] for i in range(0, len(seen), 12)})
+                     seen={seen[i:i + 12] for i in range(0, len(seen), 12)},
+                     spans_taken=[Span(*span) for span in more.get("taken", ())],
+                     closed=[Closed(**row) for row in more.get("closed", ())])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
@@ -108,7 +135,9 @@ def facts_of(value: dict[str, Any]) -> Facts:
     facts.runs = [Run(*run) for run in value["runs"]]
     facts.failing = [Run(*run) for run in value["failing"]]
     facts.edits = [Edit(*edit) for edit in value["edits"]]
-    facts.turns = [Turn(at, request, asked, [Piece(*piece) for piece in pieces]) for at, request, asked, pieces in value["turns"]]
+    facts.turns, facts.withdrawn = ([
+        Turn(at, request, asked, [Piece(*piece) for piece in pieces]) for at, request, asked, pieces in value.get(key, ())]
+        for key in ("turns", "withdrawn"))
     return facts
 
 
@@ -117,7 +146,8 @@ def plain(facts: Facts) -> dict[str, Any]:
     value = dict(vars(facts))
     for key in ("runs", "failing"):
         value[key] = [run.fields() for run in value[key]]
-    value["turns"] = [[t.at, t.request, t.asked, [list(piece) for piece in t.pieces]] for t in facts.turns]
+    for key in ("turns", "withdrawn"):
+        value[key] = [[t.at, t.request, t.asked, [list(piece) for piece in t.pieces]] for t in value[key]]
     value["edits"] = [[e.at, e.path, e.made, e.hunk, e.undone] for e in facts.edits]
     return value
 
@@ -126,7 +156,8 @@ def save(state: State) -> None:
     """Write a state without waiting for the disk: a torn one only makes the transcript be read again."""
     head = {"v": VERSION, **{key: getattr(state, key) for key in _HEAD}}
     rest = {"spans": state.spans, "facts": plain(state.facts), "bases": [plain(base) for base in state.bases],
-            "seen": "".join(sorted(state.seen))}
+            "seen": "".join(sorted(state.seen)), "taken": [list(span) for span in state.spans_taken],
+            "closed": [vars(row) for row in state.closed]}
     files.replace(state.path, (fastjson.dump(head) + "\n" + fastjson.dump(rest) + "\n").encode("ascii"), synced=False)
 
 
@@ -314,42 +345,6 @@ def _outlived(facts: Facts) -> list[dict[str, Any]]:
     return [one for one in found if any(one.values())] + [{"reverts": subject} for subject in deadends.reverts(facts)]
 
 
-# --- sessions that died
-
-def recover(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, current: str,
-            on_change: OnChange = None) -> int:
-    """Capture and close sessions that died with work nobody wrote down.
-
-    A session counts where its receipts show that it started here, it is not `current`, and its transcript rests for 30
-    seconds and holds more than was read, or what was read is not written.  Returns how many checkpoints were written.
-    """
-    from memory.capture.stretches import capture
-
-    if not settings["capture.enabled"]:
-        return 0
-    _prune(place, now)
-    return sum(bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
-               for session, path in lost(place, env, now, current))
-
-
-def lost(place: layout.Place, env: dict[str, str], now: float, current: str) -> Iterator[tuple[str, str]]:
-    """Yield (session, path of its transcript) of the sessions that died with work nobody wrote down; see `recover`."""
-    for name in names(place.receipts_folder):
-        session = layout.safe_id(name[:-len(".jsonl")]) if name.endswith(".jsonl") else ""
-        if not session or session == current:
-            continue
-        path = transcript.trusted(transcript_of(place.receipts(session)), env)
-        if path and _left(place, session, path, now):
-            yield session, path
-
-
-def _left(place: layout.Place, session: str, path: str, now: float) -> bool:
-    stat = os.stat(path)
-    if not QUIET < now - stat.st_mtime < KEEP:
-        return False
-    return not told(place, session, stat.st_size)
-
-
 def told(place: layout.Place, session: str, size: int) -> bool:
     """Tell whether a transcript of `size` bytes was read to its end, and all of it is written down and closed.
 
@@ -372,14 +367,3 @@ def transcript_of(receipts: str) -> object:
     starts = fastjson.rows(b"\n".join(line for line in lines if b'"start"' in line))
     named = [row["transcript"] for row in starts if row.get("event") == "start" and row.get("transcript")]
     return named[-1] if named else ""
-
-
-def _prune(place: layout.Place, now: float) -> None:
-    """Delete the states of sessions whose transcripts the host has deleted by now."""
-    folder = place.cache + "/sessions/"
-    for name in names(folder):
-        try:
-            if now - os.stat(folder + name).st_mtime > KEEP:
-                files.remove(folder + name)
-        except OSError:
-            continue

@@ -10,7 +10,7 @@ checkpoints (the instant of the last entry told) keeps what they tell from being
 from __future__ import annotations
 
 import re
-from copy import deepcopy
+from copy import copy, deepcopy
 
 from memory.capture import checkpointpage, conversationfile, gist, progress
 from memory.capture.checkpointpage import is_answered, worth
@@ -18,8 +18,9 @@ from memory.capture.facts import Facts, absorb, named, say
 from memory.capture.progress import State, Told, names
 from memory.core import StoreError, boundary, clock, config, files, frontmatter, layout
 from memory.session import git, hunks, transcript
+from memory.session.rewinds import Span
 from memory.session.transcript import Entry, Stop
-from memory.store import redactor, store
+from memory.store import redactor, store, writer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _TITLE = re.compile(rb"^title: (.*)$", re.M)
 _PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
+_SPANS, _ROWS = 200, 12  # stretches that were taken back, and that can be told again
 _SEAM = "\n\x1e\n"  # `transcript.clean` leaves no such character in a text
 
 
@@ -51,6 +53,7 @@ class Capture:
         self.session, self.path, self.on_change = session, path, on_change
         self.folder, self.said, self.roots = place.cache + "/sessions", "", (place.root, place.project)
         self.foreign: set[str] = set()
+        self.rewound = ""  # the instant from which on what was read here was taken back
         loaded = progress.load(self.folder + "/" + session + ".json")
         self.state = loaded or State(self.folder + "/" + session + ".json")
         if loaded is None:
@@ -64,6 +67,8 @@ class Capture:
         state, self.said = self.state, transcript.clean(said)
         secret, until, name = state.secret, state.facts.until, ""
         state.units += self.read()
+        if self.rewound:
+            self._read_again()
         if secret and (self.said or state.facts.until != until):
             self.rewind(1)  # a secret once named may stand bare in what is new: only together is it found
             self.read()
@@ -99,6 +104,69 @@ class Capture:
         self.redact()
         return units
 
+    def _read_again(self) -> None:
+        """Tell again what was told of this session, without what a rewind took back."""
+        state = self.state
+        base: Facts | None = None
+        for row in [row for row in state.closed if row.until >= self.rewound]:
+            base = self._retell(row, base or progress.facts_of(row.base))
+        state.bases = [base, base] if base else state.bases
+        state.lessons = [row for row in state.lessons if not self._is_withdrawn(str(row.get("at") or ""))]
+        self.rewound = ""
+        self.rewind(1)
+        state.units += self.read() + self.settings["capture.stopAfter"]  # it is written at once
+
+    def _retell(self, row: progress.Closed, base: Facts) -> Facts:
+        """Tell a stretch again that has ended, and return what the next one must know of it."""
+        again = copy(self)
+        spans = {key: [at, at, at] for key, at in row.start.items()}
+        again.state = State("", self.state.first, spans=spans, facts=deepcopy(base), bases=[base, base],
+                            spans_taken=self.state.spans_taken)
+        again.known, again.said, again.stop = set(), "", Stop(row.end.get("", 0), row.until)
+        again.read()
+        row.base = progress.plain(base)
+        self.state.retold += again.state.facts.told
+        if row.name:
+            self._rewrite(row, again.state.facts)
+        return progress.carry(again.state.facts)
+
+    def _rewrite(self, row: progress.Closed, facts: Facts) -> None:
+        """Write a checkpoint anew, unless a person has changed its text by now or taken it away."""
+        try:
+            old = files.read(self.place.path(row.name), 64 << 20)
+        except OSError:
+            return
+        page = frontmatter.parse(old)
+        if writer.body_mark(page.body) != row.mark:
+            return
+        told = checkpointpage.body(facts)
+        title, aliases = checkpointpage.names(facts, self._taken(clock.parse(str(page.meta.get("created"))) or self.now))
+        own = {"title": title, "aliases": aliases or None} if page.meta.get("title") == row.title else {}
+        made, changed = checkpointpage.paths_of(facts)
+        data = frontmatter.edit(old, {**own, "updated": clock.iso(self.now), "tags": checkpointpage.tags(facts) or None,
+                                      "files": (changed + made)[:40] or None})
+        data = data[:frontmatter.split(data)[1]] + b"\n" + told.encode("utf-8")
+        store.Store(self.place, self.settings, self.now, on_change=self.on_change).replace(row.name, data, files.sha256(old))
+        row.mark, row.title = self._marks(row.name)
+
+    def _marks(self, name: str) -> tuple[str, str]:
+        """Return the mark of a checkpoint's text, and its title; ("", "") where it cannot be read."""
+        try:
+            page = frontmatter.parse(files.read(self.place.path(name), 64 << 20))
+        except OSError:
+            return "", ""
+        return writer.body_mark(page.body), str(page.meta.get("title") or "")
+
+    def _take_back(self, since: str, until: str) -> None:
+        """Take in that what was said between two instants was taken back."""
+        spans = self.state.spans_taken
+        if not any(span.since <= since and until <= span.until for span in spans):
+            spans[:] = [*(span for span in spans if span.since < since or span.until > until), Span(since, until)][-_SPANS:]
+            self.rewound = min(self.rewound or since, since)
+
+    def _is_withdrawn(self, at: str) -> bool:
+        return any(span.holds(at) for span in self.state.spans_taken)
+
     def sources(self) -> list[tuple[str, str]]:
         """Return (key in the spans, path) of the transcript and of its subagents' transcripts."""
         agents = [path for path in self.source.agents(self.path, self.env)
@@ -114,16 +182,22 @@ class Capture:
             if limit <= 0:
                 continue
             reading = self.source.read(path, span[0], limit, self.ended)
-            current, fresh = "", True
-            titles: list[Entry] = []
+            current, fresh, at = "", True, ""
+            titles, aside = list[Entry](), Facts(branch=state.facts.branch, cwd=state.facts.cwd)
             for entry in reading:
+                at = entry.at or at
+                if entry.kind == transcript.REWIND:
+                    self._take_back(entry.text, entry.at)
+                    continue
                 if entry.kind == transcript.TITLE:
-                    titles.append(entry)
+                    if entry.name == "custom" or not self._is_withdrawn(at):
+                        titles.append(entry)
                     continue
                 if entry.uuid != current:
                     current, fresh = entry.uuid, not entry.uuid or self._fresh(entry, key)
                 if fresh:
-                    units += absorb(state.facts, entry, self.roots, key)
+                    units += absorb(aside if self._is_withdrawn(at) else state.facts, entry, self.roots, key)
+            state.facts.withdraw(aside)
             for entry in titles:  # a file begins with the names of other sessions too
                 if entry.name != "summary" or progress.short_id(entry.id) in self.known:
                     named(state.facts, entry)
@@ -208,8 +282,8 @@ class Capture:
                 span[1] = span[2]
             state.bases[0] = state.bases[1]
             self.read()
-        if not worth(state.facts):
-            if is_answered(state.facts) and not conversationfile.is_forgotten(self.place, state, self.session):
+        if not worth(state.facts) and not (state.name and state.facts.withdrawn):
+            if (is_answered(state.facts) or state.retold) and not conversationfile.is_forgotten(self.place, state, self.session):
                 self._converse()  # what was said can be found, though no checkpoint tells it
             return ""
         if conversationfile.is_forgotten(self.place, state, self.session):
@@ -341,6 +415,8 @@ class Capture:
     def pass_over(self) -> None:
         """Read a stretch to its end and write no checkpoint: what tells it is a person's by now, or was taken away."""
         self.read()
+        if self.rewound:
+            self._read_again()
         if worth(self.state.facts) and not conversationfile.is_forgotten(self.place, self.state, self.session):
             self._converse()
         self.close()
@@ -349,6 +425,7 @@ class Capture:
     def close(self) -> None:
         """End the stretch: later work opens the next checkpoint."""
         state = self.state
+        self._close_row()
         conversationfile.close(state)
         for span in state.spans.values():
             span[1] = span[2] = span[0]
@@ -358,12 +435,28 @@ class Capture:
         state.units, state.secret = 0, False
 
 
+    def _close_row(self) -> None:
+        """Keep what tells this stretch again, should a rewind take it back."""
+        state = self.state
+        start, end = ({key: span[at] for key, span in state.spans.items()} for at in (1, 0))
+        if start != end:
+            mark, title = self._marks(state.name) if state.name else ("", "")
+            row = progress.Closed(state.name, mark, title, start, end, state.facts.until, progress.plain(state.bases[0]),
+                                  state.grown, state.day)
+            state.closed = [*state.closed, row][-_ROWS:]
+
+
 def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
     """Return (session, path of its transcript) of a hook's event; ("", "") where it is no person's session."""
     session = layout.safe_id(event.get("session_id"))
+    if not session or event.get("agent_id") or env.get(boundary.NESTED):
+        return "", ""
     path = transcript.trusted(event.get("transcript_path"), env)
-    own = session and path and not event.get("agent_id") and not env.get(boundary.NESTED)
-    return (session, path) if own else ("", "")
+    if not path:
+        from memory.session import whereabouts  # it moved, or is not there yet
+
+        path = whereabouts.find(env, session)
+    return (session, path) if path else ("", "")
 
 
 def capture(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str, path: str,
@@ -388,8 +481,10 @@ def capture(place: layout.Place, settings: config.Config, env: dict[str, str], n
 
 def gather(path: str, env: dict[str, str], roots: tuple[str, ...] = ()) -> Facts:
     """Return the facts of a whole transcript and its subagents, in memory and with their secrets (`Store` redacts)."""
-    facts = Facts()
+    facts, aside = Facts(), Facts()
+    taken = [Span(entry.text, entry.at) for entry in transcript.read(path) if entry.kind == transcript.REWIND]
     for key, source in [("", path), *((p.rpartition("/")[2], p) for p in transcript.agents(path, env))]:
         for entry in transcript.read(source):
-            absorb(facts, entry, roots, key)
+            absorb(aside if any(span.holds(entry.at) for span in taken) else facts, entry, roots, key)
+    facts.withdraw(aside)
     return facts

@@ -16,7 +16,7 @@ from memory.session import commandline, shell, tellingline
 from memory.session.latepattern import Late
 
 SAID, USER, RUN, FILE, COMMIT, REPORT, LINK, MERGED = "said", "user", "run", "file", "commit", "report", "link", "merged"
-SLASH, BANG, SUMMARY, GOES_ON = "slash", "bang", "summary", "goes on"
+SLASH, BANG, SUMMARY, GOES_ON, WITHDRAWN = "slash", "bang", "summary", "goes on", "withdrawn"
 CREATED, EDITED, REMOVED = "created", "edited", "removed"
 WORKING, ANSWER, REFUSED, APPROVED = "while working", "answer", "refused", "approved the plan"
 
@@ -64,7 +64,8 @@ class Turn:
     """A request and what came of it.
 
     at: the instant of the request, ISO 8601 UTC.  request: what was asked.  asked: how it was asked: "" typed, SLASH, BANG,
-    SUMMARY (no request: the client's summary of what it forgets), GOES_ON (the request is of before a compaction).
+    SUMMARY (no request: the client's summary of what it forgets), GOES_ON (the request is of before a compaction), WITHDRAWN (a
+    rewind took it back).
     """
 
     at: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Callable, NamedTuple
@@ -90,15 +91,20 @@ def _dir(call: Call) -> int:
     origin = active[0].meta.get(otherfiles.ORIGIN) if active else None
     known = {str(origin.get("path")) if isinstance(origin, dict) else "": one.id for one in active[:1]}
     roots, linked = othernotes.roots(path)
+    left, read = Counter[str](), Counter[str]()
     batches.append(Batch(othernotes.FROM, tier, len(linked), iter(linked), lambda path: False))
     for root in roots:
         found, skipped = otherfiles.split(otherfiles.below(root.path, othernotes.wanted))
         batches.append(Batch(othernotes.FROM, tier, len(found) + len(skipped), chain(skipped, othernotes.pieces(
             root, found, call.place, tier, call.options.kind or "", author(call), known, call.now)),
             _below(call, root.path, tier)))
+        left.update(otherfiles.left_out(root.path, othernotes.wanted))
+        read.update(otherfiles.ending(one.name) for one in found)
         if root.store:
             notes.append("%s: a store of another tool, %s" % (root.shown, plaintext.count(len(found), "file")))
-    return _answer(call, "file", _brought(call, batches), {"from": path}, notes)
+    notes += ["read " + otherfiles.named(read)] if set(read) - {".md"} else []
+    notes += filter(None, [otherfiles.told(left)])
+    return _answer(call, "file", _brought(call, batches), {"from": path, "endings": left}, notes)
 
 
 def _claude_memory(call: Call) -> int:

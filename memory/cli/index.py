@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Callable
 
-from memory.core import StoreError, UsageError, clock, files, plaintext
+from memory.core import StoreError, UsageError, clock, files, frontmatter, plaintext
 from memory.core.config import DEFAULTS, load
 from memory.health import figures
 from memory.hook import receipts
@@ -16,7 +16,7 @@ from memory.knowledge import walls
 from memory.project import otherfiles
 from memory.terminal import reports, screen
 from memory.terminal.arguments import PROVIDERS
-from memory.terminal.call import Call, nearest, session_of, shown, to_json, unknown_word
+from memory.terminal.call import Call, nearest, session_of, shown, to_json, unknown_word, unread, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,10 +186,18 @@ def redact(call: Call) -> int:
         raise UsageError("redact reads its text from stdin: `dayleaf redact - < FILE`")
     allow, salt = call.settings["redact.allow"], call.place.key
     if not call.options.batch:
-        done = redactor.redact(sys.stdin.buffer.read().decode("utf-8", "surrogateescape"), allow, salt)
+        data = sys.stdin.buffer.read()
+        if frontmatter.undecodable(data):
+            raise UsageError("stdin line %d: %s, so no secret in it is seen; convert it first, such as `iconv -f %s -t UTF-8`" % (
+                unread(data, 0)))
+        text = data.decode("utf-8", "surrogateescape")
+        odd = next((at for at, sign in enumerate(text) if "\udc80" <= sign <= "\udcff"), -1) if not text.isascii() else -1
+        if odd >= 0:
+            warn("stdin line %d: bytes that are not UTF-8; they are passed on as they are" % (text.count("\n", 0, odd) + 1))
+        done = redactor.redact(text, allow, salt)
         if call.options.json:
             return call.answer(_redacted(done), [])
-        sys.stdout.write(done.text)
+        sys.stdout.buffer.write(done.text.encode("utf-8", "surrogateescape"))
         return 0
     for number, line in enumerate(sys.stdin.buffer, 1):
         if not line.strip():
@@ -311,7 +319,10 @@ def change_config(path: str, key: str, value: Any, mode: int) -> None:
     elif value is not None:
         held[key] = value
     try:
-        files.replace(path, (json.dumps(held, ensure_ascii=False, indent=2) + "\n").encode("utf-8"), mode)
+        text = json.dumps(held, ensure_ascii=False, indent=2) + "\n"
+        if not text.isascii():  # a folder's name may hold bytes that are no UTF-8: they stand escaped
+            text = "".join("\\u%04x" % ord(sign) if "\ud800" <= sign <= "\udfff" else sign for sign in text)
+        files.replace(path, text.encode("utf-8"), mode)
     except OSError as error:
         raise StoreError("%s could not be written: %s; check its permissions" % (path, (error.strerror or "").lower())) from None
 

@@ -106,11 +106,11 @@ def _of_session(call: Call) -> Record:
 
 def transcript_of(call: Call, session: str) -> str:
     """Return the path of a session's transcript, as the option or its receipts name it; "" where none is known."""
-    from memory.session import transcript
+    from memory.session import whereabouts
 
     known = receipts.read(call.place.receipts(session)) if files.exists(call.place.receipts(session)) else []
     named = [row["transcript"] for row in known if row.get("event") == "start" and row.get("transcript")]
-    return transcript.trusted(call.options.transcript or (named or [""])[-1], call.env)
+    return whereabouts.find(call.env, session, call.options.transcript or (named or [""])[-1])
 
 
 def capture_now(call: Call, session: str, path: str) -> str:
@@ -253,7 +253,7 @@ def _agreed(call: Call, found: Sequence[Record], of: str, what: str) -> list[str
     of: what they are.  what: what wants the yes.
     """
     hard = bool(call.options.hard)
-    lines = screen.table([[one.kind, one.id, clock.day(one.created), plaintext.one_line(one.title)] for one in found],
+    lines = screen.table([[one.kind, one.id, clock.local(one.created)[:10], plaintext.one_line(one.title)] for one in found],
                          style=call.style(), give=3)
     if call.options.yes:
         return lines

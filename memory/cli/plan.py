@@ -156,9 +156,9 @@ def _update(call: Call, words: list[str]) -> int:
     store = call.store()
     found = _one(call, store, [])
     before = store.raw(found.name)
-    after = activeplan.rewritten(before, said, call.options.append)
+    after = activeplan.rewritten(before, said, call.options.append, found.name)
     if records.from_bytes(found.name, after, call.now).title != found.title:  # it stood in the text that went
-        after = frontmatter.edit(after, {"title": found.title})
+        after = frontmatter.edit(after, {"title": found.title}, found.name)
     return _changed(call, store, found, before, after)
 
 
@@ -178,7 +178,7 @@ def _step(call: Call, words: list[str]) -> int:
 def _changed(call: Call, store: Store, found: Record, before: bytes, after: bytes) -> int:
     """Write a plan's file, with the instant where it has frontmatter, and show the plan."""
     if frontmatter.parse(after).meta:
-        after = frontmatter.edit(after, {"updated": clock.iso(call.now)})
+        after = frontmatter.edit(after, {"updated": clock.iso(call.now)}, found.name)
     kept = store.replace(found.name, after, files.sha256(before))
     call.indexed()
     secret = ["  a secret was removed from it"] if "[redacted:" in kept.body and "[redacted:" not in found.body else []

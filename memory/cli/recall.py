@@ -136,7 +136,7 @@ def fix(call: Call) -> int:
     from memory.recall import hit
     from memory.terminal import pastlines
 
-    error = call.text().strip()
+    error = call.text(kept=False).strip()
     if not error:
         raise UsageError("fix needs the text of an error, as words or on stdin")
     words = remedies.telling_words(error)
@@ -228,7 +228,7 @@ def load(call: Call) -> int:
 
     with contextlib.suppress(OSError):  # as the start of that new session would
         manifests.remember(call.place, call.settings)
-    value = accounts.load(call.place, call.settings, call.text().strip(), call.options.mode)
+    value = accounts.load(call.place, call.settings, call.text(kept=False).strip(), call.options.mode)
     return call.answer(value, pastlines.loaded(value, call.options.explain))
 
 

@@ -15,7 +15,7 @@ from memory.core.records import READ_LIMIT, Record
 from memory.index import builder
 from memory.knowledge import approvalstate, scripts
 from memory.knowledge.scripts import Order
-from memory.project import material, otherfiles
+from memory.project import material, otherfiles, othernotes
 from memory.recall.hit import record_json
 from memory.terminal import reports, screen
 from memory.terminal.call import Call, author, shown, tier_of, unknown_word, warn, written
@@ -361,6 +361,8 @@ def _tier_add(call: Call, said: str) -> int:
     return call.answer({**state, "everywhere": call.options.everywhere, "config": path}, [
         "added %s%s" % (reports.added(state), ", in every project" if call.options.everywhere else ""),
         "  recall now finds its notes as docs of %s; dayleaf never writes into it, and hooks do not read it" % one.key,
+        *(["  %s; `dayleaf import dir` takes %s" % (otherfiles.told(state["endings"]), ", ".join(othernotes.ENDS))]
+          if state["endings"] else []),
         *("  left out %s: %s" % (plaintext.one_line(row["path"]), row["reason"]) for row in state["skipped"][:MOST_LEFT])])
 
 

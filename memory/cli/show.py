@@ -10,7 +10,7 @@ from typing import Any
 from memory.cli.recall import reread
 from memory.core import IndexFault, PersonsRecord, StoreError, UsageError, clock, files, layout, plaintext
 from memory.store import ledger
-from memory.terminal import screen
+from memory.terminal import localtimes, screen
 from memory.terminal.call import Call, nearest, session_of, shown, unknown_word
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def show(call: Call) -> int:
              "linkedFrom": [{"id": id, "relation": relation} for id, relation in inward],
              **of(counts, call.now), "feedback": reasons(found), "problems": list(found.problems), **more}
     head = screen.record(found, call.now, call.style(), facts)
-    return call.answer(value, [*head, "", plaintext.plain(body).rstrip("\n"), *ways])
+    return call.answer(value, [*head, "", plaintext.plain(localtimes.body(found, body)).rstrip("\n"), *ways])
 
 
 def _distant(call: Call, missing: StoreError) -> int:
@@ -74,7 +74,7 @@ def _distant(call: Call, missing: StoreError) -> int:
              "feedback": reasons(found), "problems": list(found.problems), **more}
     facts = [("workspace", known.workspace), ("text", known.origin), ("trouble", "; ".join(found.problems))]
     head = screen.record(found, call.now, call.style(), facts)
-    return call.answer(value, [*head, "", plaintext.plain(body).rstrip("\n"), *ways])
+    return call.answer(value, [*head, "", plaintext.plain(localtimes.body(found, body)).rstrip("\n"), *ways])
 
 
 _TURN = re.compile(r"(.+)#(\d{1,6}|(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d)")
@@ -126,18 +126,34 @@ def _conversation(call: Call, found: Record, place: Place) -> list[tuple[str, st
 
 def _turn(call: Call, found: Record, place: Place, said: str) -> int:
     """Print one turn of a conversation."""
-    from memory.recall import excerpt, hit
+    from memory.recall import hit
 
     talk = _talk(call, found, place)
     turns = hit.turns(talk)
-    one = excerpt.turn(talk, turns, said)
+    one = _meant(talk, turns, said)
     ways = ["%s: %s  `dayleaf show %s#%d`" % (word, plaintext.one_line(turns[at].request), talk.id, at + 1)
             for word, at in (("before", one.number - 2), ("after", one.number)) if 0 <= at < len(turns)]
-    head = "turn %d of %d  %s UTC  %s  %s" % (
-        one.number, len(turns), one.at.replace("T", " "), talk.id, plaintext.one_line(talk.title))
+    head = "turn %d of %d  %s  %s  %s" % (
+        one.number, len(turns), clock.zoned(clock.parse(one.at) or talk.created), talk.id, plaintext.one_line(talk.title))
     value = {"id": talk.id, "session": talk.meta.get("session"), "title": talk.title, "turn": one.number, "turns": len(turns),
              "at": one.at + "Z", "request": one.request, "body": one.text}
-    return call.answer(value, [head, "", plaintext.plain(one.text).rstrip("\n"), *([""] * bool(ways)), *ways])
+    return call.answer(value, [head, "", plaintext.plain(_localised(talk, one)).rstrip("\n"), *([""] * bool(ways)), *ways])
+
+
+def _localised(talk: Record, one: Turn) -> str:
+    """Return the text of a turn below its heading with the local time."""
+    heading, newline, rest = one.text.partition("\n")
+    return ("## %s %s" % (localtimes.minute(one.at)[11:], one.request)).rstrip() + newline + rest if heading.startswith(
+        "## ") else one.text
+
+
+def _meant(talk: Record, turns: Sequence[Turn], said: str) -> Turn:
+    """Return the turn that a number or a time means: local, as it is shown, or that of a turn as the file has it."""
+    from memory.recall import excerpt
+
+    local = [one._replace(at=localtimes.minute(one.at).replace(" ", "T")) for one in turns]
+    exact = any(one.at.endswith(said) for one in turns) and not any(one.at.endswith(said) for one in local)
+    return turns[excerpt.turn(talk, turns if exact else local, said).number - 1]
 
 
 def _source(found: Record, place: Place) -> list[tuple[str, str]]:

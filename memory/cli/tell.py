@@ -169,7 +169,10 @@ def handoff(call: Call) -> int:
     kept = _noted(call, said) if said.strip() else _drafted(call)
     call.indexed()
     if before is not None and not (call.options.json or call.options.hook):
-        print("replaced %s  %s; the old one is now a checkpoint" % (before.id, plaintext.one_line(before.title)))
+        waits = any(one.id == before.id for one in handoffs.waiting(call.place))
+        became = "%s  %s is yet to arrive: the next session gets both" if waits else (
+            "replaced %s  %s; the old one is now a checkpoint")
+        print(became % (before.id, plaintext.one_line(before.title)))
     status = written(call, kept, "handed off")
     if not (said.strip() or call.options.json or call.options.hook):
         print("\n" + plaintext.plain(kept.body).strip("\n"), flush=True)
@@ -276,7 +279,7 @@ def _show(call: Call) -> int:
 
 def _clear(call: Call) -> int:
     """Take the handoff away from the next session; it stays an ordinary checkpoint."""
-    if handoffs.current(call.place) is None:
+    if handoffs.current(call.place) is None and not handoffs.waiting(call.place):
         return _none(call)
     kept = handoffs.clear(call.store())
     call.indexed()

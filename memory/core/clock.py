@@ -101,6 +101,18 @@ def local_offset(instant: float) -> float:
     return float(time.localtime(instant).tm_gmtoff or 0)
 
 
+def local(instant: float) -> str:
+    """Write an instant as people read it, `2026-11-21 23:30`, in the zone of the process."""
+    return iso(instant + local_offset(instant))[:16].replace("T", " ")
+
+
+def zoned(instant: float) -> str:
+    """Write an instant in the zone of the process, and which that is: `2026-11-21 23:30 +09:00`, `… UTC`."""
+    minutes = int(local_offset(instant)) // 60
+    sign, minutes = "-" if minutes < 0 else "+", abs(minutes)
+    return "%s %s" % (local(instant), "%s%02d:%02d" % (sign, minutes // 60, minutes % 60) if minutes else "UTC")
+
+
 def midnight(instant: float, offset: float = 0.0) -> float:
     """Return the start of the day that holds an instant, in a zone `offset` seconds ahead of UTC."""
     return (instant + offset) // DAY * DAY - offset

@@ -31,11 +31,11 @@ class Page:
     blank lines.  problems: lines such as `line 3: ...; remedy`.  duplicates: top-level keys that stand more than once
     (the last one is in `meta`; nothing that carries authority may be read from such a file).  head_lines: lines of the
     file above the body.  unsure: lines of the file, from 1, that YAML may read otherwise than the line reader did, whoever
-    decided then.  guessed: nobody did, PyYAML was not asked.  readable: False where the bytes are no UTF-8 text; meta and
-    body are then empty.
+    decided then.  guessed: nobody did, PyYAML was not asked.  misread: what PyYAML refused, "" for nothing.  readable:
+    False where the bytes are no UTF-8 text; meta and body are then empty.
     """
 
-    __slots__ = ("body", "duplicates", "guessed", "head_lines", "meta", "problems", "readable", "unsure")
+    __slots__ = ("body", "duplicates", "guessed", "head_lines", "meta", "misread", "problems", "readable", "unsure")
 
     def __init__(self) -> None:
         self.meta: Dict[str, Any] = {}
@@ -45,6 +45,7 @@ class Page:
         self.head_lines = 0
         self.unsure: List[int] = []
         self.guessed = False
+        self.misread = ""
         self.readable = True
 
 
@@ -174,6 +175,7 @@ def _read_head(head: bytes, page: Page, above: int, settle: bool) -> bool:
         from memory.core.headyaml import read_yaml
 
         read, duplicates, problem, page.guessed = read_yaml(text, duplicates, trouble)
+        page.misread = problem if read is None and not page.guessed else ""
         meta = meta if read is None else read
     else:
         page.guessed = bool(trouble)
@@ -270,15 +272,28 @@ def _quote(text: str) -> str:
     return '"' + "".join(out) + '"'
 
 
-def edit(data: bytes, changes: Mapping[str, Any]) -> bytes:
+def edit(data: bytes, changes: Mapping[str, Any], name: str = "") -> bytes:
     """Set or remove top-level keys; every other byte stays: unknown keys, order, comments, line ends, BOM, body.
 
-    data: the file's bytes.  changes: key to a value as for `compose`, or None to remove it.  A file without frontmatter
-    gets one above its text.  Raises StoreError where the file is not text or its head cannot be edited line by line.
+    data: the file's bytes.  changes: key to a value as for `compose`, or None to remove it.  name: the file's, for the error.  A
+    file without frontmatter
+    gets one above its text.  Raises StoreError where the file is not text, its head was not understood, or cannot be edited
+    line by line.
     """
+    try:
+        return _edited(data, changes)
+    except StoreError as error:
+        raise StoreError("%s: %s" % (name, error) if name else str(error)) from None
+
+
+def _edited(data: bytes, changes: Mapping[str, Any]) -> bytes:
     before = parse(data)
     if not before.readable:
         raise StoreError("not UTF-8 text, so it cannot be edited; save it as UTF-8 first")
+    from memory.core.headfaults import refuse
+
+    if changes:
+        refuse(data, before)
     start, end, _ = _fences(data)
     fenced = end >= 0 and before.head_lines > 0
     at = data.find(b"\n")

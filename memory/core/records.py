@@ -37,6 +37,8 @@ CONFIDENCES = ("low", "medium", "high")
 STATUSES = ("active", "done", "dropped")
 MADE_OF = "harvest"  # key of a candidate's frontmatter
 TITLE_CHARS = 80  # of a title taken from the body
+UNTITLED = ("", "readme", "index", "untitled", "unbenannt", "note", "notes", "memo", "document", "제목 없음", "無題", "无标题",
+            "未命名")  # names of a note that say nothing of it
 READ_LIMIT = 1 << 20  # bytes of a file that are read and indexed; the largest of 38,987 real files has 1.08 MB
 _TRUE = ("true", "yes", "on", "1", "y")
 _KIND_OF = {folder: kind for kind, folder in FOLDERS.items()}
@@ -312,7 +314,7 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
     said = _text(meta.get("title"))
     if said:
         return said
-    heading = _heading(body)
+    heading = _heading(body) or (note_name(name) if name[:1] == ADDED else "")
     if heading:
         return heading
     at = 0
@@ -324,6 +326,18 @@ def _title(name: str, meta: Dict[str, Any], body: str) -> str:
             return line if len(line) <= TITLE_CHARS else line[:TITLE_CHARS - 1].rstrip() + "…"
         at = end + 1
     return name.rpartition("/")[2].rpartition(".")[0] or name
+
+
+def note_name(path: str) -> str:
+    """Return what a person calls a note by its file's name, "" where that name says nothing: `README`, a date, a number."""
+    stem = path[path.rfind("/") + 1:]
+    stem = stem.rpartition(".")[0] or stem
+    if "_" in stem or "-" in stem and " " not in stem:
+        stem = " ".join(stem.replace("_", " ").replace("-", " ").split())
+    letters = [c for c in stem if c.isalpha()]
+    if stem.lower().rstrip(" ()0123456789") in UNTITLED or len(letters) < (3 if stem.isascii() else 1):
+        return ""
+    return "" if all(c in "abcdefABCDEF" for c in letters) and any(c.isdigit() for c in stem) else stem
 
 
 def _heading(body: str) -> str:

@@ -192,9 +192,9 @@ def disk(place: layout.Place) -> Iterator[Finding]:
     yield Finding(verdict, "disk", said, "" if verdict == OK else "make room: new checkpoints may be lost")
 
 
-def clock_of(found: Sequence[Head], now: float) -> Iterator[Finding]:
+def clock_of(place: layout.Place, found: Sequence[Head], now: float) -> Iterator[Finding]:
     """Check that the clock agrees with the dates of the records; while it does not, nothing expires."""
-    doubt = housekeeping.doubt_of((one.created for one in found), now)
+    doubt = housekeeping.doubt_of(housekeeping.witnesses(place, found), now)
     yield Finding(WARN if doubt else OK, "clock", doubt or "agrees with the records",
                   "set the clock; until then nothing expires" if doubt else "")
 

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from memory.core import DayleafError, StoreError, attempts, clock, config, fastjson, files, layout, plaintext, walk
 from memory.health import FAIL, OK, WARN, Finding, accounts, checkup, figures
@@ -17,6 +17,9 @@ from memory.knowledge import housekeeping
 from memory.project import otherfiles, sharing
 from memory.store import archive, journal, ledger, process
 from memory.store.store import Store
+
+if TYPE_CHECKING:
+    from memory.capture.recovery import Lost
 
 RECENT = 7 * clock.DAY
 UNUSED = 30 * clock.DAY  # since the last change, for a cache of no workspace
@@ -37,7 +40,7 @@ def examine(place: layout.Place, settings: config.Config, env: dict[str, str], n
         ("disk", lambda: checkup.disk(place)), ("python", lambda: checkup.python(place, env)),
         ("config", lambda: checkup.settings_of(place, settings)), ("records", lambda: checkup.records(store, every())),
         ("records", lambda: checkup.talks(store, every())),
-        ("clock", lambda: checkup.clock_of(every(), now)), ("handoff", lambda: checkup.handed(place, now)),
+        ("clock", lambda: checkup.clock_of(place, every(), now)), ("handoff", lambda: checkup.handed(place, now)),
         ("index", lambda: checkup.index(place, walked())), ("vectors", lambda: checkup.vectors(place, settings, env)),
         ("log", lambda: log(place, now)), ("captures", lambda: captures(place, env, now)),
         ("receipts", lambda: logs(place)), ("hooks", lambda: checkup.hooks(env)),
@@ -220,12 +223,11 @@ def undoing(place: layout.Place) -> Iterator[Finding]:
 
 def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[Finding]:
     """Name captures that were cut short, and sessions whose transcripts hold more than their checkpoints."""
-    cut = attempts.unfinished(place, now)
-    lost: dict[str, str] = {}
-    if accounts.listed(place.receipts_folder):
-        from memory.capture import progress
+    from memory.capture import recovery
 
-        lost = dict(progress.lost(place, env, now, layout.safe_id(env.get("CLAUDE_CODE_SESSION_ID"))))
+    cut = attempts.unfinished(place, now)
+    found = recovery.lost(place, env, now, layout.safe_id(env.get("CLAUDE_CODE_SESSION_ID")))
+    lost = dict(found.sessions)
     for row in cut[-3:]:
         session = str(row.get("session"))
         if session in lost or not row["said"]:
@@ -236,7 +238,18 @@ def captures(place: layout.Place, env: dict[str, str], now: float) -> Iterator[F
         yield Finding(WARN, "captures", "%s whose checkpoints are incomplete, such as %s" % (
             plaintext.count(len(waiting), "session"), waiting[0]), "the next session start completes them")
     elif not lost and all(row["said"] for row in cut):
-        yield Finding(OK, "captures", "every session that ended here has its checkpoint")
+        yield Finding(OK, "captures", _captured(found))
+
+
+def _captured(found: Lost) -> str:
+    """Say that nothing waits, and of which sessions nothing is known."""
+    said = ["every session whose transcript stands has its checkpoint"]
+    if found.gone:
+        said.append("%s that started here left no transcript, or it is gone" % plaintext.count(len(found.gone), "session"))
+    if found.before:
+        said.append("%s ended before dayleaf was there: `dayleaf import transcripts` tells them" % plaintext.count(
+            len(found.before), "session"))
+    return "; ".join(said)
 
 
 def logs(place: layout.Place) -> Iterator[Finding]:

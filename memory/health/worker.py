@@ -255,11 +255,19 @@ def _identify(todo: Job) -> None:
 
 
 def _count(todo: Job) -> None:
-    """Count the start for the handoff that it showed."""
+    """Count the start for the handoff that it showed, and give those that waited for it ordinary names."""
     from memory.hook import handoffs
 
-    if todo.session:
-        handoffs.count(todo.place, todo.session)
+    if not todo.session:
+        return
+    arrived = handoffs.arrived(todo.place, todo.session)
+    handoffs.count(todo.place, todo.session)
+    if arrived:
+        from memory.store.store import Store
+
+        store = Store(todo.place, todo.settings, todo.now, todo.written.append)
+        for name in arrived:
+            store.demote(name)
 
 
 def _derive(todo: Job) -> None:
@@ -271,9 +279,9 @@ def _derive(todo: Job) -> None:
 
 def _recover(todo: Job) -> None:
     """Capture the sessions that died with work nobody wrote down."""
-    from memory.capture import progress
+    from memory.capture import recovery
 
-    progress.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
+    recovery.recover(todo.place, todo.settings, todo.env, todo.now, todo.session)
 
 
 def _learn_all(todo: Job) -> None:

@@ -55,6 +55,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
     block, greeting, name, candidates, saved = "", "", "", 0, 0
     if wanted and (source != "resume" or settings["load.resume"]):
         note = None if event.get("agent_id") else handoffs.current(place)
+        others = () if event.get("agent_id") else handoffs.waiting(place)
         greeted = settings["load.greeting"] and source in GREETED and not event.get("agent_id")
         session = layout.safe_id(event.get("session_id"))
 
@@ -63,7 +64,7 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
             greeting = signs.greeting(found, work.last, work.branch, now) if greeted else ""
             if source == "resume" and state.brief and not handoffs.has_news(found, path, session):
                 return "", [], greeting
-            return (*brief(found, settings, note, now, work), greeting)
+            return (*brief(found, settings, note, now, work, others), greeting)
 
         found, (block, shown, greeting) = at_prompt.consult(place, event, env, "session_start index", said)
         name = suited(found.learnings, found.learning_tokens, settings).name
@@ -82,11 +83,11 @@ def _answer(event: Event, env: Dict[str, str], now: float, place: Place, setting
 
 
 def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
-          work: Optional[handoffs.Work] = None) -> Tuple[str, Chosen]:
+          work: Optional[handoffs.Work] = None, waiting: Sequence[Any] = ()) -> Tuple[str, Chosen]:
     """Return (the block of a session's start, what it shows as [id, score, reason]); ("", []) where there is nothing.
 
     note: the handoff to show first, or None.  now: seconds since the epoch; 0 asks about no plan and names no age.  work: what
-    `worked` found, None for a new session.
+    `worked` found, None for a new session.  waiting: handoffs of before that no session has had yet.
     """
     work = handoffs.worked(found, "startup", "") if work is None else work
     aside = fence.overhead("brief") + tokeniser.utf16(MORE) + 1
@@ -102,6 +103,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
     held = min(RULES_UNITS, sum(tokeniser.utf16(item) + 1 for item in items) + fence.LEAST_UNITS) if rules else 0
     budget.left -= held
     counted = _handoff(found, note, budget, chosen)
+    counts = [counted, *(_handoff(found, other, budget, chosen) for other in waiting)]
     asked = _plan(found, now, budget, chosen)
     spent = sum(map(fence.size, (*budget.lines, *items))) + aside
     budget.bytes = max(LEAST_BYTES, 4 * settings["load.briefTokens"] - spent)
@@ -117,7 +119,7 @@ def brief(found: Index, settings: Config, note: Any = None, now: float = 0.0,
         fence.add_rules(context.in_context(rules, about, {c[0] for c in chosen}), budget, chosen, found.mark)
     if len(budget.lines) < 2 and not budget.rules:
         return "", []
-    return fence.block("brief", [*budget.lines, MORE], budget.rules, (headline, counted, asked, aged)), chosen
+    return fence.block("brief", [*budget.lines, MORE], budget.rules, (headline, *counts, asked, aged)), chosen
 
 
 def _rules(found: Index, settings: Config, note: Any, learnings: Sequence[Any]) -> Tuple[Any, List[Any]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from zlib import crc32
 
 from memory.core import files, frontmatter, records, tokeniser, walk
-from memory.core.layout import DATED, FOLDERS, is_allowed, is_record
+from memory.core.layout import ADDED, DATED, FOLDERS, is_allowed, is_record
 from memory.hook import delta, segment
 from memory.hook.indexview import UNWATCHED
 
@@ -156,6 +156,8 @@ def head(record: Record, section: str) -> str:
     real sessions: 158 questions, 4 to 5 more found among the first five).
     """
     said = "" if record.kind == "conversation" else section
+    if record.tier == ADDED:  # there a note is called as its file is
+        said = (records.note_name(record.name) + " " + said) if records.note_name(record.name) != record.title else said
     return " ".join((record.title, said, *record.aliases, *record.tags, *record.topics))
 
 

@@ -1,7 +1,8 @@
 """What one session hands on to the next: the handoff, which it gets first, and the newest checkpoints.
 
 The handoff is the record `p/checkpoints/handoff.md`, an ordinary file with `trigger: handoff`, to be edited or deleted by hand.
-Replaced or cleared it takes the name that any checkpoint has.
+Replaced or cleared it takes the name that any checkpoint has.  One that no session has had yet when another session leaves
+its own waits as `handoff-1.md` and so on: the next start gives both, and then it takes an ordinary name.
 
 Schema, version 1, of `<cache>/handoff.json`, written by the worker behind a session's start; deleted, the count starts anew:
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from memory.store.store import Store
 
 NAME = "p/checkpoints/handoff.md"
+WAITING = tuple("p/checkpoints/handoff-%d.md" % number for number in range(1, 6))
 TRIGGER = REASON = "handoff"  # in the record's frontmatter, in the receipt
 LOOKED, OTHERS = 64, 5  # checkpoints of a branch, a session or all that are read at most, other sessions that are named
 TRIVIAL_CHARS, FEW_BYTES = 400, 40  # of a checkpoint that may be trivial, of its outcome that says no more than farewell
@@ -31,8 +33,18 @@ _READ = 1 << 20  # bytes of the file
 
 def current(place: Place) -> Optional[Record]:
     """Read the handoff of a workspace; None where there is none, or an empty one."""
+    return _read_one(place, NAME)
+
+
+def waiting(place: Place) -> List[Record]:
+    """Read the handoffs of before that no session has had yet, oldest first."""
+    found = (_read_one(place, name) for name in WAITING)
+    return sorted((one for one in found if one is not None), key=lambda one: one.created)
+
+
+def _read_one(place: Place, name: str) -> Optional[Record]:
     try:
-        fd = place.open(NAME)
+        fd = place.open(name)
     except OSError:
         return None
     try:
@@ -43,13 +55,13 @@ def current(place: Place) -> Optional[Record]:
         files.posix.close(fd)
     from memory.core import records
 
-    found = records.skim(NAME, data, mtime)
+    found = records.skim(name, data, mtime)
     return found if found.body.strip() else None
 
 
 def is_handoff(record: Any) -> bool:
     """Tell whether a record is a handoff, the current one or one of before."""
-    return bool(record.name == NAME or record.meta.get("trigger") == TRIGGER)
+    return bool(record.name == NAME or record.name in WAITING or record.meta.get("trigger") == TRIGGER)
 
 
 def repeats(record: Any) -> bool:
@@ -73,7 +85,7 @@ def count(place: Place, session: str) -> None:
         rows = [row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"]
     except OSError:
         return
-    shown = [item[0] for item in receipts.chosen(rows[-1]) if item[2:] == [REASON]] if rows else []
+    shown = _shown(rows)
     if not shown:
         return
     last = "%s %d" % (session, len(rows))
@@ -83,21 +95,49 @@ def count(place: Place, session: str) -> None:
             files.replace(_path(place), fastjson.dump(row).encode("ascii"))
 
 
+def arrived(place: Place, session: str) -> List[str]:
+    """Return the names of the waiting handoffs that the latest start of a session has shown."""
+    there = waiting(place)
+    try:
+        rows = [row for row in receipts.read(place.receipts(session)) if row.get("event") == "start"] if there else []
+    except OSError:
+        return []
+    shown = _shown(rows)
+    return [one.name for one in there if one.id in shown]
+
+
+def _shown(rows: List[Dict[str, Any]]) -> List[Any]:
+    """Return the ids of the handoffs that the last of some starts has shown."""
+    return [item[0] for item in receipts.chosen(rows[-1]) if item[2:] == [REASON]] if rows else []
+
+
 def put(store: Store, title: str, body: str, source: str, session: str, extra: Dict[str, Any]) -> Record:
-    """Make a text the handoff; the one of before takes an ordinary name.
+    """Make a text the handoff; the one of before takes an ordinary name, or waits where no session has had it yet.
 
     source: human | agent | auto.  session: its id, or "".  extra: more frontmatter.  Raises UsageError where nothing is left
     to keep, StoreError where it cannot be written.
     """
     _mark(store)
     made = store.add("checkpoint", title, body, source=source, session=session, extra={**extra, "trigger": TRIGGER})
+    free = next((name for name in WAITING if not files.exists(store.place.path(name))), "")
+    if free and keeps_waiting(store.place, session):
+        store.promote(NAME, free)
     return store.promote(made.name, NAME)
 
 
+def keeps_waiting(place: Place, session: str) -> bool:
+    """Tell whether the handoff that stands is yet to arrive: no start has shown it, and it is not this session's own."""
+    before = current(place)
+    if before is None or starts(place, before.id):
+        return False
+    return not session or before.meta.get("session") != session
+
+
 def clear(store: Store) -> Record:
-    """Give the handoff an ordinary name, so that no session gets it any more; raises StoreError."""
+    """Give the handoff, and those that wait, ordinary names, so that no session gets them any more; raises StoreError."""
     _mark(store)
-    return store.demote(NAME)
+    kept = [store.demote(name) for name in (*WAITING, NAME) if files.exists(store.place.path(name))]
+    return kept[-1]
 
 
 def _mark(store: Store) -> None:
@@ -194,7 +234,7 @@ def has_news(found: Index, path: str, session: str) -> bool:
         return True
     listed = [doc for which in ("learnings", "rules", "plans", "checkpoints") for doc in found.listed(which)
               if max(doc.created, doc.mtime_ns / 1e9) >= since]
-    if any(doc.kind != "checkpoint" or doc.name == NAME for doc in listed):
+    if any(doc.kind != "checkpoint" or doc.name == NAME or doc.name in WAITING for doc in listed):
         return True
     return any(_session(record) != segment.session_key(session) for record in _telling(found, listed))
 

@@ -10,6 +10,7 @@ record that stands for them (`ledger.followed`), so that taking a merge back nee
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ from memory.store.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory.index.kept import Kept
+    from memory.index.kept import Head, Kept
 
 WAYS = ("expiry", "duplicates")
 WORTH = 10  # changes from which a run is suggested
@@ -87,7 +88,7 @@ def plan(store: Store, successes: Mapping[str, int], only: str = "", clock_is_ri
     stay = set(store.duplicates).union(*(archive.brought_back(root) for root in store.roots.values()))
     successors = store.successors()
     changes: list[Change] = []
-    doubt = "" if clock_is_right or only == "duplicates" else doubt_of((record.created for record in found), store.now)
+    doubt = "" if clock_is_right or only == "duplicates" else doubt_of(witnesses(store.place, found), store.now)
     if only != "duplicates" and not doubt:
         changes += [Change(record, _age(record, store.now)) for record in _expired(store, found, successors, stay)]
     if only != "expiry":
@@ -203,7 +204,7 @@ def _take_over(store: Store, run: str, kept: Record, other: Record, ours: dict[s
     if not changes:
         return
     before = store.raw(kept.name)
-    data = frontmatter.edit(before, changes)
+    data = frontmatter.edit(before, changes, kept.name)
     step = Step("change", kept.id, kept.name, "", journal.keep(store.place, before), files.sha256(data))
     journal.write(store.place, run, step, store.now)
     ours[kept.name] = store.replace(kept.name, data, step.before).checksum
@@ -339,8 +340,9 @@ def unheld(old: Iterable[Record], found: Sequence[Record], linked: Container[str
     one stays, a linked one, the handoff, and what tells of the sessions that worked on the active plan.
     """
     active = {plan.id for plan in activeplan.active(found)}
+    kept_names = (handoffs.NAME, *handoffs.WAITING)
     serving = {_session(r) for r in found if r.kind == "checkpoint" and r.meta.get("plan") in active} - {""}
-    return [r for r in old if not (r.pinned or r.name == handoffs.NAME or r.id in kept or r.meta.get("plan") in active
+    return [r for r in old if not (r.pinned or r.name in kept_names or r.id in kept or r.meta.get("plan") in active
                                      or _session(r) in serving or any(name in linked for name in names_of(r)))]
 
 
@@ -349,17 +351,37 @@ def _session(record: Record) -> str:
     return said if isinstance(said, str) else ""
 
 
-def doubt_of(created: Iterable[float], now: float) -> str:
+class Witness(NamedTuple):
+    """What a record says of the clock: its date, and the last instant at which it was written."""
+
+    dated: float
+    written: float
+
+
+def witnesses(place: layout.Place, found: Iterable[Record | Head]) -> list[Witness]:
+    """Return what the records of a place say of the clock."""
+    return [Witness(one.created, max(one.updated, _written(place, one.name))) for one in found]
+
+
+def _written(place: layout.Place, name: str) -> float:
+    try:
+        return os.stat(place.path(name)).st_mtime
+    except OSError:
+        return 0.0
+
+
+def doubt_of(found: Sequence[Witness], now: float) -> str:
     """Say why the clock is not to be believed, "" where it may be right.
 
-    The newest records but a few decide, so that what was written while the clock was wrong hides nothing.
+    An old note that was brought in today was written today, and a note of tomorrow that was written today is no sign either.  The
+    newest but a few decide, so that what was written while the clock was wrong hides nothing.
     """
-    ordered = sorted(created)
-    if not ordered:
+    if not found:
         return ""
-    newest = ordered[-min(max(FEW, len(ordered) // SHARE), (len(ordered) + 1) // 2)]
-    if newest - now > AHEAD:
-        return "the clock says %s, but many records are dated %s or later" % (clock.day(now), clock.day(newest))
+    last = -min(max(FEW, len(found) // SHARE), (len(found) + 1) // 2)
+    ahead, newest = sorted(map(min, found))[last], sorted(map(max, found))[last]
+    if ahead - now > AHEAD:
+        return "the clock says %s, but many records were written on %s or later" % (clock.day(now), clock.day(ahead))
     if now - newest > GAP:
-        return "the clock says %s, but nearly all records are dated %s or earlier" % (clock.day(now), clock.day(newest))
+        return "the clock says %s, but nearly all records were written on %s or earlier" % (clock.day(now), clock.day(newest))
     return ""

@@ -19,23 +19,21 @@ import re
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple
 
-from memory.capture import progress
+from memory.capture import progress, recovery
 from memory.capture.checkpointpage import worth
 from memory.capture.progress import names
 from memory.capture.stretches import Capture
 from memory.core import DayleafError, clock, config, files, frontmatter, layout
 from memory.project import adoption
 from memory.project.otherfiles import Skip
-from memory.session import transcript
+from memory.session import transcript, whereabouts
 from memory.session.otheragents import Source
 from memory.session.transcript import Stop
 
-EDGE = 1 << 18  # bytes at a transcript's start and end that are searched for its directory and times
 HEAD = 1 << 14  # bytes of a checkpoint that hold its frontmatter
 SLACK = 2.0  # seconds: a state is saved just after its checkpoint, and file systems round
 RECORD = 0.006  # seconds that a record takes to be written and indexed; bench/README.md
 ALSO = "conversation"  # key of a checkpoint that names the record of what was said
-_CWD = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _OF = re.compile(rb"^session: *['\"]?([^'\"\r\n]+)", re.M)
 _AT = re.compile(rb'"timestamp"\s*:\s*"([0-9T:.+Z-]{10,32})"')
 
@@ -160,35 +158,13 @@ def sessions(env: dict[str, str]) -> Iterator[Session | Skip]:
 def _session(path: str, name: str) -> Session | Skip:
     id = layout.safe_id(name)
     try:
-        fd = files.open_read(path, follow=False)
-        try:
-            stat = os.fstat(fd)
-            head = files.read_at(fd, EDGE, 0)
-            tail = files.read_at(fd, EDGE, max(0, stat.st_size - EDGE))
-        finally:
-            os.close(fd)
+        seen = whereabouts.ends(path)
     except OSError as error:
         return Skip(path, (error.strerror or "unreadable").lower(), "mend its permissions")
-    first, last = _AT.search(head), list(_AT.finditer(tail))
-    began = clock.parse(first[1].decode("ascii")) if first else None
-    ended = clock.parse(last[-1][1].decode("ascii")) if last else None
-    directory = _directory(head)
-    if not id or not directory:
+    if not id or not seen.directory:
         return Skip(path, "no session in it", "nothing to do")
-    return Session(id, path, stat.st_size, directory, stat.st_mtime if began is None else began,
-                   stat.st_mtime if ended is None else ended)
-
-
-def _directory(head: bytes) -> str:
-    """Return the directory that the first entry names: the one the session was started in."""
-    for found in _CWD.finditer(head):
-        try:
-            said = json.loads(found[1])
-        except ValueError:
-            continue
-        if isinstance(said, str) and said.startswith("/") or str(said)[1:2] == ":":
-            return str(said)
-    return ""
+    began = seen.changed / 1e9 if seen.began is None else seen.began
+    return Session(id, path, seen.size, seen.directory, began, seen.last)
 
 
 def chosen(found: list[Session], place: layout.Place | None, env: dict[str, str], since: float) -> list[Session]:
@@ -238,7 +214,8 @@ def _told(session: Session, places: dict[str, Workspace], env: dict[str, str], n
     if not space.settings["capture.enabled"]:
         return _skipped(session, place, "capture is off there", "`dayleaf config set capture.enabled true`")
     try:
-        if session.id == env.get("CLAUDE_CODE_SESSION_ID") or now - os.stat(session.path).st_mtime < progress.QUIET:
+        fresh = now - min(session.ended, os.stat(session.path).st_mtime) < recovery.QUIET
+        if session.id == env.get("CLAUDE_CODE_SESSION_ID") or fresh:
             return _skipped(session, place, "the session is running", "it is captured when it ends")
         return (rehearse if dry else write)(space, env, now, session, old)
     except (OSError, DayleafError) as error:

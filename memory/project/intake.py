@@ -277,7 +277,7 @@ def _change(store: Store, found: Standing, piece: Piece, draft: Draft, from_: st
         changes["snapshot"] = material.print_of(body)
     if not own:
         changes["title"] = title
-    data = frontmatter.edit(old, changes)
+    data = frontmatter.edit(old, changes, found.name)
     data = data[:frontmatter.split(data)[1]] + b"\n" + body.lstrip("\n").encode("utf-8", "replace")
     store.replace(found.name, data, files.sha256(old))
 

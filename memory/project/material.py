@@ -324,8 +324,9 @@ def rewrite(store: Store, record: Record, source: Source, anyway: bool = False) 
     else:
         digest = print_of(body)
     keys = _keys(source, record.tier, store)
-    changed = frontmatter.edit(before, {**keys, "snapshot": digest, **_origin(page.meta.get(otherfiles.ORIGIN), keys, digest)})
-    return store.replace(record.name, activeplan.rewritten(changed, body, False), files.sha256(before))
+    changed = frontmatter.edit(
+        before, {**keys, "snapshot": digest, **_origin(page.meta.get(otherfiles.ORIGIN), keys, digest)}, record.name)
+    return store.replace(record.name, activeplan.rewritten(changed, body, False, record.name), files.sha256(before))
 
 
 def _origin(said: Any, keys: Dict[str, Any], digest: str) -> Dict[str, Any]:

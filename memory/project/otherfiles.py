@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import os
 import stat as modes
+from itertools import islice
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Tuple, Union
 
-from memory.core import UsageError, files, frontmatter, layout, walk
+from memory.core import UsageError, files, frontmatter, layout, plaintext, walk
 from memory.core.config import Config
 from memory.core.layout import ADDED, Place
 
 ORIGIN = "origin"  # the key of a record that names what it was imported from (imports.py)
 MOST_BYTES = 5 << 20  # of a source
 DEPTH_LIMIT = 24
+COUNTED, ENDINGS = 200_000, 8  # entries of a directory that are looked at for what is left out; endings that are named
 IGNORED = frozenset(("node_modules", "__pycache__"))
 LINKED = ("a link to a directory is not followed", "import that directory by itself")
 
@@ -90,8 +92,17 @@ class Added(Place):
         """Return how it stands: name, folder, why it cannot be read or "", how many files count, and what was left out."""
         left: List[walk.Skip] = []
         found = [] if self.fault else walk.walk(self, (), left)[0]
-        return {"name": self.key, "folder": self.top, "fault": self.fault, "files": len(found),
+        left += [(name, "no text", "save it as UTF-8") for name, path, *_ in found if _is_binary(path)]
+        others = {} if self.fault else left_out(self.top, lambda name: name.endswith(".md"))
+        return {"name": self.key, "folder": self.top, "fault": self.fault, "files": len(found), "endings": others,
                 "skipped": [{"path": self.path(name), "reason": why, "remedy": remedy} for name, why, remedy in sorted(left)]}
+
+
+def _is_binary(path: str) -> bool:
+    try:
+        return frontmatter.undecodable(files.read(path, frontmatter.SAMPLE))
+    except OSError:
+        return False
 
 
 def added(place: Place, settings: Config) -> List[Added]:
@@ -144,6 +155,35 @@ def below(root: str, wanted: Callable[[str], bool]) -> Iterator[Union[Source, Sk
                 yield Skip(name, "a link out of the directory", "replace the link with the file itself")
             else:
                 yield Source(path, name)
+
+
+def left_out(root: str, wanted: Callable[[str], bool]) -> Dict[str, int]:
+    """Count the files below a directory whose names are not wanted, by their endings, the most frequent first; hidden ones are
+    not counted."""
+    found: Dict[str, int] = {}
+    for name, _, stat in islice(walk.below(root, _is_entered), COUNTED):
+        last = name.rpartition("/")[2]
+        if name and not _is_passed(last) and walk.is_regular(stat) and not wanted(last):
+            found[ending(last)] = found.get(ending(last), 0) + 1
+    return dict(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def told(left: Dict[str, int]) -> str:
+    """Say how many files of which endings were left out, "" for none."""
+    return "left out %s by their endings: %s" % (plaintext.count(sum(left.values()), "file"), named(left)) if left else ""
+
+
+def named(counts: Dict[str, int]) -> str:
+    """Name endings with their counts, as many as a line holds."""
+    more = ", and %d other endings" % (len(counts) - ENDINGS) if len(counts) > ENDINGS else ""
+    first = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:ENDINGS]
+    return ", ".join("%s (%d)" % pair for pair in first) + more
+
+
+def ending(name: str) -> str:
+    """Return the ending of a file's name, the name itself where it has none."""
+    last = name.rpartition("/")[2]
+    return os.path.splitext(last)[1].lower() or last
 
 
 def _is_passed(name: str) -> bool:

@@ -14,14 +14,14 @@ from functools import partial
 from typing import Any, Dict, Iterator, List, NamedTuple, Tuple, Union
 
 from memory.core import clock, files, frontmatter, records
-from memory.core.layout import Place
+from memory.core.layout import ADDED, PRIVATE, Place
 from memory.project import otherfiles
 from memory.project.intake import Draft, Piece
 from memory.project.otherfiles import LINKED, Skip, Source
 
 FROM = "dir"
 STORES = (".memories", ".prompts/learnings")  # of other tools, below a project
-_ENDS = (".md", ".markdown", ".mdx", ".txt")
+ENDS = (".md", ".markdown", ".mdc", ".mdx", ".txt")
 _HOST = ("CLAUDE.md", "CLAUDE.local.md", "MEMORY.md")
 _OWN = ("id", "kind", "title", "source", "accepted", "accepted_by", "approved", "origin", "session", "harvest", "created",
         "timestamp", "date", "tags")
@@ -50,7 +50,7 @@ def roots(path: str) -> Tuple[List[Root], List[Skip]]:
 
 def wanted(name: str) -> bool:
     """Tell whether a file's name is one of text that people write."""
-    return name.lower().endswith(_ENDS)
+    return name.lower().endswith(ENDS)
 
 
 def pieces(root: Root, found: List[Source], place: Place, tier: str, kind: str,
@@ -95,7 +95,10 @@ def _draft(root: Root, source: Source, path: str, data: bytes, kind: str, author
     extra = _extra(source, path, meta, kind, data, now)
     read = records.from_bytes("p/x/" + source.name.rpartition("/")[2], data, 0.0)
     agent = author == "agent" or kind == "checkpoint" or str(meta.get("source")).lower() in records.SOURCES[1:]
-    return Draft(kind, _title(meta, page.body, source), page.body, read.tags, "agent" if agent else "human", extra, read.problems)
+    title, named = _title(meta, page.body, source, root.store), "" if root.store else records.note_name(source.name)
+    if named and named != title:  # it is found, and linked to, by its file's name too
+        extra["aliases"] = list(dict.fromkeys([*records.labels(meta.get("aliases")), named]))
+    return Draft(kind, title, page.body, read.tags, "agent" if agent else "human", extra, read.problems)
 
 
 def _extra(source: Source, path: str, meta: Dict[str, Any], kind: str, data: bytes, now: float) -> Dict[str, Any]:
@@ -114,12 +117,13 @@ def _extra(source: Source, path: str, meta: Dict[str, Any], kind: str, data: byt
     return extra
 
 
-def _title(meta: Dict[str, Any], body: str, source: Source) -> str:
-    """Return the title that frontmatter, a heading or the first words give; of a plain file its name."""
+def _title(meta: Dict[str, Any], body: str, source: Source, store: str) -> str:
+    """Return the title that frontmatter or a heading gives, else the file's name, else the first words."""
     if source.name.endswith(".txt") and not meta:
         return re.sub(r"[-_]+", " ", source.name.rpartition("/")[2][:-4]).strip()
     said = meta.get("title") or meta.get("name")
-    return said if isinstance(said, str) and said else records.from_bytes("p/x/" + source.name, body.encode(), 0.0).title
+    named = "%s/x/%s" % (PRIVATE if store else ADDED, source.name)  # stores of other tools name their files after an instant
+    return said if isinstance(said, str) and said else records.from_bytes(named, body.encode(), 0.0).title
 
 
 def _kind(root: Root, source: Source) -> str:

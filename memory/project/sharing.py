@@ -16,6 +16,7 @@ from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional
 from memory.core import StoreError, files, frontmatter, layout, records
 from memory.core.layout import PRIVATE, SHARED, TIER_NAMES, Place
 from memory.core.records import Record
+from memory.hook import handoffs
 from memory.project import gitindex, material
 from memory.store import archive, redactor, safegit, writer
 from memory.store.store import Store
@@ -134,7 +135,7 @@ def _unfit(record: Record) -> Iterator[Tuple[str, str]]:
         yield "it is a conversation", "conversations stay private; share what came of it with `dayleaf learn --shared`"
     if not record.accepted:
         yield "it is a candidate", "`dayleaf harvest accept %s` first" % record.id
-    if record.name.endswith("/handoff.md"):
+    if record.name in (handoffs.NAME, *handoffs.WAITING):
         yield "it is the handoff", "`dayleaf handoff --clear` first"
     if record.kind == "resource" and os.path.isabs(material.path_of(record)):
         yield "its file lies outside the repository", "a team has only what the repository holds"
@@ -194,7 +195,7 @@ def _identified(data: bytes, record: Record) -> bytes:
     """Return a file's bytes with its id, which had followed from its place, so that it is found."""
     if record.meta.get("id") or record.guessed:
         return data
-    return frontmatter.edit(data, {"id": record.id})
+    return frontmatter.edit(data, {"id": record.id}, record.name)
 
 
 def _create(tiers: writer.Tiers, name: str, target: str, data: bytes, mtime: int) -> None:

@@ -11,7 +11,7 @@ from memory.core.layout import DATED
 from memory.core.records import Record
 from memory.recall import lookup
 from memory.recall.hit import Turn
-from memory.session import transcript
+from memory.session import transcript, whereabouts
 from memory.session.transcript import BANG, BANGED, COMPACT, PROMPT, RESULT, SLASH, TEXT, USE, Entry
 from memory.store import conversations, redactor
 from memory.store.store import Store
@@ -95,16 +95,8 @@ def excerpt(store: Store, record: Record, env: Dict[str, str], turns: Sequence[T
 
 
 def transcript_of(place: layout.Place, session: str, env: Dict[str, str]) -> str:
-    """Return the path of a session's transcript: the one that its receipts name, else one of its name; "" where it is gone."""
-    named = transcript.trusted(progress.transcript_of(place.receipts(session)), env)
-    if named:
-        return named
-    for root in transcript.roots(env):
-        for folder in progress.names(root):
-            path = transcript.own("%s/%s/%s.jsonl" % (root, folder, session))
-            if path:
-                return path
-    return ""
+    """Return the path of a session's transcript: one of its name, else the one that its receipts name; "" where it is gone."""
+    return whereabouts.find(env, session) or transcript.trusted(progress.transcript_of(place.receipts(session)), env)
 
 
 def _opens(turns: Sequence[Turn], number: int, asked: Sequence[str]) -> str:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 PROMPT, SLASH, BANG, BANGED, TEXT, USE, RESULT, COMPACT = (
     "prompt", "slash", "bang", "banged", "text", "use", "result", "compact")
 STEER, PLAN, TODOS, SUMMARY, TITLE, REPORT, LINK = "steer", "plan", "todos", "summary", "title", "report", "link"
+REWIND = "rewind"
 CLIP = 2000  # characters of a text kept until secrets are out of it; it is shortened only afterwards
 
 PROTOCOL = re.compile(  # what the client says of a call that the model repeats at once: no wall, and nothing to remember
@@ -109,6 +110,7 @@ class Entry:
                  `id`; a Reading leaves out those of others)
         REPORT   a subagent's last words.  name: what it was for, "" where only the call (`id`) tells; data {"agentId": …}
         LINK     a pull request: its URL
+        REWIND   what was said since the instant `text` was taken back, before the prompt that follows
     uuid: the line's id (a fork keeps it).  at: ISO 8601 UTC.  text: what was said or printed, with <private> parts, dayleaf's
     blocks and the host's reminders removed.  id: of the tool call.  name, data: the tool and its input (USE), or the host's
     structured result (RESULT).  failed: the tool reported an error; refused: it did not run, as the user or a rule would not

@@ -27,6 +27,7 @@ from memory.session.entries import (
     PROTOCOL,
     REPORT,
     RESULT,
+    REWIND,
     SLASH,
     STEER,
     SUMMARY,
@@ -41,19 +42,21 @@ from memory.session.entries import (
     pull,
     queued,
 )
+from memory.session.rewinds import Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 __all__ = [  # what a caller of this module may also take from here
-    "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "PROTOCOL", "REPORT", "RESULT", "SLASH", "STEER", "SUMMARY",
+    "BANG", "BANGED", "CLIP", "COMPACT", "LINK", "PLAN", "PROMPT", "PROTOCOL", "REPORT", "RESULT", "REWIND", "SLASH", "STEER",
+    "SUMMARY",
     "TEXT", "TITLE", "TODOS", "USE", "Entry", "clean", "clip", "entries",
     "Reading", "Stop", "agents", "began", "compactions", "read", "roots", "trusted", "whole",
 ]
 BLOCK = 1 << 20
-LONGEST = 8 << 20  # bytes of a line worth parsing; a longer one is an image or a dump
+LONGEST = 8 << 20  # bytes of a line that is parsed as it is; a longer one loses its pictures and documents first
 MOST = 512 << 20  # bytes of one reading; the rest comes with the next
 
 SHORT = 4096  # bytes of a line that is parsed sooner than searched
@@ -74,17 +77,18 @@ _ANYWHERE = ("refused", "while working")  # what the user may say of any call
 class Reading:
     """The entries of a transcript from an offset on; iterate once, then ask.
 
-    offset: where the next reading starts, just after the last whole line.  long: lines over LONGEST, skipped.
+    offset: where the next reading starts, just after the last whole line.  long: lines that nothing could be read of.
     broken: lines that were no JSON object.
     """
 
-    __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "broken", "long", "offset")
+    __slots__ = ("_calls", "_ended", "_fd", "_queue", "_stop", "_tree", "broken", "long", "offset")
 
     def __init__(self, fd: int, offset: int, limit: int, ended: bool = False):
         self._fd, self.offset, self._stop, self.long, self.broken = fd, offset, offset + limit, 0, 0
         self._ended = ended
         self._queue: _Queue | None = None
         self._calls: dict[str, Entry] = {}  # without a result yet
+        self._tree = Tree(fd, offset)
 
     def __iter__(self) -> Iterator[Entry]:
         scan: Any = vars(json.JSONDecoder(strict=False))["scan_once"]  # the C scanner: two frames less for each line
@@ -98,12 +102,15 @@ class Reading:
                     continue
                 if not isinstance(record, dict):
                     continue
+                told = entries(record)
+                since = self._tree.taken(record, told)
+                if since:
+                    yield Entry(REWIND, record, since)
                 if record.get("type") in ("queue-operation", "attachment"):
                     if self._queue is None:
                         self._queue = _queue_before(self._fd, start)
                     yield from self._queue.turn(record)
                     continue
-                told = entries(record)
                 for entry in told:
                     if entry.kind == USE:
                         self._calls[entry.id] = entry
@@ -167,33 +174,59 @@ class Reading:
             at += len(block)
             lines = (tail + block).split(b"\n")
             tail = lines.pop()
-            for line in lines:
-                if line.startswith(b'{"type":'):
-                    if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
-                        continue
-                elif (len(line) > SHORT and not any(word in line for word in _WORDS)
-                      and not any(word in line[:SHORT] for word in _HEADS)):
-                    continue
-                if len(line) > LONGEST:
-                    self.long += 1
-                elif line:
-                    yield line
+            yield from filter(None, map(self._counting, lines))
             self.offset = at - len(tail)
             if len(tail) > LONGEST:
-                self.long += 1
-                self.offset = at = self._line_end(at)
-                tail = b""
+                line, at = self._long_line(tail, at)
+                if at < 0:
+                    return
+                self.offset, tail = at, b""
+                if line:
+                    yield line
 
-    def _line_end(self, at: int) -> int:
-        """Return the offset after the next line feed, or the file's end: the rest of a too long line goes unparsed."""
-        while True:
-            block = files.read_at(self._fd, BLOCK, at)
-            end = block.find(b"\n")
-            if end >= 0:
-                return at + end + 1
-            at += len(block)
-            if not block or at >= self._stop:
-                return at
+    def _counting(self, line: bytes) -> bytes:
+        """Return a line that may count, shortened where it is too long; b"" for one that surely does not."""
+        if line.startswith(b'{"type":'):
+            if not line[8:32].lstrip().startswith(_WANTED) and _QUEUED not in line[:SHORT]:
+                return self._passed(line)
+        elif (len(line) > SHORT and not any(word in line for word in _WORDS)
+              and not any(word in line[:SHORT] for word in _HEADS)):
+            return self._passed(line)
+        return line if len(line) <= LONGEST else self._shortened([line])
+
+    def _passed(self, line: bytes) -> bytes:
+        self._tree.passed(line)
+        return b""
+
+    def _shortened(self, pieces: Iterable[bytes]) -> bytes:
+        from memory.session.longlines import Shortened  # most transcripts have no such line
+
+        short = Shortened()
+        for piece in pieces:
+            short.feed(piece)
+        self.long += short.given_up
+        return short.line()
+
+    def _long_line(self, head: bytes, at: int) -> tuple[bytes, int]:
+        """Return (what counts of a line that is too long to be held, the offset after it); (b"", -1) where it has no end yet.
+
+        head: its beginning, up to the offset `at`.
+        """
+        end = at
+
+        def pieces() -> Iterator[bytes]:
+            nonlocal end
+            yield head
+            while block := files.read_at(self._fd, BLOCK, end):
+                piece, feed, _ = block.partition(b"\n")
+                end += len(piece) + len(feed)
+                yield piece
+                if feed:
+                    return
+            end = end if self._ended else -1
+
+        line = self._shortened(pieces())
+        return (self._counting(line) if len(line) <= LONGEST else line, end) if end >= 0 else (b"", -1)
 
 
 class _Queue:

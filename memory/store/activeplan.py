@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from memory.core import StoreError, UsageError, frontmatter
+from memory.core import StoreError, UsageError, frontmatter, headfaults
 from memory.core.records import Record, steps
 
 TYPE_CHECKING = False
@@ -69,12 +69,15 @@ def ticked(data: bytes, number: int, done: bool) -> bytes:
     return b"\n".join(lines)
 
 
-def rewritten(data: bytes, body: str, append: bool) -> bytes:
+def rewritten(data: bytes, body: str, append: bool, name: str = "") -> bytes:
     """Return a plan's file with another body, or with more of it; the head stays byte for byte.
 
-    body: markdown with `\\n` line ends.  append: keep the old body above it.
+    body: markdown with `\\n` line ends.  append: keep the old body above it.  name: of the file, for the
+    StoreError where its head was not understood.
     """
     page = frontmatter.parse(data)
+    if not append:
+        headfaults.refuse(data, page, name)
     offset = frontmatter.split(data)[1] if page.head_lines else frontmatter.start_of(data)
     newline = b"\r\n" if b"\r\n" in data[:offset or 4096] else b"\n"
     new = body.strip("\n").encode("utf-8", "replace").replace(b"\n", newline) + newline

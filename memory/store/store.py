@@ -166,10 +166,7 @@ class Store(Reader):
             self.check(name)
         with self._changing(name):
             before = self.raw(name)
-            try:
-                data = frontmatter.edit(before, self.cleaned(dict(changes)))
-            except StoreError as error:
-                raise StoreError("%s: %s" % (name, error)) from None
+            data = frontmatter.edit(before, self.cleaned(dict(changes)), name)
             if data != before:
                 self._put(name, before, data)
         return self.read(name)

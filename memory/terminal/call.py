@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memory.core import DayleafError, UsageError, boundary, config, files, layout, plaintext
+from memory.core import DayleafError, UsageError, boundary, config, files, frontmatter, layout, plaintext
 from memory.terminal import screen
 
 TYPE_CHECKING = False
@@ -153,15 +153,15 @@ class Call:
         told = self.changed.append if place.key == self.place.key else None
         return Store(place, self.settings, self.now, told, keeps)
 
-    def text(self) -> str:
-        """Return the words as one text; `-`, or none where stdin is no terminal, means stdin."""
+    def text(self, kept: bool = True) -> str:
+        """Return the words as one text; `-`, or none where stdin is no terminal, means stdin.  kept: see `read_stdin`."""
         if self.words == ["-"] or (not self.words and not sys.stdin.isatty()):
-            return self.stdin()
+            return self.stdin(kept)
         return " ".join(self.words)
 
-    def stdin(self) -> str:
-        """Return what stdin holds, as text."""
-        self.said = self.said or read_stdin()
+    def stdin(self, kept: bool = True) -> str:
+        """Return what stdin holds, as text.  kept: see `read_stdin`."""
+        self.said = self.said or read_stdin(kept)
         return self.said
 
     def one(self, what: str) -> str:
@@ -243,10 +243,28 @@ def shown(word: str) -> str:
     return plaintext.one_line(word)[:60]
 
 
-def read_stdin() -> str:
-    """Read stdin as text, at most TEXT_LIMIT bytes."""
-    data = sys.stdin.buffer.read(TEXT_LIMIT)
-    return data.decode("utf-8-sig", "replace")
+def read_stdin(kept: bool = True) -> str:
+    """Read stdin as text; raises UsageError where it holds more than TEXT_LIMIT bytes, or bytes that are not UTF-8.
+
+    kept: the text is kept, and not only compared with others; then no byte of it may be lost.
+    """
+    data = sys.stdin.buffer.read(TEXT_LIMIT + 1)
+    if not kept:
+        return data[:TEXT_LIMIT].decode("utf-8-sig", "replace")
+    if len(data) > TEXT_LIMIT:
+        raise UsageError("stdin holds more than %d MB; split it" % (TEXT_LIMIT >> 20))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        said = "stdin line %d: %s; convert it first, such as `iconv -f %s -t UTF-8`"
+        raise UsageError(said % unread(data, error.start)) from None
+
+
+def unread(data: bytes, at: int) -> tuple[int, str, str]:
+    """Return of bytes that are not UTF-8 the line of the first, what they are, and the encoding that they may be of."""
+    if frontmatter.undecodable(data):
+        return 1, "no UTF-8 text", "UTF-16"
+    return data.count(b"\n", 0, at) + 1, "bytes that are not UTF-8", "LATIN1"
 
 
 def to_json(value: Any) -> str:

@@ -22,7 +22,7 @@ from memory.core import DayleafError, PersonsRecord, UsageError, boundary, clock
 from memory.core.plaintext import one_line
 from memory.hook import fence
 from memory.store import authority, process
-from memory.terminal import mcptools
+from memory.terminal import mcptools, requests
 from memory.terminal.call import Call, nearest, shown
 from memory.terminal.mcptools import Given, Told, sound
 
@@ -269,6 +269,8 @@ def serve(env: dict[str, str], read_only: bool = False) -> int:
         mcptools.ENDING.set()
         raise SystemExit(128 + number)
 
+    requests.mend_stdin()
+
     async def run() -> None:
         async with stdio_server() as (reader, writer):
             await server.run(reader, writer, server.create_initialization_options())
@@ -311,7 +313,7 @@ def _server(env: dict[str, str], read_only: bool) -> Any:
         text = await work(lambda call: (made(name, pages, given, call),))
         if isinstance(text, str):
             raise MCPError(types.INVALID_PARAMS, text)
-        return str(text[0])
+        return sound(str(text[0]))
 
     async def resources(ctx: Any, params: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[types.Resource(

@@ -30,7 +30,7 @@ from memory.recall.shelf import Shelf
 from memory.store import ledger, redactor
 from memory.store.redactor import without_private
 from memory.store.store import Store
-from memory.terminal import linktree, results, screen, sheets
+from memory.terminal import linktree, localtimes, results, screen, sheets
 from memory.terminal.sheets import Sheet
 
 LISTED, SESSIONS = 200, 40  # records that a timeline looks at, and sessions that it shows
@@ -363,7 +363,7 @@ def _told(group: Sequence[Record]) -> dict[str, Any]:
 
 
 def _row(one: Hit, words: str) -> dict[str, Any]:
-    said = one.passage or results.snippet(one, words, SNIPPET)
+    said = localtimes.passage(one.passage) or results.snippet(one, words, SNIPPET)
     where = "%s#%d" % (one.conversation, one.turn) if one.turn else ""
     return {"hit": one, "said": said, "turn": where, "session": _session_of(one.record) if one.record.meta.get("session") else ""}
 

@@ -67,7 +67,7 @@ def _event(event: dict[str, Any], now: float) -> list[str]:
     what = {"start": "start (%s)" % event.get("source"), "prompt": "prompt %s" % asked, "agent": "subagent of prompt %s" % asked,
             "wall": "failed %s, known from another session" % event.get("tool"),
             "off": "switched off", "on": "switched on"}.get(event["event"], str(event["event"]))
-    head = "%s  %s" % (clock.iso(instant), one_line(what))
+    head = "%s  %s" % (clock.zoned(instant), one_line(what))
     if event["event"] == "wall":
         head += "  %s, %s ms" % (count(_int(event, "chars"), "character"), _int(event, "ms"))
     elif event["event"] not in ("start", *PROMPTS):

@@ -9,7 +9,7 @@ from memory.core import clock, layout, tokeniser
 from memory.core.plaintext import age, clip, count, one_line, width
 from memory.hook import context, fence
 from memory.recall import look
-from memory.terminal import screen
+from memory.terminal import localtimes, screen
 from memory.terminal.screen import Style, pad
 
 TYPE_CHECKING = False
@@ -114,9 +114,9 @@ def _beneath(hit: Hit, words: str, columns: int, context: Sequence[Tag] | None) 
     lines += [one_line(hit.origin)] if hit.origin else []
     why = [one_line(hit.why)] if words and not hit.linked_from else []
     lines += ["`%s`" % _run_command(hit)] if hit.group == "script" else []
-    said = [snippet(hit, words, columns)]
+    said = [localtimes.line(hit.kind, snippet(hit, words, columns), hit.created)]
     if hit.passage:
-        said = [*screen.broken(one_line(hit.passage), columns, PASSAGE_LINES), "`%s`" % turn_command(hit)]
+        said = [*screen.broken(localtimes.passage(one_line(hit.passage)), columns, PASSAGE_LINES), "`%s`" % turn_command(hit)]
     said += screen.broken(one_line(hit.otherwise), columns, PASSAGE_LINES) if hit.otherwise else []
     told = [] if context is None or hit.linked_from else _explained(hit, context)
     return [*lines, *(line for line in said if line), *why, *told]
@@ -226,7 +226,8 @@ def _for_model(hit: Hit, units: int) -> str:
     if hit.group == "script":
         head += "\n`%s`" % fence.line(_run_command(hit), 100)
     room = units - tokeniser.utf16(head) - 1
-    told = "> %s (`%s`)\n" % (fence.line(hit.passage, 400), fence.line(turn_command(hit), 100)) if hit.passage else ""
+    said = fence.line(localtimes.stated(hit.passage), 400)
+    told = "> %s (`%s`)\n" % (said, fence.line(turn_command(hit), 100)) if hit.passage else ""
     told += "> %s\n" % fence.line(hit.otherwise, 300) if hit.otherwise else ""
     body = told + fence.clip(fence.clean(hit.body).strip(), room - tokeniser.utf16(told),
                              " … (`dayleaf show %s` for the rest)" % id)

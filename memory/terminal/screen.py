@@ -164,7 +164,7 @@ def record(shown: Record, now: float, style: Style, facts: Iterable[tuple[str, s
     facts: more (name, value) pairs.
     """
     pairs = [("kind", shown.kind), ("tier", layout.TIER_NAMES.get(shown.tier, shown.tier)),
-             ("created", "%s (%s)" % (clock.iso(shown.created), age(now - shown.created))),
+             ("created", "%s (%s)" % (clock.zoned(shown.created), age(now - shown.created))),
              ("source", source_line(shown)),
              ("tags", ", ".join(shown.tags)), ("topics", ", ".join(shown.topics)), ("versions", ", ".join(shown.versions)),
              ("links", ", ".join("%s %s" % (link.relation, link.target) for link in shown.links)),

@@ -24,8 +24,9 @@ from markdown_it.rules_inline import StateInline
 from markupsafe import Markup
 
 from memory.core import StoreError, clock, files, plaintext
+from memory.core.records import Record
 from memory.recall.relations import Edge, Node
-from memory.terminal import screen
+from memory.terminal import localtimes, screen
 
 FOLDER = Path(__file__).parent / "page"
 MOST_LINE = 2000  # characters of one line
@@ -71,11 +72,16 @@ def environment() -> Environment:
                        lstrip_blocks=True, auto_reload=False)
     made.filters.update(source_line=screen.source_line, markdown=_markdown, inline=_inline,
                         line=plaintext.one_line, day=clock.day, age=plaintext.age,
-                        count=plaintext.count)
+                        count=plaintext.count, minute=localtimes.minute, localised=_localised)
     return made
 
 
 # ---- markdown
+
+def _localised(record: Record) -> str:
+    """Return the text of a record with its times as people read them."""
+    return localtimes.body(record, record.body)
+
 
 @pass_context
 def _markdown(context: Context, text: str) -> Markup:

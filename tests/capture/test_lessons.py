@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -916,8 +917,8 @@ def test_a_session_that_died_teaches_too(session, now):
     missing(session)
     Path(session.place.receipts(session.name)).parent.mkdir(parents=True)
     Path(session.place.receipts(session.name)).write_text(json.dumps({"event": "start", "transcript": str(session.path)}) + "\n")
-    later = session.path.stat().st_mtime + progress.QUIET + 60
-    worker.after_start({"session_id": "next", "cwd": session.project}, {**session.env, "DAYLEAF_RUNTIME_AUTO": "0"}, later)
+    os.utime(session.path, (now - 60,) * 2)
+    worker.after_start({"session_id": "next", "cwd": session.project}, {**session.env, "DAYLEAF_RUNTIME_AUTO": "0"}, now)
     assert len(session.learnings()) == 1
 
 

@@ -193,3 +193,15 @@ def test_on_takes_back_what_off_did_though_another_session_ran_since(ok, place):
     assert "pushes notes again in session aaaa1111" in ok("on")
     assert not receipts.session(place.receipts("aaaa1111")).off
     assert json.loads(ok("on", "--json")) == {"session": "", "enabled": True}
+
+
+def test_a_setting_may_hold_bytes_that_are_no_utf_8(run, ok, tmp_path):
+    """As the name of a folder does; it is found by it again, and its notes are."""
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/vault \xed\xa0\xbd")
+    os.mkdir(folder)
+    Path(folder, "b.md").write_text("The gibbon sleeps.\n")
+    ok("tier", "add", folder)
+    assert "gibbon sleeps" in ok("recall", "gibbon") and "1 file" in ok("tier", "list")
+    ok("config", "set", "distill.model", "half \udced of it")
+    ok("tier", "remove", folder)
+    assert "no folder" in ok("tier", "list")

@@ -104,3 +104,13 @@ def test_a_link_to_the_archive_says_how_to_bring_it_back(ok, shop):
     ok("link", "l-jwt", "l-keys")
     ok("forget", "l-keys")
     assert "'l-keys', which is archived; `dayleaf restore l-keys` brings it back" in ok("link", "l-jwt")
+
+
+def test_a_head_that_was_not_understood_gets_no_second_one(run, ok, shop):
+    """The file stays byte for byte; the error names it, the line and the remedy."""
+    path = Path(shop.path("p/learnings/dots.md"))
+    path.write_bytes(b"---\ntitle: Ended by dots\ntags: [heron]\n...\nThe body.\n")
+    done = run("link", "dots", "related_to", "l-jwt")
+    assert (done.returncode, done.stderr) == (
+        1, "dayleaf: p/learnings/dots.md: line 4: the frontmatter is closed by `...`; end it with a line `---`\n")
+    assert path.read_bytes().startswith(b"---\ntitle: Ended by dots\n") and b"related_to" not in path.read_bytes()

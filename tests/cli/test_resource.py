@@ -147,6 +147,32 @@ def print_of(root):
     return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_size) for path in sorted(root.rglob("*"))}
 
 
+def test_a_folder_names_what_it_leaves_out(run, tmp_path):
+    """By ending, with the way to take it in; and the note that is no text."""
+    root = tmp_path / "rules"
+    root.mkdir()
+    for name in ("a.mdc", "b.mdc", "c.markdown"):
+        (root / name).write_text("Use gibbon imports.\n", encoding="utf-8")
+    (root / "d.md").write_text("Use gibbon too.\n", encoding="utf-8")
+    (root / "e.md").write_bytes("Use gibbon as well.\n".encode("utf-16"))
+    said = run("tier", "add", str(root)).stdout
+    assert "left out 3 files by their endings: .mdc (2), .markdown (1); `dayleaf import dir` takes" in said
+    assert "left out %s: no text" % (root / "e.md") in said
+
+
+def test_a_note_of_a_folder_is_found_and_shown_by_its_files_name(run, tmp_path):
+    """With no heading, one of the second level, or one that says something else."""
+    root = tmp_path / "vault"
+    root.mkdir()
+    for name, text in (("Walrus ingress timeout", "Raise it to 120 seconds."), ("Heron deploy", "## Steps\n\n- run it"),
+                       ("Ocelot", "---\ntags: [ops]\n---\n![[Base.base]]"), ("Gibbon", "# Another title\n\nText.")):
+        (root / (name + ".md")).write_text(text + "\n", encoding="utf-8")
+    told(run, "tier", "add", str(root))
+    for query, title in (("walrus ingress", "Walrus ingress timeout"), ("heron deploy", "Heron deploy"), ("ocelot", "Ocelot"),
+                         ("gibbon", "Another title")):
+        assert [hit["title"] for hit in told(run, "recall", query)["hits"]][:1] == [title]
+
+
 def test_the_notes_of_a_folder_are_found_where_they_are(run, notes, place):
     """As docs named by their tier, a later note and an edit at once, a deleted one no more; nothing is written into the folder."""
     before = print_of(notes)
@@ -158,7 +184,7 @@ def test_the_notes_of_a_folder_are_found_where_they_are(run, notes, place):
     assert print_of(notes) == before
     (notes / "new.md").write_text("A giraffe came.\n", encoding="utf-8")
     (notes / "latin.md").unlink()
-    assert [hit["title"] for hit in told(run, "recall", "giraffe zebra")["hits"]] == ["A giraffe came.", "Send every zebra to the moon."]
+    assert [hit["title"] for hit in told(run, "recall", "giraffe zebra")["hits"]] == ["new", "evil"]
     assert added["name"] in run("recall", "giraffe").stdout
     assert "%s (3 files, 2 left out)" % notes in run("status").stdout and "tiers" in run("doctor").stdout
 

@@ -131,4 +131,4 @@ def test_an_empty_note_replaces_nothing(ok, run):
         done = run("handoff", *([words] if isinstance(words, str) else words))
         assert (done.returncode, done.stderr.count("\n")) == (2, 1) and "the handoff is empty" in done.stderr
     assert "Do not deploy" in ok("handoff", "--show")
-    assert "Do not deploy before the audit; the old one is now a checkpoint" in ok("handoff", "The audit is done.")
+    assert "Do not deploy before the audit is yet to arrive: the next session gets both" in ok("handoff", "The audit is done.")

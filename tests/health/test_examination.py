@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_an_upkeep_that_was_cut_short_and_a_newer_journal(examine, record, place
 def test_a_capture_that_was_cut_short(examine, record, place, now):
     """Until its session is written down or the user has heard; a capture that came to its end is none."""
     attempts.end(place, attempts.begin(place, "fine", "stop", now), "stop", "", now, now)
-    assert examine("captures") == [(OK, "every session that ended here has its checkpoint", "")]
+    assert examine("captures") == [(OK, "every session whose transcript stands has its checkpoint", "")]
     files.append_line(attempts.path_of(place), json.dumps({
         "v": 1, "t": clock.iso(now), "do": "asked", "run": "99999999.1", "session": "cut", "trigger": "stop"}))
     assert examine("captures")[0][:2] == (WARN, "the capture of %s (session cut) was cut short" % clock.iso(now))
@@ -106,6 +107,24 @@ def test_a_session_that_nobody_wrote_down(examine, record, place, env, now):
     os.utime(path, (now - 600, now - 600))
     receipts.write(place.receipts("lost"), {"v": 1, "event": "start", "transcript": str(path)})
     assert examine("captures")[0][:2] == (WARN, "1 session whose checkpoints are incomplete, such as lost")
+
+
+def test_a_session_whose_start_no_hook_saw_is_no_ok(examine, record, place, env, now):
+    """Nor is one of before dayleaf passed over in silence, or one that left no transcript."""
+    def put(name, days):
+        path = Path(env["HOME"], ".claude", "projects", re.sub("[^A-Za-z0-9]", "-", place.project), name + ".jsonl")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"type": "user", "cwd": place.project, "timestamp": clock.iso(now - days * clock.DAY)}) + "\n")
+        os.utime(path, (now - 600, now - 600))
+        return path
+    receipts.write(place.receipts("gone"), {"v": 1, "event": "start", "transcript": "/nowhere/gone.jsonl"})
+    os.utime(place.receipts("gone"), (now - 3600,) * 2)
+    put("older", 3)
+    assert examine("captures")[0][:2] == (OK, (
+        "every session whose transcript stands has its checkpoint; 1 session that started here left no transcript, or it is gone; "
+        "1 session ended before dayleaf was there: `dayleaf import transcripts` tells them"))
+    put("silent", 0.1)
+    assert examine("captures")[0][:2] == (WARN, "1 session whose checkpoints are incomplete, such as silent")
 
 
 # ---- --fix

@@ -199,6 +199,7 @@ def test_a_replaced_handoff_keeps_every_byte_under_its_ordinary_name(ok, start, 
     path = Path(first["path"])
     path.write_text(path.read_text().replace("created:", "mine: kept  # a comment\ncreated:"))
     before = path.read_text()
+    start("s0")
     ok("handoff", "The retries are done.")
     others = {name: said for name, said in files_of(place).items() if name != "handoff.md"}
     ((name, said),) = others.items()
@@ -212,11 +213,40 @@ def test_a_replaced_handoff_keeps_every_byte_under_its_ordinary_name(ok, start, 
     assert "retries" not in start("s2")
 
 
+def test_two_handoffs_both_arrive_once(ok, start, place):
+    """Of two terminals, or sessions, that leave one each before the next start; the older one then is an ordinary checkpoint."""
+    ok("handoff", "Look at the retries first.", CLAUDE_CODE_SESSION_ID="a")
+    said = ok("handoff", "Mind the queue.", CLAUDE_CODE_SESSION_ID="b")
+    assert re.match(r"c-\w{8}  Look at the retries first is yet to arrive: the next session gets both\n", said)
+    block = start("s1")
+    assert "Look at the retries" in block and "Mind the queue." in block
+    assert "handoff-1.md" not in files_of(place) and len(files_of(place)) == 2
+    block = start("s2")
+    assert "Look at the retries" not in block and "Mind the queue." in block
+    for number in range(8):
+        ok("handoff", "Note %d is this." % number, CLAUDE_CODE_SESSION_ID="c%d" % number)
+    block = start("s3")
+    assert sum("Note %d is this." % number in block for number in range(8)) == 6
+    assert len([said for said in files_of(place).values() if "is this." in said]) == 8
+
+
+def test_a_session_that_writes_its_handoff_again_leaves_one(ok, start, place):
+    """Its own text is replaced; --clear takes away all that wait."""
+    for text in ("Look at the retries first.", "Look at the retries and the queue."):
+        ok("handoff", text, CLAUDE_CODE_SESSION_ID="a")
+    assert handoffs.waiting(place) == []
+    ok("handoff", "Another one.", CLAUDE_CODE_SESSION_ID="b")
+    assert [one.title for one in handoffs.waiting(place)] == ["Look at the retries and the queue"]
+    ok("handoff", "--clear")
+    assert "retries" not in start("s1") and handoffs.waiting(place) == []
+
+
 def test_a_handoff_written_by_hand_is_moved_too(ok, start, place):
     """Without frontmatter it is marked, so that no session takes it for the newest checkpoint."""
     path = Path(place.private, "checkpoints", "handoff.md")
     path.parent.mkdir(parents=True)
     path.write_text("Mind the queue.\n")
+    start("s0")
     ok("handoff", "The queue is fine.")
     assert len(files_of(place)) == 2 and any("Mind the queue." in said for said in files_of(place).values())
     assert "Mind" not in start()
@@ -254,6 +284,7 @@ sys.exit(cli.main())
 def test_a_crash_loses_neither_the_old_handoff_nor_the_new_one(ok, start, place, world, project, tmp_path, point):
     """Killed at any point there is a whole handoff, both texts are in the store, and the next command goes on."""
     ok("handoff", "Look at the retries first.")
+    start("s0")
     driver = tmp_path / "driver.py"
     driver.write_text(DRIVER % (str(ROOT), point, point))
     done = subprocess.run([sys.executable, "-I", str(driver), "handoff", "The retries are done."], env=world, cwd=project,

@@ -91,6 +91,25 @@ def test_a_clock_that_jumped_expires_nothing(place, now, run, jump):
     assert len(forced.changes) == (13 if jump > 0 else 0)
 
 
+@pytest.mark.parametrize("keys", [{}, {"updated": "2024-05-01"}])
+def test_old_notes_say_nothing_of_the_clock(store, place, now, keys):
+    """What was imported today is of today, whatever it is dated; old checkpoints expire all the same."""
+    for number in range(40):
+        name = vault.put(place, "p/learnings/n%d.md" % number, "Note %d" % number, "about zephyr%d" % number, created="2024-03-01", **keys)
+        os.utime(name, (now, now))
+    checkpoint(place, now, 200, "old")
+    assert planned(store) == [("old", "")] and not housekeeping.plan(store, {}).doubt
+
+
+def test_notes_of_later_say_nothing_of_the_clock(store, place, now):
+    """A note may be about a day to come; files that were written then are another thing."""
+    for number in range(40):
+        name = vault.put(place, "p/learnings/n%d.md" % number, "Note %d" % number, "zephyr%d" % number, created="2035-01-01")
+        os.utime(name, (now, now))
+    assert not housekeeping.plan(store, {}).doubt
+    assert "many records were written on " in housekeeping.plan(Store(place, vault.settings(), now - 30 * DAY), {}).doubt
+
+
 def test_what_was_written_while_the_clock_was_wrong_hides_no_jump(place, now):
     """A few records of 2036 beside many of today: neither in 2036 nor back today does anything expire."""
     recent(place, now)

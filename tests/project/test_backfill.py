@@ -193,15 +193,18 @@ def test_a_dry_run_writes_nothing_and_says_what_would_come(past, ok, took, place
 
 
 def test_a_running_session_and_a_models_own_are_left_alone(past, run, took, place, monkeypatch):
-    """The session that asks, a transcript that still grows, and dayleaf's own child."""
+    """The session that asks, a transcript that still grows, and dayleaf's own child; a file that was just copied runs not."""
     past.session("asking", 2)
     past.session("child", 2, prompt="dayleaf-distill-prompt v1\nSummarise the parser.")
-    growing = past.session("growing", 2)
+    growing, copied = past.session("growing", 2), past.session("copied", 2, prompt="dayleaf-distill-prompt v1\nAs it is.")
+    with growing.open("a") as file:
+        file.write(json.dumps({"type": "user", "uuid": "last", "timestamp": clock.iso(clock.now())}) + "\n")
     os.utime(growing)
+    os.utime(copied)
     done = run("import", "transcripts", "--json", CLAUDE_CODE_SESSION_ID="asking")
     found = json.loads(done.stdout)
     assert sorted(skip["path"] for skip in found["skipped"]) == ["asking", "growing"]
-    assert (found["new"], found["without"], checkpoints(place)) == (0, 1, {})
+    assert (found["new"], found["without"], checkpoints(place)) == (0, 2, {})
 
 
 def test_secrets_do_not_come_along(past, took, place):

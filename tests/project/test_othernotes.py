@@ -35,6 +35,35 @@ def test_a_directory_of_markdown_becomes_learnings(tree, took, place):
     assert counts(took("dir", tree.root)) == (0, 4, 0, 3)
 
 
+def test_what_is_read_and_left_out_is_named_by_its_ending(tree, ok, took, place):
+    """Rules of an editor are notes too; a picture is none, and hidden files are nobody's business."""
+    tree("a.mdc", "---\ndescription: d\n---\nUse gibbon imports.\n")
+    tree("b.markdown", "Use gibbon exports.\n")
+    tree("image.PNG", b"\x89PNG")
+    tree("deep/Makefile", "all:\n")
+    tree("deep/x.png", b"\x89PNG")
+    tree(".hidden.csv", "1,2\n")
+    said = ok("import", "dir", str(tree.root))
+    assert "read .markdown (1), .mdc (1)\n" in said and "left out 3 files by their endings: .png (2), Makefile (1)\n" in said
+    found = took("dir", tree.root)
+    assert counts(found) == (0, 2, 0, 0) and found["endings"] == {".png": 2, "Makefile": 1}
+
+
+def test_a_note_is_called_as_its_file_is(tree, ok, took, place):
+    """Where it has no title of its own; beside its heading the file's name is another one, and names that say nothing are none."""
+    tree("Walrus ingress timeout.md", "Raise proxy-read-timeout to 120 seconds.\n")
+    tree("heron-deploy.md", "## Steps\n\n- run the script\n")
+    tree("sub/버튼.md", "누른다.\n")
+    tree("Gibbon.md", "# Another title\n\nText.\n")
+    tree("2026-01-03.md", "Plain words of a day.\n")
+    tree("README.md", "Read this first.\n")
+    took("dir", tree.root)
+    pages = kept(place, "learnings")
+    assert set(pages) == {"Walrus ingress timeout", "heron deploy", "버튼", "Another title", "Plain words of a day.", "Read this first."}
+    assert pages["Another title"].meta["aliases"] == ["Gibbon"] and "aliases" not in pages["heron deploy"].meta
+    assert "Another title" in ok("recall", "gibbon")
+
+
 def test_the_stores_of_other_tools_are_recognised(project, ok, took, place):
     """In a project's root, or named themselves; checkpoints keep their instants."""
     for name, text in ((".memories/2026-01-02/143052_9fa8.md",

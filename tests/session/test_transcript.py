@@ -115,20 +115,24 @@ def test_an_offset_past_the_end_reads_again_from_the_start(tmp_path):
     assert _seen(path, 10**6)[0] == [("prompt", "one")]
 
 
-def test_a_huge_line_is_skipped_and_counted(tmp_path):
-    """A line of 50 MB costs no memory to speak of, and its neighbours are read."""
+def test_a_huge_line_is_read_in_little_memory(tmp_path):
+    """Of 50 MB of pictures and pasted text the words stay, up to a megabyte, and its neighbours are read."""
     import resource
 
     path = tmp_path / "t.jsonl"
     with path.open("wb") as file:
-        file.write(_prompt("before") + b'{"type":"user","message":{"content":"')
-        for _ in range(50):
+        file.write(_prompt("before") + b'{"type":"user","message":{"content":[{"type":"text","text":"keep the header"},'
+                   b'{"type":"image","source":{"type":"base64","data":"')
+        for _ in range(25):
             file.write(b"x" * (1 << 20))
-        file.write(b'"}}\n' + _prompt("after"))
+        file.write(b'"}},{"type":"text","text":"')
+        for _ in range(25):
+            file.write(b"word " * ((1 << 20) // 5))
+        file.write(b'the end"}]}}\n' + _prompt("after"))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seen, reading = _seen(path)
-    assert seen == [("prompt", "before"), ("prompt", "after")]
-    assert (reading.long, reading.broken) == (1, 0)
+    assert [text[:20] for _, text in seen] == ["before", "keep the header\nword", "after"] and len(seen[1][1]) > 1 << 19
+    assert (reading.long, reading.broken) == (0, 0)
     assert reading.offset == path.stat().st_size
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 60 << 10
 
@@ -492,6 +496,26 @@ def test_calls_without_a_result_are_not_remembered_for_ever(tmp_path):
     path.write_bytes(b"".join(_line("assistant", message={"content": [use]}) for use in uses))
     reading = transcript.read(str(path))
     assert len(list(reading)) == 2000 and len(reading._calls) < 500
+
+
+def test_a_line_of_nothing_but_structure_is_passed_over_and_counted(tmp_path):
+    """What holds no text to shorten is no message; the lines after it are read."""
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b'{"type":"user","message":{"content":[%s]}}\n' % (b"[]," * (12 << 20)) + _prompt("after"))
+    seen, reading = _seen(path)
+    assert seen == [("prompt", "after")] and reading.long == 1 and reading.offset == path.stat().st_size
+
+
+def test_a_huge_line_without_its_end_is_read_once_it_is_whole(tmp_path):
+    """The client is writing it."""
+    path = tmp_path / "t.jsonl"
+    line = json.dumps({"type": "user", "message": {"content": [
+        {"type": "image", "source": {"data": "A" * (9 << 20)}}, {"type": "text", "text": "keep it"}]}}).encode()
+    path.write_bytes(_prompt("before") + line)
+    seen, reading = _seen(path)
+    assert seen == [("prompt", "before")] and reading.offset == len(_prompt("before"))
+    path.write_bytes(_prompt("before") + line + b"\n")
+    assert _seen(path, reading.offset)[0] == [("prompt", "keep it")]
 
 
 def test_a_request_that_bears_the_id_of_the_session_before_counts(tmp_path):

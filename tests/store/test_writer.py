@@ -23,6 +23,7 @@ OWNERS = ("files", "files.posix", "os", "posix", "shutil")
 # Modules outside of store/ that write files, and what these are: none of them is a record.
 OTHERS = {
     "capture.progress": "a session's state, derived",
+    "capture.recovery": "what was seen of transcripts, derived, and old states",
     "cli.audit": "a template of golden queries, where its user says", "cli.index": "an export, and settings",
     "cli.doors": "what is derived", "terminal.sheets": "all of it as one page, where its user says", "cli.learn": "the copy in which a new record is written", "terminal.editor": "the copy that an editor opens", "cli.main": "the trace of a fault",
     "core.approvals": "approvals and approved contents", "core.boundary": "the log of errors", "core.fastjson": "derived answers",

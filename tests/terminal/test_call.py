@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
 from harness.command import on_terminal
+from harness.hook import ROOT
 
 from memory.core import layout
 
@@ -50,3 +54,25 @@ def test_a_session_that_moved_keeps_its_workspace(ok, tmp_path):
     assert json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR=str(tmp_path / "top")))["workspace"] == key
     assert json.loads(ok("workspace", "--json", cwd=str(inner), CLAUDE_PROJECT_DIR="/nowhere"))["workspace"] != key
     assert layout.slug("inner") in json.loads(ok("workspace", "--json", cwd=str(inner)))["workspace"]
+
+
+@pytest.mark.parametrize("words", [("learn", "-"), ("checkpoint", "-"), ("handoff", "-"), ("plan", "-"), ("redact", "-")])
+@pytest.mark.parametrize(("data", "said"), [
+    ("Das Büro nimmt zwei Schlüssel.\nÜber alles.\n".encode("utf-16"), "stdin line 1: no UTF-8 text"),
+    ("One.\nDas Büro nimmt zwei Schlüssel.\n".encode("latin-1"), "stdin line 2: bytes that are not UTF-8")])
+def test_bytes_that_are_not_utf_8_are_refused_with_the_way_out(env, project, words, data, said):
+    """Nothing is kept of them; the filter of secrets passes single ones on, and says so."""
+    done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), *words], input=data, capture_output=True, cwd=project, env=env)
+    error = done.stderr.decode()
+    if words[0] == "redact" and "line 2" in said:
+        assert (done.returncode, done.stdout) == (0, data) and said in error
+    else:
+        assert done.returncode == 2 and done.stdout == b"" and said in error and "iconv -f" in error and error.count("\n") == 1
+        assert not list(Path(env["HOME"], ".dayleaf").rglob("*.md"))
+
+
+def test_more_than_stdin_may_hold_is_refused(env, project):
+    """Nothing of it is cut off in silence."""
+    done = subprocess.run([sys.executable, "-I", str(ROOT / "memory"), "learn", "-"], input=b"word " * (2 << 20), capture_output=True,
+                          cwd=project, env=env)
+    assert done.returncode == 2 and b"stdin holds more than 8 MB; split it" in done.stderr

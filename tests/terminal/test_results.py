@@ -38,6 +38,6 @@ def test_a_session_is_a_line_with_the_passage_below_it(ok, place):
     assert '      2026-01-23 14:31, after "how many retries does the uploader make, and …":' in said
     assert "      `dayleaf show c-7a1c0001#2`" in said
     fenced = ok("recall", "uploader retries backoff", "--hook")
-    assert "\n> 2026-01-23 14:31, after" in fenced and "(`dayleaf show c-7a1c0001#2`)" in fenced
+    assert "\n> 2026-01-23 14:31 UTC, after" in fenced and "(`dayleaf show c-7a1c0001#2`)" in fenced
     alone = ok("recall", "exponential backoff", "--kind", "conversation")
     assert alone.startswith("Conversations\n  c-7a1c0001") and "`dayleaf show c-7a1c0001#2`" in alone

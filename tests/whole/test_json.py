@@ -35,7 +35,8 @@ class Excepted(NamedTuple):
 
 MAPS = {  # paths of objects whose keys are data
     "recall": {"hits[].parts", "linked[].parts"}, "resource search": {"hits[].parts", "linked[].parts"}, "fix": {"nearest[].parts"},
-    "distill": {"recall.parts"}, "status": {"records", "records.*", "settings", "tiers", "duplicates", "audit.counts"},
+    "distill": {"recall.parts"}, "status": {"records", "records.*", "settings", "tiers", "duplicates", "audit.counts", "added[].endings"},
+    "tier add": {"endings"}, "tier list": {"[].endings"}, "import dir": {"endings"},
     "config list": {""}, "stats": {"records", "topics", "hooks", "mostPushed", "mostUsed", "leastUsed", "titles"},
     "audit": {"counts"}, "eval": {"[].rankers", "[].gone", "[].floor", "[].before"}, "load": {"considered[].terms"},
     "workspace": {"tiers"}, "index export": {"topics", "categories"}, "version": set(), "recall --batch": set()}

@@ -1,0 +1,192 @@
+"""Which sessions ended before they were written down, and their capture.
+
+What the receipts say is compared with what the host has: a session that started here is found by its name in whatever folder
+its transcript stands by now, and one whose start no hook saw in the folders of this project.
+
+Schema, version 1, of what was seen, `<cache>/transcripts.json`, derived: {"v":1, "seen": {path: [size, mtime in nanoseconds,
+directory of its first entry, instant of its first entry, of its last one]}}; instants are seconds since the epoch, -1 for none.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from memory.capture import progress
+from memory.capture.progress import names
+from memory.core import clock, config, fastjson, files, layout
+from memory.session import transcript, whereabouts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from memory.session.whereabouts import Ends
+
+    OnChange = Callable[[str], None] | None
+
+QUIET = 30.0  # seconds a transcript must rest before recovery takes its session for dead
+KEEP = 40 * clock.DAY  # the host deletes transcripts after 30 days; their state is of no use then
+GRACE = clock.DAY  # a session that was open when dayleaf was set up, a day before its first start, counts too
+
+
+class Lost(NamedTuple):
+    """What the host has that nobody wrote down.
+
+    sessions: [session, path of its transcript] to be captured.  before: sessions that ended before dayleaf was there, which an
+    import tells.  gone: sessions that started here and whose transcript is nowhere.
+    """
+
+    sessions: list[tuple[str, str]]
+    before: list[str]
+    gone: list[str]
+
+
+class Memory:
+    """What was seen of transcripts, kept between sessions: each is looked at again only where its file has changed."""
+
+    def __init__(self, path: str):
+        self._path, self._fresh = path, False
+        self._seen: dict[str, Ends] = {}
+        self._used: set[str] = set()
+        try:
+            value = fastjson.parse(files.read(path, 16 << 20))
+            self._seen = {name: whereabouts.Ends(*row[:3], *(None if at == -1 else at for at in row[3:]))
+                          for name, row in value["seen"].items()} if value["v"] == 1 else {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            self._seen = {}
+
+    def ends(self, path: str) -> Ends | None:
+        """Return what the ends of a transcript tell, None where it cannot be read."""
+        try:
+            stat = os.stat(path)
+            found = self._seen.get(path)
+            if found is None or (found.size, found.changed) != (stat.st_size, stat.st_mtime_ns):
+                found, self._fresh = whereabouts.ends(path), True
+        except OSError:
+            return None
+        self._seen[path] = found
+        self._used.add(path)
+        return found
+
+    def keep(self) -> None:
+        """Write what was seen where anything of it is new; what was not asked for is forgotten.  Raises OSError."""
+        if self._fresh or self._used != set(self._seen):
+            rows = {path: [-1 if value is None else value for value in self._seen[path]] for path in sorted(self._used)}
+            files.replace(self._path, (fastjson.dump({"v": 1, "seen": rows}) + "\n").encode("ascii"), synced=False)
+            self._fresh = False
+
+
+def recover(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, current: str,
+            on_change: OnChange = None) -> int:
+    """Capture and close sessions that died with work nobody wrote down.
+
+    A session counts where it is not `current`, and its transcript rests for 30 seconds and holds more than was read, or what
+    was read is not written.  Returns how many checkpoints were written.
+    """
+    from memory.capture.stretches import capture
+
+    if not settings["capture.enabled"]:
+        return 0
+    _prune(place, now)
+    found = lost(place, env, now, current, keep=True)
+    return sum(bool(capture(place, settings, env, now, session, path, "recovery", on_change=on_change))
+               for session, path in found.sessions)
+
+
+def lost(place: layout.Place, env: dict[str, str], now: float, current: str, keep: bool = False) -> Lost:
+    """Find the sessions that died with work nobody wrote down; see `recover`.
+
+    keep: what was seen of transcripts is kept for the next time.
+    """
+    folders, memory = whereabouts.Folders(env), Memory(place.cache + "/transcripts.json")
+    found, here = Lost([], [], []), set(_started(place))
+    for session in sorted(here):
+        path = folders.find(session) or transcript.trusted(progress.transcript_of(place.receipts(session)), env)
+        if not path and not progress.head(_state(place, session)):
+            found.gone.append(session)
+        elif path and session != current and _left(place, session, path, now, memory):
+            found.sessions.append((session, path))
+    since = min(_since(place, now), now) - GRACE
+    for session, path in _unseen(place, env, folders, memory):
+        if session in here or session == current or not _left(place, session, path, now, memory):
+            continue
+        seen = memory.ends(path)
+        if seen is not None and seen.last < since:
+            found.before.append(session)
+        else:
+            found.sessions.append((session, path))
+    if keep:
+        memory.keep()
+    return found
+
+
+def _started(place: layout.Place) -> list[str]:
+    """Return the sessions of which a hook saw the start."""
+    found = [layout.safe_id(name[:-len(".jsonl")]) for name in names(place.receipts_folder) if name.endswith(".jsonl")]
+    return [session for session in found if session]
+
+
+def _unseen(place: layout.Place, env: dict[str, str], folders: whereabouts.Folders,
+            memory: Memory) -> Iterator[tuple[str, str]]:
+    """Yield (session, path) of the transcripts in this project's folders that are of this workspace."""
+    keys: dict[str, str] = {}
+    near = {whereabouts.folder(path) for path in (place.root, place.project, place.anchor, *whereabouts.worktrees(place.git))}
+    for session, listed in folders.below(near):
+        path = transcript.own(listed)
+        if not path or layout.safe_id(session) != session or _is_told(place, session, path):
+            continue
+        seen = memory.ends(path)
+        if seen is not None and seen.directory and _key_of(seen, env, keys) == place.key:
+            yield session, path
+
+
+def _key_of(seen: Ends, env: dict[str, str], keys: dict[str, str]) -> str:
+    """Return the workspace of a transcript.  keys: those of directories that were asked about."""
+    if seen.directory not in keys:
+        keys[seen.directory] = layout.locate(env, seen.directory).key
+    return keys[seen.directory]
+
+
+def _left(place: layout.Place, session: str, path: str, now: float, memory: Memory) -> bool:
+    """Tell whether a transcript rests, is not too old, and holds what nobody wrote down."""
+    if _is_told(place, session, path):
+        return False
+    seen = memory.ends(path)
+    return seen is not None and seen.rests(now, QUIET) and now - seen.last < KEEP
+
+
+def _is_told(place: layout.Place, session: str, path: str) -> bool:
+    try:
+        return progress.told(place, session, os.stat(path).st_size)
+    except OSError:
+        return True
+
+
+def _since(place: layout.Place, now: float) -> float:
+    """Return when dayleaf was first there, as far as the receipts of any workspace tell: no later than now."""
+    receipts = place.home + "/log/receipts/"
+    return min((_changed(receipts + key + "/" + name, now) for key in names(receipts) for name in names(receipts + key)),
+               default=now)
+
+
+def _changed(path: str, now: float) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return now
+
+
+def _state(place: layout.Place, session: str) -> str:
+    return place.cache + "/sessions/" + session + ".json"
+
+
+def _prune(place: layout.Place, now: float) -> None:
+    """Delete the states of sessions whose transcripts the host has deleted by now."""
+    folder = place.cache + "/sessions/"
+    for name in names(folder):
+        try:
+            if now - os.stat(folder + name).st_mtime > KEEP:
+                files.remove(folder + name)
+        except OSError:
+            continue

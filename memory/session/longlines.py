@@ -1,0 +1,128 @@
+"""A line of a transcript that is too long to be parsed, without what no person typed: read once, in bounded memory.
+
+Pictures and documents stand in such a line as base64.  A run of base64 signs in a text is left out, and a text longer than any
+prompt is cut; all else stays, so that the line is still one JSON object.
+"""
+
+from __future__ import annotations
+
+import re
+
+RUN = 4096  # signs in a row that no words have
+KEPT = 1 << 20  # bytes of one text that are kept, escapes included
+MOST = 8 << 20  # bytes of a line after which each further text is cut to little
+LITTLE = 256
+LIMIT, QUOTES = 4 * MOST, 1_000_000  # bytes and quotation marks after which there is no object worth reading
+_SIGNS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=_-"
+_SIGN, _FEED = rb"[A-Za-z0-9+/=_-]", rb"(?:(?:\\r)?\\n)"  # a line's end as JSON writes it
+_LINED = _FEED + _SIGN + rb"{60,}"  # base64 may stand in lines
+_ESCAPED = rb"\\(?:u[0-9A-Fa-f]{4}|.)"  # whose letters are of no run
+_RUNS = re.compile(_ESCAPED + rb"|" + _SIGN + rb"{60,}(?:" + _LINED + rb")*" + _FEED + rb"?", re.S)
+_LEADING = re.compile(_SIGN + rb"*(?:" + _LINED + rb")*" + _FEED + rb"?")
+_ESCAPE = 6  # bytes of the longest escape
+
+
+class Shortened:
+    """What is kept of one line, fed in pieces.
+
+    given_up: it holds too much beside its texts, so that nothing of it can be read.
+    """
+
+    def __init__(self) -> None:
+        self.given_up = False
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._inside = False  # of a text
+        self._kept = 0  # bytes of that text
+        self._running = False  # in a run of binary that goes on
+        self._rest = b""  # of the piece before, which the next one decides
+        self._quotes = 0
+
+    def feed(self, piece: bytes) -> None:
+        """Take in the next bytes of the line."""
+        data, at = self._rest + piece, 0
+        self._rest = b""
+        while not self.given_up:
+            end = self._quote(data, at)
+            if end < 0:
+                break
+            self._take(data[at:end])
+            self._put(b'"')
+            self._inside, self._kept, self._running = not self._inside, 0, False
+            at = end + 1
+        sure = max(at, _sure(data)) if self._inside else len(data)
+        self._take(data[at:sure])
+        self._rest = data[sure:]
+
+    def line(self) -> bytes:
+        """Return the line as far as it was fed, shortened; b"" where it was given up."""
+        self._take(self._rest)
+        self._rest = b""
+        return b"".join(self._parts)
+
+    def _quote(self, data: bytes, at: int) -> int:
+        """Return where the next text begins, or this one ends: at a quotation mark that is not escaped; -1 for none."""
+        end = data.find(b'"', at)
+        while end >= 0 and self._inside and _escapes(data[at:end]):
+            self._quotes += 1
+            at, end = end + 1, data.find(b'"', end + 1)
+        self._quotes += 1
+        if self._quotes > QUOTES:
+            self._give_up()
+        return end
+
+    def _give_up(self) -> None:
+        self.given_up = True
+        self._parts.clear()
+
+    def _take(self, data: bytes) -> None:
+        """Keep bytes: of a text what is no binary, as far as there is room for it."""
+        if not self._inside:
+            return self._put(data)
+        if self._running:
+            data = data[_leading(data):]
+            self._running = not data
+        room = (KEPT if self._size < MOST else LITTLE) - self._kept
+        parts, at = list[bytes](), 0
+        for run in _RUNS.finditer(data):
+            if run.end() - run.start() >= RUN:
+                parts.append(data[at:run.start()])
+                at = run.end()
+        self._running = self._running or at == len(data) > 0
+        text = b"".join([*parts, data[at:]])
+        self._kept = self._kept + len(text) if len(text) <= room else KEPT
+        text = text if len(text) <= room else _cut(text, max(0, room))
+        return self._put(text)
+
+    def _put(self, data: bytes) -> None:
+        self._size += len(data)
+        if self._size > LIMIT:
+            self._give_up()
+        elif not self.given_up:
+            self._parts.append(data)
+
+
+def _escapes(data: bytes) -> bool:
+    """Tell whether an odd number of backslashes ends a text, so that what follows is escaped."""
+    return (len(data) - len(data.rstrip(b"\\"))) % 2 == 1
+
+
+def _sure(data: bytes) -> int:
+    """Return up to where a piece of a text can be judged: before signs that may begin a run, and before an escape's begin."""
+    bare = len(data.rstrip(_SIGNS))
+    sure = bare if len(data) - bare < RUN else len(data)
+    return sure - _escapes(data[:sure])
+
+
+def _leading(data: bytes) -> int:
+    found = _LEADING.match(data)
+    return found.end() if found else 0
+
+
+def _cut(text: bytes, room: int) -> bytes:
+    """Shorten a text to some bytes at white space, since half a secret is none any more; never inside an escape."""
+    space = text.rfind(b" ", 0, room)
+    if space >= room // 2:
+        return text[:space]
+    at = text.rfind(b"\\", max(0, room - _ESCAPE), room)
+    return text[:at if at >= 0 and _escapes(text[:at + 1]) else room]

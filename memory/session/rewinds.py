@@ -1,0 +1,157 @@
+"""What a rewind took back of a session: the transcript is a tree, and its lines name the one that each hangs on.
+
+A rewind deletes nothing: the next prompt hangs on the line before what was taken back.  So a prompt takes back every prompt that
+stands in the file between the line it hangs on and itself.  Only what begins a turn is looked at: several results hang on one
+call, and lines of hooks and queues arrive late.  After a compaction the chain begins anew, without a parent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+from memory.core import files
+from memory.session.entries import PROMPT, SLASH, entries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from memory.session.entries import Entry
+
+BLOCK = 1 << 20
+LONGEST = 8 << 20  # bytes of a line of before that is parsed
+_EDGE = 2048  # bytes at a line's start and end that hold its id
+_UUID = re.compile(rb'"uuid"\s*:\s*"([^"\\]{1,80})"')
+_PARENT = re.compile(rb'"parentUuid"\s*:\s*"')
+_COMPACTED = (b'"compact_boundary"', b'"isCompactSummary"')
+
+
+class Span(NamedTuple):
+    """A stretch of time in a session that a rewind took back: from the first prompt of it on, up to the one that followed."""
+
+    since: str
+    until: str
+
+    def holds(self, at: str) -> bool:
+        """Tell whether an instant lies in it."""
+        return self.since <= at < self.until
+
+
+class Lines:
+    """Lines in the order of their file.
+
+    prompts: the instants of those that are prompts.  linked: some line names the one it hangs on.  compacted: the chain began
+    anew.
+    """
+
+    __slots__ = ("_before", "compacted", "linked", "prompts")
+
+    def __init__(self) -> None:
+        self._before: dict[int, int] = {}  # by the hash of its id: how many prompts stand up to a line
+        self.prompts: list[str] = []
+        self.linked = self.compacted = False
+
+    def passed(self, line: bytes) -> None:
+        """Note a line of which only the id counts."""
+        for found in _UUID.finditer(line[:_EDGE] + b" " + line[-_EDGE:]):
+            self._before[hash(found[1].decode("utf-8", "replace"))] = len(self.prompts)
+
+    def row(self, record: dict[str, Any], told: list[Entry]) -> None:
+        """Note a line with what it says."""
+        if told and told[0].kind in (PROMPT, SLASH) and told[0].at:
+            self.prompts.append(told[0].at)
+        self.linked = self.linked or isinstance(record.get("parentUuid"), str)
+        self.compacted = self.compacted or record.get("subtype") == "compact_boundary" or bool(record.get("isCompactSummary"))
+        if isinstance(record.get("uuid"), str):
+            self._before[hash(record["uuid"])] = len(self.prompts)
+
+    def after(self, uuid: str) -> list[str] | None:
+        """Return the instant of the first prompt after a line, [] for none; None where the line is not among these."""
+        at = self._before.get(hash(uuid))
+        return None if at is None else self.prompts[at:at + 1]
+
+
+class Tree:
+    """Where each prompt of a reading hangs.  start: the reading's offset; of what stands before it is read what is needed."""
+
+    def __init__(self, fd: int, start: int):
+        self._fd, self._start, self._own = fd, start, Lines()
+        self._near: Lines | None = None
+        self._whole: Lines | None = None
+
+    def passed(self, line: bytes) -> None:
+        """Note a line that says nothing; others may hang on it."""
+        self._own.passed(line)
+
+    def taken(self, record: dict[str, Any], told: list[Entry]) -> str:
+        """Note a line, and return the instant from which on it takes back what was said, "" where it does not."""
+        since = "".join(self._next(record["parentUuid"])[:1]) if _begins(record, told) else ""
+        self._own.row(record, told)
+        return since
+
+    def _next(self, parent: object) -> list[str]:
+        """Return the instants of prompts after the line that a prompt hangs on, the first of them first; None for no line."""
+        if isinstance(parent, str):
+            found = self._own.after(parent)
+            for before in self._before() if found is None else ():
+                earlier = before.after(parent)
+                if earlier is not None:
+                    return earlier + self._own.prompts[:1]
+            return found or []
+        every = [*([self._all()] if self._start else ()), self._own]
+        if parent is not None or any(lines.compacted for lines in every) or not any(lines.linked for lines in every):
+            return []
+        return [at for lines in every for at in lines.prompts[:1]]
+
+    def _before(self) -> Iterator[Lines]:
+        """Yield what stands before the reading: the end of it, then all."""
+        if self._start:
+            self._near = self._near or self._read(max(0, self._start - BLOCK))
+            yield self._near
+            yield self._all()
+
+    def _all(self) -> Lines:
+        self._whole = self._whole or self._read(0)
+        return self._whole
+
+    def _read(self, at: int) -> Lines:
+        """Read the lines from an offset up to the reading's start."""
+        found, tail = Lines(), b""
+        while at < self._start:
+            block = files.read_at(self._fd, min(BLOCK, self._start - at), at)
+            if not block:
+                break
+            at += len(block)
+            *lines, tail = (tail + block).split(b"\n")
+            for line in lines:
+                _note(found, line)
+            if len(tail) > LONGEST:
+                tail = tail[:_EDGE] + tail[-_EDGE:]  # its id is all that counts of it
+        return found
+
+
+def _note(found: Lines, line: bytes) -> None:
+    head = line[:_EDGE]
+    asks = b'"user"' in line and b'"tool_result"' not in line and len(line) <= LONGEST
+    if not asks and not any(mark in line for mark in _COMPACTED):
+        found.linked = found.linked or bool(_PARENT.search(head))
+        return found.passed(line)
+    try:
+        record = json.loads(line.decode("utf-8", "replace"), strict=False)
+    except (ValueError, RecursionError):
+        return None
+    return found.row(record, entries(record)) if isinstance(record, dict) else None
+
+
+def _begins(record: dict[str, Any], told: list[Entry]) -> bool:
+    """Tell whether a line begins a turn: no result of a call, no line of a subagent's or of the host's own."""
+    if record.get("type") != "user" or "parentUuid" not in record or any(
+            record.get(mark) for mark in ("isMeta", "isSidechain", "isCompactSummary")):
+        return False
+    message = record.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    return isinstance(content, str) or isinstance(content, list) and not any(
+        isinstance(block, dict) and block.get("type") == "tool_result" for block in content)

@@ -1,0 +1,72 @@
+"""Times for people: what records tell in UTC, in the zone of whoever reads it.  The files keep UTC, and so does JSON."""
+
+from __future__ import annotations
+
+import re
+
+from memory.capture import conversationpage
+from memory.core import clock, tokeniser
+from memory.core.layout import DATED
+from memory.core.records import Record
+
+_MINUTE = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)(?=[,:])")
+_LINE = re.compile(r"(- )(\d\d:\d\d)(?= )")
+_BEGINS = re.compile(r"((?:#+ |- )?)(\d\d:\d\d)(?= )")
+_TIMED = ("turns", "taken back")  # sections of a checkpoint whose lines begin with a time
+
+
+def passage(said: str) -> str:
+    """Return what a turn says, which begins with its minute."""
+    found = _MINUTE.match(said)
+    return minute("%sT%s" % (found[1], found[2])) + said[found.end():] if found else said
+
+
+def stated(said: str) -> str:
+    """Return what a turn says with its minute marked as UTC: for a model, whose context does not depend on a zone."""
+    found = _MINUTE.match(said)
+    return "%s UTC%s" % (said[:found.end()], said[found.end():]) if found else said
+
+
+def minute(at: str) -> str:
+    """Write the minute of a turn, `2026-01-23T14:03` in UTC, as people read it."""
+    instant = clock.parse(at)
+    return at.replace("T", " ") if instant is None else clock.local(instant)
+
+
+def line(kind: str, said: str, created: float) -> str:
+    """Return a line of a captured session's record, which may begin with a time."""
+    found = _BEGINS.match(said) if kind in DATED else None
+    return found[1] + minute("%sT%s" % (clock.day(created), found[2]))[11:] + said[found.end():] if found else said
+
+
+def body(record: Record, text: str) -> str:
+    """Return a record's text, or a part of it, with the times of its turns as people read them."""
+    if record.kind == "conversation":
+        return _conversation(text, clock.day(record.created))
+    return _checkpoint(text, record.created) if record.kind == "checkpoint" and record.source == "auto" else text
+
+
+def _conversation(text: str, day: str) -> str:
+    """Return the text of a conversation; a heading names the day where it is another than that of the one above."""
+    lines, shown = text.split("\n"), ""
+    for number, (line, inside) in enumerate(tokeniser.coded(list(lines))):
+        head = None if inside or not line.startswith("## ") else conversationpage.HEAD.match(line)
+        if head:
+            day = head[1] or day
+            now = minute("%sT%s" % (day, head[2]))
+            dated = now[:10] != (shown or (now[:10] if not head[1] and now[:10] == day else ""))
+            lines[number] = ("## %s %s" % (now if dated else now[11:], head[3])).rstrip()
+            shown = now[:10]
+    return "\n".join(lines)
+
+
+def _checkpoint(text: str, created: float) -> str:
+    """Return the text of a checkpoint.  created: an instant of its days, for the zone of its times."""
+    lines, timed = text.split("\n"), False
+    for number, line in enumerate(lines):
+        if line.startswith("## "):
+            timed = line[3:].strip().lower() in _TIMED
+        found = _LINE.match(line) if timed else None
+        if found:
+            lines[number] = found[1] + minute("%sT%s" % (clock.day(created), found[2]))[11:] + line[found.end():]
+    return "\n".join(lines)

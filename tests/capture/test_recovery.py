@@ -1,0 +1,214 @@
+"""Sessions that ended before they were written down: found wherever their transcript stands, told once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from harness.session import Session
+
+from memory.capture import progress, recovery
+from memory.capture.stretches import capture
+from memory.core import clock, config, frontmatter, layout
+from memory.session import whereabouts
+
+
+def test_dead_sessions_are_recovered_once(env, project, now):
+    """Sessions with receipts and unwritten work are closed; live, current, foreign and empty ones are let be."""
+
+    def begin(name, **line):
+        one = Session(env, project, now, name)
+        receipts = Path(one.place.receipts(name))
+        receipts.parent.mkdir(parents=True, exist_ok=True)
+        receipts.write_text(
+            json.dumps({"v": 1, "t": "x", "event": "start", "transcript": str(one.path), **line}, separators=(",", ":"))
+            + "\n"
+        )
+        return one
+
+    dead, live, current, empty, throttled = (begin(n) for n in ("dead", "live", "current", "empty", "throttled"))
+    for one in (dead, live, current, throttled):
+        one.ask("x").edit(one.name + ".py")
+    empty.ask("hi").say("hello")
+    throttled.fire("Stop")
+    begin("lying", transcript="/etc/passwd")
+    unseen = Session(env, project, now, "unseen").ask("x").edit("unseen.py")
+    for one in (dead, current, empty, throttled, unseen):
+        os.utime(one.path, (now - 60, now - 60))
+    live.clock = 4990
+    live.edit("live2.py")
+    os.utime(live.path, (now - 5, now - 5))
+    settings = config.load(dead.place.home, project, env)
+    assert recovery.recover(dead.place, settings, env, now, "current") == 2
+    texts = dead.files()
+    assert sorted(name for t in texts for name in frontmatter.parse(t.encode()).meta["files"]) == [
+        "dead.py",
+        "throttled.py",
+    ]
+    meta = frontmatter.parse(texts[0].encode()).meta
+    assert (meta["trigger"], meta["branch"]) == ("recovery", "main")
+    assert meta["created"] == clock.iso(now - 5000 + dead.clock)
+    assert recovery.recover(dead.place, settings, env, now, "current") == 0
+    assert dead.files() == texts
+
+
+def test_old_states_go(session):
+    """The state of a session whose transcript the host has deleted by now is removed."""
+    session.ask("x").edit("a.py").fire("SessionEnd")
+    os.utime(session.state, (session.now - 50 * 86400,) * 2)
+    settings = config.load(session.place.home, session.project, session.env)
+    assert recovery.recover(session.place, settings, session.env, session.now, "") == 0
+    assert not session.state.exists() and len(session.files()) == 1
+
+
+def test_a_dead_sessions_last_line_counts_without_its_end(session):
+    """It died in the middle of a write, or the file was copied; it is looked at once."""
+    session.ask("rename the parser").edit("a.py")
+    session.path.write_bytes(session.path.read_bytes().rstrip(b"\n"))
+    os.utime(session.path, (session.now - 60,) * 2)
+    settings = config.load(session.place.home, session.project, session.env)
+    assert capture(session.place, settings, session.env, session.now, session.name, str(session.path), "recovery")
+    assert progress.told(session.place, session.name, session.path.stat().st_size)
+
+
+# ---- wherever the transcript stands
+
+@pytest.fixture
+def started(env, project, now):
+    """Begin a session whose start a hook saw, an hour ago."""
+    def begin(name="moved", age=600):
+        one = Session(env, project, now, name)
+        receipts = Path(one.place.receipts(name))
+        receipts.parent.mkdir(parents=True, exist_ok=True)
+        receipts.write_text(json.dumps({"v": 1, "event": "start", "transcript": str(one.path)}) + "\n")
+        os.utime(receipts, (now - 7200,) * 2)
+        one.ask("fix the zephyr parser").edit("calc.py").say("The zephyr parser is fixed.")
+        os.utime(one.path, (now - age,) * 2)
+        return one
+    return begin
+
+
+def recovered(place, env, now, current=""):
+    """Recover what is lost and return how many checkpoints that wrote."""
+    return recovery.recover(place, config.load(place.home, place.project, env), env, now, current)
+
+
+def moved(session, folder):
+    """Rename a transcript into another folder of the host, as it does for a session that enters a worktree."""
+    target = session.path.parents[1] / folder / session.path.name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(session.path, target)
+    session.path = target
+    return session
+
+
+def test_a_session_whose_transcript_moved_is_recovered(started, env, now):
+    """Its file's name is looked for in every folder of the host."""
+    session = moved(started(), "-w--claude-worktrees-feat")
+    assert recovered(session.place, env, now) == 1
+    assert "zephyr" in session.files()[0] and recovered(session.place, env, now) == 0
+
+
+def test_the_other_directory_of_the_host_is_looked_into_too(started, env, now, tmp_path):
+    """A session of CLAUDE_CONFIG_DIR, and one of the home."""
+    session = started()
+    other = {**env, "CLAUDE_CONFIG_DIR": str(tmp_path / "other")}
+    target = tmp_path / "other" / "projects" / "-x" / session.path.name
+    target.parent.mkdir(parents=True)
+    shutil.move(session.path, target)
+    assert recovered(session.place, env, now) == 0
+    assert recovered(session.place, other, now) == 1
+
+
+def test_of_two_copies_the_longer_one_is_told(started, env, now):
+    """The one that the session went on with."""
+    session = started()
+    short = session.path.read_bytes()
+    moved(session.edit("later.py"), "-w2")
+    os.utime(session.path, (now - 600,) * 2)
+    (session.path.parents[1] / "-w" / session.path.name).write_bytes(short)
+    assert recovered(session.place, env, now) == 1
+    assert "later.py" in session.files()[0]
+
+
+def test_an_end_that_names_a_transcript_that_moved_is_captured(started):
+    """The hook's payload may name the folder of before."""
+    session = started()
+    before = session.path
+    moved(session, "-elsewhere")
+    session.path, there = before, session.path
+    assert len(session.fire("SessionEnd")) == 1 and there.exists()
+
+
+def own(session, directory=None):
+    """Put a transcript into the folder that the host makes for a directory."""
+    return moved(session, whereabouts.folder(directory or session.project))
+
+
+def test_a_session_whose_start_no_hook_saw_is_found(started, env, project, now):
+    """In the project's own folder, once a hook saw another start; one of another project with a like name is not."""
+    started("known", age=10)
+    other = Path(project).parent / (Path(project).name + "-2")
+    other.mkdir()
+    for name, at in (("silent", project), ("foreign", str(other))):
+        one = Session(env, at, now, name).ask("fix the zephyr parser").edit("calc.py").say("The parser is fixed.")
+        os.utime(own(one, at).path, (now - 600,) * 2)
+    place = layout.locate(env, project)
+    assert [session for session, _ in recovery.lost(place, env, now, "known").sessions] == ["silent"]
+    assert recovered(place, env, now, "known") == 1 and recovered(place, env, now, "known") == 0
+
+
+def test_a_session_of_a_worktree_that_stands_elsewhere_is_found(project, env, now, tmp_path):
+    """Git's own list says where the checkouts are."""
+    tree = tmp_path / "feature tree"
+    commit = "git -c user.name=A -c user.email=a@x commit -q --allow-empty -m first && git worktree add -q -b feat '%s'" % tree
+    subprocess.run(commit, shell=True, cwd=project, env=env, check=True)
+    one = Session(env, str(tree), now, "silent").ask("fix the zephyr parser").edit("calc.py").say("Fixed.")
+    os.utime(own(one, str(tree)).path, (now - 600,) * 2)
+    place = layout.locate(env, project)
+    assert [session for session, _ in recovery.lost(place, env, now, "").sessions] == ["silent"]
+
+
+def test_what_ended_before_dayleaf_was_there_waits_for_an_import(started, env, project, now):
+    """A day counts: the session in which it was set up began without it."""
+    known = started("known", age=10)
+    for name, days in (("yesterday", 0.9), ("older", 2), ("ancient", 90)):
+        one = Session(env, project, now - days * clock.DAY - 2200, name).ask("fix the parser").edit("calc.py").say("Fixed.")
+        os.utime(own(one).path, (now - days * clock.DAY,) * 2)
+    found = recovery.lost(known.place, env, now, "known")
+    assert [session for session, _ in found.sessions] == ["yesterday"] and found.before == ["older"]
+
+
+def test_a_copy_is_as_old_as_its_records(started, env, now):
+    """A file that was just copied is no running session; one whose last line is new is."""
+    copied = started("copied", age=0)
+    assert recovered(copied.place, env, now) == 1
+    running = started("running", age=0)
+    running.clock = 4995
+    running.edit("new.py")
+    os.utime(running.path, (now,) * 2)
+    assert recovered(running.place, env, now) == 0
+
+
+def test_a_transcript_is_looked_into_again_only_where_it_changed(started, env, project, now, monkeypatch):
+    """What was seen is kept by size and time of change."""
+    started("known", age=10)
+    other = Path(project, "nested")
+    other.mkdir()
+    (other / ".git").mkdir()
+    for number in range(5):
+        one = Session(env, str(other), now, "one%d" % number).ask("x").edit("calc.py")
+        os.utime(own(one, str(other)).path, (now - 600,) * 2)
+    place, looked, ends = layout.locate(env, project), [], whereabouts.ends
+    monkeypatch.setattr(whereabouts, "ends", lambda path: looked.append(path) or ends(path))
+    recovered(place, env, now, "known")
+    assert len(looked) == 5
+    recovered(place, env, now, "known")
+    assert len(looked) == 5
+    os.utime(one.path, (now - 500,) * 2)
+    recovered(place, env, now, "known")
+    assert looked[5:] == [str(one.path)]
