@@ -223,7 +223,7 @@ def is_jagged(value: str) -> bool:
     return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
 
 
-def _is_identifier(value: str) -> bool:
+def is_identifier(value: str) -> bool:
     """Tell `TestToken3PartsAtUUID` from random letters: more than half of it are words that can be spoken."""
     if not rx(r"[A-Za-z_]\w+").fullmatch(value[:80]):
         return False
@@ -283,5 +283,5 @@ def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]
             if rx(VETO_HEAD + r"(?:key|token)\b").search(before[-40:]) or rx(COMPOSED).fullmatch(word):
                 continue
             mixed = rx(r"[a-z]").search(word) and rx(r"[G-Z]").search(word)
-            if mixed and not is_uuid(word) and is_random(word, 20) and not _is_identifier(word):
+            if mixed and not is_uuid(word) and is_random(word, 20) and not is_identifier(word):
                 yield start, start + len(word), "api-token"

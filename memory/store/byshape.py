@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import binascii
 import re
-from bisect import bisect_right
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Callable, Iterator, List, Sequence, Tuple
 
-from memory.store.byname import bare_of_markers, is_jagged, is_made_up, is_random, is_secret, is_uuid
+from memory.store.byname import bare_of_markers, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretshapes import (
     ACCOUNTS,
     BODY,
     GUTTER,
     HOST,
-    INNER,
     KEY_ENCODED,
     KEY_END,
     KEY_GAP,
@@ -23,93 +21,12 @@ from memory.store.secretshapes import (
     LINE_END,
     SHAPES,
     STOCK,
-    TOKENS,
     USERINFO,
-    WEB,
     WORDY,
     Span,
-    at_edge,
-    is_filler,
     rx,
     spots,
 )
-
-
-@lru_cache(maxsize=4096)
-def _prefixes() -> Tuple[Tuple[str, str, str], ...]:
-    """The token table by single prefix, longest first, so that the most specific names the kind."""
-    rows = [(prefix, kind, body) for kind, prefixes, body in TOKENS for prefix in prefixes.split()]
-    return tuple(sorted(rows, key=lambda row: -len(row[0])))
-
-
-def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
-    """Find tokens with a prefix of `TOKENS`, each where it stands first.
-
-    tick: called for each row; it ends the search of a text that takes too long.
-    """
-    places: Dict[Tuple[str, bool], int] = {}
-    for at, run in runs:
-        places.setdefault((run, text[at - 1:at] == "\\"), at)
-    joined, origins, starts, at = "\n".join(run for run, _ in places), list(places.values()), [], 0
-    for run, _ in places:
-        starts.append(at)
-        at += len(run) + 1
-
-    def here(needle: str) -> Iterator[int]:
-        for at in spots(joined, needle):
-            row = bisect_right(starts, at) - 1
-            yield origins[row] + at - starts[row]
-
-    for prefix, kind, body in _prefixes():
-        tick()
-        if prefix not in joined:
-            continue
-        pattern, short = rx(re.escape(prefix) + body), prefix[-1].isalnum() or len(prefix) < 5
-        done = 0
-        for at in here(prefix):
-            if at < done or (short and not at_edge(text, at)):
-                continue
-            if len(prefix) < 4 and rx(r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z", re.I).search(text[max(0, at - 8):at]):
-                continue  # of a digest in Base64, where any three characters stand sooner or later
-            match = pattern.match(text, at)
-            if match:
-                done = match.end()
-                value = match[0][len(prefix):]
-                if is_filler(value) or (kind != "aws-key" and rx(WORDY).fullmatch(value[:512])):
-                    continue
-                if len(prefix) < 3 and prefix[-1] == "." and (text[done:done + 1] == "(" or not is_jagged(value)):
-                    continue  # an attribute of `s`
-                host = rx(WEB).search(text, max(0, at - 120), at) if kind == "webhook-url" else None
-                yield host.start() if host else at, done - len(value) + len(value.rstrip(".-/")), kind
-    yield from _jwts(text, here("eyJ"))
-    for kind, needles, back, expression in INNER:
-        for needle in needles.split():
-            outside = needle[0] in ":$"
-            if needle not in (text if outside else joined):
-                continue
-            done = 0
-            for at in spots(text, needle) if outside else here(needle):
-                pattern = rx(r"[\s\S]{0,%d}?(%s)" % (back, expression))
-                match = pattern.match(text, max(done, at - back)) if at >= done else None
-                if match:
-                    done = match.end()
-                    if not is_filler(match[1]):
-                        yield match.start(1), done, kind
-
-
-def _jwts(text: str, at_each: Iterator[int]) -> Iterator[Span]:
-    """Find JSON Web Tokens.  A stretch of their characters is read once, however many of them seem to begin in it."""
-    done = 0
-    for at in at_each:
-        if at < done or not at_edge(text, at):
-            continue
-        head = rx(r"[\w\-]+").match(text, at)
-        done = head.end() if head else at + 3
-        rest = rx(r"\.[\w\-]{4,}(?:\.[\w\-]*){0,3}").match(text, done)
-        if rest and done - at > 10:
-            done = rest.end()
-            if text[done:done + 1] != "(" and not is_filler(text[at:done]):
-                yield at, done, "jwt"
 
 
 def by_block(text: str) -> Iterator[Span]:

@@ -31,7 +31,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 from memory.core import files
 from memory.core.records import Record
 from memory.store.byname import by_name, by_run, by_sentence, is_random
-from memory.store.byshape import by_block, by_manifest, by_shape, by_token, by_userinfo, windows
+from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, windows
+from memory.store.bytoken import by_token
 from memory.store.secretshapes import (
     DIGEST,
     ESCAPE,
@@ -41,12 +42,12 @@ from memory.store.secretshapes import (
     NAME_CHARS,
     PRIVATE_TAG,
     RUN,
-    SURE,
     Span,
     at_edge,
     rx,
     spots,
 )
+from memory.store.secrettokens import SURE
 
 
 class Found(NamedTuple):
@@ -199,6 +200,7 @@ def _find(text: str, tick: Callable[[], None]) -> List[Span]:
     runs = [(m.start(), m[0]) for m in rx(RUN).finditer(text) if not m[0].islower() or digit(m[0])]
     if "sha" in flat:
         runs = [(at, run) for at, run in runs if "sha" not in run or not rx(DIGEST).search(run)]
+    tick()
     spans = [(start, end, "private") for start, end in _private(text, flat, "`")]
     spans += by_block(text)
     spans += by_token(text, runs, tick)

@@ -7,7 +7,7 @@ import random
 import pytest
 from harness.leaks import DIGITS, HEX, LOWER, UPPER, spent
 
-from memory.store import secretshapes
+from memory.store import secretshapes, secrettokens
 from memory.store.redactor import secrets
 
 try:
@@ -18,7 +18,7 @@ except ImportError:  # Python 3.9, 3.10
 
 def drawn(rng, chars, length, count):
     """Return random identifiers; every second one begins with a prefix of the token table that its characters can spell."""
-    heads = [head for _, prefixes, _ in secretshapes.TOKENS for head in prefixes.split() if set(head) <= set(chars) and len(head) < length]
+    heads = [head for _, prefixes, _ in secrettokens.TOKENS for head in prefixes.split() if set(head) <= set(chars) and len(head) < length]
     values = ["".join(rng.choices(chars, k=length)) for _ in range(count)]
     return [heads[i % len(heads)] + value[len(heads[i % len(heads)]):] if i % 2 and heads else value for i, value in enumerate(values)]
 
@@ -59,8 +59,8 @@ def spelt(nodes, copies):
 
 def rules():
     """Return every rule's name with fragments that make it begin and not end."""
-    rows = [("%s %s" % (kind, prefix), [prefix + "aB3xK9qZ", "-" + prefix + "aB3xK9qZ7"]) for kind, prefixes, _ in secretshapes.TOKENS for prefix in prefixes.split()[:1]]
-    for kind, needles, *_, expression in secretshapes.INNER:
+    rows = [("%s %s" % (kind, prefix), [prefix + "aB3xK9qZ", "-" + prefix + "aB3xK9qZ7"]) for kind, prefixes, _ in secrettokens.TOKENS for prefix in prefixes.split()[:1]]
+    for kind, needles, *_, expression in secrettokens.INNER:
         whole, needle = spelt(sre.parse(expression), 3), needles.split()[0]
         rows.append((kind, ["-" + needle + "aB3x", "aB3" * 20 + needle, whole[:-3] + " "]))
     for number, (kind, needles, _, expression, _) in enumerate(secretshapes.SHAPES):
