@@ -35,18 +35,23 @@ from memory.store.secretshapes import (
     VETO_TAIL,
     WORDS,
     WORDY,
+    Places,
     Span,
     rx,
     spots,
 )
 
 
-def by_name(text: str, lower: str, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find the values of assignments to the names in `NAMES`.  tick: called for each name that stands in the text."""
+def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find the values of assignments to the names in `NAMES`.
+
+    places: of words in the lower-case text.  tick: called for each name that stands in the text.
+    """
+    lower = places.text
     done = 0
     separator, ahead = rx(SEPARATOR), rx(r"[@&({]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])")  # code, a mere marker
-    named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split() if word in lower]
-    hits = [(at, word, kind, tier) for word, kind, tier in named for at in spots(lower, word)]
+    named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
+    hits = [(at, word, kind, tier) for word, kind, tier in named for at in places.of(word)]
     for at, word, kind, tier in sorted(hits):
         match = separator.match(text, at + len(word)) if at >= done else None
         if not match or ahead.match(text, match.end()):
@@ -112,6 +117,8 @@ def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match
         return ""
     if word in ("key", "token") and rx(VETO_HEAD + "$").search(_snake(text[at - len(head):at])):
         return ""
+    if word == "key" and match["flag"] and left.endswith("--") and not tail:
+        return tier
     return tier if word != "key" or rx(GOOD_KEY).search(left[-24:].rpartition("\n")[2].rstrip("_.- ")) else "weak"
 
 
@@ -201,6 +208,10 @@ def _irregular(value: str, tier: str) -> bool:
     if tier == "weak":
         return is_random(value, 20) and not rx(r"[0-9a-fA-F]+").fullmatch(head) and not rx(COMPOSED).fullmatch(value)
     if tier == "medium":
+        if is_identifier(value) and len(rx(r"\d").findall(head)) < len(head) / 8:
+            return False
+        if rx(r"(?:[\w.\-]{1,40}/)+(?:\.env|[\w\-]{1,40}\.[a-z]{1,5})").fullmatch(value):
+            return False
         return is_random(value, 8) or (is_uuid(value) and not is_made_up(value))
     kinds = sum(bool(rx(p).search(head)) for p in (r"[a-z]", r"[A-Z]", r"\d", r"[!@#$%^&*?~+=/\\|:;,.]"))
     if head.isdigit():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import binascii
 import re
 from functools import lru_cache
-from typing import Callable, Iterator, List, Sequence, Tuple
+from typing import Callable, Iterator, List, NamedTuple, Sequence, Tuple
 
 from memory.store.byname import bare_of_markers, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretshapes import (
     ACCOUNTS,
     BODY,
+    COMPOSED,
+    GATES,
     GUTTER,
     HOST,
     KEY_ENCODED,
@@ -23,6 +25,7 @@ from memory.store.secretshapes import (
     STOCK,
     USERINFO,
     WORDY,
+    Places,
     Span,
     rx,
     spots,
@@ -82,25 +85,46 @@ def _body_before(text: str, at: int, floor: int) -> int:
     return start
 
 
-@lru_cache(maxsize=4096)
-def _needles(said: str) -> Tuple[str, ...]:
-    return tuple(needle.replace("~", " ") for needle in said.split())
+class _Shape(NamedTuple):
+    """One row of `SHAPES`, and for each needle the text that has to be there first."""
+
+    kind: str
+    needles: Tuple[Tuple[str, str], ...]
+    reach: int
+    back: int
+    expression: str
+    judge: str
 
 
-def by_shape(text: str, lower: str, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values whose place gives them away: the rows of `SHAPES`."""
-    for kind, needles, reach, expression, judge in SHAPES:
-        back = 240 if needles[0] == "~" else 12
-        for start, end in windows(lower, _needles(needles), reach, back):
+@lru_cache(maxsize=1)
+def _shapes() -> Tuple[_Shape, ...]:
+    gates = [gate.replace("~", " ") for gate in GATES]
+    rows = []
+    for kind, said, reach, expression, judge in SHAPES:
+        needles = [needle.replace("~", " ") for needle in said.split()]
+        gated = tuple((next((gate for gate in gates if gate in needle), needle), needle) for needle in needles)
+        rows.append(_Shape(kind, gated, reach, 240 if said[0] == "~" else 12, expression, judge))
+    return tuple(rows)
+
+
+def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find values whose place gives them away: the rows of `SHAPES`.  places: of needles in the lower-case text."""
+    for row in _shapes():
+        seen = [at for gate, needle in row.needles for at in places.within(needle, gate)]
+        for start, end in stretches(sorted(seen), row.reach, row.back) if seen else ():
             tick()
-            for match in rx(expression, re.I).finditer(text, start, end):
-                a, b = match.span("v")
-                if text[a:a + 1] in ("'", '"') and b - a > 1:
-                    a, b = a + 1, b - (text[b - 1] == text[a])
-                if kind == "cookie" and judge == "cookie":
-                    yield from _crumbs(text, a, b)
-                elif _judge(text[a:b], judge):
-                    yield a, b, kind
+            for match in rx(row.expression, re.I).finditer(text, start, end):
+                yield from _shaped(text, match, row)
+
+
+def _shaped(text: str, match: re.Match[str], row: _Shape) -> Iterator[Span]:
+    a, b = match.span("v")
+    if text[a:a + 1] in ("'", '"') and b - a > 1:
+        a, b = a + 1, b - (text[b - 1] == text[a])
+    if row.judge == "cookie":
+        yield from _crumbs(text, a, b)
+    elif _judge(text[a:b], row.judge):
+        yield a, b, row.kind
 
 
 def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
@@ -121,8 +145,13 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
 
 def windows(lower: str, needles: Sequence[str], reach: int, back: int = 12) -> List[Tuple[int, int]]:
     """Return the stretches to read after the needles (and a little before), joined where they meet."""
+    return stretches(sorted(at for needle in needles if needle in lower for at in spots(lower, needle)), reach, back)
+
+
+def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:
+    """Return the stretches to read around places in their order, joined where they meet."""
     out: List[Tuple[int, int]] = []
-    for at in sorted(at for needle in needles if needle in lower for at in spots(lower, needle)):
+    for at in places:
         if out and at - back <= out[-1][1]:
             out[-1] = (out[-1][0], at + reach)
         else:
@@ -133,12 +162,16 @@ def windows(lower: str, needles: Sequence[str], reach: int, back: int = 12) -> L
 def _judge(value: str, judge: str) -> bool:
     """Decide on a value whose place is already evidence; given: anything that is no placeholder."""
     value = bare_of_markers(value)
+    if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
+        return False  # a variable
     if judge == "given":
         return len(value) > 2 and not is_made_up(value) and not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
     if judge == "random":
         return is_random(value, 16)
     if judge == "strong":
         return is_secret(value, "strong", True)
+    if judge == "bare":
+        return is_random(value, 16) and not rx(COMPOSED).fullmatch(value)
     if judge == "header":
         long = len(value) >= 32 and not rx(WORDY).fullmatch(value)
         return not is_made_up(value) and (long or is_random(value, 8) or is_uuid(value))

@@ -30,6 +30,8 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from memory.core import files
 from memory.core.records import Record
+from memory.store import disguise
+from memory.store.bylabel import by_label
 from memory.store.byname import by_name, by_run, by_sentence, is_random
 from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, windows
 from memory.store.bytoken import by_token
@@ -42,8 +44,11 @@ from memory.store.secretshapes import (
     NAME_CHARS,
     PRIVATE_TAG,
     RUN,
+    SEAM,
+    Places,
     Span,
     at_edge,
+    beyond_ascii,
     rx,
     spots,
 )
@@ -63,6 +68,9 @@ class Redacted(NamedTuple):
 
     text: str
     found: Tuple[Found, ...]
+
+
+LINES = 12  # over which a value may go on
 
 
 class _TooSlow(Exception):
@@ -176,7 +184,7 @@ def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
     """Take escapes and zero-width characters out; return the rest and where, in it, how much was cut so far."""
     at: List[int] = [-1]
     gone: List[int] = [0]
-    if not any(sign in text for sign in ESCAPES) and (text.isascii() or not rx(INVISIBLE).search(text)):
+    if not any(sign in text for sign in ESCAPES) and not rx(INVISIBLE).search(beyond_ascii(text)):
         return text, (at, gone)
     parts, last = [], 0
     for cut in rx(ESCAPE).finditer(text):
@@ -191,26 +199,65 @@ def _origin(cuts: Tuple[List[int], List[int]], offset: int) -> int:
     return offset + cuts[1][bisect_right(cuts[0], offset) - 1]
 
 
-def _find(text: str, tick: Callable[[], None]) -> List[Span]:
+def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
+    """Find secrets in a text as it stands, in what its disguises hide, and in what is encoded in it."""
+    runs = _runs(text)
+    spans = _look(text, runs, tick)
+    if deep < 1:
+        view = disguise.unwrapped(text, runs)
+        if view:
+            spans += [(*view.origin(start, end), kind) for start, end, kind in _find(view.text, tick, 1)]
+    if deep < 2:
+        held, starts, stretches = disguise.encoded(runs)
+        for start, _, kind in _find(held, tick, 2) if held else ():
+            spans.append((*stretches[bisect_right(starts, start) - 1], kind))
+    return spans
+
+
+def _runs(text: str) -> List[Tuple[int, str]]:
+    """Return the long runs of characters that tokens are made of, without words."""
+    digit = rx(r"\d").search
+    runs = [(m.start(), m[0]) for m in rx(RUN).finditer(text) if not m[0].islower() or digit(m[0])]
+    if any("sha" in run for _, run in runs):
+        runs = [(at, run) for at, run in runs if "sha" not in run or not rx(DIGEST).search(run)]
+    return runs
+
+
+def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> List[Span]:
+    """Find secrets in a text as it stands."""
     lower = _lower(text)
     flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")  # one byte a character: found faster
     if "[redacted:" in flat:
         flat = rx(MARKER).sub(lambda mark: "]" * len(mark[0]), flat)  # the kind in a marker is no name of a secret
-    digit = rx(r"\d").search
-    runs = [(m.start(), m[0]) for m in rx(RUN).finditer(text) if not m[0].islower() or digit(m[0])]
-    if "sha" in flat:
-        runs = [(at, run) for at, run in runs if "sha" not in run or not rx(DIGEST).search(run)]
     tick()
+    places = Places(flat)
     spans = [(start, end, "private") for start, end in _private(text, flat, "`")]
     spans += by_block(text)
     spans += by_token(text, runs, tick)
-    spans += by_shape(text, flat, tick)
+    spans += by_shape(text, places, tick)
     spans += by_manifest(text, flat)
     spans += by_userinfo(text, tick)
-    spans += by_name(text, flat, tick)
+    spans += by_name(text, places, tick)
     if flat is not lower:
         spans += by_sentence(text, lower)
-    return spans + list(by_run(text, flat, runs))
+    spans += by_run(text, flat, runs)
+    spans += by_label(text, lower, places, tick)
+    return [_continued(text, span) for span in spans]
+
+
+def _continued(text: str, span: Span) -> Span:
+    """Return a span with the lines in which its value goes on, where a narrow window broke it."""
+    start, end, kind = span
+    if kind in ("private", "private-key", "cookie"):
+        return span
+    for _ in range(LINES):
+        if text[end:end + 1] not in ("\n", "\r", " ", "|", "│"):
+            break
+        match = rx(disguise.NEXT_LINE).match(text, end)
+        if not match or not disguise.is_remnant(match["next"]):
+            break
+        end = match.end("next")
+    return start, end, kind
 
 
 def _lower(text: str) -> str:
@@ -295,8 +342,6 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
     return [span for span in out if rx(r"\w").search(text, span[0], span[1])] if marks else out
 
 
-_SEPARATOR = "\n\x1e\n"
-
 
 def clean(value: Any, config: Any, salt: str) -> Any:
     """Return a value of texts, lists and mappings without private parts and secrets.
@@ -310,7 +355,7 @@ def clean(value: Any, config: Any, salt: str) -> Any:
     texts = [strip_private(text) for text in texts]
     if config["redact.enabled"] and texts:
         allow = config["redact.allow"]
-        joined = redact(_SEPARATOR.join(texts), allow, salt).text.split(_SEPARATOR)
+        joined = redact(SEAM.join(texts), allow, salt).text.split(SEAM)
         # An open PEM block runs to the end of the text and takes the separators along: then one by one.
         texts = joined if len(joined) == len(texts) else [redact(text, allow, salt).text for text in texts]
     return _with_texts(value, iter(texts))

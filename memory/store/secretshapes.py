@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Iterator, Tuple
+from typing import Dict, Iterator, List, Tuple
 
 from memory.core import plaintext
 
 Span = Tuple[int, int, str]
+_ASCII = bytes(range(128))
+MANY = 400  # places, beyond which a longer needle is looked for by itself
+SEAM = "\n\x1e\n"  # keeps texts apart that are searched together
+VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an option
 ARGUMENT = r"(?:\"[^\"\n]{0,160}\"|'[^'\n]{0,160}'|[$\w.\[\]]{1,60})\s{0,3},\s{0,9}"  # of a call, with its comma
 # kind, needles in the lower-case text ("~" is a space; one that begins with it stands amid what is told by it), characters after a needle to read, expression with a group `v`, how `v` is judged.
 SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("url-password", "://", 420, r"://[^\s/@:\"'<>`\\]{0,120}:(?P<v>[^\s/\"'<>`]{1,256})@(?=[\w\[$%{.-])", "given"),
     ("url-token", "://", 300, r"://(?P<v>[\w\-.~%+]{16,255})@(?=[\w\[])", "random"),
     ("auth-header", "authorization", 4200,
-     r"authorization[\"'\])\\]{0,4}\s{0,3}[:=,]\s{0,3}[\"'`\\]{0,4}"
+     r"authorization[\"'\])\\]{0,4}\s{0,3}[:=,](?:\s|\\t){0,3}[\"'`\\]{0,4}"
      r"(?:(?:bearer|token|basic|digest|apikey|api-key|api-token|bot|key|jwt|oauth|negotiate|ntlm|splunk|sso-key|genie"
-     r"key|klaviyo-api-key|discogs|snowflake)[ \t]+)?(?:[\"'])?(?P<v>[\w\-.~+/=%|:@]{6,4096})", "header"),
+     r"key|klaviyo-api-key|discogs|snowflake)(?:[ \t]|\\t)+)?(?:[\"'])?(?P<v>[\w\-.~+/=%|:@]{6,4096})", "header"),
     ("bearer-token", "bearer", 4200, r"bearer[\"']?[ \t:=]{1,3}[\"'\\]{0,2}(?P<v>[\w\-.~+/=%|]{8,4096})", "header"),
     ("basic-auth", "basic", 1100, r"\bbasic[ \t]+(?P<v>[A-Za-z0-9+/]{6,1024}={0,2})", "basic"),
     ("cookie", "cookie", 4200, r"cookie\d?[\"'\]]{0,2}[ \t]{0,3}[:=, ][ \t]{0,3}[\"'\\]{0,3}(?P<v>[^\r\n\"'\\]{6,4096})", "cookie"),
@@ -32,8 +36,8 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
      r"[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})", "strong"),
     ("netrc-password", "machine login", 900, r"(?:machine\s{1,9}\S{1,200}\s{1,9}(?:login\s{1,9}\S{1,128}\s{1,9})?|\bdefault\s{1,9}login\s{1,9}\S{1,128}\s{1,9})"
      r"(?:account\s{1,9}\S{1,99}\s{1,9})?password\s{1,9}(?P<v>\S{3,256})", "given"),
-    ("pgpass", ":5432: :3306:", 400, r":(?:5432|3306):[^\s:]{1,64}:[^\s:]{1,64}:(?P<v>[^\s:]{4,200})", "given"),
-    ("jwk", "\"kty\" \\\"kty\\\"", 2500, r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:\s{0,4}\\*\"(?P<v>[\w\-]{16,2048})", "given"),
+    ("pgpass", ":543 :330 :*:", 400, r":(?:543\d|330\d|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<v>[^\s:]{4,200})(?=\s|$|[\"'`)])", "given"),
+    ("jwk", "kty", 2500, r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:\s{0,4}\\*\"(?P<v>[\w\-]{16,2048})", "given"),
     ("signature", "sig= signature= x-amz-credential= x-amz-security-token= sig%3d signature%3d", 2200,
      r"(?:(?<![a-z])sig|signature|x-amz-credential|x-amz-security-token)(?:=|%3d)[\"']?(?P<v>[\w%+/\-.~]{16,2048}={0,2})", "random"),
     ("snmp-community", "snmp-server", 100, r"snmp-server community[ \t]+(?P<v>\S{4,64})", "strong"),
@@ -52,8 +56,35 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("login-password", "~/~", 160,
      r"\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account)(?:[ \t]{1,3}(?:is|are|with|as|using|for)\b)?[:=]?[ \t]{1,3}[\"'`(]?[\w.+@\-]{2,64}[\"'`]?"
      r"[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))", "strong"),
+    # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a word without an option.
+    ("cli-password", "~-p", 260,
+     r"(?:\s-[uUD]|--user(?:name)?|\blog-?in\b|\b(?:7z[ar]?|rar|unrar|unzip|zip|ipmitool|sqlcmd|bcp|isql|kinit|mosquitto_\w+"
+     r"|vncpasswd|cqlsh|steghide|xfreerdp|rdesktop|pg_\w+|impala-shell|beeline)\b)[^\n|;&]{0,160}?\s-[pP][ =]?" + VALUE, "strong"),
+    ("cli-password", "~-k ~-pass", 260, r"\b(?:openssl|gpg|ccrypt|mcrypt|cryptsetup|kubeseal)\b[^\n|;&]{0,160}?\s-(?:k|pass(?:in|out)?)"
+     r"[ =](?:pass:)?" + VALUE, "strong"),
+    ("cli-password", "~/p: ~/pass", 120, r"\s/p(?:ass(?:word)?)?:" + VALUE, "strong"),
+    ("cli-password", "~-u", 200, r"\s-u[ =]?[\"']?[\w\\./\-]{1,64}%" + VALUE, "strong"),
+    ("cli-password", "lftp~ ncftp", 200, r"\b(?:lftp|ncftp\w{0,4})\b[^\n|;&]{0,80}?\s-u\s{1,3}[^\s,]{1,64},[ ]?" + VALUE, "strong"),
+    ("cli-password", "http~ https~", 200, r"\b(?:https?|xh|ab)\s[^\n|;&]{0,80}?-[aA][ ]{1,3}[^\s:\"']{1,64}:" + VALUE, "strong"),
+    ("cli-password", "htpasswd", 300, r"htpasswd(?:[ \t]{1,3}-\w{1,6}){0,3}[ \t]{1,3}-\w{0,4}b\w{0,4}(?:[ \t]{1,3}-\w{1,6}){0,3}"
+     r"(?:[ \t]{1,3}[^\s\-]\S{0,160})?[ \t]{1,3}[^\s\-]\S{0,64}[ \t]{1,3}" + VALUE, "strong"),
+    ("cli-password", "add_user change_password adduser user~add", 200,
+     r"\b(?:add_user|change_password|adduser|user add)\s{1,3}[\w.@\-]{1,64}\s{1,3}" + VALUE, "strong"),
+    ("cli-password", "from-literal", 300, r"from-literal[= ][\"']?[\w.\-]{1,64}=" + VALUE, "strong"),
+    ("api-token", "config:set secrets~set secret~put secrets~put env:set secret~create secrets~create", 300,
+     r"(?:config:set|env:set|secrets? (?:set|put|create))\s{1,3}(?:-{0,2}[\w.\-]{1,40}\s{1,3}){0,4}?[\"']?[\w.]{1,64}=" + VALUE, "random"),
+    ("api-token", "~-k~ ~-k=", 200, r"\s-[kK][ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)", "bare"),
+    ("api-token", "auth~ login~ token~ secret~", 200, r"\b(?:auth|login|signin|secret|token|api)\b[^\n|;&]{0,60}?\s-[tbsTS]"
+     r"[ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)", "bare"),
+    ("api-token", "login~ authenticate~", 200, r"(?:^|[\n`$#>|;&][ \t]{0,3})[a-z][\w\-]{1,20}\s(?:auth\s)?(?:login|signin|authenticate)\s{1,3}"
+     r"(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|`)]|$)", "bare"),
+    ("login-password", "assword", 200, r"assword[^\n]{0,60}?[\n;][ \t]{0,9}send\w{0,5}\s{1,3}(?:--\s{1,3})?[\"'](?P<v>[^\"'\\\n]{4,100})", "strong"),
+    ("login-password", "<<<", 200, r"<<<[ ]?" + VALUE, "bare"),
     ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
 )
+# Texts of which a needle holds one: where a text lacks it, the needle need not be looked for.
+GATES = tuple("auth pass secret login cookie sess curl http sig sql ~- :// ident echo add user ftp token config: from- kty"
+              " cred oracle getcon".split())
 # `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and the words before the ":"
 # that tell of an account where the value alone could be a group, a branch or a person.
 USERINFO = r"(?:^|[\s\"'`=(\[{,;<>|])(?P<u>[A-Za-z][\w.\-]{0,63}):(?P<v>[^\s\"'`@/<>()\\]{6,128})\Z"
@@ -98,7 +129,7 @@ MARKER = r"\[redacted:[a-z]+(?:-[a-z]+)*#[0-9a-f]{4}\]"
 INVISIBLE = "[%s]" % "".join("%s-%s" % (chr(low), chr(high)) for low, high in plaintext.INVISIBLE if low != 0xD800)
 ESCAPE = r"(?:\x1b|\x9b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|" + INVISIBLE
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
-RUN = r"[A-Za-z0-9_\-./+=~%]{16,}"
+RUN = r"(?<![A-Za-z0-9_\-./+=~%])[A-Za-z0-9_\-./+=~%]{16,}"
 PRIVATE_TAG = (
     r"(?:<|&(?:amp;){0,3}(?:lt|\#0*60|\#x0*3c);|\\+(?:u003|x3)c|%3c|＜)\s*(?P<close>\\*/?)\s*private(?![\w\-.:])"
     r"(?:(?:(?!<|&(?:amp;){0,3}lt;).){0,300}?(?:>|&(?:amp;){0,3}(?:gt|\#0*62|\#x0*3e);|\\+(?:u003|x3)e|%3e|＞))?"
@@ -113,7 +144,7 @@ STOCK = (
     r"user(?:name)?|postgres|root|admin|guest|test\w{0,4}|pw|pass\w{0,5}|my\w{0,8}|x+|y+|z+|\*+|[?%:]\w*|\d{1,5}(?:/\S{0,60})?"
 )
 CODE = (
-    r"!?(?:[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*[\[(]|[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|\.)[A-Za-z_$][\w$]*)+(?:[^\w\-+/=]|$)"
+    r"!?(?:[a-z]\w*!\[|[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*[\[(]|[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|\.)[A-Za-z_$][\w$]*)+(?:[^\w\-+/=]|$)"
     r"|[@&(\[{]|(?:function|async|await|new|return|lambda)\b|[$@%]\w+-$|(?:qr|qw|tr|m)[/({\[])"
 )
 PLACE = (
@@ -154,8 +185,8 @@ SEPARATOR = (
     r"(?=(?P<tail>(?:[A-Za-z0-9_.]|-(?!>)){0,40}))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:"
     r"[ \t]{0,40}(?:[:][ \t]*(?:str|string|String|&str|&'static str|text|Text|SecretStr|Optional\[str\]|char\*|any)\??[ \t]*(?==))?"
     r"(?P<sign>:=|=>|={1,3}|\?=|\+=|::?|->|：|＝|%3[aAdD])(?:%22|&quot;|&#3[49];)?(?:[ \t]{0,80}(?:[|>][+-]?[ \t]*\r?\n[ \t]{1,40})?|\s{0,80}(?=\\{0,7}[\"']))"
-    r"|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])"
     r"|[\"']?,?\s{0,40}-?[ \t]{0,9}\\{0,7}[\"']?(?:[Vv]alue|VALUE|defaultValue|default)\\{0,7}[\"']?[ \t]{0,9}[:=][ \t]{0,9}"
+    r"|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])"
     r"|(?P<tag>>)|[ \t]{1,20}\|[ \t]{0,20}|(?P<flag>[ \t]{1,4}))"
 )
 OPEN = r"[fFbBrRuUL@$]{0,2}(?P<q>\\{0,7}(?:\"\"\"|'''|[\"'`「『“”‘]))"
@@ -192,12 +223,44 @@ def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags | re.ASCII)
 
 
+def beyond_ascii(text: str) -> str:
+    """Return the characters of a text that are not ASCII: these few are searched far faster than the whole."""
+    if text.isascii():
+        return ""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
 def spots(text: str, needle: str) -> Iterator[int]:
     """Yield every offset at which a needle stands."""
     at = text.find(needle)
     while at >= 0:
         yield at
         at = text.find(needle, at + 1)
+
+
+class Places:
+    """Where short texts stand in a longer one, each looked for once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._known: Dict[str, List[int]] = {}
+
+    def of(self, needle: str) -> List[int]:
+        """Return every offset at which a needle stands."""
+        known = self._known.get(needle)
+        if known is None:
+            known = self._known[needle] = list(spots(self.text, needle))
+        return known
+
+    def within(self, needle: str, part: str) -> List[int]:
+        """Return the same for a needle that contains another one, which is seldom enough to be looked at each time."""
+        seen = self.of(part)
+        if not seen or needle == part:
+            return seen
+        if len(seen) > MANY:
+            return self.of(needle)
+        before = needle.index(part)
+        return [at - before for at in seen if self.text.startswith(needle, max(0, at - before))]
 
 
 def at_edge(text: str, at: int) -> bool:
