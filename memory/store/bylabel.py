@@ -56,31 +56,43 @@ class Label(NamedTuple):
     tier: str
 
 
+class _Told(NamedTuple):
+    """What one label is about: how long it is, what it is like, whether it may head a table, the spans found."""
+
+    length: int
+    kind: str
+    tier: str
+    heads: bool
+    spans: Tuple[Span, ...]
+
+
+_NOTHING = _Told(0, "", "", False, ())
+
+
 def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find values by labels that they do not touch.
 
     lower: the text in lower case.  places: of words in its ASCII form.  tick: called for each label.
     """
-    known: Dict[Tuple[str, int], Tuple[str, Tuple[Span, ...]]] = {}
+    known: Dict[Tuple[str, int], _Told] = {}
     tables = done = 0
     seen = [at for stem in STEMS for at in places.of(stem)]
     seen += [at for stem in _stems(lower) for at in spots(lower, stem)]
     for at in sorted(seen):
         if at < done:
             continue
-        tick()
         low = max(0, at - BEFORE)
         piece = text[low:at + AFTER]
         key = (piece, at - low)
         if key not in known:
+            tick()
             known[key] = _about(piece, lower[low:at + AFTER], at - low)
-        word, spans = known[key]
-        done = at + len(word) if word else done
-        for start, end, kind in spans:
+        told = known[key]
+        done = at + told.length
+        for start, end, kind in told.spans:
             yield low + start, low + end, kind
-        if word and not spans and at >= tables:
-            table, found = _table(text, at, at + len(word))
-            tables = max(tables, table)
+        if told.heads and at >= tables:
+            tables, found = _table(text, at, told)
             yield from found
 
 
@@ -92,24 +104,25 @@ def _stems(lower: str) -> Iterator[str]:
             yield stem
 
 
-def _about(piece: str, lower: str, at: int) -> Tuple[str, Tuple[Span, ...]]:
-    """Return the label at a place, "" where none stands there, and what it is about; a table's cells are not looked at."""
+def _about(piece: str, lower: str, at: int) -> _Told:
+    """Return what the label at a place is about, as far as the piece around it tells."""
     match = rx(LABEL).match(lower, at)
     if not match or not rx(r"\d").search(piece) or not _stands_alone(piece, match):
-        return "", ()
+        return _NOTHING
     low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
     tier = _tier(piece, lower, match, low)
     if not tier:
-        return "", ()
+        return _NOTHING
     label = Label(at, match.end(), low, high if high >= 0 else len(piece), match.lastgroup or "password", tier)
-    return match[0], tuple(_named(piece, label))
+    spans = tuple(_structured(piece, label))
+    assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
+    if not assigned:
+        spans += tuple(_named(piece, label))
+    return _Told(len(match[0]), label.kind, tier, not spans and not assigned and high >= 0, spans)
 
 
 def _named(text: str, label: Label) -> Iterator[Span]:
     """Find what a label is about, in its own line and in the next ones."""
-    yield from _structured(text, label)
-    if rx(ASSIGNED).match(text, label.end, label.high):
-        return
     yield from _after(text, label)
     if label.kind != "pass":
         yield from _before(text, label)
@@ -254,18 +267,14 @@ def _alone(line: str, at: int, label: Label, far: bool) -> Iterator[Span]:
             yield at + match.start("v"), at + match.start("v") + len(value), label.kind
 
 
-def _table(text: str, start: int, end: int) -> Tuple[int, List[Span]]:
-    """Find the cells beneath a label that heads a column; return also where the table ends, 0 where there is none."""
-    low, high = text.rfind("\n", max(0, start - WIDE), start) + 1, text.find("\n", end, end + WIDE)
-    if high < 0 or start - low >= WIDE:
+def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
+    """Find the cells beneath a label that heads a column; return also where the table ends, or the line."""
+    end = at + told.length
+    low, high = text.rfind("\n", max(0, at - WIDE), at) + 1, text.find("\n", end, end + WIDE)
+    if high < 0 or at - low >= WIDE:
         return 0, []
-    lower = text[low:high].lower()
-    match = rx(LABEL).match(lower, start - low) if len(lower) == high - low else None
-    tier = _tier(text[low:high], lower, match, 0) if match else ""
-    if not match or not tier:
-        return 0, []
-    label = Label(start, end, low, high, match.lastgroup or "password", tier)
-    if "<t" in lower:
+    label = Label(at, end, low, high, told.kind, told.tier)
+    if "<t" in text[low:high]:
         return 0, list(_elements(text, label))
     return _columns(text, label)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Callable, Iterator, List, Tuple
+from functools import lru_cache
+from typing import Callable, Dict, Iterator, List, Optional, Tuple
 
 from memory.store.secretshapes import (
     BARE,
@@ -41,43 +42,77 @@ from memory.store.secretshapes import (
     spots,
 )
 
+LEFT, RIGHT = 100, 480  # characters around a name that decide on its value
+_AHEAD = r"[@&({]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])"  # code, or a mere marker
+
 
 def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
     """Find the values of assignments to the names in `NAMES`.
 
     places: of words in the lower-case text.  tick: called for each name that stands in the text.
     """
-    lower = places.text
     done = 0
-    separator, ahead = rx(SEPARATOR), rx(r"[@&({]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])")  # code, a mere marker
+    known: Dict[Tuple[str, str, int], Optional[Span]] = {}
     named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
     hits = [(at, word, kind, tier) for word, kind, tier in named for at in places.of(word)]
     for at, word, kind, tier in sorted(hits):
-        match = separator.match(text, at + len(word)) if at >= done else None
-        if not match or ahead.match(text, match.end()):
+        if at < done:
             continue
-        tick()
-        start, end = _value(text, match.end())
-        value = bare_of_markers(text[start:end])
-        level = _level(text, lower, at, word, tier, match) if len(value) >= LEAST[tier] else ""
-        if level and _accept(value, text[start - 1:start], level, match):
-            while end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0]):
-                end += _cut(rest[0])  # BARE is bounded: what follows belongs to the value as well
-            done = end
-            yield start, end, kind
+        low, high = max(0, at - LEFT), at + RIGHT
+        piece = text[low:high]
+        key = (word, piece, at - low)
+        if key not in known:
+            tick()
+            known[key] = _assigned(piece, places.text[low:high], at - low, (word, kind, tier))
+        span = known[key]
+        if span and span[1] >= RIGHT and high < len(text):  # what follows the piece belongs to the value as well
+            span, low = _assigned(text, places.text, at, (word, kind, tier)), 0
+        if span:
+            done = low + span[1]
+            yield low + span[0], done, kind
+
+
+def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Optional[Span]:
+    """Return the value that is assigned to the name which stands at a place, or None."""
+    word, kind, tier = name
+    match = rx(SEPARATOR).match(text, at + len(word))
+    if not match or rx(_AHEAD).match(text, match.end()):
+        return None
+    start, end = _value(text, match.end())
+    value = bare_of_markers(text[start:end])
+    level = _level(text, lower, at, word, tier, match) if len(value) >= LEAST[tier] else ""
+    if not level or not _accept(value, text[start - 1:start], level, match):
+        return None
+    while end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0]):
+        end += _cut(rest[0])  # BARE is bounded: what follows belongs to the value as well
+    return start, end, kind
 
 
 def by_sentence(text: str, lower: str) -> Iterator[Span]:
     """Find values after a name in a script without spaces: the next ASCII word, whatever particles and brackets are between."""
+    known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
     for kind, tier, words in WORDS:
         for word in words.split("|"):
             for at in spots(lower, word) if max(word) in lower else ():  # one character is found ten times as fast
-                match = rx(PARTICLES).match(text, at + len(word))
-                value = match["v"][:_cut(match["v"])].strip("\"'`()").rstrip(".,;") if match else ""
-                counts = match is not None and text[match.end("v"):match.end("v") + 1] in COUNTED
-                if match and _is_meant(value, tier, bool(match["sign"]), counts):
-                    start = text.index(value, match.start("v"))
-                    yield start, start + len(value), kind
+                piece = text[at + len(word):at + len(word) + RIGHT]
+                if (tier, piece) not in known:
+                    known[tier, piece] = _meant(piece, tier)
+                span = known[tier, piece]
+                if span:
+                    yield at + len(word) + span[0], at + len(word) + span[1], kind
+
+
+def _meant(piece: str, tier: str) -> Optional[Tuple[int, int]]:
+    """Return the value that what follows a name begins with, or None."""
+    match = rx(PARTICLES).match(piece)
+    if not match:
+        return None
+    value = match["v"][:_cut(match["v"])].strip("\"'`()").rstrip(".,;")
+    counts = piece[match.end("v"):match.end("v") + 1] in COUNTED
+    if not _is_meant(value, tier, bool(match["sign"]), counts):
+        return None
+    start = piece.index(value, match.start("v"))
+    return start, start + len(value)
 
 
 def _is_meant(value: str, tier: str, signed: bool, counts: bool) -> bool:
@@ -193,6 +228,7 @@ def is_uuid(value: str) -> bool:
     return len(value) == 36 and bool(rx(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch(value))
 
 
+@lru_cache(maxsize=4096)
 def is_secret(value: str, tier: str, quoted: bool) -> bool:
     """Judge the value of a name: long and irregular enough for the name's tier, and no placeholder, code, path or word."""
     head = value[:128]
@@ -244,6 +280,7 @@ def is_identifier(value: str) -> bool:
     return sum(len(word) for word in words if len(word) > 2) > 0.55 * len(value[:80])
 
 
+@lru_cache(maxsize=4096)
 def is_random(value: str, least: int) -> bool:
     """Tell a random string of at least `least` characters: many different ones, letters and digits in short stretches."""
     head = value[:200]

@@ -331,7 +331,8 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
     ends = [end for _, end in marks]
     out: List[Span] = []
     for start, end, kind in spans:
-        for a, b in marks[bisect_right(ends, start):]:
+        for row in range(bisect_right(ends, start), len(marks)):
+            a, b = marks[row]
             if a >= end:
                 break
             if start < a:
