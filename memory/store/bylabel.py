@@ -145,7 +145,10 @@ def _stands_alone(text: str, match: re.Match[str]) -> bool:
         return False
     if text[begin - 1:begin] == ".":
         return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, max(0, begin - 61), begin))
-    return text[begin - 1:begin] not in (tuple("/$@\\%") if begin == start else tuple("/$@\\%\"'="))
+    if begin < start and text[begin - 1:begin] in ("'", '"'):
+        named = rx(r"\b(?:name|key|id|field|label)=[\"']\Z").search(text, max(0, begin - 9), begin)
+        return bool(named or rx(r"[\"'][ \t]{0,3}[:>]").match(text, end))
+    return text[begin - 1:begin] not in (tuple("/$@\\%") if begin == start else tuple("/$@\\%="))
 
 
 def _is_camel(text: str, at: int) -> bool:
@@ -195,7 +198,8 @@ def _after(text: str, label: Label) -> Iterator[Span]:
         words = text[max(label.low, label.start - 40):label.start].lower().split()
         sure = any(word in WITH for word in words[-3:])
         if not sure and label.kind != "pass":
-            sure = bool(beside["o"] or rx(SPOKEN).fullmatch(value))
+            long = label.tier == "medium" and len(value) >= 24 and is_random(value, 24)
+            sure = bool(beside["o"] or long or rx(SPOKEN).fullmatch(value))
         if sure and is_told(value, label.tier, bool(beside["o"])):
             yield start, start + len(value), label.kind
 
@@ -214,9 +218,11 @@ def _before(text: str, label: Label) -> Iterator[Span]:
     for at in range(len(words) - 1, 0, -1):
         if words[at][0].lower() not in LINKS_BACK:
             continue
-        for word in words[max(0, at - 2):at]:
+        for far, word in enumerate(reversed(words[max(0, at - 5):at])):
             start, value = _trimmed(text, low + word.start(), word[0])
-            if value.isascii() and is_told(value, label.tier, word is words[at - 1]):
+            if not value.isascii() or not is_told(value, label.tier, far == 0):
+                continue
+            if far < 2 or is_near(value) or is_random(value, 16):
                 yield start, start + len(value), label.kind
 
 
@@ -251,7 +257,7 @@ def _below(text: str, label: Label) -> Iterator[Span]:
     far = len(said.strip(" \t:：*_`#=")) > 24 or bool(said.strip(" \t:：*_`#=") and label.tier == "weak")
     far = far and not promised
     at, seen = label.high + 1, 0
-    while at <= len(text) and seen < 5:
+    while at <= len(text) and seen < 9:
         line = _line(text, at)
         if not rx(FILLING).match(line):
             yield from _alone(line, at, label, far)
@@ -387,8 +393,8 @@ def is_told(value: str, tier: str, tied: bool) -> bool:
 def _is_password(value: str, tied: bool) -> bool:
     if not rx(r"\d").search(value[:128]) and not rx(SPOKEN).fullmatch(value):
         return False
-    word = r"(?:[A-Z]?[a-z]{1,60}|[A-Z]{1,60})"
-    named = word + r"(?:[_\-.]?" + word + r"){0,6}[_\-]?\d{1,2}(?:[._\-]\d{1,3}){0,3}"
+    word = r"(?:[A-Z]?[a-z]{1,60}|[A-Z]{1,60})\d{0,2}"
+    named = word + r"(?:[_\-.]?" + word + r"){0,6}(?:[._\-]\d{1,3}){0,3}"
     if not tied and rx(named).fullmatch(value) and not is_jagged(value):
         return False
     counted = r"[A-Z]{2,8}-\d{1,7}|v?\d[\d.\-_]*[A-Za-z]{0,5}[\d.\-]*|[A-Za-z]{0,3}\d{1,6}|[0-9a-f]{7,40}"

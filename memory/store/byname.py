@@ -134,7 +134,7 @@ def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match
     begins = not head[-1:].isalnum() or (text[at].isupper() and not text[at - 1].isupper())
     if word in ("pw", "_pat", "psk", "jwt", "senha", "seed", "auth", "cred") and not begins:
         return ""
-    if word == "pass" and not suffix and head.endswith(("by", "om", "im", "es", "ur")):
+    if word == "pass" and not (suffix and suffix[0]) and head.endswith(("by", "om", "im", "es", "ur")):
         return ""
     if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
         return ""

@@ -103,7 +103,7 @@ def _shapes() -> Tuple[_Shape, ...]:
     for kind, said, reach, expression, judge in SHAPES:
         needles = [needle.replace("~", " ") for needle in said.split()]
         gated = tuple((next((gate for gate in gates if gate in needle), needle), needle) for needle in needles)
-        rows.append(_Shape(kind, gated, reach, 240 if said[0] == "~" else 12, expression, judge))
+        rows.append(_Shape(kind, gated, reach, 240 if said[0] in "~<" else 12, expression, judge))
     return tuple(rows)
 
 
@@ -121,6 +121,8 @@ def _shaped(text: str, match: re.Match[str], row: _Shape) -> Iterator[Span]:
     a, b = match.span("v")
     if text[a:a + 1] in ("'", '"') and b - a > 1:
         a, b = a + 1, b - (text[b - 1] == text[a])
+    elif text[b - 1] == ")" and "(" not in text[a:b]:
+        b -= 1
     if row.judge == "cookie":
         yield from _crumbs(text, a, b)
     elif _judge(text[a:b], row.judge):

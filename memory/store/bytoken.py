@@ -175,7 +175,7 @@ def _unknown(text: str, held: _Runs) -> Iterator[Span]:
     for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(held.joined):
         words = rx(r"[_\-]").split(match["p"][:-1])
         body = match["b"]
-        if any(word in COUNTERS for word in words) or len(rx(r"\d").findall(body)) < 3:
+        if any(word in COUNTERS for word in words) or len(rx(r"\d").findall(body)) < 2:
             continue
         if not rx(r"[a-z].*[A-Z]|[A-Z].*[a-z]").search(body) or is_identifier(body):
             continue

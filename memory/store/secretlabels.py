@@ -40,20 +40,20 @@ KEYED = (
 OF = r"[ ]{1,2}(?:for|to|of|from|für|von|pour|de|от)\b[^\n]{0,30}?(?:api|service|account|server|vault|admin|dashboard)\b"
 # What turns a label into the name of something else.
 NOT_LABEL = (
-    r"(?![ \t]{1,3}[\w:.\-]{1,40}=[\"'])(?:[ _\-]{0,2}(?:hash\w*|lengths?|polic\w+|fields?|columns?|managers?|generators?|strength|prompts?|rotation|expir\w+|limits?|counts?"
-    r"|usage|ids?\b|names?\b|files?\b|paths?\b|urls?\b|types?\b|formats?|headers?|validat\w+|checks?\b|tests?\b|inputs?|box|page|form|screen|button"
-    r"|resets?\b|chang\w+|updat\w+|protect\w*|based|free|less|store|storage|vault|handling|endpoint|provider|service|class|method|function"
+    r"(?![ \t]{1,3}[\w:.\-]{1,40}=[\"'])(?:[ _\-]{0,2}(?:hash\w*|lengths?|polic\w+|columns?|managers?|generators?|strength|rotation|expir\w+|limits?|counts?"
+    r"|usage|ids?\b|names?\b|files?\b|paths?\b|urls?\b|types?\b|formats?|headers?|validat\w+|checks?\b|tests?\b|page|screen|button"
+    r"|resets?\b|protect\w*|based|free|less|store|storage|vault|handling|endpoint|provider|service|class|method|function"
     r"|pair|value pair|size|bits?|index|up\b|down\b|press|board|stroke|word|frame|d\b|ing\b|ed\b|er\b)|[\"']?:\s{0,3}\d{1,5}\b)"
 )
 OTHER = (
     r"\b(?:hash\w*|sha\d*|commit\w*|version|uuid|guid|digest|checksum|fingerprint|branch|length|limit|max\w*|min\w*|port|lines?|column"
-    r"|bcrypt|scrypt|argon2\w*|encrypted|encoded|size|bytes?|bits?|chars?|characters|seconds|minutes|days|release|tag|trace|request)\b"
+    r"|bcrypt|scrypt|argon2\w*|encrypted|encoded|size|bytes?|bits?|chars?|characters|seconds|minutes|days|release|tag|trace|request|fields?|inputs?|box|form|prompts?)\b"
 )
 # What ties a value to the label before it, and to the label after it.
 LINK = (
-    r"(?:\b(?:is|are|was|were|be|being|becomes?|to|as|equals?|use|take|try|ist|lautet|war|auf|nimm|est|sera|es|era|jest)\b"
+    r"(?:\b(?:is|are|was|were|be|being|becomes?|to|as|equals?|use|take|try|with|from|it's|ist|lautet|war|auf|nimm|est|sera|es|era|jest)\b"
     r"(?:[ ]{1,2}(?:now|currently|still|just|simply|only|set to|jetzt|aktuell|called|literally|also|maintenant|ahora)\b){0,2}[ ]?:?"
-    r"|(?<=[ ])(?:é|теперь|это|возьми|используй|поставь|стоит|heißt)(?=[ ])|(?<![:=!<>])[:=](?![:=])|[：＝]|[-=]>|→|—|–|是|は|为|為)"
+    r"|(?<=[ ])(?:é|теперь|это|возьми|используй|поставь|стоит|heißt)(?=[ ])|(?<![:=!<>])[:=](?![:=])|[：＝]|'s\b|\?|>{2,3}|<-|[-=]>|→|—|–|是|は|为|為)"
     r"[ \t]{0,3}[\"'`“”「『(\[*_]{0,4}"
 )
 # Of an account: its name first, then the password.
@@ -61,12 +61,12 @@ PAIR = r"(?:[ ](?:and|und|y|et|и|og|en)|[ ]?[/,:])[ ][\"'`]?"
 # What tells that the value follows, in the line of a label that goes on after it.
 BELOW = r"below|next line|follow|here\b|unten|folgend|ci-dessous|abajo|아래|다음|以下|下面|如下|ниже|copy|save|store (?:it|this)"
 LINKS_BACK = frozenset(
-    "as is was for = als ist como comme como: est es как это in являться — – -> => are und and being 作为 作為 当作 为 為 を 로"
+    "as is was for into = <- ← ( als ist como comme como: est es как это in являться — – -> => are und and being 作为 作為 当作 为 為 を 로"
     .split())
-WITH = frozenset("with using mit using: und and & avec con с со и por the new und/oder password: enter type try use".split())
+WITH = frozenset("with using / mit using: und and & avec con с со и por the new und/oder password: enter type try use".split())
 # The line of a label, as far as it goes on after it: a word or two, a bracket, a colon.
 REST = r"(?:[ \t]{0,3}[(\[（][^()\n\[\]（）]{0,40}[)\]）])?[^\n|│\t]{0,60}"
-FILLING = (r"(?:[ \t>│|#*]{0,20}|[ \t>│|]{0,9}(?:`{3,}|~{3,})[\w+\-]{0,20}[ \t]{0,9}|[ \t|│>]{0,9}[\-=_*~─━]{3,}[ \t|│]{0,9}"
+FILLING = (r"(?:[ \t>│|#*\x1e]{0,20}|\d{4}-\d\d-\d\dT[\d:.]{5,15}Z|[ \t>│|]{0,9}(?:`{3,}|~{3,})[\w+\-]{0,20}[ \t]{0,9}|[ \t|│>]{0,9}[\-=_*~─━]{3,}[ \t|│]{0,9}"
            r"|[ \t]{0,9}\d{1,6}[→│|:\t][ \t]{0,20}(?:`{3,}[\w+\-]{0,20}|[\-=]{3,})?)\Z")
 ALONE = (r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40})?(?:[>│|#*+\-•●→$][ \t]{1,40}|\d{1,3}[.)][ \t]{1,9}|//[ \t]{0,40}){0,2}"
          r"[\"'`“「*_]{0,4}(?P<v>[\x21-\x7e]{4,512}?)[\"'`”」*_]{0,4}[ \t]{0,80}[│|\\]?[ \t\r]{0,40}\Z")

@@ -27,8 +27,8 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("cookie", "cookie", 4200, r"cookie\d?[\"'\]]{0,2}[ \t]{0,3}[:=, ][ \t]{0,3}[\"'\\]{0,3}(?P<v>[^\r\n\"'\\]{6,4096})", "cookie"),
     ("cookie", "sessid= sessionid= connect.sid= _session= sessid\": session_token= sid=", 600,
      r"(?:sessid|sessionid|connect\.sid|_session|session_token|(?<![a-z])sid)[\"']?[=:][ \"']{0,2}(?P<v>[\w\-.%+/=]{16,512})", "random"),
-    ("curl-password", "curl wget --auth", 1500,
-     r"\s(?:-[a-zA-Z]{0,6}[uUa]|--(?:proxy-)?user|--auth)(?:=|[ \t]{0,4})[\"']?[^\s:\"'/]{0,100}[\"']?:(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'"
+    ("curl-password", "curl wget --auth -creds", 1500,
+     r"\s(?:-[a-zA-Z]{0,6}[uUa]|--(?:proxy-)?user|--auth|--(?:src-|dest-)?creds?)(?:=|[ \t]{0,4})[\"']?[^\s:\"'/]{0,100}[\"']?:(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'"
      r"|[^\s\"']{1,200})", "given"),
     ("curl-password", "curl", 1500, r"\s(?:-u|--user)(?:=|[ \t]{0,4})[\"'](?P<v>[^\s:\"']{8,100}):[\"']", "strong"),
     ("cli-password", "~-p ~-a ~-w", 260,
@@ -42,7 +42,7 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
      r"(?:(?<![a-z])sig|signature|x-amz-credential|x-amz-security-token)(?:=|%3d)[\"']?(?P<v>[\w%+/\-.~]{16,2048}={0,2})", "random"),
     ("snmp-community", "snmp-server", 100, r"snmp-server community[ \t]+(?P<v>\S{4,64})", "strong"),
     ("oracle-password", "jdbc:oracle sqlplus", 300, r"(?:thin:|sqlplus )[^\s/:@]{1,60}/(?P<v>[^\s@]{3,100})@", "given"),
-    ("piped-password", "echo printf", 300, r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?[\"']?(?:\w{1,32}:)?(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*"
+    ("piped-password", "echo printf", 300, r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"']%s(?:\\n)?[\"'][ \t]+)?[\"']?(?:\w{1,32}:)?(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*"
      r"(?:sudo|docker|podman|su|passwd|chpasswd|gh|cryptsetup|openssl|kinit|vault|gpg|helm|aws|az)\b", "strong"),
     ("sql-password", "identified", 300, r"identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"'](?P<v>[^\"'\n]{3,200})[\"']", "given"),
     ("cli-password", "securestring requirepass masterauth net~user secret~set", 300, r"(?:securestring(?: -string)?|requirepass|masterauth|net user \S{1,60}"
@@ -57,9 +57,9 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
      r"\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account)(?:[ \t]{1,3}(?:is|are|with|as|using|for)\b)?[:=]?[ \t]{1,3}[\"'`(]?[\w.+@\-]{2,64}[\"'`]?"
      r"[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))", "strong"),
     # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a word without an option.
-    ("cli-password", "~-p", 260,
+    ("cli-password", "~-p ~-a ~-x", 260,
      r"(?:\s-[uUD]|--user(?:name)?|\blog-?in\b|\b(?:7z[ar]?|rar|unrar|unzip|zip|ipmitool|sqlcmd|bcp|isql|kinit|mosquitto_\w+"
-     r"|vncpasswd|cqlsh|steghide|xfreerdp|rdesktop|pg_\w+|impala-shell|beeline)\b)[^\n|;&]{0,160}?\s-[pP][ =]?" + VALUE, "strong"),
+     r"|vncpasswd|cqlsh|steghide|xfreerdp|rdesktop|pg_\w+|impala-shell|beeline|snmp\w{3,10})\b)[^\n|;&]{0,160}?\s-[pPaAX][ =]?" + VALUE, "strong"),
     ("cli-password", "~-k ~-pass", 260, r"\b(?:openssl|gpg|ccrypt|mcrypt|cryptsetup|kubeseal)\b[^\n|;&]{0,160}?\s-(?:k|pass(?:in|out)?)"
      r"[ =](?:pass:)?" + VALUE, "strong"),
     ("cli-password", "~/p: ~/pass", 120, r"\s/p(?:ass(?:word)?)?:" + VALUE, "strong"),
@@ -68,8 +68,8 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("cli-password", "http~ https~", 200, r"\b(?:https?|xh|ab)\s[^\n|;&]{0,80}?-[aA][ ]{1,3}[^\s:\"']{1,64}:" + VALUE, "strong"),
     ("cli-password", "htpasswd", 300, r"htpasswd(?:[ \t]{1,3}-\w{1,6}){0,3}[ \t]{1,3}-\w{0,4}b\w{0,4}(?:[ \t]{1,3}-\w{1,6}){0,3}"
      r"(?:[ \t]{1,3}[^\s\-]\S{0,160})?[ \t]{1,3}[^\s\-]\S{0,64}[ \t]{1,3}" + VALUE, "strong"),
-    ("cli-password", "add_user change_password adduser user~add", 200,
-     r"\b(?:add_user|change_password|adduser|user add)\s{1,3}[\w.@\-]{1,64}\s{1,3}" + VALUE, "strong"),
+    ("cli-password", "add_user change_password adduser user~add wpa_passphrase", 200,
+     r"\b(?:add_user|change_password|adduser|user add|wpa_passphrase)\s{1,3}[\w.@\-]{1,64}\s{1,3}" + VALUE, "strong"),
     ("cli-password", "from-literal", 300, r"from-literal[= ][\"']?[\w.\-]{1,64}=" + VALUE, "strong"),
     ("api-token", "config:set secrets~set secret~put secrets~put env:set secret~create secrets~create", 300,
      r"(?:config:set|env:set|secrets? (?:set|put|create))\s{1,3}(?:-{0,2}[\w.\-]{1,40}\s{1,3}){0,4}?[\"']?[\w.]{1,64}=" + VALUE, "random"),
@@ -79,6 +79,9 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("api-token", "login~ authenticate~", 200, r"(?:^|[\n`$#>|;&][ \t]{0,3})[a-z][\w\-]{1,20}\s(?:auth\s)?(?:login|signin|authenticate)\s{1,3}"
      r"(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|`)]|$)", "bare"),
     ("login-password", "assword", 200, r"assword[^\n]{0,60}?[\n;][ \t]{0,9}send\w{0,5}\s{1,3}(?:--\s{1,3})?[\"'](?P<v>[^\"'\\\n]{4,100})", "strong"),
+    ("login-password", "<<< <(echo <(printf", 200, r"(?:sudo|log-?in|pass|pw|crypt|kinit|docker|token|secret|createuser|gpg|openssl|auth|cred)[^\n]{0,99}?"
+     r"(?:<<<[ ]?|<\((?:echo|printf)[ ](?:-\w[ ])?)" + VALUE, "strong"),
+    ("login-password", "ftp~", 400, r"\bftp\b[^\n]{0,120}\n(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}user[ ]\S{1,64}[ ]" + VALUE, "strong"),
     ("login-password", "<<<", 200, r"<<<[ ]?" + VALUE, "bare"),
     ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
 )

@@ -184,6 +184,54 @@ DISGUISES: tuple[Form, ...] = (
 )
 
 
+# Written after the rules, and measured before any of them was changed for it: 0.89 of either (see bench/README.md).
+UNSEEN: tuple[tuple[str, Maker, str], ...] = tuple(
+    [("apart", password, text) for text in (
+        "Jenkins admin pwd\n\n    {v}\n", "The credentials for {p}:\n\nusername\n{u}\n\npassword\n{v}\n", "* password\n  * {v}\n", "<h3>Password</h3>\n<pre>{v}</pre>\n", "Master password (write it down!):\n\n{v}\n",
+        "Enter password: {v}\n", "[sudo] password for {u}: {v}\n", "password >>> {v}", "pass phrase for the key: {v}", "PW:\n{v}", "Your one-time password:\n\n{v}\n\nIt expires.", "Root-Kennwort für {p}\n\n```\n{v}\n```",
+        "관리자 비밀번호:\n\n> {v}\n", "암호는 아래와 같습니다.\n{v}\n", "管理者パスワード\n\n`{v}`\n", "初期パスワードは次の通りです：\n{v}\n", "数据库密码如下：\n{v}\n", "root 口令\n---\n{v}\n", "Пароль администратора\n\n    {v}\n", "логин: {u}\nпароль:\n{v}",
+        "| Service | Login | Secret |\n|:--:|:--:|:--:|\n| {p} | {u} | **{v}** |", "| {p} | pw: {v} |", "|password|\n|-|\n|{v}|", "host;user;pw\n{p};{u};{v}\n", "Name        Login       Kennwort\n----        -----       --------\n{p}     {u}     {v}\n", "service,env,secret_key\n{p},prod,{v}\n",
+        "ID    USERNAME    PASSWORD    ROLE\n1     {u}       {v}    owner\n", "hey, {p} password changed, it's {v} now", "the new one for {p} is {v} (password)", "password? {v}", "pw = {v} fwiw", "You'll need the password, which is {v}.", "please set its password as {v}", "ssh {u}@{p}, password {v}",
+        "login with {u} / {v}", "for {p} the user is {u}, the password {v}", "replace the old password with {v}", "my password's {v}", "psst: {v} <- root password", "rotate the db password from {v} to something else", "password I used: {v}",
+        "bitte {v} als neues Passwort setzen", "Zugang: {u} / Passwort {v}", "das Kennwort ist jetzt {v}", "관리자 비번 {v} 로 로그인해줘", "비밀번호가 {v} 인데 안 돼", "パスワードが {v} なのでログインして", "ログインパスワードを{v}に設定", "登录密码用{v}", "密码还是{v}", "管理员账号{u}，密码{v}", "мой пароль: {v}", "поставь пароль {v}", "пароль для {u} такой: {v}",
+    )]
+    + [("apart", token, text) for text in (
+        "Here's the API token you asked for:\n\n{v}\n", "### Secret key\n> {v}\n", "Client ID\nabc\nClient Secret\n{v}\n", "Access Key Secret\n\n{v}\n", "Deploy key (read only)\n\n```\n{v}\n```", "the key for the maps API is {v}", "{v} should work as the token", "put {v} into the token field", "token for CI = {v}",
+        "| name | value |\n|---|---|\n| token | {v} |", "api key {v}", "with the api key `{v}`", "its secret key: `{v}`", "new token -> {v}", "webhook secret is {v}", "use API key {v} for that", "그 API 키는 {v}", "このトークンを使って: {v}", "令牌为 {v}", "API-Key lautet {v}", "вот токен: {v}", "ключ доступа — {v}",
+    )]
+)
+UNSEEN_DISGUISES: tuple[Form, ...] = (
+    *(("disguise", password, form) for form in (
+        lambda v: '{\\"user\\":\\"joe\\",\\"password\\":\\"%s\\"}' % v, lambda v: '"\\u0070assword": "%s"' % v, lambda v: "pass%%77ord=%s&x=1" % urllib.parse.quote(v, ""), lambda v: "{&quot;password&quot;:&quot;%s&quot;}" % v, lambda v: "password&#x3D;%s" % v, lambda v: "?pwd=%s" % _percent(v), lambda v: "\\x70assword: '%s'" % v,
+        lambda v: "presto://joe:%s@h:8080/c" % v.replace("@", "x").replace("#", "x").replace("?", "x"), lambda v: "rabbitmq://svc:%s@q/" % v.replace("@", "x").replace("#", "x").replace("?", "x"), lambda v: "jdbc:postgresql://h/db?user=joe&password=%s" % v.replace("&", "x").replace("#", "x"), lambda v: "vnc://:%s@10.0.0.3:5900" % v.replace("@", "x").replace("#", "x").replace("?", "x"), lambda v: "scheme+x://a.b:%s@h" % v.replace("@", "x").replace("#", "x").replace("?", "x"),
+        lambda v: "mongodump -u joe -p '%s' --db x" % v, lambda v: "mysqladmin -u root password '%s'" % v, lambda v: "podman login -u joe -p='%s' r.io" % v, lambda v: "skopeo copy --src-creds joe:'%s' a b" % v, lambda v: "rsync --password-file=<(echo '%s') a b" % v, lambda v: "createuser --pwprompt <<< '%s'" % v, lambda v: "htpasswd -bc .htpasswd joe %s" % v, lambda v: "pg_dump postgresql://joe:%s@h/x" % v.replace("@", "x").replace("#", "x").replace("?", "x"),
+        lambda v: "cryptsetup open /dev/x y <<< '%s'" % v, lambda v: "unrar x -p'%s' a.rar" % v, lambda v: "kinit joe@X <<< %s" % v, lambda v: "snmpwalk -v3 -u joe -A '%s' h" % v, lambda v: "aria2c --http-user=j --http-passwd='%s' u" % v, lambda v: "mount -t cifs //h/s /m -o username=joe,password=%s" % v.replace(",", "x"), lambda v: "wpa_passphrase net '%s'" % v,
+        lambda v: "docker run -e POSTGRES_PASSWORD='%s' db" % v, lambda v: "kubectl create secret docker-registry r --docker-password='%s'" % v, lambda v: "vault kv put secret/x password='%s'" % v, lambda v: "echo \"%s\" | sudo -S ls" % v.replace("$", "x"), lambda v: "printf '%%s' '%s' | docker login -u j --password-stdin" % v, lambda v: "$ passwd\nNew password: %s" % v, lambda v: "ftp -n h <<E\nuser joe %s\nE" % v,
+        lambda v: "<connectionStrings><add connectionString=\"Server=x;Uid=j;Pwd=%s;\"/></connectionStrings>" % v.replace("&", "x").replace(";", "x"), lambda v: "<Credential>\n  <UserName>j</UserName>\n  <Password>%s</Password>\n</Credential>" % v.replace("&", "x"), lambda v: "<param name='pass'>%s</param>" % v.replace("&", "x"), lambda v: "<key>wifi_password</key>\n  <string>%s</string>" % v.replace("&", "x"), lambda v: "<string name=\"db_password\">%s</string>" % v.replace("&", "x"),
+        lambda v: "auth:\n  password: >\n    %s\n" % v, lambda v: "[default]\nusername = j\npassword : %s" % v, lambda v: "default login j password %s" % v, lambda v: "*:*:*:j:%s" % v.replace(":", "x"), lambda v: "export DB_PASSWORD=$'%s'" % v, lambda v: "set -x DB_PASS '%s'" % v, lambda v: "setx DB_PASSWORD \"%s\"" % v, lambda v: "$env:DB_PASSWORD = '%s'" % v, lambda v: "+ DB_PASSWORD='%s'" % v, lambda v: "POSTGRES_PASSWORD = \"%s\" (sensitive)" % v,
+        lambda v: "Basic %s" % _b64("svc:" + v), lambda v: "{\"data\":{\"password\":\"%s\"}}" % _b64(v + "=" + v), lambda v: "docker config: {\"auths\":{\"x\":{\"auth\":\"%s\"}}}" % _b64("j:" + v), lambda v: "cookie: auth=%s" % _b64("user:" + v),
+    )),
+    *(("disguise", token, form) for form in (
+        lambda v: "token=%s" % _halves(v, "\\\n"), lambda v: "API_KEY=\"%s\"" % _halves(v, "\"\\\n\""), lambda v: "Authorization: Bearer " + _halves("sk-" + "proj-" + v + v, "\n"), lambda v: "│ gh" + "p_" + _halves(v, " │\n│ ") + " │", lambda v: "# token: %s" % _halves("gl" + "pat-" + v + v, "\n# "), lambda v: "key = 'gh" + "p_" + _halves(v, "' \\\n      '") + "'",
+        lambda v: "linear auth --key %s" % v, lambda v: "svc -k=%s" % v, lambda v: "tool --token '%s'" % v, lambda v: "x --access-token=%s" % v, lambda v: "stripe listen --api-key %s" % v, lambda v: "wrangler secret put K <<< %s" % v, lambda v: "http GET h 'Authorization:Token %s'" % v, lambda v: "-H \"X-Auth-Token: %s\"" % v, lambda v: "xh h Authorization:'Bearer %s'" % v, lambda v: "railway login --token %s" % v,
+        lambda v: "headers: {\\\"x-api-key\\\": \\\"%s\\\"}" % v, lambda v: "https://h/a?access%%5Ftoken=%s" % v, lambda v: "x-api-key%%3A+%s" % v, lambda v: "&quot;token&quot;: &quot;%s&quot;" % v, lambda v: "api\\x5fkey\\x3d%s" % v, lambda v: "Bearer%%20%s" % v,
+    )),
+)
+
+
+def unseen(seed: int = 1, rounds: int = 3) -> Iterator[Leak]:
+    """Yield the leaks of the forms that were written after the rules."""
+    for number in range(rounds):
+        rng = random.Random(repr((seed, number, "unseen")))
+        for kind, maker, text in UNSEEN:
+            value = maker(rng)
+            u, p = rng.choice(("admin", "joe", "deploy")), rng.choice(("staging", "grafana", "billing"))
+            yield Leak(kind, text.format(v=value, u=u, p=p), (value,))
+        for kind, maker, form in UNSEEN_DISGUISES:
+            value = maker(rng)
+            yield Leak(kind, form(value), pieces(form(value), value, form))
+
+
 def vendors(seed: object) -> list[tuple[str, str]]:
     """Return tokens of vendors whose formats are young, as (vendor, token)."""
     def t(name: str, prefix: str, chars: str, length: int, suffix: str = "") -> tuple[str, str]:
