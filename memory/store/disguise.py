@@ -11,7 +11,7 @@ import binascii
 from bisect import bisect_right
 from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from memory.store.secretshapes import SEAM, WORDY, rx
+from memory.store.secretshapes import SEAM, WORDY, rx, spots
 
 BEFORE, AFTER = 240, 480  # characters around a disguise that are read with it
 _CODE = r"\\{1,8}(?:u00(?P<u>[0-9a-fA-F]{2})|x(?P<x>[0-7][0-9a-fA-F]))"
@@ -27,8 +27,9 @@ _RARE = "|".join((_CODE, _PERCENT, _ENTITY, _CUT, _JOIN))
 _USUAL = r"\\{1,8}(?P<e>[nrt\"'/])"
 _NAMED = {"quot": '"', "apos": "'", "lt": "<", "gt": ">", "amp": "&", "colon": ":", "equals": "="}
 # What a text holds where it has such a disguise at all: far faster to look for.
-_GATES = (("\\", _CODE), ("%", _PERCENT), ("&", _ENTITY), ("\\\n", _CUT), ("\\\r\n", _CUT))
-_OPENED = r"\n[ \t]{0,80}[+.&]?[ \t]{0,9}[bfru]{0,2}[\"'](?=%s)" % _TOKEN
+_GATES = (("\\", r"\\(?:u00|x)[2-7]"), ("%", _PERCENT), ("&", _ENTITY), ("\\\n", _CUT), ("\\\r\n", _CUT))
+_ENDS = ("\"\n", "'\n", "+\n", "\\\n")
+_OPENED = r"[ \t]{0,80}[+.&]?[ \t]{0,9}[bfru]{0,2}[\"'](?=%s)" % _TOKEN
 _CLOSED = r"%s[\"'][ \t]{0,20}[+.&\\]?[ \t]{0,20}\r?\Z" % _TOKEN
 _GUTTER = r"[ \t]{0,40}(?:\d{1,6}[→│|:\t][ \t]{0,40}|[>│|#*+][ \t]{1,40}|//[ \t]{0,40})?"
 # The next line of a value that a narrow window broke: nothing but characters of a token.
@@ -56,7 +57,7 @@ class View(NamedTuple):
         return at + self.gone[bisect_right(self.at, at) - 1]
 
 
-class _Writer:
+class Writer:
     """Writes a view: stretches of a text as they stand, and characters in place of others."""
 
     def __init__(self, text: str) -> None:
@@ -102,7 +103,7 @@ def unwrapped(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
     places = sorted([*wraps, *_rare(text)])
     if not places:
         return None
-    made = _Writer(text)
+    made = Writer(text)
     for start, end in _stretches(text, places):
         if made.length:
             made.seam()
@@ -113,9 +114,11 @@ def unwrapped(text: str, runs: List[Tuple[int, str]]) -> Optional[View]:
 def _rare(text: str) -> List[int]:
     """Return where disguises stand that ordinary text seldom has."""
     places = [match.start() for sign, kind in _GATES if sign in text for match in rx(kind).finditer(text)]
-    for match in rx(_OPENED).finditer(text):
-        if rx(_CLOSED).search(text, max(0, match.start() - 45), match.start()):
-            places.append(match.start())
+    ends = [end.replace("\n", "\r\n") for end in _ENDS] if "\r" in text else []
+    for at in (at for end in (*_ENDS, *ends) for at in spots(text, end)):
+        at = text.index("\n", at)
+        if rx(_OPENED).match(text, at + 1) and rx(_CLOSED).search(text, max(0, at - 45), at):
+            places.append(at)
     return places
 
 
@@ -159,7 +162,7 @@ def _edge(text: str, at: int, step: int) -> int:
     return at
 
 
-def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: _Writer) -> None:
+def _decode(text: str, start: int, end: int, wraps: Dict[int, int], made: Writer) -> None:
     """Write a stretch of a text without its disguises."""
     edits = [(at, goes_on, "") for at, goes_on in wraps.items() if start <= at < end] if wraps else []
     for match in rx(_RARE + "|" + _USUAL).finditer(text, start, end):

@@ -33,7 +33,7 @@ from memory.core.records import Record
 from memory.store import disguise
 from memory.store.bylabel import by_label
 from memory.store.byname import by_name, by_run, by_sentence, is_random
-from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, windows
+from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, stretches, windows
 from memory.store.bytoken import by_token
 from memory.store.secretshapes import (
     DIGEST,
@@ -70,6 +70,7 @@ class Redacted(NamedTuple):
     found: Tuple[Found, ...]
 
 
+NEAR = 2400  # characters around a change that are looked at again
 LINES = 12  # over which a value may go on
 
 
@@ -120,19 +121,24 @@ def _redacted(text: str, allow: Sequence[str], salt: str, values: Dict[str, str]
 def _passes(text: str, allow: Sequence[str], salt: str, values: Dict[str, str], tick: Callable[[], None]) -> Redacted:
     """Redact a text as often as something is found."""
     counts: Dict[Tuple[str, str], int] = {}
+    changed: List[int] = []
     while True:
         plain, cuts = _plain(text)
-        spans = _clip(_spread(plain, _settle(plain, _find(plain, tick), allow), allow), plain)
+        found = _find_near(plain, changed, tick) if changed and plain is text else _find(plain, tick)
+        spans = _clip(_spread(plain, _settle(plain, found, allow), allow), plain)
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
         parts: List[str] = []
-        at = 0
+        at = length = 0
+        changed = []
         for start, end, kind in spans:
             mark = values[plain[start:end]] = marker(kind, plain[start:end], salt)
             tag = mark[-5:-1]
             counts[kind, tag] = counts.get((kind, tag), 0) + 1
             first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
             parts += (text[at:first], mark)
+            length += first - at + len(mark)
+            changed.append(length)
             at = last
         text = "".join(parts) + text[at:]
 
@@ -214,11 +220,25 @@ def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
     return spans
 
 
+def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[Span]:
+    """Find secrets around the places that a look changed: what is farther away stayed as it was found."""
+    near = [(max(0, start), end) for start, end in stretches(places, NEAR, NEAR)]
+    if sum(end - start for start, end in near) > len(text) / 2:
+        return _find(text, tick)
+    made = disguise.Writer(text)
+    for start, end in near:
+        if made.length:
+            made.seam()
+        made.copy(text.find("\n", start, end) + 1 or start if start else 0, min(end, len(text)))
+    view = made.view()
+    return [(*view.origin(start, end), kind) for start, end, kind in _find(view.text, tick)]
+
+
 def _runs(text: str) -> List[Tuple[int, str]]:
     """Return the long runs of characters that tokens are made of, without words."""
     digit = rx(r"\d").search
     runs = [(m.start(), m[0]) for m in rx(RUN).finditer(text) if not m[0].islower() or digit(m[0])]
-    if any("sha" in run for _, run in runs):
+    if "sha" in text:
         runs = [(at, run) for at, run in runs if "sha" not in run or not rx(DIGEST).search(run)]
     return runs
 

@@ -6,8 +6,8 @@ from typing import Tuple
 
 # Where a label may begin, as found in the lower-case text: far faster than the expression below.
 STEMS: Tuple[str, ...] = (
-    "pass", "pwd", "pw", "secret", "token", "key", "cred", "kennw", "geheim", "zugang", "senha", "wachtwoord", "parola",
-    "sandi", "mot de p", "clave",
+    "pass", "pw", "secret", "token", "key", "cred", "kennwort", "geheimnis", "zugang", "senha", "wachtwoord", "parola",
+    "kata sandi", "clave",
 )
 STEMS_BEYOND_ASCII: Tuple[str, ...] = (
     "contraseña", "schlüssel", "hasło", "şifre", "lösenord", "mật khẩu", "парол", "токен", "ключ", "секрет", "비밀번호",
@@ -17,8 +17,8 @@ STEMS_BEYOND_ASCII: Tuple[str, ...] = (
 )
 # The words themselves: of a password (any value that is no word), of a token (random), of some key (random and long).
 LABEL = (
-    r"(?:(?P<password>pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|[ \-](?:words?|phrases?|codes?))|pwd|pw|kennw[oö]rt\w{0,2}"
-    r"|mot de passe|contraseñas?|senhas?|wachtwoord|parola|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол[ьяеюи]\w{0,2}"
+    r"(?:(?P<password>pass(?:words?|wds?|phrases?|codes?|w[oö]rt(?:er|e|s)?|e\b|[ \-](?:words?|phrases?|codes?))|pwd|pw|kennw[oö]rt\w{0,2}"
+    r"|contraseñas?|senhas?|wachtwoord|parola|kata sandi|sandi|hasło|şifren?|lösenord(?:et)?|mật khẩu|парол[ьяеюи]\w{0,2}"
     r"|비밀 ?번호|암호|패스워드|비번|パスワード|パスコード|パスフレーズ|暗証番号|合言葉|密[码碼]|口令|clave|zugangs\w{2,5}|geheim\w{1,5}"
     r"|секрет\w{0,2}|시크릿|비밀키|シークレット|secrets?(?:[ _\-](?:access[ _\-])?keys?)?)"
     r"|(?P<token>tokens?|토큰|인증키|トークン|токен\w{0,2}|令牌|[凭憑][证据證]|cred(?:ential)?s?|api ?키|(?:액세스|접근) ?키"

@@ -86,8 +86,7 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
 )
 # Texts of which a needle holds one: where a text lacks it, the needle need not be looked for.
-GATES = tuple("auth pass secret login cookie sess curl http sig sql ~- :// ident echo add user ftp token config: from- kty"
-              " cred oracle getcon".split())
+GATES = tuple("auth pass secret login cookie sess curl http sig sql ~- :// echo printf add user ftp token cred sid=".split())
 # `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and the words before the ":"
 # that tell of an account where the value alone could be a group, a branch or a person.
 USERINFO = r"(?:^|[\s\"'`=(\[{,;<>|])(?P<u>[A-Za-z][\w.\-]{0,63}):(?P<v>[^\s\"'`@/<>()\\]{6,128})\Z"
