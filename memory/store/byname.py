@@ -328,7 +328,7 @@ def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]
             if not rx(REFERENCE).search(before[-24:]) and (is_uuid(word) or is_random(word, 15)):
                 yield start, start + len(word), "api-token"
         elif len(word) >= 20 and rx(CREDENTIAL).search(before[-48:]):
-            if rx(VETO_HEAD + r"(?:key|token)\b").search(before[-40:]) or rx(COMPOSED).fullmatch(word):
+            if rx(VETO_HEAD + r"[ ]?(?:key|token)\b").search(before[-40:]) or rx(COMPOSED).fullmatch(word):
                 continue
             mixed = rx(r"[a-z]").search(word) and rx(r"[G-Z]").search(word)
             if mixed and not is_uuid(word) and is_random(word, 20) and not is_identifier(word):
