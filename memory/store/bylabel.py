@@ -232,7 +232,7 @@ def _near(text: str, label: Label) -> Iterator[Span]:
     if rx(OTHER, re.I).search(text, low, high):
         return
     for match in rx(RANDOM).finditer(text, low, high):
-        if is_near(match[0]):
+        if not match.start() <= label.start < match.end() and is_near(match[0]):
             yield match.start(), match.end(), label.kind
 
 

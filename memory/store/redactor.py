@@ -1,23 +1,27 @@
 """Redaction: secrets and private parts out of text, and out of structures of texts, before anything is written.
 
-Every rule is a row of a table in `secretshapes`; the code only dispatches.  Five kinds of evidence, cheapest first:
+Every rule is a row of a table in `secrettokens`, `secretshapes` or `secretlabels`; the code only dispatches.  Six kinds of
+evidence:
 
-    tokens      a literal prefix no other text has (`TOKENS`), then the token's whole character class
-    blocks      private keys: PEM, PGP, SSH, PuTTY; with gutters, `\\n` escapes, cut at either end
-    shapes      structure around a value (`SHAPES`): URL userinfo, headers, cookies, `curl -u`, netrc, key files
-    names       `name = value` in any syntax, for the names in `NAMES`, through a filter against placeholders and code
-    runs        a random-looking run right after the name of a vendor or of a credential
+    tokens      a literal prefix no other text has, then the token's whole character class (`bytoken`)
+    blocks      private keys: PEM, PGP, SSH, PuTTY; with gutters, `\\n` escapes, cut at either end (`byshape`)
+    shapes      structure around a value: URL userinfo, headers, cookies, options of programs, key files (`byshape`)
+    names       `name = value` in any syntax, through a filter against placeholders and code (`byname`)
+    labels      a word for a secret, and a value in its reach: in the sentence, on the next line, beneath it (`bylabel`)
+    runs        a random-looking run right after the name of a vendor or of a credential (`byname`)
 
-A token, a key or a random-looking value is then removed wherever else it stands in the text, and the whole is repeated until
-nothing more is found, so that redacting twice changes nothing.
+A text is read as it stands, and what stands around escapes, percent signs, entities, Base64 and cut lines once more without
+these (`disguise`).  A token, a key or a random-looking value is then removed wherever else it stands in the text, and what
+changed is looked at again until nothing more is found, so that redacting twice changes nothing.
 
 A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to tell two secrets apart in
 one store and nothing of the value itself.
 
-Cost: prefixes are looked for in the joined runs of 16 and more token characters, names by `str.find`; an expression is
-compiled on its first hit and reads a bounded stretch per hit, so that no input costs more than linear time.  A text that
-takes too long all the same is withheld as a whole: `[redacted:unread#a1f3]`.
-Known misses: passwords of letters only, UUIDs without a name, secrets spelt in prose.
+Cost: prefixes are looked for in the joined runs of 16 and more token characters, words by `str.find`, each once (`Places`);
+an expression is compiled on its first hit and reads a bounded stretch per hit, equal surroundings are judged once.  A text
+that takes too long all the same is withheld as a whole: `[redacted:unread#a1f3]`.
+Known misses: passwords of letters only, UUIDs without a name, a value more than a line or a hundred characters away from its
+label, a password that reads as a word where it stands without its label.
 """
 
 from __future__ import annotations
@@ -132,7 +136,10 @@ def _passes(text: str, allow: Sequence[str], salt: str, values: Dict[str, str], 
         at = length = 0
         changed = []
         for start, end, kind in spans:
-            mark = values[plain[start:end]] = marker(kind, plain[start:end], salt)
+            value = plain[start:end]
+            mark = values.get(value, "")
+            if not mark.startswith("[redacted:%s#" % kind):
+                mark = values[value] = marker(kind, value, salt)
             tag = mark[-5:-1]
             counts[kind, tag] = counts.get((kind, tag), 0) + 1
             first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
@@ -281,10 +288,8 @@ def _continued(text: str, span: Span) -> Span:
 
 
 def _lower(text: str) -> str:
-    lower = text.lower()
-    if len(lower) != len(text):  # "İ" becomes two characters: offsets would shift
-        lower = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
-    return lower
+    """Return a text in lower case, of the same length: one letter of all would become two characters."""
+    return text.replace("\u0130", "i").lower()
 
 
 def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
