@@ -3,10 +3,11 @@
 
     bench/redaction.py [--transcripts DIR] [--show]
 
-Cases are those of tests/store/test_redactor.py and test_secretshapes.py, made at run time.  Ordinary text is this
-repository's own without these cases and the tables, in pieces of 100 KB (one in which something is found is read twice);
-the worst is 100 KB of each repetition attack.  --transcripts: counts the hits in `*.jsonl` of a client too, for a person
-to judge; --show prints each with what stands before it.
+Cases are those of tests/store/test_redactor.py and test_secretshapes.py and the labelled set of tests/harness/leakset.py,
+made at run time.  Ordinary text is this repository's own without these cases and the tables, in pieces of 100 KB (what
+stands around a find is read twice); the worst is 100 KB of each repetition attack.  --transcripts: counts the hits in
+`*.jsonl` of a client below a folder too, for a person to judge, and says what 100 KB of these cost; --show prints each
+hit with what stands before it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import random
 import statistics
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any, Iterator
 
@@ -25,10 +27,15 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "store")]
 
 import test_redactor as cases  # noqa: E402
 import test_secretshapes  # noqa: E402
+from harness import leakset  # noqa: E402
 
 from memory.store.redactor import redact, secrets  # noqa: E402
 
 SIZE = 100_000
+# Files of this repository that hold made-up secrets, or what secrets look like: no ordinary text.
+APART = ("test_redactor.py", "test_byname.py", "test_byshape.py", "test_bytoken.py", "test_bylabel.py", "test_disguise.py",
+         "test_leaks.py", "test_nothingleaks.py", "test_secretshapes.py", "leaks.py", "leakset.py", "secretshapes.py",
+         "secretlabels.py", "secrettokens.py", "redaction.py")
 
 
 def found() -> None:
@@ -51,6 +58,22 @@ def found() -> None:
     print("tool output           %d false hits in %.1f MB" % (len(hits), size), *hits, sep="\n  ")
 
 
+def labelled(show: bool) -> None:
+    """Print how many leaks of the labelled set go whole, by kind."""
+    for name, leaks in (("labelled set", leakset.leaks(9)), ("written afterwards", leakset.unseen(9))):
+        every, gone = Counter[str](), Counter[str]()
+        for leak in leaks:
+            kind = leak.kind.split()[0]
+            every[kind] += 1
+            is_missed = leakset.missed(leak, redact("Before.\n" + leak.text + "\nAfter.").text)
+            gone[kind] += not is_missed
+            if is_missed and show:
+                print("  missed %-10s %r" % (kind, leak.text))
+        kinds = ", ".join("%s %d of %d" % (kind, gone[kind], every[kind]) for kind in every)
+        went, all_of_them = sum(gone.values()), sum(every.values())
+        print("%-21s %d of %d (%.3f): %s" % (name, went, all_of_them, went / all_of_them, kinds))
+
+
 def spent(text: str, tries: int = 3) -> float:
     """Return milliseconds of CPU, the best of some tries."""
     best = 9.0
@@ -63,9 +86,7 @@ def spent(text: str, tries: int = 3) -> float:
 
 def costs() -> None:
     """Print what 100 KB cost: ordinary ones and the worst."""
-    paths = [path for end in ("py", "md", "txt") for path in sorted(ROOT.rglob("*." + end))
-             if path.name not in ("test_redactor.py", "test_byname.py", "test_byshape.py", "test_secretshapes.py", "leaks.py",
-                                  "secretshapes.py", "redaction.py")]
+    paths = [path for end in ("py", "md", "txt") for path in sorted(ROOT.rglob("*." + end)) if path.name not in APART]
     whole = "\n".join(path.read_text("utf-8", "replace") for path in paths)
     times = sorted(spent(whole[at:at + SIZE]) for at in range(0, len(whole) - SIZE, SIZE))
     print("ordinary 100 KB       p50 %.1f ms, p95 %.1f ms, %d pieces"
@@ -87,21 +108,27 @@ def texts_of(value: Any) -> Iterator[str]:
 
 def transcripts(folder: Path, show: bool) -> None:
     """Print how often something is taken out of a client's transcripts, each record a document."""
-    size = hits = 0
-    for path in sorted(folder.glob("*.jsonl")):
+    hits, texts = 0, []
+    for path in sorted(folder.rglob("*.jsonl")):
         for line in path.read_text("utf-8", "replace").splitlines():
             try:
                 record = json.loads(line)
             except ValueError:
                 continue
-            text = "\n".join(dict.fromkeys(texts_of([(record.get("message") or {}).get("content"), record.get("toolUseResult")])))
-            size += len(text)
-            done = redact(text)
+            message = record.get("message")
+            content = message.get("content") if isinstance(message, dict) else None
+            texts.append("\n".join(dict.fromkeys(texts_of([content, record.get("toolUseResult")]))))
+            done = redact(texts[-1])
             hits += sum(one.times for one in done.found)
-            for value, mark in secrets(text).items() if show and done.found else ():
-                at = text.find(value)
-                print(mark, repr(text[max(0, at - 60):at]), repr(value[:60]))
+            for value, mark in secrets(texts[-1]).items() if show and done.found else ():
+                at = texts[-1].find(value)
+                print(mark, repr(texts[-1][max(0, at - 60):at]), repr(value[:60]))
+    size = sum(map(len, texts))
     print("transcripts           %d hits in %.1f MB (%.2f a MB)" % (hits, size / 1e6, hits / max(1, size) * 1e6))
+    whole = "\n".join(texts)
+    times = sorted(spent(whole[at:at + SIZE]) for at in range(0, len(whole) - SIZE, 5 * SIZE))
+    print("transcripts 100 KB    p50 %.1f ms, p95 %.1f ms, %d pieces"
+          % (statistics.median(times), times[int(len(times) * .95)], len(times)))
 
 
 def main() -> None:
@@ -110,6 +137,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     found()
+    labelled(options.show)
     costs()
     if options.transcripts:
         transcripts(options.transcripts, options.show)

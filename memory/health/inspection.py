@@ -203,10 +203,10 @@ def _facts(place: Place, settings: Config) -> tuple[Kept, Kept]:
     from memory.distill import digests, units
     from memory.health import recordfaults
     from memory.knowledge import contradictions, duplicates, statements
-    from memory.store import byname, byshape, redactor, secretshapes
+    from memory.store import bylabel, byname, byshape, bytoken, disguise, redactor, secretlabels, secretshapes, secrettokens
 
-    modules = (recordfaults, redactor, byname, byshape, secretshapes, plaintext, contradictions, statements, duplicates,
-               tokeniser, units, digests, records, frontmatter)
+    modules = (recordfaults, redactor, bylabel, byname, byshape, bytoken, disguise, secretlabels, secretshapes, secrettokens,
+               plaintext, contradictions, statements, duplicates, tokeniser, units, digests, records, frontmatter)
     return Kept(place, "facts", modules, settings["redact.allow"], place.key), Kept(place, "claims", modules)
 
 

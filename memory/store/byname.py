@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Callable, Iterator, List, Tuple
+from functools import lru_cache
+from typing import Callable, Dict, Iterator, List, Optional, Tuple
 
 from memory.store.secretshapes import (
     BARE,
@@ -35,44 +36,83 @@ from memory.store.secretshapes import (
     VETO_TAIL,
     WORDS,
     WORDY,
+    Places,
     Span,
     rx,
     spots,
 )
 
+LEFT, RIGHT = 100, 480  # characters around a name that decide on its value
+_AHEAD = r"[@&({]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])"  # code, or a mere marker
 
-def by_name(text: str, lower: str, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find the values of assignments to the names in `NAMES`.  tick: called for each name that stands in the text."""
+
+def by_name(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find the values of assignments to the names in `NAMES`.
+
+    places: of words in the lower-case text.  tick: called for each name that stands in the text.
+    """
     done = 0
-    separator, ahead = rx(SEPARATOR), rx(r"[@&({]|\[(?!redacted:)|" + MARKER + r"(?![^\s\"'`,;&<>)\]}\\])")  # code, a mere marker
-    named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split() if word in lower]
-    hits = [(at, word, kind, tier) for word, kind, tier in named for at in spots(lower, word)]
+    known: Dict[Tuple[str, str, int], Optional[Span]] = {}
+    named = [(word, kind, tier) for kind, tier, words in NAMES for word in words.split()]
+    hits = [(at, word, kind, tier) for word, kind, tier in named for at in places.of(word)]
     for at, word, kind, tier in sorted(hits):
-        match = separator.match(text, at + len(word)) if at >= done else None
-        if not match or ahead.match(text, match.end()):
+        if at < done:
             continue
-        tick()
-        start, end = _value(text, match.end())
-        value = bare_of_markers(text[start:end])
-        level = _level(text, lower, at, word, tier, match) if len(value) >= LEAST[tier] else ""
-        if level and _accept(value, text[start - 1:start], level, match):
-            while end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0]):
-                end += _cut(rest[0])  # BARE is bounded: what follows belongs to the value as well
-            done = end
-            yield start, end, kind
+        low, high = max(0, at - LEFT), at + RIGHT
+        piece = text[low:high]
+        key = (word, piece, at - low)
+        if key not in known:
+            tick()
+            known[key] = _assigned(piece, places.text[low:high], at - low, (word, kind, tier))
+        span = known[key]
+        if span and span[1] >= RIGHT and high < len(text):  # what follows the piece belongs to the value as well
+            span, low = _assigned(text, places.text, at, (word, kind, tier)), 0
+        if span:
+            done = low + span[1]
+            yield low + span[0], done, kind
+
+
+def _assigned(text: str, lower: str, at: int, name: Tuple[str, str, str]) -> Optional[Span]:
+    """Return the value that is assigned to the name which stands at a place, or None."""
+    word, kind, tier = name
+    match = rx(SEPARATOR).match(text, at + len(word))
+    if not match or rx(_AHEAD).match(text, match.end()):
+        return None
+    start, end = _value(text, match.end())
+    value = bare_of_markers(text[start:end])
+    level = _level(text, lower, at, word, tier, match) if len(value) >= LEAST[tier] else ""
+    if not level or not _accept(value, text[start - 1:start], level, match):
+        return None
+    while end - start >= 160 and (rest := rx(BARE).match(text, end)) and not rx(STOP).match(rest[0]):
+        end += _cut(rest[0])  # BARE is bounded: what follows belongs to the value as well
+    return start, end, kind
 
 
 def by_sentence(text: str, lower: str) -> Iterator[Span]:
     """Find values after a name in a script without spaces: the next ASCII word, whatever particles and brackets are between."""
+    known: Dict[Tuple[str, str], Optional[Tuple[int, int]]] = {}
     for kind, tier, words in WORDS:
         for word in words.split("|"):
             for at in spots(lower, word) if max(word) in lower else ():  # one character is found ten times as fast
-                match = rx(PARTICLES).match(text, at + len(word))
-                value = match["v"][:_cut(match["v"])].strip("\"'`()").rstrip(".,;") if match else ""
-                counts = match is not None and text[match.end("v"):match.end("v") + 1] in COUNTED
-                if match and _is_meant(value, tier, bool(match["sign"]), counts):
-                    start = text.index(value, match.start("v"))
-                    yield start, start + len(value), kind
+                piece = text[at + len(word):at + len(word) + RIGHT]
+                if (tier, piece) not in known:
+                    known[tier, piece] = _meant(piece, tier)
+                span = known[tier, piece]
+                if span:
+                    yield at + len(word) + span[0], at + len(word) + span[1], kind
+
+
+def _meant(piece: str, tier: str) -> Optional[Tuple[int, int]]:
+    """Return the value that what follows a name begins with, or None."""
+    match = rx(PARTICLES).match(piece)
+    if not match:
+        return None
+    value = match["v"][:_cut(match["v"])].strip("\"'`()").rstrip(".,;")
+    counts = piece[match.end("v"):match.end("v") + 1] in COUNTED
+    if not _is_meant(value, tier, bool(match["sign"]), counts):
+        return None
+    start = piece.index(value, match.start("v"))
+    return start, start + len(value)
 
 
 def _is_meant(value: str, tier: str, signed: bool, counts: bool) -> bool:
@@ -94,7 +134,7 @@ def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match
     begins = not head[-1:].isalnum() or (text[at].isupper() and not text[at - 1].isupper())
     if word in ("pw", "_pat", "psk", "jwt", "senha", "seed", "auth", "cred") and not begins:
         return ""
-    if word == "pass" and not suffix and head.endswith(("by", "om", "im", "es", "ur")):
+    if word == "pass" and not (suffix and suffix[0]) and head.endswith(("by", "om", "im", "es", "ur")):
         return ""
     if match["tag"] and not rx(r"<[\w:.\-]{0,48}$").search(left):
         return ""
@@ -112,6 +152,8 @@ def _level(text: str, lower: str, at: int, word: str, tier: str, match: re.Match
         return ""
     if word in ("key", "token") and rx(VETO_HEAD + "$").search(_snake(text[at - len(head):at])):
         return ""
+    if word == "key" and match["flag"] and left.endswith("--") and not tail:
+        return tier
     return tier if word != "key" or rx(GOOD_KEY).search(left[-24:].rpartition("\n")[2].rstrip("_.- ")) else "weak"
 
 
@@ -186,6 +228,7 @@ def is_uuid(value: str) -> bool:
     return len(value) == 36 and bool(rx(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch(value))
 
 
+@lru_cache(maxsize=4096)
 def is_secret(value: str, tier: str, quoted: bool) -> bool:
     """Judge the value of a name: long and irregular enough for the name's tier, and no placeholder, code, path or word."""
     head = value[:128]
@@ -201,6 +244,10 @@ def _irregular(value: str, tier: str) -> bool:
     if tier == "weak":
         return is_random(value, 20) and not rx(r"[0-9a-fA-F]+").fullmatch(head) and not rx(COMPOSED).fullmatch(value)
     if tier == "medium":
+        if is_identifier(value) and len(rx(r"\d").findall(head)) < len(head) / 8:
+            return False
+        if rx(r"(?:[\w.\-]{1,40}/)+(?:\.env|[\w\-]{1,40}\.[a-z]{1,5})").fullmatch(value):
+            return False
         return is_random(value, 8) or (is_uuid(value) and not is_made_up(value))
     kinds = sum(bool(rx(p).search(head)) for p in (r"[a-z]", r"[A-Z]", r"\d", r"[!@#$%^&*?~+=/\\|:;,.]"))
     if head.isdigit():
@@ -223,7 +270,7 @@ def is_jagged(value: str) -> bool:
     return len(pieces) > 3 and sum(map(len, pieces)) < 2.9 * len(pieces)
 
 
-def _is_identifier(value: str) -> bool:
+def is_identifier(value: str) -> bool:
     """Tell `TestToken3PartsAtUUID` from random letters: more than half of it are words that can be spoken."""
     if not rx(r"[A-Za-z_]\w+").fullmatch(value[:80]):
         return False
@@ -233,6 +280,7 @@ def _is_identifier(value: str) -> bool:
     return sum(len(word) for word in words if len(word) > 2) > 0.55 * len(value[:80])
 
 
+@lru_cache(maxsize=4096)
 def is_random(value: str, least: int) -> bool:
     """Tell a random string of at least `least` characters: many different ones, letters and digits in short stretches."""
     head = value[:200]
@@ -280,8 +328,8 @@ def by_run(text: str, lower: str, runs: List[Tuple[int, str]]) -> Iterator[Span]
             if not rx(REFERENCE).search(before[-24:]) and (is_uuid(word) or is_random(word, 15)):
                 yield start, start + len(word), "api-token"
         elif len(word) >= 20 and rx(CREDENTIAL).search(before[-48:]):
-            if rx(VETO_HEAD + r"(?:key|token)\b").search(before[-40:]) or rx(COMPOSED).fullmatch(word):
+            if rx(VETO_HEAD + r"[ ]?(?:key|token)\b").search(before[-40:]) or rx(COMPOSED).fullmatch(word):
                 continue
             mixed = rx(r"[a-z]").search(word) and rx(r"[G-Z]").search(word)
-            if mixed and not is_uuid(word) and is_random(word, 20) and not _is_identifier(word):
+            if mixed and not is_uuid(word) and is_random(word, 20) and not is_identifier(word):
                 yield start, start + len(word), "api-token"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import binascii
 import re
-from bisect import bisect_right
 from functools import lru_cache
-from typing import Callable, Dict, Iterator, List, Sequence, Tuple
+from typing import Callable, Iterator, List, NamedTuple, Sequence, Tuple
 
-from memory.store.byname import bare_of_markers, is_jagged, is_made_up, is_random, is_secret, is_uuid
+from memory.store.byname import bare_of_markers, is_made_up, is_random, is_secret, is_uuid
 from memory.store.secretshapes import (
     ACCOUNTS,
     BODY,
+    COMPOSED,
+    GATES,
     GUTTER,
     HOST,
-    INNER,
     KEY_ENCODED,
     KEY_END,
     KEY_GAP,
@@ -23,93 +23,13 @@ from memory.store.secretshapes import (
     LINE_END,
     SHAPES,
     STOCK,
-    TOKENS,
     USERINFO,
-    WEB,
     WORDY,
+    Places,
     Span,
-    at_edge,
-    is_filler,
     rx,
     spots,
 )
-
-
-@lru_cache(maxsize=4096)
-def _prefixes() -> Tuple[Tuple[str, str, str], ...]:
-    """The token table by single prefix, longest first, so that the most specific names the kind."""
-    rows = [(prefix, kind, body) for kind, prefixes, body in TOKENS for prefix in prefixes.split()]
-    return tuple(sorted(rows, key=lambda row: -len(row[0])))
-
-
-def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
-    """Find tokens with a prefix of `TOKENS`, each where it stands first.
-
-    tick: called for each row; it ends the search of a text that takes too long.
-    """
-    places: Dict[Tuple[str, bool], int] = {}
-    for at, run in runs:
-        places.setdefault((run, text[at - 1:at] == "\\"), at)
-    joined, origins, starts, at = "\n".join(run for run, _ in places), list(places.values()), [], 0
-    for run, _ in places:
-        starts.append(at)
-        at += len(run) + 1
-
-    def here(needle: str) -> Iterator[int]:
-        for at in spots(joined, needle):
-            row = bisect_right(starts, at) - 1
-            yield origins[row] + at - starts[row]
-
-    for prefix, kind, body in _prefixes():
-        tick()
-        if prefix not in joined:
-            continue
-        pattern, short = rx(re.escape(prefix) + body), prefix[-1].isalnum() or len(prefix) < 5
-        done = 0
-        for at in here(prefix):
-            if at < done or (short and not at_edge(text, at)):
-                continue
-            if len(prefix) < 4 and rx(r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z", re.I).search(text[max(0, at - 8):at]):
-                continue  # of a digest in Base64, where any three characters stand sooner or later
-            match = pattern.match(text, at)
-            if match:
-                done = match.end()
-                value = match[0][len(prefix):]
-                if is_filler(value) or (kind != "aws-key" and rx(WORDY).fullmatch(value[:512])):
-                    continue
-                if len(prefix) < 3 and prefix[-1] == "." and (text[done:done + 1] == "(" or not is_jagged(value)):
-                    continue  # an attribute of `s`
-                host = rx(WEB).search(text, max(0, at - 120), at) if kind == "webhook-url" else None
-                yield host.start() if host else at, done - len(value) + len(value.rstrip(".-/")), kind
-    yield from _jwts(text, here("eyJ"))
-    for kind, needles, back, expression in INNER:
-        for needle in needles.split():
-            outside = needle[0] in ":$"
-            if needle not in (text if outside else joined):
-                continue
-            done = 0
-            for at in spots(text, needle) if outside else here(needle):
-                pattern = rx(r"[\s\S]{0,%d}?(%s)" % (back, expression))
-                match = pattern.match(text, max(done, at - back)) if at >= done else None
-                if match:
-                    done = match.end()
-                    if not is_filler(match[1]):
-                        yield match.start(1), done, kind
-
-
-def _jwts(text: str, at_each: Iterator[int]) -> Iterator[Span]:
-    """Find JSON Web Tokens.  A stretch of their characters is read once, however many of them seem to begin in it."""
-    done = 0
-    for at in at_each:
-        if at < done or not at_edge(text, at):
-            continue
-        head = rx(r"[\w\-]+").match(text, at)
-        done = head.end() if head else at + 3
-        rest = rx(r"\.[\w\-]{4,}(?:\.[\w\-]*){0,3}").match(text, done)
-        if rest and done - at > 10:
-            done = rest.end()
-            if text[done:done + 1] != "(" and not is_filler(text[at:done]):
-                yield at, done, "jwt"
 
 
 def by_block(text: str) -> Iterator[Span]:
@@ -165,25 +85,48 @@ def _body_before(text: str, at: int, floor: int) -> int:
     return start
 
 
-@lru_cache(maxsize=4096)
-def _needles(said: str) -> Tuple[str, ...]:
-    return tuple(needle.replace("~", " ") for needle in said.split())
+class _Shape(NamedTuple):
+    """One row of `SHAPES`, and for each needle the text that has to be there first."""
+
+    kind: str
+    needles: Tuple[Tuple[str, str], ...]
+    reach: int
+    back: int
+    expression: str
+    judge: str
 
 
-def by_shape(text: str, lower: str, tick: Callable[[], None]) -> Iterator[Span]:
-    """Find values whose place gives them away: the rows of `SHAPES`."""
-    for kind, needles, reach, expression, judge in SHAPES:
-        back = 240 if needles[0] == "~" else 12
-        for start, end in windows(lower, _needles(needles), reach, back):
+@lru_cache(maxsize=1)
+def _shapes() -> Tuple[_Shape, ...]:
+    gates = [gate.replace("~", " ") for gate in GATES]
+    rows = []
+    for kind, said, reach, expression, judge in SHAPES:
+        needles = [needle.replace("~", " ") for needle in said.split()]
+        gated = tuple((next((gate for gate in gates if gate in needle), needle), needle) for needle in needles)
+        rows.append(_Shape(kind, gated, reach, 240 if said[0] in "~<" else 12, expression, judge))
+    return tuple(rows)
+
+
+def by_shape(text: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find values whose place gives them away: the rows of `SHAPES`.  places: of needles in the lower-case text."""
+    for row in _shapes():
+        seen = [at for gate, needle in row.needles for at in places.within(needle, gate)]
+        for start, end in stretches(sorted(seen), row.reach, row.back) if seen else ():
             tick()
-            for match in rx(expression, re.I).finditer(text, start, end):
-                a, b = match.span("v")
-                if text[a:a + 1] in ("'", '"') and b - a > 1:
-                    a, b = a + 1, b - (text[b - 1] == text[a])
-                if kind == "cookie" and judge == "cookie":
-                    yield from _crumbs(text, a, b)
-                elif _judge(text[a:b], judge):
-                    yield a, b, kind
+            for match in rx(row.expression, re.I).finditer(text, start, end):
+                yield from _shaped(text, match, row)
+
+
+def _shaped(text: str, match: re.Match[str], row: _Shape) -> Iterator[Span]:
+    a, b = match.span("v")
+    if text[a:a + 1] in ("'", '"') and b - a > 1:
+        a, b = a + 1, b - (text[b - 1] == text[a])
+    elif text[b - 1] == ")" and "(" not in text[a:b]:
+        b -= 1
+    if row.judge == "cookie":
+        yield from _crumbs(text, a, b)
+    elif _judge(text[a:b], row.judge):
+        yield a, b, row.kind
 
 
 def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
@@ -204,8 +147,13 @@ def by_userinfo(text: str, tick: Callable[[], None]) -> Iterator[Span]:
 
 def windows(lower: str, needles: Sequence[str], reach: int, back: int = 12) -> List[Tuple[int, int]]:
     """Return the stretches to read after the needles (and a little before), joined where they meet."""
+    return stretches(sorted(at for needle in needles if needle in lower for at in spots(lower, needle)), reach, back)
+
+
+def stretches(places: Sequence[int], reach: int, back: int = 12) -> List[Tuple[int, int]]:
+    """Return the stretches to read around places in their order, joined where they meet."""
     out: List[Tuple[int, int]] = []
-    for at in sorted(at for needle in needles if needle in lower for at in spots(lower, needle)):
+    for at in places:
         if out and at - back <= out[-1][1]:
             out[-1] = (out[-1][0], at + reach)
         else:
@@ -216,12 +164,16 @@ def windows(lower: str, needles: Sequence[str], reach: int, back: int = 12) -> L
 def _judge(value: str, judge: str) -> bool:
     """Decide on a value whose place is already evidence; given: anything that is no placeholder."""
     value = bare_of_markers(value)
+    if rx(r"\$\{?\w{1,60}\}?(?:[\"'\s/:@$]|\Z)").match(value):
+        return False  # a variable
     if judge == "given":
         return len(value) > 2 and not is_made_up(value) and not rx(STOCK, re.I).fullmatch(value.strip("<>[]{}'"))
     if judge == "random":
         return is_random(value, 16)
     if judge == "strong":
         return is_secret(value, "strong", True)
+    if judge == "bare":
+        return is_random(value, 16) and not rx(COMPOSED).fullmatch(value)
     if judge == "header":
         long = len(value) >= 32 and not rx(WORDY).fullmatch(value)
         return not is_made_up(value) and (long or is_random(value, 8) or is_uuid(value))

@@ -1,23 +1,27 @@
 """Redaction: secrets and private parts out of text, and out of structures of texts, before anything is written.
 
-Every rule is a row of a table in `secretshapes`; the code only dispatches.  Five kinds of evidence, cheapest first:
+Every rule is a row of a table in `secrettokens`, `secretshapes` or `secretlabels`; the code only dispatches.  Six kinds of
+evidence:
 
-    tokens      a literal prefix no other text has (`TOKENS`), then the token's whole character class
-    blocks      private keys: PEM, PGP, SSH, PuTTY; with gutters, `\\n` escapes, cut at either end
-    shapes      structure around a value (`SHAPES`): URL userinfo, headers, cookies, `curl -u`, netrc, key files
-    names       `name = value` in any syntax, for the names in `NAMES`, through a filter against placeholders and code
-    runs        a random-looking run right after the name of a vendor or of a credential
+    tokens      a literal prefix no other text has, then the token's whole character class (`bytoken`)
+    blocks      private keys: PEM, PGP, SSH, PuTTY; with gutters, `\\n` escapes, cut at either end (`byshape`)
+    shapes      structure around a value: URL userinfo, headers, cookies, options of programs, key files (`byshape`)
+    names       `name = value` in any syntax, through a filter against placeholders and code (`byname`)
+    labels      a word for a secret, and a value in its reach: in the sentence, on the next line, beneath it (`bylabel`)
+    runs        a random-looking run right after the name of a vendor or of a credential (`byname`)
 
-A token, a key or a random-looking value is then removed wherever else it stands in the text, and the whole is repeated until
-nothing more is found, so that redacting twice changes nothing.
+A text is read as it stands, and what stands around escapes, percent signs, entities, Base64 and cut lines once more without
+these (`disguise`).  A token, a key or a random-looking value is then removed wherever else it stands in the text, and what
+changed is looked at again until nothing more is found, so that redacting twice changes nothing.
 
 A value leaves `[redacted:github-token#a1f3]`: its kind and 16 bits of a salted SHA-256, enough to tell two secrets apart in
 one store and nothing of the value itself.
 
-Cost: prefixes are looked for in the joined runs of 16 and more token characters, names by `str.find`; an expression is
-compiled on its first hit and reads a bounded stretch per hit, so that no input costs more than linear time.  A text that
-takes too long all the same is withheld as a whole: `[redacted:unread#a1f3]`.
-Known misses: passwords of letters only, UUIDs without a name, secrets spelt in prose.
+Cost: prefixes are looked for in the joined runs of 16 and more token characters, words by `str.find`, each once (`Places`);
+an expression is compiled on its first hit and reads a bounded stretch per hit, equal surroundings are judged once.  A text
+that takes too long all the same is withheld as a whole: `[redacted:unread#a1f3]`.
+Known misses: passwords of letters only, UUIDs without a name, a value more than a line or a hundred characters away from its
+label, a password that reads as a word where it stands without its label.
 """
 
 from __future__ import annotations
@@ -30,8 +34,11 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Opt
 
 from memory.core import files
 from memory.core.records import Record
+from memory.store import disguise
+from memory.store.bylabel import by_label
 from memory.store.byname import by_name, by_run, by_sentence, is_random
-from memory.store.byshape import by_block, by_manifest, by_shape, by_token, by_userinfo, windows
+from memory.store.byshape import by_block, by_manifest, by_shape, by_userinfo, stretches, windows
+from memory.store.bytoken import by_token
 from memory.store.secretshapes import (
     DIGEST,
     ESCAPE,
@@ -41,12 +48,15 @@ from memory.store.secretshapes import (
     NAME_CHARS,
     PRIVATE_TAG,
     RUN,
-    SURE,
+    SEAM,
+    Places,
     Span,
     at_edge,
+    beyond_ascii,
     rx,
     spots,
 )
+from memory.store.secrettokens import SURE
 
 
 class Found(NamedTuple):
@@ -62,6 +72,10 @@ class Redacted(NamedTuple):
 
     text: str
     found: Tuple[Found, ...]
+
+
+NEAR = 2400  # characters around a change that are looked at again
+LINES = 12  # over which a value may go on
 
 
 class _TooSlow(Exception):
@@ -111,19 +125,27 @@ def _redacted(text: str, allow: Sequence[str], salt: str, values: Dict[str, str]
 def _passes(text: str, allow: Sequence[str], salt: str, values: Dict[str, str], tick: Callable[[], None]) -> Redacted:
     """Redact a text as often as something is found."""
     counts: Dict[Tuple[str, str], int] = {}
+    changed: List[int] = []
     while True:
         plain, cuts = _plain(text)
-        spans = _clip(_spread(plain, _settle(plain, _find(plain, tick), allow), allow), plain)
+        found = _find_near(plain, changed, tick) if changed and plain is text else _find(plain, tick)
+        spans = _clip(_spread(plain, _settle(plain, found, allow), allow), plain)
         if not spans:
             return Redacted(text, tuple(Found(kind, tag, n) for (kind, tag), n in counts.items()))
         parts: List[str] = []
-        at = 0
+        at = length = 0
+        changed = []
         for start, end, kind in spans:
-            mark = values[plain[start:end]] = marker(kind, plain[start:end], salt)
+            value = plain[start:end]
+            mark = values.get(value, "")
+            if not mark.startswith("[redacted:%s#" % kind):
+                mark = values[value] = marker(kind, value, salt)
             tag = mark[-5:-1]
             counts[kind, tag] = counts.get((kind, tag), 0) + 1
             first, last = _origin(cuts, start), _origin(cuts, end - 1) + 1
             parts += (text[at:first], mark)
+            length += first - at + len(mark)
+            changed.append(length)
             at = last
         text = "".join(parts) + text[at:]
 
@@ -175,7 +197,7 @@ def _plain(text: str) -> Tuple[str, Tuple[List[int], List[int]]]:
     """Take escapes and zero-width characters out; return the rest and where, in it, how much was cut so far."""
     at: List[int] = [-1]
     gone: List[int] = [0]
-    if not any(sign in text for sign in ESCAPES) and (text.isascii() or not rx(INVISIBLE).search(text)):
+    if not any(sign in text for sign in ESCAPES) and not rx(INVISIBLE).search(beyond_ascii(text)):
         return text, (at, gone)
     parts, last = [], 0
     for cut in rx(ESCAPE).finditer(text):
@@ -190,32 +212,84 @@ def _origin(cuts: Tuple[List[int], List[int]], offset: int) -> int:
     return offset + cuts[1][bisect_right(cuts[0], offset) - 1]
 
 
-def _find(text: str, tick: Callable[[], None]) -> List[Span]:
+def _find(text: str, tick: Callable[[], None], deep: int = 0) -> List[Span]:
+    """Find secrets in a text as it stands, in what its disguises hide, and in what is encoded in it."""
+    runs = _runs(text)
+    spans = _look(text, runs, tick)
+    if deep < 1:
+        view = disguise.unwrapped(text, runs)
+        if view:
+            spans += [(*view.origin(start, end), kind) for start, end, kind in _find(view.text, tick, 1)]
+    if deep < 2:
+        held, starts, stretches = disguise.encoded(runs)
+        for start, _, kind in _find(held, tick, 2) if held else ():
+            spans.append((*stretches[bisect_right(starts, start) - 1], kind))
+    return spans
+
+
+def _find_near(text: str, places: List[int], tick: Callable[[], None]) -> List[Span]:
+    """Find secrets around the places that a look changed: what is farther away stayed as it was found."""
+    near = [(max(0, start), end) for start, end in stretches(places, NEAR, NEAR)]
+    if sum(end - start for start, end in near) > len(text) / 2:
+        return _find(text, tick)
+    made = disguise.Writer(text)
+    for start, end in near:
+        if made.length:
+            made.seam()
+        made.copy(text.find("\n", start, end) + 1 or start if start else 0, min(end, len(text)))
+    view = made.view()
+    return [(*view.origin(start, end), kind) for start, end, kind in _find(view.text, tick)]
+
+
+def _runs(text: str) -> List[Tuple[int, str]]:
+    """Return the long runs of characters that tokens are made of, without words."""
+    digit = rx(r"\d").search
+    runs = [(m.start(), m[0]) for m in rx(RUN).finditer(text) if not m[0].islower() or digit(m[0])]
+    if "sha" in text:
+        runs = [(at, run) for at, run in runs if "sha" not in run or not rx(DIGEST).search(run)]
+    return runs
+
+
+def _look(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> List[Span]:
+    """Find secrets in a text as it stands."""
     lower = _lower(text)
     flat = lower if lower.isascii() else lower.encode("ascii", "replace").decode("ascii")  # one byte a character: found faster
     if "[redacted:" in flat:
         flat = rx(MARKER).sub(lambda mark: "]" * len(mark[0]), flat)  # the kind in a marker is no name of a secret
-    digit = rx(r"\d").search
-    runs = [(m.start(), m[0]) for m in rx(RUN).finditer(text) if not m[0].islower() or digit(m[0])]
-    if "sha" in flat:
-        runs = [(at, run) for at, run in runs if "sha" not in run or not rx(DIGEST).search(run)]
+    tick()
+    places = Places(flat)
     spans = [(start, end, "private") for start, end in _private(text, flat, "`")]
     spans += by_block(text)
     spans += by_token(text, runs, tick)
-    spans += by_shape(text, flat, tick)
+    spans += by_shape(text, places, tick)
     spans += by_manifest(text, flat)
     spans += by_userinfo(text, tick)
-    spans += by_name(text, flat, tick)
+    spans += by_name(text, places, tick)
     if flat is not lower:
         spans += by_sentence(text, lower)
-    return spans + list(by_run(text, flat, runs))
+    spans += by_run(text, flat, runs)
+    spans += by_label(text, lower, places, tick)
+    return [_continued(text, span) for span in spans]
+
+
+def _continued(text: str, span: Span) -> Span:
+    """Return a span with the lines in which its value goes on, where a narrow window broke it."""
+    start, end, kind = span
+    if kind in ("private", "private-key", "cookie"):
+        return span
+    for _ in range(LINES):
+        if text[end:end + 1] not in ("\n", "\r", " ", "|", "│"):
+            break
+        match = rx(disguise.NEXT_LINE).match(text, end)
+        if not match or not disguise.is_remnant(match["next"]):
+            break
+        end = match.end("next")
+    return start, end, kind
 
 
 def _lower(text: str) -> str:
-    lower = text.lower()
-    if len(lower) != len(text):  # "İ" becomes two characters: offsets would shift
-        lower = "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
-    return lower
+    """Return a text in lower case, of the same length: one letter of all would become two characters."""
+    return text.replace("\u0130", "i").lower()
 
 
 def _settle(text: str, spans: List[Span], allow: Sequence[str]) -> List[Span]:
@@ -282,7 +356,8 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
     ends = [end for _, end in marks]
     out: List[Span] = []
     for start, end, kind in spans:
-        for a, b in marks[bisect_right(ends, start):]:
+        for row in range(bisect_right(ends, start), len(marks)):
+            a, b = marks[row]
             if a >= end:
                 break
             if start < a:
@@ -292,8 +367,6 @@ def _clip(spans: List[Span], text: str) -> List[Span]:
             out.append((start, end, kind))
     return [span for span in out if rx(r"\w").search(text, span[0], span[1])] if marks else out
 
-
-_SEPARATOR = "\n\x1e\n"
 
 
 def clean(value: Any, config: Any, salt: str) -> Any:
@@ -308,7 +381,7 @@ def clean(value: Any, config: Any, salt: str) -> Any:
     texts = [strip_private(text) for text in texts]
     if config["redact.enabled"] and texts:
         allow = config["redact.allow"]
-        joined = redact(_SEPARATOR.join(texts), allow, salt).text.split(_SEPARATOR)
+        joined = redact(SEAM.join(texts), allow, salt).text.split(SEAM)
         # An open PEM block runs to the end of the text and takes the separators along: then one by one.
         texts = joined if len(joined) == len(texts) else [redact(text, allow, salt).text for text in texts]
     return _with_texts(value, iter(texts))

@@ -4,109 +4,31 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Iterator, Tuple
+from typing import Dict, Iterator, List, Tuple
 
 from memory.core import plaintext
 
 Span = Tuple[int, int, str]
-# What follows has letters of both cases, as no digest, UUID or identifier in base 36 has.
-MIXED = r"(?=[\w\-]{0,60}?[a-z])(?=[\w\-]{0,60}?[A-Z])"
-# kind, literal prefixes, what follows.  The class runs to the token's end: a bounded count would leave the tail in clear.
-TOKENS: Tuple[Tuple[str, str, str], ...] = (
-    ("anthropic-key", "sk-ant-", r"[\w\-]{16,}"),
-    ("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-or-v1- sk-lf-", r"[\w\-]{20,}"),
-    ("github-token", "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}"),
-    ("gitlab-token", "glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat- glffct- GR1348941",
-     r"[\w\-]{16,}(?:\.\w{2,}){0,3}"),
-    ("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xoxc- xoxd- xapp-", r"[\w\-%+/=]{10,}"),
-    ("webhook-url", "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/"
-     " discord.com/api/webhooks/ discordapp.com/api/webhooks/ .webhook.office.com/webhookb2/ hooks.zapier.com/hooks/catch/"
-     " chat.googleapis.com/v1/spaces/", r"[\w\-/+@.?=&%]{16,}"),
-    ("stripe-key", "sk_live_ sk_test_ sk_prod_ rk_live_ rk_test_ rk_prod_ whsec_", r"[A-Za-z0-9+/=]{10,}"),
-    ("google-key", "AIza GOCSPX- ya29. 1//0", r"[\w\-.]{20,}"),
-    ("aws-key", "ABSK bedrock-api-key- amzn.mws. amzn1.oa2-cs.v1.", r"[\w+/=\-]{30,}"),
-    ("registry-token", "npm_ rubygems_ CLOJARS_", r"[A-Za-z0-9]{30,}"),
-    ("registry-token", "oy2", r"[a-z0-9]{43}(?!\w)"),
-    ("registry-token", "cio", MIXED + r"[A-Za-z0-9]{32}(?!\w)"),
-    ("registry-token", "pypi-Ag", r"[\w\-]{30,}"),
-    ("docker-token", "dckr_pat_ dckr_oat_", r"[\w\-]{16,}"),
-    ("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{24,}"),
-    ("sendgrid-key", "SG.", r"[\w\-]{12,}\.[\w\-]{12,}"),
-    ("digitalocean-token", "doo_v1_ dop_v1_ dor_v1_", r"[A-Fa-f0-9]{32,}"),
-    ("databricks-token", "dapi dose", r"[a-f0-9]{32,}(?:-\d)?"),
-    ("shopify-token", "shpat_ shpca_ shppa_ shpss_ shptka_", r"[A-Za-z0-9]{20,}"),
-    ("square-token", "sq0atp- sq0csp- sq0idp-", r"[\w\-]{20,}"),
-    ("meta-token", "EAA", MIXED + r"[\w\-]{50,}"),
-    ("twilio-key", "SK", r"[0-9a-fA-F]{32}(?![\w])"),
-    ("mailgun-key", "key- pubkey-", r"[A-Za-z0-9]{32}(?![\w])"),
-    ("mail-key", "xkeysib- xsmtpsib-", r"[a-f0-9]{32,}-\w{8,}"),
-    ("aws-key", "AKIA ASIA ABIA ACCA AROA AIDA AGPA AIPA ANPA ANVA A3T", r"[A-Z0-9]{16,17}(?![A-Za-z0-9])"),
-    ("cloud-key", "LTAI AKID EZAK EZTK AKCp cmVmd HRKU- AQVN", r"[\w\-]{16,}"),
-    ("cloud-key", "4b1d", MIXED + r"[A-Za-z0-9]{38}(?!\w)"),
-    ("vault-token", "hvs. hvb. hvr.", r"[\w\-]{20,}"),
-    ("vault-token", "s.", r"[A-Za-z0-9]{24}(?![\w.])"),
-    ("atlassian-token", "ATATT3 ATCTT3 ATBB", r"[\w\-=.]{20,}"),
-    ("grafana-token", "glc_ glsa_ eyJrIjoi", r"[\w+/=]{24,}"),
-    ("linear-key", "lin_api_ lin_oauth_", r"\w{24,}"),
-    ("notion-token", "ntn_ secret_", r"[A-Za-z0-9]{40,}"),
-    ("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{40,}"),
-    ("harness-token", "pat. sat.", r"[\w\-]{20,}\.\w{20,}\.\w{16,}"),
-    ("discord-token", "mfa.", r"[\w\-]{60,}"),
-    ("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[\w.]{20,}"),
-    ("dynatrace-token", "dt0c01. dt0s01. dt0s16.", r"\w{20,}\.\w{20,}"),
-    ("octopus-key", "API-", r"[A-Z0-9]{25,}(?!\w)"),
-    ("launchdarkly-key", "sdk- mob- api-", r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
-    ("hubspot-key", "pat-na1- pat-na2- pat-eu1-", r"[0-9a-f\-]{30,}"),
-    ("plaid-token", "access-sandbox- access-development- access-production-", r"[0-9a-f\-]{30,}"),
-    ("mapbox-token", "sk.eyJ tk.eyJ", r"[\w\-]{20,}\.[\w\-]{10,}"),
-    ("yandex-token", "t1.", r"[\w\-=]{38,}(?:\.[\w\-=]{40,})?"),
-    ("yandex-token", "YC", MIXED + r"[\w\-=]{38,}"),
-    ("onepassword-key", "ops_eyJ", r"[\w+/=\-]{30,}"),
-    ("onepassword-key", "A3-", r"(?:[A-Z0-9]{5,11}-){4,5}[A-Z0-9]{5}(?!\w)"),
-    ("age-key", "AGE-SECRET-KEY- AGE-PLUGIN-", r"[A-Z0-9\-]{30,}"),
-    ("cloudflare-key", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{100,}"),
-    ("openshift-token", "sha256~", r"[\w\-]{40,}"),
-    ("twitter-token", "AAAAAAAAAAAAAAAAAAAAA", r"[\w%]{60,}"),
-    ("api-token", "dnkey- duffel_live_ duffel_test_ FLWSECK_TEST- FLWSECK- fio-u- fo1_ fm1r_ fm1a_ fm2_ ico- rdme_ pnu_"
-     " pplx- gsk_ xai- r8_ tgp_v1_ csk- pcsk_ lsv2_pt_ lsv2_sk_ tskey- p8e- CFPAT- s-s4t2 shippo_live_ shippo_test_"
-     " sgp_ slk_ tfp_ aio_ AVNS_ AVNU_ figd_ figp_ sbp_ sb_secret_ nfp_ napi_ snyk_ bkua_ CCIPAT_ CCIPRJ_ ddp_ ddw_"
-     " PMAK- NRAK- NRII- NRJS- NRRA- pul- pscale_tkn_ pscale_oauth_ pscale_pw_ sntrys_ sntryu_ squ_ sqp_ sqa_ tk-us-"
-     " sm_aat_ sm_pat_ sm_sat_ phx_ phs_ whsk_ key_live_ key_test_ rpa_ e2b_ apify_api_ ctx7sk-"
-     " cfut_ dtn_ tvly- jina_ nvapi- vck_ vcp_ vca_ sdp_ sc_live_ secret-token:", r"[\w\-+/=.]{19,}"),
-    ("openai-key", "sk-", r"[\w\-]{20,}"),
-)
-# kind, needle inside the token, characters to step back from it, whole expression.
-INNER: Tuple[Tuple[str, str, int, str], ...] = (
-    ("jwt", "ZXlK", 0, r"ZXlK[\w+/]{60,}={0,2}"),
-    ("telegram-token", ":AA", 12, r"(?<!\d)\d{6,12}:AA[\w\-]{30,}"),
-    ("azure-secret", "Q~", 4, r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[\w~.]{3}\dQ~[\w~.\-]{30,}"),
-    ("azure-key", "AzCa", 90, r"(?<![\w+/])[\w+/]{20,90}AzCa[\w+/]{4,8}={0,2}"),
-    ("azure-key", "+ASt", 90, r"(?<![\w+/])[\w+/]{60,86}\+ASt[\w+/]{4,8}={0,2}"),
-    ("azure-key", "JQQJ99", 60, r"(?<!\w)\w{40,60}JQQJ99\w{20,}"),
-    ("openai-key", "T3BlbkFJ", 90, r"(?<![\w\-])[\w\-]{16,90}T3BlbkFJ[\w\-]{16,}"),
-    ("terraform-token", ".atlasv1.", 14, r"\w{14}\.atlasv1\.[\w\-=]{40,}"),
-    ("mailchimp-key", "-us", 32, r"(?:(?<![\w~.\-+/])|(?<=\\[nrt])|(?<=%3D))[a-f0-9]{32}-us\d{1,2}(?!\w)"),
-    ("maxmind-key", "_mmk", 36, r"(?<!\w)\w{6}_\w{29}_mmk(?!\w)"),
-    ("paypal-token", "access_token$", 0, r"access_token\$(?:production|sandbox)\$\w{10,}\$[a-f0-9]{20,}"),
-    ("password-hash", "$2a$ $2b$ $2x$ $2y$ $5$ $6$ $y$ $7$ $apr1$ $argon2 $scrypt$ $pbkdf2-", 0, r"\$(?:2[abxy]|5|6|y|7|apr1|argon2(?:id|i|d)|scrypt|pbkdf2-\w+)\$[\w./+=,$\-]{20,}"),
-)
-SURE = frozenset(kind for kind, *_ in (*TOKENS, *INNER)) | {"jwt", "discord-token", "private-key"}  # of these no other text has the form
+_ASCII = bytes(range(128))
+MANY = 400  # places, beyond which a longer needle is looked for by itself
+SEAM = "\n\x1e\n"  # keeps texts apart that are searched together
+VALUE = r"(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})"  # of an option
 ARGUMENT = r"(?:\"[^\"\n]{0,160}\"|'[^'\n]{0,160}'|[$\w.\[\]]{1,60})\s{0,3},\s{0,9}"  # of a call, with its comma
 # kind, needles in the lower-case text ("~" is a space; one that begins with it stands amid what is told by it), characters after a needle to read, expression with a group `v`, how `v` is judged.
 SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("url-password", "://", 420, r"://[^\s/@:\"'<>`\\]{0,120}:(?P<v>[^\s/\"'<>`]{1,256})@(?=[\w\[$%{.-])", "given"),
     ("url-token", "://", 300, r"://(?P<v>[\w\-.~%+]{16,255})@(?=[\w\[])", "random"),
     ("auth-header", "authorization", 4200,
-     r"authorization[\"'\])\\]{0,4}\s{0,3}[:=,]\s{0,3}[\"'`\\]{0,4}"
+     r"authorization[\"'\])\\]{0,4}\s{0,3}[:=,](?:\s|\\t){0,3}[\"'`\\]{0,4}"
      r"(?:(?:bearer|token|basic|digest|apikey|api-key|api-token|bot|key|jwt|oauth|negotiate|ntlm|splunk|sso-key|genie"
-     r"key|klaviyo-api-key|discogs|snowflake)[ \t]+)?(?:[\"'])?(?P<v>[\w\-.~+/=%|:@]{6,4096})", "header"),
+     r"key|klaviyo-api-key|discogs|snowflake)(?:[ \t]|\\t)+)?(?:[\"'])?(?P<v>[\w\-.~+/=%|:@]{6,4096})", "header"),
     ("bearer-token", "bearer", 4200, r"bearer[\"']?[ \t:=]{1,3}[\"'\\]{0,2}(?P<v>[\w\-.~+/=%|]{8,4096})", "header"),
     ("basic-auth", "basic", 1100, r"\bbasic[ \t]+(?P<v>[A-Za-z0-9+/]{6,1024}={0,2})", "basic"),
     ("cookie", "cookie", 4200, r"cookie\d?[\"'\]]{0,2}[ \t]{0,3}[:=, ][ \t]{0,3}[\"'\\]{0,3}(?P<v>[^\r\n\"'\\]{6,4096})", "cookie"),
     ("cookie", "sessid= sessionid= connect.sid= _session= sessid\": session_token= sid=", 600,
      r"(?:sessid|sessionid|connect\.sid|_session|session_token|(?<![a-z])sid)[\"']?[=:][ \"']{0,2}(?P<v>[\w\-.%+/=]{16,512})", "random"),
-    ("curl-password", "curl wget --auth", 1500,
-     r"\s(?:-[a-zA-Z]{0,6}[uUa]|--(?:proxy-)?user|--auth)(?:=|[ \t]{0,4})[\"']?[^\s:\"'/]{0,100}[\"']?:(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'"
+    ("curl-password", "curl wget --auth -creds", 1500,
+     r"\s(?:-[a-zA-Z]{0,6}[uUa]|--(?:proxy-)?user|--auth|--(?:src-|dest-)?creds?)(?:=|[ \t]{0,4})[\"']?[^\s:\"'/]{0,100}[\"']?:(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'"
      r"|[^\s\"']{1,200})", "given"),
     ("curl-password", "curl", 1500, r"\s(?:-u|--user)(?:=|[ \t]{0,4})[\"'](?P<v>[^\s:\"']{8,100}):[\"']", "strong"),
     ("cli-password", "~-p ~-a ~-w", 260,
@@ -114,13 +36,13 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
      r"[^\n|;]{0,200}?\s-[paw] ?(?P<v>\"[^\"\n]{1,200}\"|'[^'\n]{1,200}'|[^\s\"']{4,200})", "strong"),
     ("netrc-password", "machine login", 900, r"(?:machine\s{1,9}\S{1,200}\s{1,9}(?:login\s{1,9}\S{1,128}\s{1,9})?|\bdefault\s{1,9}login\s{1,9}\S{1,128}\s{1,9})"
      r"(?:account\s{1,9}\S{1,99}\s{1,9})?password\s{1,9}(?P<v>\S{3,256})", "given"),
-    ("pgpass", ":5432: :3306:", 400, r":(?:5432|3306):[^\s:]{1,64}:[^\s:]{1,64}:(?P<v>[^\s:]{4,200})", "given"),
-    ("jwk", "\"kty\" \\\"kty\\\"", 2500, r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:\s{0,4}\\*\"(?P<v>[\w\-]{16,2048})", "given"),
+    ("pgpass", ":543 :330 :*:", 400, r":(?:543\d|330\d|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<v>[^\s:]{4,200})(?=\s|$|[\"'`)])", "given"),
+    ("jwk", "kty", 2500, r"\\*\"(?:d|p|q|dp|dq|qi|k)\\*\"[ \t]*:\s{0,4}\\*\"(?P<v>[\w\-]{16,2048})", "given"),
     ("signature", "sig= signature= x-amz-credential= x-amz-security-token= sig%3d signature%3d", 2200,
      r"(?:(?<![a-z])sig|signature|x-amz-credential|x-amz-security-token)(?:=|%3d)[\"']?(?P<v>[\w%+/\-.~]{16,2048}={0,2})", "random"),
     ("snmp-community", "snmp-server", 100, r"snmp-server community[ \t]+(?P<v>\S{4,64})", "strong"),
     ("oracle-password", "jdbc:oracle sqlplus", 300, r"(?:thin:|sqlplus )[^\s/:@]{1,60}/(?P<v>[^\s@]{3,100})@", "given"),
-    ("piped-password", "echo printf", 300, r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?[\"']?(?:\w{1,32}:)?(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*"
+    ("piped-password", "echo printf", 300, r"(?:echo|printf)[ \t]+(?:-\w+[ \t]+)?(?:[\"']%s(?:\\n)?[\"'][ \t]+)?[\"']?(?:\w{1,32}:)?(?P<v>[^\s\"'|]{5,200})[\"']?[ \t]*\|[ \t]*"
      r"(?:sudo|docker|podman|su|passwd|chpasswd|gh|cryptsetup|openssl|kinit|vault|gpg|helm|aws|az)\b", "strong"),
     ("sql-password", "identified", 300, r"identified[ \t]+(?:with[ \t]+\w+[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"'](?P<v>[^\"'\n]{3,200})[\"']", "given"),
     ("cli-password", "securestring requirepass masterauth net~user secret~set", 300, r"(?:securestring(?: -string)?|requirepass|masterauth|net user \S{1,60}"
@@ -134,8 +56,37 @@ SHAPES: Tuple[Tuple[str, str, int, str, str], ...] = (
     ("login-password", "~/~", 160,
      r"\b(?:log(?:ged)?[ -]?in|credentials?|creds|user(?:name)?|account)(?:[ \t]{1,3}(?:is|are|with|as|using|for)\b)?[:=]?[ \t]{1,3}[\"'`(]?[\w.+@\-]{2,64}[\"'`]?"
      r"[ \t]{1,3}/[ \t]{1,3}[\"'`]?(?=\S{0,99}[A-Za-z])(?=\S{0,99}?\d\S{0,99}?\d|\S{0,99}[!@#$%^&*])(?P<v>[^\s\"'`]{5,128}?)(?=[).,;:\"'`]{0,3}(?:\s|$))", "strong"),
+    # Options of programs: an account or a login beside `-p`, the programs that take `-P`, `-k`, a word without an option.
+    ("cli-password", "~-p ~-a ~-x", 260,
+     r"(?:\s-[uUD]|--user(?:name)?|\blog-?in\b|\b(?:7z[ar]?|rar|unrar|unzip|zip|ipmitool|sqlcmd|bcp|isql|kinit|mosquitto_\w+"
+     r"|vncpasswd|cqlsh|steghide|xfreerdp|rdesktop|pg_\w+|impala-shell|beeline|snmp\w{3,10})\b)[^\n|;&]{0,160}?\s-[pPaAX][ =]?" + VALUE, "strong"),
+    ("cli-password", "~-k ~-pass", 260, r"\b(?:openssl|gpg|ccrypt|mcrypt|cryptsetup|kubeseal)\b[^\n|;&]{0,160}?\s-(?:k|pass(?:in|out)?)"
+     r"[ =](?:pass:)?" + VALUE, "strong"),
+    ("cli-password", "~/p: ~/pass", 120, r"\s/p(?:ass(?:word)?)?:" + VALUE, "strong"),
+    ("cli-password", "~-u", 200, r"\s-u[ =]?[\"']?[\w\\./\-]{1,64}%" + VALUE, "strong"),
+    ("cli-password", "lftp~ ncftp", 200, r"\b(?:lftp|ncftp\w{0,4})\b[^\n|;&]{0,80}?\s-u\s{1,3}[^\s,]{1,64},[ ]?" + VALUE, "strong"),
+    ("cli-password", "http~ https~", 200, r"\b(?:https?|xh|ab)\s[^\n|;&]{0,80}?-[aA][ ]{1,3}[^\s:\"']{1,64}:" + VALUE, "strong"),
+    ("cli-password", "htpasswd", 300, r"htpasswd(?:[ \t]{1,3}-\w{1,6}){0,3}[ \t]{1,3}-\w{0,4}b\w{0,4}(?:[ \t]{1,3}-\w{1,6}){0,3}"
+     r"(?:[ \t]{1,3}[^\s\-]\S{0,160})?[ \t]{1,3}[^\s\-]\S{0,64}[ \t]{1,3}" + VALUE, "strong"),
+    ("cli-password", "add_user change_password adduser user~add wpa_passphrase", 200,
+     r"\b(?:add_user|change_password|adduser|user add|wpa_passphrase)\s{1,3}[\w.@\-]{1,64}\s{1,3}" + VALUE, "strong"),
+    ("cli-password", "from-literal", 300, r"from-literal[= ][\"']?[\w.\-]{1,64}=" + VALUE, "strong"),
+    ("api-token", "config:set secrets~set secret~put secrets~put env:set secret~create secrets~create", 300,
+     r"(?:config:set|env:set|secrets? (?:set|put|create))\s{1,3}(?:-{0,2}[\w.\-]{1,40}\s{1,3}){0,4}?[\"']?[\w.]{1,64}=" + VALUE, "random"),
+    ("api-token", "~-k~ ~-k=", 200, r"\s-[kK][ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)", "bare"),
+    ("api-token", "auth~ login~ token~ secret~", 200, r"\b(?:auth|login|signin|secret|token|api)\b[^\n|;&]{0,60}?\s-[tbsTS]"
+     r"[ =][\"']?(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|)]|$)", "bare"),
+    ("api-token", "login~ authenticate~", 200, r"(?:^|[\n`$#>|;&][ \t]{0,3})[a-z][\w\-]{1,20}\s(?:auth\s)?(?:login|signin|authenticate)\s{1,3}"
+     r"(?P<v>[\w\-+/=.]{16,512})(?=[\s\"';|`)]|$)", "bare"),
+    ("login-password", "assword", 200, r"assword[^\n]{0,60}?[\n;][ \t]{0,9}send\w{0,5}\s{1,3}(?:--\s{1,3})?[\"'](?P<v>[^\"'\\\n]{4,100})", "strong"),
+    ("login-password", "<<< <(echo <(printf", 200, r"(?:sudo|log-?in|pass|pw|crypt|kinit|docker|token|secret|createuser|gpg|openssl|auth|cred)[^\n]{0,99}?"
+     r"(?:<<<[ ]?|<\((?:echo|printf)[ ](?:-\w[ ])?)" + VALUE, "strong"),
+    ("login-password", "ftp~", 400, r"\bftp\b[^\n]{0,120}\n(?:[^\n]{0,200}\n){0,4}?[ \t]{0,9}user[ ]\S{1,64}[ ]" + VALUE, "strong"),
+    ("login-password", "<<<", 200, r"<<<[ ]?" + VALUE, "bare"),
     ("wifi-password", "wifi:", 300, r"wifi:[^\n]{0,100}?;p:(?P<v>[^;\n]{4,100})", "given"),
 )
+# Texts of which a needle holds one: where a text lacks it, the needle need not be looked for.
+GATES = tuple("auth pass secret login cookie sess curl http sig sql ~- :// echo printf add user ftp token cred sid=".split())
 # `user:password@host` in a line of configuration: what ends at the "@", and what may follow it; and the words before the ":"
 # that tell of an account where the value alone could be a group, a branch or a person.
 USERINFO = r"(?:^|[\s\"'`=(\[{,;<>|])(?P<u>[A-Za-z][\w.\-]{0,63}):(?P<v>[^\s\"'`@/<>()\\]{6,128})\Z"
@@ -180,7 +131,7 @@ MARKER = r"\[redacted:[a-z]+(?:-[a-z]+)*#[0-9a-f]{4}\]"
 INVISIBLE = "[%s]" % "".join("%s-%s" % (chr(low), chr(high)) for low, high in plaintext.INVISIBLE if low != 0xD800)
 ESCAPE = r"(?:\x1b|\x9b|\\u001[bB]|\\x1[bB]|\\033|\\e)\[?[0-9;:?]{0,40}(?<=[\[\x9b0-9;])[A-Za-z]|" + INVISIBLE
 ESCAPES = ("\x1b", "\\u001", "\\x1", "\\033[", "\\e[")
-RUN = r"[A-Za-z0-9_\-./+=~%]{16,}"
+RUN = r"(?<![A-Za-z0-9_\-./+=~%])[A-Za-z0-9_\-./+=~%]{16,}"
 PRIVATE_TAG = (
     r"(?:<|&(?:amp;){0,3}(?:lt|\#0*60|\#x0*3c);|\\+(?:u003|x3)c|%3c|＜)\s*(?P<close>\\*/?)\s*private(?![\w\-.:])"
     r"(?:(?:(?!<|&(?:amp;){0,3}lt;).){0,300}?(?:>|&(?:amp;){0,3}(?:gt|\#0*62|\#x0*3e);|\\+(?:u003|x3)e|%3e|＞))?"
@@ -195,7 +146,7 @@ STOCK = (
     r"user(?:name)?|postgres|root|admin|guest|test\w{0,4}|pw|pass\w{0,5}|my\w{0,8}|x+|y+|z+|\*+|[?%:]\w*|\d{1,5}(?:/\S{0,60})?"
 )
 CODE = (
-    r"!?(?:[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*[\[(]|[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|\.)[A-Za-z_$][\w$]*)+(?:[^\w\-+/=]|$)"
+    r"!?(?:[a-z]\w*!\[|[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*[\[(]|[A-Za-z_$][\w$]*(?:(?:\?\.|::|->|\.)[A-Za-z_$][\w$]*)+(?:[^\w\-+/=]|$)"
     r"|[@&(\[{]|(?:function|async|await|new|return|lambda)\b|[$@%]\w+-$|(?:qr|qw|tr|m)[/({\[])"
 )
 PLACE = (
@@ -236,8 +187,8 @@ SEPARATOR = (
     r"(?=(?P<tail>(?:[A-Za-z0-9_.]|-(?!>)){0,40}))(?P=tail)(?P<shut>(?:\[[^\]\s]{0,24}\]|\\{0,7}[\"'`)\]*]|%22|&quot;|&#3[49];){0,4})(?:"
     r"[ \t]{0,40}(?:[:][ \t]*(?:str|string|String|&str|&'static str|text|Text|SecretStr|Optional\[str\]|char\*|any)\??[ \t]*(?==))?"
     r"(?P<sign>:=|=>|={1,3}|\?=|\+=|::?|->|：|＝|%3[aAdD])(?:%22|&quot;|&#3[49];)?(?:[ \t]{0,80}(?:[|>][+-]?[ \t]*\r?\n[ \t]{1,40})?|\s{0,80}(?=\\{0,7}[\"']))"
-    r"|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])"
     r"|[\"']?,?\s{0,40}-?[ \t]{0,9}\\{0,7}[\"']?(?:[Vv]alue|VALUE|defaultValue|default)\\{0,7}[\"']?[ \t]{0,9}[:=][ \t]{0,9}"
+    r"|[ \t]+(?P<verb>is|was|ist|war|lautet|est|es|to)[ \t:]{1,4}|(?P<call>,[ \t]*|\([ \t]*)(?=\\{0,7}[\"'])"
     r"|(?P<tag>>)|[ \t]{1,20}\|[ \t]{0,20}|(?P<flag>[ \t]{1,4}))"
 )
 OPEN = r"[fFbBrRuUL@$]{0,2}(?P<q>\\{0,7}(?:\"\"\"|'''|[\"'`「『“”‘]))"
@@ -274,12 +225,44 @@ def rx(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(pattern, flags | re.ASCII)
 
 
+def beyond_ascii(text: str) -> str:
+    """Return the characters of a text that are not ASCII: these few are searched far faster than the whole."""
+    if text.isascii():
+        return ""
+    return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+
+
 def spots(text: str, needle: str) -> Iterator[int]:
     """Yield every offset at which a needle stands."""
     at = text.find(needle)
     while at >= 0:
         yield at
         at = text.find(needle, at + 1)
+
+
+class Places:
+    """Where short texts stand in a longer one, each looked for once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._known: Dict[str, List[int]] = {}
+
+    def of(self, needle: str) -> List[int]:
+        """Return every offset at which a needle stands."""
+        known = self._known.get(needle)
+        if known is None:
+            known = self._known[needle] = list(spots(self.text, needle))
+        return known
+
+    def within(self, needle: str, part: str) -> List[int]:
+        """Return the same for a needle that contains another one, which is seldom enough to be looked at each time."""
+        seen = self.of(part)
+        if not seen or needle == part:
+            return seen
+        if len(seen) > MANY:
+            return self.of(needle)
+        before = needle.index(part)
+        return [at - before for at in seen if self.text.startswith(needle, max(0, at - before))]
 
 
 def at_edge(text: str, at: int) -> bool:

@@ -7,7 +7,7 @@ import random
 import pytest
 from harness.leaks import DIGITS, HEX, LOWER, UPPER, spent
 
-from memory.store import secretshapes
+from memory.store import disguise, secretlabels, secretshapes, secrettokens
 from memory.store.redactor import secrets
 
 try:
@@ -18,7 +18,7 @@ except ImportError:  # Python 3.9, 3.10
 
 def drawn(rng, chars, length, count):
     """Return random identifiers; every second one begins with a prefix of the token table that its characters can spell."""
-    heads = [head for _, prefixes, _ in secretshapes.TOKENS for head in prefixes.split() if set(head) <= set(chars) and len(head) < length]
+    heads = [head for _, prefixes, _ in secrettokens.TOKENS for head in prefixes.split() if set(head) <= set(chars) and len(head) < length]
     values = ["".join(rng.choices(chars, k=length)) for _ in range(count)]
     return [heads[i % len(heads)] + value[len(heads[i % len(heads)]):] if i % 2 and heads else value for i, value in enumerate(values)]
 
@@ -59,8 +59,8 @@ def spelt(nodes, copies):
 
 def rules():
     """Return every rule's name with fragments that make it begin and not end."""
-    rows = [("%s %s" % (kind, prefix), [prefix + "aB3xK9qZ", "-" + prefix + "aB3xK9qZ7"]) for kind, prefixes, _ in secretshapes.TOKENS for prefix in prefixes.split()[:1]]
-    for kind, needles, *_, expression in secretshapes.INNER:
+    rows = [("%s %s" % (kind, prefix), [prefix + "aB3xK9qZ", "-" + prefix + "aB3xK9qZ7"]) for kind, prefixes, _ in secrettokens.TOKENS for prefix in prefixes.split()[:1]]
+    for kind, needles, *_, expression in secrettokens.INNER:
         whole, needle = spelt(sre.parse(expression), 3), needles.split()[0]
         rows.append((kind, ["-" + needle + "aB3x", "aB3" * 20 + needle, whole[:-3] + " "]))
     for number, (kind, needles, _, expression, _) in enumerate(secretshapes.SHAPES):
@@ -72,6 +72,15 @@ def rules():
     for name in ("SEPARATOR", "PARTICLES", "CREDENTIAL", "BOUND", "HASHED", "KEY_HEAD", "KEY_TAIL", "KEY_ENCODED", "PRIVATE_TAG", "COMPOSED", "SPOKEN", "DIGEST", "ESCAPE", "WEB"):
         whole = spelt(sre.parse(getattr(secretshapes, name)), 20)
         rows.append((name, [whole, whole[:-1], "key: " + whole]))
+    for name in ("LABEL", "KEYED", "OF", "NOT_LABEL", "ASSIGNED", "ACCOUNT", "NO_VALUE", "OTHER", "LINK", "PAIR", "BELOW", "REST", "FILLING", "ALONE", "RULE", "RANDOM", "STRUCTURED"):
+        whole = spelt(sre.parse(getattr(secretlabels, name)), 20)
+        rows.append(("label " + name, [whole + " 1", "password " + whole[:-1], "token 7" + whole + "\n", "| key " + whole]))
+    for name in ("_CODE", "_PERCENT", "_ENTITY", "_CUT", "_JOIN", "_USUAL", "_OPENED", "_CLOSED", "NEXT_LINE"):
+        whole = spelt(sre.parse(getattr(disguise, name).replace("(?P=q)", "'")), 20)
+        rows.append(("disguise " + name, [whole, "aB3" + whole + "xY9", whole[:-1]]))
+    rows.append(("unknown", ["zqx_" + "aB3xK9qZ" * 5 + " ", "a_b_", "a1-" * 3]))
+    rows.append(("lines", ["password\n", "| password |\n", "password,a\n", "user  password\n", "a7B|password\n", "token 7\n\n", "aB3xK9qZ7aB3xK9qZ7\n", "key:\n```\n"]))
+    rows.append(("labels", ["pass 1", "password is ", "key 1 is ", "the token 7 as ", "<td>password</td>7", "密码1", "비밀번호 1 ", "'password'1", "\"key\":1,"]))
     rows.append(("jwt", ["eyJ", "-eyJaaaaaaaaa", "eyJaaaaaaaa.eyJaaaaaaaa(", "eyJaaaaaaaa.a-"]))
     return rows
 

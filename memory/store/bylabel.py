@@ -1,0 +1,415 @@
+"""Secrets whose label stands apart from them: in a sentence, on a line above, at the head of a column.
+
+A label is a word for a secret that stands by itself.  What it may be about is in reach: the rest of its line, the words
+before it, the next line with nothing else on it, the cells beneath it.  The farther a value is, the more it has to look
+like a secret by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
+
+from memory.store.byname import is_identifier, is_jagged, is_made_up, is_random, is_secret, is_uuid
+from memory.store.secretlabels import (
+    ACCOUNT,
+    ALONE,
+    ASSIGNED,
+    BELOW,
+    FILLING,
+    KEYED,
+    LABEL,
+    LINK,
+    LINKS_BACK,
+    NO_VALUE,
+    NOT_LABEL,
+    OF,
+    OTHER,
+    PAIR,
+    RANDOM,
+    REST,
+    RULE,
+    STEMS,
+    STEMS_BEYOND_ASCII,
+    STRUCTURED,
+    WITH,
+)
+from memory.store.secretshapes import COMPOSED, DIGEST, SPOKEN, VETO_HEAD, VETO_TAIL, WORDY, Places, Span, beyond_ascii, rx, spots
+from memory.store.secrettokens import COUNTERS
+
+REACH = 110  # characters of a line in which a value is looked for
+BEFORE, AFTER = 120, 640  # characters around a label that decide what it is about
+ROWS = 200  # of a table
+WIDE = 1000  # characters of a line that may be the head of a table
+SEPARATORS = ("│", "|", "\t", ";", ",")
+
+
+class Label(NamedTuple):
+    """A word for a secret: where it stands, which line that is, and what its values are like."""
+
+    start: int
+    end: int
+    low: int
+    high: int
+    kind: str
+    tier: str
+
+
+class _Told(NamedTuple):
+    """What one label is about: how long it is, what it is like, whether it may head a table, the spans found."""
+
+    length: int
+    kind: str
+    tier: str
+    heads: bool
+    spans: Tuple[Span, ...]
+
+
+_NOTHING = _Told(0, "", "", False, ())
+
+
+def by_label(text: str, lower: str, places: Places, tick: Callable[[], None]) -> Iterator[Span]:
+    """Find values by labels that they do not touch.
+
+    lower: the text in lower case.  places: of words in its ASCII form.  tick: called for each label.
+    """
+    known: Dict[Tuple[str, int], _Told] = {}
+    tables = done = 0
+    seen = [at for stem in STEMS for at in places.of(stem)]
+    seen += [at for stem in _stems(lower) for at in spots(lower, stem)]
+    for at in sorted(seen):
+        if at < done:
+            continue
+        low = max(0, at - BEFORE)
+        piece = text[low:at + AFTER]
+        key = (piece, at - low)
+        if key not in known:
+            tick()
+            known[key] = _about(piece, lower[low:at + AFTER], at - low)
+        told = known[key]
+        done = at + told.length
+        for start, end, kind in told.spans:
+            yield low + start, low + end, kind
+        if told.heads and at >= tables:
+            tables, found = _table(text, at, told)
+            yield from found
+
+
+def _stems(lower: str) -> Iterator[str]:
+    """Yield the beginnings of labels beyond ASCII whose letters a text has."""
+    letters = set(beyond_ascii(lower))
+    for stem in STEMS_BEYOND_ASCII if letters else ():
+        if letters.issuperset(beyond_ascii(stem)):
+            yield stem
+
+
+def _about(piece: str, lower: str, at: int) -> _Told:
+    """Return what the label at a place is about, as far as the piece around it tells."""
+    match = rx(LABEL).match(lower, at)
+    if not match or not rx(r"\d").search(piece) or not _stands_alone(piece, match):
+        return _NOTHING
+    low, high = piece.rfind("\n", 0, at) + 1, piece.find("\n", at)
+    tier = _tier(piece, lower, match, low)
+    if not tier:
+        return _NOTHING
+    label = Label(at, match.end(), low, high if high >= 0 else len(piece), match.lastgroup or "password", tier)
+    spans = tuple(_structured(piece, label))
+    assigned = bool(rx(ASSIGNED).match(piece, label.end, label.high))
+    if not assigned:
+        spans += tuple(_named(piece, label))
+    return _Told(len(match[0]), label.kind, tier, not spans and not assigned and high >= 0, spans)
+
+
+def _named(text: str, label: Label) -> Iterator[Span]:
+    """Find what a label is about, in its own line and in the next ones."""
+    yield from _after(text, label)
+    if label.kind != "pass":
+        yield from _before(text, label)
+        yield from _near(text, label)
+    yield from _below(text, label)
+
+
+def _stands_alone(text: str, match: re.Match[str]) -> bool:
+    """Tell a word of a sentence, a heading or a column from a part of code."""
+    start, end = match.span()
+    after = text[end:end + 1]
+    if after in ("(", "/", "[", ".") and after and text[end:end + 2] not in (". ", ".\n", "."):
+        return False
+    if not text[start].isascii():
+        return True
+    head = rx(r"[\w\-]{0,40}\Z").search(text, max(0, start - 40), start)
+    begin = head.start() if head else start
+    joined = text[start - 1:start]
+    if begin < start and joined not in "_-" and not _is_camel(text, start):
+        return False
+    if text[begin - 1:begin] == ".":
+        return bool(rx(r"[\"'][\w.\-]{1,60}\Z").search(text, max(0, begin - 61), begin))
+    if begin < start and text[begin - 1:begin] in ("'", '"'):
+        named = rx(r"\b(?:name|key|id|field|label)=[\"']\Z").search(text, max(0, begin - 9), begin)
+        return bool(named or rx(r"[\"'][ \t]{0,3}[:>]").match(text, end))
+    return text[begin - 1:begin] not in (tuple("/$@\\%") if begin == start else tuple("/$@\\%="))
+
+
+def _is_camel(text: str, at: int) -> bool:
+    return text[at - 1:at].islower() and text[at:at + 1].isupper() and text[at + 1:at + 2].islower()
+
+
+def _tier(text: str, lower: str, match: re.Match[str], low: int) -> str:
+    """Grade a label: "strong", "medium", "weak", or "" where it names something else."""
+    start, end = match.span()
+    if match[0].isascii() and rx(r"[1-3]?[a-z0-9]").match(lower, end) and not rx(r"[1-3](?![a-z0-9])").match(lower, end):
+        return ""
+    if rx(NOT_LABEL).match(lower, end) or rx(VETO_TAIL).search(lower[end:end + 20].partition(" ")[0]):
+        return ""
+    if text[start:end] == "PASS" and not rx(r"[ \t]{2}").search(text, low):
+        return ""  # of a test
+    if match.lastgroup in ("password", "pass"):
+        return "strong"
+    left = lower[max(low, start - 24):start]
+    if rx(VETO_HEAD + r"[ ]?\Z").search(left) or lower.startswith("----", end):
+        return ""
+    if match.lastgroup == "token":
+        return "medium"
+    return "medium" if rx(KEYED).search(left) or rx(OF).match(lower, end) else "weak"
+
+
+def _after(text: str, label: Label) -> Iterator[Span]:
+    """Find "the password for the database is X", "password (root) -> X", "with password X"."""
+    stop = min(label.high, label.end + REACH)
+    if label.kind == "pass":
+        stop = label.end
+    for link in rx(LINK + r"(?=(?P<v>[\x21-\x7e]{2,256}))").finditer(text, label.end, stop):
+        middle = rx(r"\([^()]{0,60}\)").sub("", text[label.end:link.start()])
+        if rx(r"[.!?;][ ]|[(){}=<>$]").search(middle) or rx(OTHER, re.I).search(middle):
+            return
+        start, value = _trimmed(text, link.start("v"), link["v"])
+        if is_told(value, label.tier, True):
+            yield start, start + len(value), label.kind
+            return
+        pair = rx(PAIR + r"(?P<v>[\x21-\x7e]{4,256})").match(text, link.start("v") + len(link["v"]))
+        if pair and label.kind == "token" and text[label.start:label.start + 1] in "cCzZ":
+            start, value = _trimmed(text, pair.start("v"), pair["v"])
+            if is_told(value, "strong", True):
+                yield start, start + len(value), "credential"
+    beside = rx(r"[ \t]{1,3}(?P<o>[\"'`“(]{0,2})(?P<v>[\x21-\x7e]{4,256})").match(text, label.end)
+    if beside:
+        start, value = _trimmed(text, beside.start("v"), beside["v"])
+        words = text[max(label.low, label.start - 40):label.start].lower().split()
+        sure = any(word in WITH for word in words[-3:])
+        if not sure and label.kind != "pass":
+            long = label.tier == "medium" and len(value) >= 24 and is_random(value, 24)
+            sure = bool(beside["o"] or long or rx(SPOKEN).fullmatch(value))
+        if sure and is_told(value, label.tier, bool(beside["o"])):
+            yield start, start + len(value), label.kind
+
+
+def _before(text: str, label: Label) -> Iterator[Span]:
+    """Find "use X as the password", "X is the password", and the same in languages that glue particles to X."""
+    low = max(label.low, label.start - REACH)
+    left = text[low:label.start]
+    glued = rx(r"(?P<v>[\x21-\x7e]{4,256})[^\x00-\x7f\n]{1,8}[ 「」『』“”\w]{0,8}\Z").search(left)
+    if glued and not text[label.start].isascii():
+        start, value = _trimmed(text, low + glued.start("v"), glued["v"])
+        if is_told(value, label.tier, True):
+            yield start, start + len(value), label.kind
+            return
+    words = list(rx(r"\S+").finditer(left))[-8:]
+    for at in range(len(words) - 1, 0, -1):
+        if words[at][0].lower() not in LINKS_BACK:
+            continue
+        for far, word in enumerate(reversed(words[max(0, at - 5):at])):
+            start, value = _trimmed(text, low + word.start(), word[0])
+            if not value.isascii() or not is_told(value, label.tier, far == 0):
+                continue
+            if far < 2 or is_near(value) or is_random(value, 16):
+                yield start, start + len(value), label.kind
+
+
+def _near(text: str, label: Label) -> Iterator[Span]:
+    """Find a word in the label's line that is random by itself."""
+    low, high = max(label.low, label.start - 90), min(label.high, label.end + 90)
+    if rx(OTHER, re.I).search(text, low, high):
+        return
+    for match in rx(RANDOM).finditer(text, low, high):
+        if not match.start() <= label.start < match.end() and is_near(match[0]):
+            yield match.start(), match.end(), label.kind
+
+
+def _structured(text: str, label: Label) -> Iterator[Span]:
+    """Find a value behind elements, tags or a here document."""
+    match = rx(STRUCTURED, re.I).match(text, label.end)
+    if match:
+        value = match["v"].partition("]]>")[0].rstrip(";,")
+        if is_told(value, label.tier, True):
+            yield match.start("v"), match.start("v") + len(value), label.kind
+
+
+def _below(text: str, label: Label) -> Iterator[Span]:
+    """Find a value that stands alone on one of the next lines."""
+    rest = rx(REST).match(text, label.end)
+    if label.kind == "pass" and rx(r"\S").search(text, label.low, label.start):
+        return
+    said = rx(r"[(\[（][^()\n\[\]（）]{0,40}[)\]）]").sub("", rest[0]) if rest else ""
+    promised = rx(BELOW, re.I).search(said)
+    if not rest or rest.end() < label.high - 1 or (rx(OTHER, re.I).search(said) and not promised):
+        return
+    far = len(said.strip(" \t:：*_`#=")) > 24 or bool(said.strip(" \t:：*_`#=") and label.tier == "weak")
+    far = far and not promised
+    at, seen = label.high + 1, 0
+    while at <= len(text) and seen < 9:
+        line = _line(text, at)
+        if not rx(FILLING).match(line):
+            yield from _alone(line, at, label, far)
+            return
+        at, seen = at + len(line) + 1, seen + 1
+
+
+def _alone(line: str, at: int, label: Label, far: bool) -> Iterator[Span]:
+    match = rx(ALONE).match(line) if len(line) < 800 else None
+    if match:
+        value = match["v"].rstrip(",;")
+        if is_told(value, label.tier, False) and (not far or is_near(value) or is_random(value, 16)):
+            yield at + match.start("v"), at + match.start("v") + len(value), label.kind
+
+
+def _table(text: str, at: int, told: _Told) -> Tuple[int, List[Span]]:
+    """Find the cells beneath a label that heads a column; return also where the table ends, or the line."""
+    end = at + told.length
+    low, high = text.rfind("\n", max(0, at - WIDE), at) + 1, text.find("\n", end, end + WIDE)
+    if high < 0 or at - low >= WIDE:
+        return 0, []
+    label = Label(at, end, low, high, told.kind, told.tier)
+    if "<t" in text[low:high]:
+        return 0, list(_elements(text, label))
+    return _columns(text, label)
+
+
+def _columns(text: str, label: Label) -> Tuple[int, List[Span]]:
+    """Find the cells beneath a label in a table of lines."""
+    head = text[label.low:label.high]
+    separator = next((sign for sign in SEPARATORS if sign in head), "  " if "  " in head.strip() else "")
+    cells = _cells(head, separator) if separator else []
+    at = label.start - label.low
+    place = next((n for n, (start, cell) in enumerate(cells) if start <= at < start + len(cell)), -1)
+    alone = len(cells) == 1 and separator not in "|│"
+    if place < 0 or alone or not _heads(cells, place, text[label.start:label.end]):
+        return 0, []
+    found, at = [], label.high + 1
+    for _ in range(ROWS):
+        line = _line(text, at)
+        if not line.strip() or len(line) > 4 * WIDE:
+            break
+        if not rx(RULE).match(line):
+            row = _cells(line, separator)
+            if place >= len(row) or (separator in ",;" and len(row) != len(cells)):
+                break
+            start, cell = row[place]
+            value = cell.strip(" \t\r\"'`*")
+            if is_told(value, label.tier, False):
+                start += at + cell.index(value)
+                found.append((start, start + len(value), label.kind))
+        at += len(line) + 1
+    return at, found
+
+
+def _line(text: str, at: int) -> str:
+    """Return the line that begins at a place, or the beginning of a long one."""
+    end = text.find("\n", at, at + 8 * WIDE)
+    return text[at:end] if end >= 0 else text[at:at + 8 * WIDE]
+
+
+def _heads(cells: List[Tuple[int, str]], place: int, word: str) -> bool:
+    """Tell whether a row is the head of a table, and the cell no more than a label."""
+    if not all(len(cell) < 40 and not rx(r"[={}()<>$:]").search(cell) for _, cell in cells):
+        return False
+    others = [cell for n, (_, cell) in enumerate(cells) if n != place]
+    if word.lower() == "pass" and not any(rx(ACCOUNT, re.I).search(cell) for cell in others):
+        return False
+    return len(cells[place][1].strip(" \t\"'`*_").split()) <= 3 and bool(word)
+
+
+def _cells(line: str, separator: str) -> List[Tuple[int, str]]:
+    """Return the cells of a line with their offsets; a frame before the first one is none."""
+    if separator == "  ":
+        return [(match.start(), match[0]) for match in rx(r"\S+(?: \S+){0,9}").finditer(line)]
+    if separator == ",":
+        inner = r"\"[^\"\n]{0,400}\"|[^,\n]{0,400}"
+        return [(match.start(1), match[1]) for match in rx(r"(?:^|(?<=,))(%s)(?=,|\r?$)" % inner).finditer(line)]
+    cells, at = [], 0
+    for cell in line.split(separator):
+        cells.append((at, cell))
+        at += len(cell) + 1
+    if separator in "|│" and cells and rx(r"[ \t]*(?:\d{1,6}→[ \t]*)?").fullmatch(cells[0][1]):
+        cells = cells[1:]
+    if separator in "|│" and cells and not cells[-1][1].strip():
+        cells = cells[:-1]
+    return cells
+
+
+def _elements(text: str, label: Label) -> Iterator[Span]:
+    """Find the cells beneath a label in a table of HTML."""
+    cell = rx(r"<t[hd]\b[^<>]{0,200}>([^<>]{0,200})</t[hd]>", re.I)
+    head = max(text.rfind("<tr", max(0, label.start - 2000), label.start), 0)
+    place = sum(1 for _ in cell.finditer(text, head, label.start))
+    start = text.find("</tr>", label.end, label.end + 2000)
+    for _ in range(ROWS):
+        end = text.find("</tr>", start + 5, start + 4000) if start >= 0 else -1
+        if end < 0:
+            return
+        row = list(cell.finditer(text, start, end))
+        if place < len(row) and is_told(row[place][1].strip(), label.tier, False):
+            value = row[place][1].strip()
+            at = row[place].start(1) + row[place][1].index(value)
+            yield at, at + len(value), label.kind
+        start = end
+
+
+def _trimmed(text: str, start: int, word: str) -> Tuple[int, str]:
+    """Take marks and the end of the sentence off a word; return where it begins and what it is."""
+    value = rx(r"\\{1,4}[nrt\"']").split(word.lstrip("\"'`(*["))[0] or word
+    start = text.index(value, start)
+    if text[start - 1:start] in ("\"", "'", "`"):
+        value = value.partition(text[start - 1])[0]
+    return start, rx(r"[\"'`)\]*,;:]{1,5}[.?!,]?\Z|[.,]\Z").sub("", value)
+
+
+@lru_cache(maxsize=4096)
+def is_told(value: str, tier: str, tied: bool) -> bool:
+    """Judge a value that a label tells of.  tied: by words between them, so that less has to show in it."""
+    if len(value) < 5 or not value.isascii() or is_made_up(value) or rx(DIGEST).match(value):
+        return False
+    if rx(NO_VALUE).match(value):
+        return False
+    if rx(r"[\w.\-]{1,64}@[\w\-]{1,64}\.|[A-Za-z][\w+.\-]{1,20}://|[/~.]{1,2}/|\$[\w{(]|--?[a-z]|<|\w{1,60}\(").match(value):
+        return False
+    if tier == "strong":
+        return _is_password(value, tied)
+    if is_uuid(value):
+        return tier == "medium"
+    return is_secret(value, "weak" if tier == "weak" else "medium", False) and not rx(COMPOSED).fullmatch(value)
+
+
+def _is_password(value: str, tied: bool) -> bool:
+    if not rx(r"\d").search(value[:128]) and not rx(SPOKEN).fullmatch(value):
+        return False
+    word = r"(?:[A-Z]?[a-z]{1,60}|[A-Z]{1,60})\d{0,2}"
+    named = word + r"(?:[_\-.]?" + word + r"){0,6}(?:[._\-]\d{1,3}){0,3}"
+    if not tied and rx(named).fullmatch(value) and not is_jagged(value):
+        return False
+    counted = r"[A-Z]{2,8}-\d{1,7}|v?\d[\d.\-_]*[A-Za-z]{0,5}[\d.\-]*|[A-Za-z]{0,3}\d{1,6}|[0-9a-f]{7,40}"
+    if rx(counted).fullmatch(value) and not is_random(value, 16):
+        return False
+    return is_secret(value, "strong", False)
+
+
+@lru_cache(maxsize=4096)
+def is_near(value: str) -> bool:
+    """Judge a word that is merely near a label: random beyond doubt."""
+    if rx(NO_VALUE).match(value) or value.partition("_")[0] in COUNTERS:
+        return False
+    if is_uuid(value) or rx(WORDY).fullmatch(value) or rx(COMPOSED).fullmatch(value) or is_identifier(value):
+        return False
+    if len(rx(r"\d").findall(value)) < 2 or rx(r"(?:^|/)[a-z\-]{3,}/").search(value):
+        return False
+    return is_random(value, 10) and not rx(r"[A-Za-z_]+\d{0,3}(?:[_\-/][A-Za-z]*\d{0,3})*").fullmatch(value)

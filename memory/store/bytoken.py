@@ -1,0 +1,188 @@
+"""Secrets by their own form: tokens with a vendor's prefix or mark, JSON Web Tokens, and what only looks like one."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import lru_cache
+from typing import Callable, Dict, Iterator, List, NamedTuple, Tuple
+
+from memory.store.byname import is_identifier, is_jagged, is_random
+from memory.store.secretshapes import WEB, WORDY, Span, at_edge, is_filler, rx, spots
+from memory.store.secrettokens import COUNTERS, INNER, TOKENS, UNKNOWN
+
+# What a run of token characters begins with where it follows a backslash: the rest of an escape.
+_ESCAPED = r"u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtfbv]"
+_BASE64 = r"(?:[A-Za-z0-9+/][+/]|(?:sha\d{1,3}|h1|md5):)\Z"
+
+
+class _Row(NamedTuple):
+    """One prefix of the table: its kind, what follows, and whether it has to begin a word."""
+
+    prefix: str
+    kind: str
+    body: str
+    is_short: bool
+
+
+class _Runs(NamedTuple):
+    """The different runs of a text in one string, and where each of them begins in both."""
+
+    joined: str
+    starts: List[int]
+    origins: List[int]
+
+    def origin(self, at: int) -> int:
+        """Return where in the text a place of the joined runs stands first."""
+        row = bisect_right(self.starts, at) - 1
+        return self.origins[row] + at - self.starts[row]
+
+
+@lru_cache(maxsize=1)
+def _table() -> Dict[str, _Row]:
+    rows = {}
+    for kind, prefixes, body in TOKENS:
+        for prefix in prefixes.split():
+            is_short = prefix[-1].isalnum() or len(prefix) < 5
+            rows[prefix] = _Row(prefix, kind, re.escape(prefix) + body, is_short)
+    return rows
+
+
+@lru_cache(maxsize=1)
+def _chains() -> Dict[str, Tuple[_Row, ...]]:
+    """Return, for each prefix, the rows that may begin where it stands, the longest first."""
+    rows = _table()
+    return {prefix: tuple(rows[prefix[:end]] for end in range(len(prefix), 0, -1) if prefix[:end] in rows)
+            for prefix in rows}
+
+
+@lru_cache(maxsize=1)
+def _any_prefix() -> str:
+    """Return an expression that finds the longest prefix of the table at each place, letter by letter."""
+    tree: Dict[str, object] = {}
+    for prefix in _table():
+        node = tree
+        for letter in prefix:
+            node = node.setdefault(letter, {})  # type: ignore[assignment]
+        node[""] = None
+    return _branches(tree)
+
+
+def _branches(tree: Dict[str, object]) -> str:
+    ways = [re.escape(letter) + _branches(node)  # type: ignore[arg-type]
+            for letter, node in tree.items() if letter]
+    if not ways:
+        return ""
+    inner = ways[0] if len(ways) == 1 else "(?:%s)" % "|".join(ways)
+    return inner if "" not in tree else "(?:%s)?" % inner
+
+
+def _gathered(text: str, runs: List[Tuple[int, str]]) -> _Runs:
+    """Join the different runs of a text; what follows a backslash loses the rest of its escape."""
+    places: Dict[str, int] = {}
+    for at, run in runs:
+        if text[at - 1:at] == "\\":
+            escape = rx(_ESCAPED).match(run)
+            if escape:
+                at, run = at + escape.end(), run[escape.end():]
+        places.setdefault(run, at)
+    starts, at = [], 0
+    for run in places:
+        starts.append(at)
+        at += len(run) + 1
+    return _Runs("\n".join(places), starts, list(places.values()))
+
+
+def by_token(text: str, runs: List[Tuple[int, str]], tick: Callable[[], None]) -> Iterator[Span]:
+    """Find tokens, each where it stands first.  tick: called for each find; it ends a search that takes too long."""
+    held = _gathered(text, runs)
+    done, chains = 0, _chains()
+    for found in rx(r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))" + _any_prefix()).finditer(held.joined):
+        tick()
+        at = held.origin(found.start())
+        if at < done:
+            continue
+        for row in chains.get(found[0], ()):
+            span = _token(text, at, row)
+            if span:
+                done = span[1]
+                yield span
+                break
+    yield from _jwts(text, held)
+    yield from _marked(text, held)
+    yield from _unknown(text, held)
+
+
+def _token(text: str, at: int, row: _Row) -> Span | None:
+    """Return the token that begins at a place by one row of the table, or None."""
+    prefix, kind = row.prefix, row.kind
+    if row.is_short and not at_edge(text, at):
+        return None
+    if len(prefix) < 4 and rx(_BASE64, re.I).search(text[max(0, at - 8):at]):
+        return None  # of a digest in Base64, where any three characters stand sooner or later
+    match = rx(row.body).match(text, at)
+    if not match:
+        return None
+    value, end = match[0][len(prefix):], match.end()
+    if is_filler(value) or (kind != "aws-key" and rx(WORDY).fullmatch(value[:512])):
+        return None
+    if len(prefix) < 3 and prefix[-1] == "." and (text[end:end + 1] == "(" or not is_jagged(value)):
+        return None  # an attribute of `s`
+    host = rx(WEB).search(text, max(0, at - 120), at) if kind == "webhook-url" else None
+    return host.start() if host else at, end - len(value) + len(value.rstrip(".-/")), kind
+
+
+def _marked(text: str, held: _Runs) -> Iterator[Span]:
+    """Find tokens by a mark within them."""
+    for kind, needles, back, expression in INNER:
+        marks = needles.split()
+        if marks[0][0] == "$":  # of no run: one expression that begins with this sign is found fast
+            places = (m.start() for m in rx("|".join(map(re.escape, marks))).finditer(text))
+            yield from _around(text, places, kind, back, expression)
+            continue
+        for mark in marks:
+            if mark[0] == ":":
+                yield from _around(text, spots(text, mark), kind, back, expression)
+            elif mark in held.joined:
+                yield from _around(text, map(held.origin, spots(held.joined, mark)), kind, back, expression)
+
+
+def _around(text: str, places: Iterator[int], kind: str, back: int, expression: str) -> Iterator[Span]:
+    done = 0
+    for at in places:
+        pattern = rx(r"[\s\S]{0,%d}?(%s)" % (back, expression))
+        match = pattern.match(text, max(done, at - back)) if at >= done else None
+        if match:
+            done = match.end()
+            if not is_filler(match[1]):
+                yield match.start(1), done, kind
+
+
+def _jwts(text: str, held: _Runs) -> Iterator[Span]:
+    """Find JSON Web Tokens; a stretch of their characters is read once, however many seem to begin in it."""
+    done = 0
+    for at in map(held.origin, spots(held.joined, "eyJ")):
+        if at < done or not at_edge(text, at):
+            continue
+        head = rx(r"[\w\-]+").match(text, at)
+        done = head.end() if head else at + 3
+        rest = rx(r"\.[\w\-]{4,}(?:\.[\w\-]*){0,3}").match(text, done)
+        if rest and done - at > 10:
+            done = rest.end()
+            if text[done:done + 1] != "(" and not is_filler(text[at:done]):
+                yield at, done, "jwt"
+
+
+def _unknown(text: str, held: _Runs) -> Iterator[Span]:
+    """Find what has the form of a vendor's token, though no row of the table names the vendor."""
+    begins = r"(?:(?<![\w\-./+])|(?<=%[0-9A-Fa-f]{2}))"
+    for match in rx(begins + UNKNOWN + r"(?![\w\-./+])").finditer(held.joined):
+        words = rx(r"[_\-]").split(match["p"][:-1])
+        body = match["b"]
+        if any(word in COUNTERS for word in words) or len(rx(r"\d").findall(body)) < 2:
+            continue
+        if not rx(r"[a-z].*[A-Z]|[A-Z].*[a-z]").search(body) or is_identifier(body):
+            continue
+        if is_jagged(body) and is_random(body, 32) and not is_filler(body):
+            at = held.origin(match.start())
+            yield at, at + len(match[0]), "api-token"
