@@ -68,7 +68,8 @@ _TALKS = Late(  # speaks to somebody, or is a line of code
 _CONDITION = Late(r"now\b.* (?:if|when):?\Z", re.I)
 _JOINT = Late(r"[,;:]? (?:and|or|when|so|with|but|which|by|even|after|because|since|that|instead|rather) ")
 _HANGS = Late(r"\A(?:or|and|but|so|then)\b|[:：]\Z", re.I)  # on a sentence beside it
-_LINES_OF_CODE = Late(r"(?:(?:\A|(?<=[.!?] ))\S[^:]{,80} (?:this|follows|like):)?\s*`[^`]*⏎[^`]*`")  # with their lead
+_LINES_OF_CODE = Late(r"(?:(?:\A|(?<=[.!?] ))\S[^:]{,80} (?:this|follows|like)"
+                      r":)?\s{0,80}`[^`]{0,160}⏎[^`]{0,160}`")  # with their lead
 
 
 class Draft(NamedTuple):

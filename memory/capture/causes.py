@@ -36,9 +36,9 @@ _ALIKE = 0.1  # what a word is worth that a cause and a row of a table share
 # other; what a reviewer says of code, in a request; of what is only likely one, its likelihood, LIKELY at most
 ROOT, AGREED, FOUND, LABELLED, CHANGED, REVIEWED, TOLD, CLAIMED, LIKELY = 3.0, 2.6, 2.5, 2.0, 1.7, 1.6, 1.5, 1.4, 1.0
 _MODULE = Late(
-    r"`[^`\n]{2,}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]+\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,}\b|\d")
+    r"`[^`\n]{2,80}`|[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|\w\(\)|\w/\w|\b[\w-]{1,80}\.(?:[a-z]{1,4})\b|--\w|\b[A-Z]{2,80}\b|\d")
 OF_TEST = Late(r"\bTest[A-Z_]\w|(?i:\b(?:tests?|fixtures?|assert\w*|expect\w*|mock\w*)\b)|테스트|テスト|测试")
-_FILE = Late(r"[\w-]+\.[a-z]{1,5}\b")
+_FILE = Late(r"(?<![\w-])[\w-]+\.[a-z]{1,5}\b")
 _ORDERED = Late(r"implement the following plan|base directory for this skill|\A/", re.I)
 
 

@@ -189,7 +189,7 @@ _CHOICE = re.compile(r"\b(?:which|option|approach|prefer|either|or)\b|어느|ど
 _EITHER = re.compile(r"\b(?:which|prefer|either|or)\b|어느|どちら|哪", re.I)
 _KEEPS = re.compile(r"\b(?:commit|push|merge|pull request|pr)\b", re.I)  # an offer to keep what was done: nobody has yet
 _LATER = Late(  # puts something off
-    r"\b(?:leave|skip|park|defer|postpone|keep|do|handle|address|tackle|fix|clean|look|come|go|get|follow)\b.*"
+    r"\b(?:leave|skip|park|defer|postpone|keep|do|handle|address|tackle|fix|clean|look|come|go|get|follow)\b.{0,80}"
     r"\b(?:later|for a future|in (?:the|a) future|follow[- ]?up|(?:separate|another|next|different|future) (?:task|pr|branch|"
     r"pull request|issue|change|session|time))\b|\bfollow up (?:with|on)\b|나중에|後で|以后再|später", re.I)
 _OFFERS = Late(
@@ -307,6 +307,7 @@ def _asked_on(turn: Turn, question: str) -> str:
 # --- what became of a turn
 
 _SINCE, _MOST, _LAST = 200, 3, 2  # characters of a sentence that says what came; turns told of those that went on, the last ones
+_MOST_OWN = 8  # turns that said yes to one, that count as part of it
 _SPEAKS = 2.25  # what a sentence of a turn that was not meant must say of it
 _ALIKE, _NEXT = 0.25, 0.12  # how alike a turn that adds to one is to it, and the next one
 _NOW = Late(r"\b(?:now|instead|no longer|again)\b|→", re.I)
@@ -323,7 +324,7 @@ class Since(NamedTuple):
 
 def course(held: Sequence[Turn]) -> turns.Course:
     """Return how turns go on with one another, by what they came to, without code."""
-    return turns.course(held, lambda turn: "\n".join(gist.prose(outcome(turn))))
+    return turns.course(held, [outcome(turn) for turn in held], lambda said: "\n".join(gist.prose(said)))
 
 
 def became(held: Sequence[Turn], number: int, way: turns.Course | None = None) -> list[Since]:
@@ -333,15 +334,30 @@ def became(held: Sequence[Turn], number: int, way: turns.Course | None = None) -
     it edited or named, must say a change of the same.  Who neither changed a file nor conceded nor went by what the user
     said made nothing of it.  way: of all turns, where several are asked for.
     """
-    way, found = way or course(held), []
-    for at, meant in _heirs(held, number, way):
-        news = [(way.shared(words, way.words[number]) + worth, line) for line, words, worth in _lines(outcome(held[at]))
-                if (meant or worth > 0) and way.is_news(words, number, at)]
-        most, line = max(news, default=(0.0, ""))
-        if line and (meant or most >= _SPEAKS):
-            found.append((not meant, -most, Since(at, at_word(one_line(line), _SINCE).rstrip(":;,"))))
+    way = way or course(held)
+    told = (_news(number, way, at, meant) for at, meant in _heirs(held, number, way))
+    found = [one for one in told if one is not None]
     found = [one for at, one in enumerate(found) if not any(upshot.same(one[2].line, later[2].line) for later in found[at + 1:])]
     return sorted(one for _, _, one in found[-_LAST:] + sorted(found[:-_LAST])[:_MOST - _LAST])
+
+
+def lastly(held: Sequence[Turn], number: int, way: turns.Course) -> Since | None:
+    """Return the last of what `became` returns, None where that is nothing."""
+    for at, meant in reversed([*_heirs(held, number, way)]):
+        found = _news(number, way, at, meant)
+        if found is not None:
+            return found[2]
+    return None
+
+
+def _news(number: int, way: turns.Course, at: int, meant: bool) -> tuple[bool, float, Since] | None:
+    """Return what a later turn made of one, with what it is ranked by; None for nothing.  meant: it is meant for it."""
+    news = [(way.shared(words, way.words[number]) + worth, line) for line, words, worth in _lines(way.came[at])
+            if (meant or worth > 0) and way.is_news(words, number, at)]
+    most, line = max(news, default=(0.0, ""))
+    if not line or not (meant or most >= _SPEAKS):
+        return None
+    return not meant, -most, Since(at, at_word(one_line(line), _SINCE).rstrip(":;,"))
 
 
 @lru_cache(maxsize=4096)  # of each turn of a session the same statements are asked for; of 400 turns 30 s with fewer, 6 s so
@@ -376,25 +392,32 @@ def _heirs(held: Sequence[Turn], number: int, way: turns.Course) -> Iterator[tup
     """Yield the turns that may have made something of a turn, each with whether it is meant for it."""
     close, meant, direct = {number}, set[int](), {number}  # on the same matter; of these, meant for one; meant for it
     own, after = [number], set(turns.later(way.links, number))  # it, and those that said yes to it; those that go on with it
-    for at in range(number + 1, len(held)):
+    for at in range(number + 1, min(len(held), number + 1 + turns.REACH)):
         to, how = way.links[at]
         rest = held[at].asked == turns.GOES_ON and to in meant
         if to in close and (rest or how != turns.ADDS):
             meant.add(at)
-        near = turns.cosine(way.words[number], way.words[at]) >= (_NEXT if at == number + 1 else _ALIKE)
-        if not (at in meant or at in after and near or _touches(held, own, at, way)):
+        alike = turns.cosine(way.words[number], way.words[at])
+        near = at in after and alike >= (_NEXT if at == number + 1 else _ALIKE)
+        if not (at in meant or near or _touches(own, at, way, alike)):
             continue
         close.add(at)
-        own += [at] if to in own and (rest or how == turns.AGREES) else []
+        own += [at] if to in own and (rest or how == turns.AGREES) and len(own) < _MOST_OWN else []
         taken = to in direct and turns.takes_up(held[at])
         direct |= {at} if to in direct and (taken or at in meant) else set()
-        if held[at].did or at in direct and (taken or turns.concedes(held[at])):
+        if way.did[at] or at in direct and (taken or turns.concedes(held[at])):
             yield at, taken or at in meant
 
 
-def _touches(held: Sequence[Turn], own: Sequence[int], at: int, way: turns.Course) -> bool:
-    """Tell whether a turn edits a file that one of some earlier turns edited or named, and speaks of the same."""
-    if max(turns.cosine(way.words[one], way.words[at]) for one in own) < _ALIKE:
+def _touches(own: Sequence[int], at: int, way: turns.Course, alike: float) -> bool:
+    """Tell whether a turn edits a file that one of some earlier turns edited or named, and speaks of the same.
+
+    alike: how much it is like the first of these.
+    """
+    files = way.files[at]
+    if not files or max((alike, *(turns.cosine(way.words[one], way.words[at]) for one in own[1:]))) < _ALIKE:
         return False
-    known, named = set().union(*(files_of(held[one]) for one in own)), " ".join(outcome(held[one]) for one in own)
-    return any(file in known or file.rpartition("/")[2] in named for file in files_of(held[at]))
+    if any(not files.isdisjoint(way.files[one]) for one in own):
+        return True
+    named = " ".join(way.came[one] for one in own)
+    return any(file.rpartition("/")[2] in named for file in files)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 KIND, GONE, NEXT = "conversation", "-", "+"
+_HEADING = 400  # characters of a heading that are looked at
 MOST = 300_000  # characters of a file; what comes after goes into another
 
 
@@ -145,9 +146,23 @@ def portions(held: Sequence[Turn], ends: Sequence[float]) -> list[tuple[Turn, ..
 
 def first_turns(body: str, number: int) -> str:
     """Return a page up to the end of a turn; number: of turns, 0 for what stands above the first."""
+    if "```" not in body and "~~~" not in body:
+        return _cut_before(body, number)
     lines = body.split("\n")
     heads = [at for at, (line, inside) in enumerate(tokeniser.coded(lines)) if not inside and conversationpage.HEAD.match(line)]
     return "\n".join(lines[:heads[number]] if number < len(heads) else lines).rstrip("\n")
+
+
+def _cut_before(body: str, number: int) -> str:
+    """Return a page without code up to the heading of a turn, counted from 0."""
+    text = "\n" + body
+    at = text.find("\n## ")
+    while at >= 0:
+        number -= bool(conversationpage.HEAD.match(text[at + 1:at + _HEADING].partition("\n")[0]))
+        if number < 0:
+            return text[1:at].rstrip("\n")
+        at = text.find("\n## ", at + 1)
+    return body.rstrip("\n")
 
 
 def _written_on(keeper: Store, state: State, told: str) -> str:

@@ -48,15 +48,16 @@ _DONE = "done as asked: "  # before a request of which no outcome tells
 _BY_CLIENT = "(summary by the client)"
 _GOES_ON, _WITHDRAWN = "(goes on) ", "(taken back) "
 _BEFORE = {GOES_ON: _GOES_ON, turns.WITHDRAWN: _WITHDRAWN}  # a heading's request
-_RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`+) ?(.*?) ?\3(?: → (.*?))?(?: \(×(\d+)\))?$")
+_RUN = re.compile(r"- ([✓✗⊘·]) (?:(\w[\w.:-]*) )?(`{1,20})(?!`) ?(.{0,500}?) ?\3(?!`)(?: → (.{0,500}?))?(?: \(×(\d{1,9})\))?$")
 _TOUCHED = tuple("- %s `" % word for word in (CREATED, EDITED, turns.REMOVED, turns.MERGED))
-_FILES = re.compile(r"(created|edited|removed|merged) (`+) ?(.*?) ?\2(?: \(#(\d+)\))?(?:, |$)")
+_FILES = re.compile(r"(created|edited|removed|merged) (`{1,20})(?!`) ?(.{0,240}?) ?\2(?!`)(?: \(#(\d{1,9})\))?(?:, |$)")
 _COMMIT = re.compile(r"- commit ?([0-9a-f]{7,64})?: (.*)$")
 _LINK = re.compile(r"- pull request (\S+)$")
 _REPORT = re.compile(r"- subagent(?: \((.*?)\))?: (.*)$")
 _USER = re.compile(r"> \((while working|answer|approved the plan|refused(?: [^)\n]*)?)\) ?(.*)$")
 _COPIED = re.compile(r"\W*\d+\. \W*(?:files|all user messages|key technical|user messages)", re.I)
-_TRAPS = Late(r"\W*(?:\d+\.\s*)?\W*(?:errors?|problems?)\b", re.I)  # heads what the client's summary says went wrong
+# heads what the client's summary says went wrong
+_TRAPS = Late(r"\W{0,20}(?:\d{1,4}\.\s{0,8})?\W{0,20}(?:errors?|problems?)\b", re.I)
 _GAVE_UP = Late(
     r"\buser(?:'s)?(?: final)?(?: question)? (?:feedback|suggest\w*|reject\w*|correct(?:ed|ion)|pointed out)\b|"
     r"\binitially \w+(?:ed|t|d|id|ade)\b|\b(?:later|then) removed\b|\brolled back\b|\bdid(?:n't| not) work\b|"

@@ -25,20 +25,21 @@ REVERT = Late(r'(?i)\Arevert[:\s]+"?(.+?)"?\Z')  # the subject of a commit that 
 _AFTER = 3  # turns after a mend that may show what lay deeper
 _REVIEW = re.compile(r"\breview|\bfindings?\b|\bP[0-3]\b", re.I)
 _VERDICT = Late(
-    r"\A(?:(?:overall |final )?verdict|overall)\b.*\b(?:approv|merg|ship|request\w* changes|needs work)|"
-    r"\A(?:✅ )?(?:lgtm|approved?)\b|\b(?:pr|pull request)\b.*\bready (?:to|for) merg", re.I)
+    r"\A(?:(?:overall |final )?verdict|overall)\b.{0,160}\b(?:approv|merg|ship|request\w{0,80} changes|needs work)|"
+    r"\A(?:✅ )?(?:lgtm|approved?)\b|\b(?:pr|pull request)\b.{0,160}\bready (?:to|for) merg", re.I)
 _REACH, _NAMES, _LONG = 4, 60, 200  # turns looked back on; characters of files that stand for a deed, and of somebody's words
 _TRIED = Late(
-    r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.*\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
-    r"\A(?:removed|dropped)\b.*\b(?:since|because|as (?:it|that|they)|due to)\b.*(?:n't\b|\b(?:not|never|no|broke|breaks?|"
-    r"fail\w*|wrong\w*)\b)|\b(?:i|we) (?:first |also |then )?tried\b|"
+    r"\A(?:reverted|undid|rolled back|backed out|abandoned)\b.{0,160}\b(?:since|because|as (?:it|that|they)|which|due to|but)\b|"
+    r"\A(?:removed|dropped)\b.{0,160}\b(?:since|because|as (?:it|that|they)|due to)\b.{0,160}(?:n't\b|\b(?:not|"
+    r"never|no|broke|breaks?|"
+    r"fail\w{0,80}|wrong\w{0,80})\b)|\b(?:i|we) (?:first |also |then )?tried\b|"
     r"\bdid(?:n't| not) (?:actually |really |properly )?(?:work|help|fix|solve|apply|support)\b|\b(?:had no effect|rolled back|"
     r"backed out|gave up|dead end|wrong approach|made it worse)\b|"
     r"되돌렸|戻しました|効きません|回滚|zurückgenommen|hat nicht (?:funktioniert|geholfen)", re.I)
 _EARLIER = Late(  # speaks of a way that was gone before, in the same work
-    r"\b(?:my|(?:the|our) (?:earlier|previous|first|initial|last)) (?:\w+ )?(?:implementation|approach|version|fix|attempt|"
-    r"solution|change|idea)\b.*"
-    r"\b(?:did(?:n't| not)|does(?:n't| not)|broke|breaks|fail(?:ed|s)|caused?|was wrong|too \w+)\b", re.I)
+    r"\b(?:my|(?:the|our) (?:earlier|previous|first|initial|last)) (?:\w{1,80} )?(?:implementation|approach|version|fix|attempt|"
+    r"solution|change|idea)\b.{0,160}"
+    r"\b(?:did(?:n't| not)|does(?:n't| not)|broke|breaks|fail(?:ed|s)|caused?|was wrong|too \w{1,80})\b", re.I)
 _WEIGHED = Late(  # what stands below such a heading is no deed
     r"\b(?:pros?|cons?|why|how|possible|options?|alternatives?|risks?|trade-?offs?|limits?|limitations?|concerns?|constraints?|"
     r"problems?|issues?|causes?|before|reverted)\b", re.I)
@@ -49,9 +50,9 @@ _OF_A_WAY = Late(  # speaks of how it is to be done, not of a fault
     r"왜|대신|なぜ|代わり|为什么|不如|warum|lieber|stattdessen", re.I)
 _ANEW = Late(r"\W*(?:(?:hm+|ok(?:ay)?|so|well|no|actually)\b\W*)*(?:thinking again|on second thought|taking a step back)\b", re.I)
 _BACK = Late(  # orders something back
-    r"(?:\A|[.,;!:] )(?:(?:no|nope|ok(?:ay)?|yeah|yes|well|so|and|then|now|wait|actually|hm+)\b[,.!]* )*"
+    r"(?:\A|[.,;!:] )(?:(?:no|nope|ok(?:ay)?|yeah|yes|well|so|and|then|now|wait|actually|hm{1,80})\b[,.!]{0,80} ){0,40}"
     r"(?:(?:can|could|would) (?:you|we) |let'?s |(?:i think )?we (?:need to|should|have to|must) |"
-    r"i(?:'d| would) (?:like|prefer|want)(?: you)? to )?(?:please |just |now )*"
+    r"i(?:'d| would) (?:like|prefer|want)(?: you)? to )?(?:please |just |now ){0,40}"
     r"(?:revert|undo|roll back|go back(?! and\b| over| through)|back out|take (?:it|that|this) (?:back|out))\b|"
     r"되돌|戻して|回滚|zurücknehmen", re.I)
 _ANNOUNCED = Late(  # in the middle of a turn

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MARK = "dayleaf-distill-prompt"  # in the first line of every prompt that dayleaf itself gives to a model
+_SAME_TURN, _MERGES = 500, 100  # steps of a turn in which a file is named once; turns in which a merge is told once
 _NEAR = 60  # commands back in which a repeated one counts as repeated
 _LONG, _SAID, _HUNK = 20000, 40000, 1000  # characters of a command, a patch, a request; of what was said; of what an edit changed
 _TOLD = {"Bash": "command", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
@@ -28,7 +29,7 @@ _TOLD = {"Bash": "command", "Edit": "file_path", "Write": "file_path", "MultiEdi
          "Glob": "pattern", "Skill": "skill", "WebFetch": "url", "WebSearch": "query", "LS": "path"}  # what of the input is told
 _EDITS = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _MOST = {"runs": 120, "edits": 400, "commits": 60, "pending": 64, "reports": 24, "todos": 40}
-_PLANNED = re.compile(r"\s*implement the following plan:\s*", re.I)
+_PLANNED = re.compile(r"(?<!\s)\s*implement the following plan:\s*", re.I)
 
 
 @dataclass
@@ -325,8 +326,7 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     anew, kept = git.amends(judged.command), "--no-edit" in judged.command  # then under the subject of the one before
     if anew and len(made) == 1 and facts.commits and not (kept and facts.commits[-1][1] != made[0][1]):
         name, subject, _ = facts.commits.pop()
-        for turn in facts.turns:
-            turn.pieces[:] = [piece for piece in turn.pieces if piece[:3] != (turns.COMMIT, subject, name)]
+        _forget(facts, (turns.COMMIT, subject, name))
     made = made[-1:] if anew else made
     facts.commits.extend(made)
     for name, subject, _ in made if not where.agent else ():
@@ -338,11 +338,20 @@ def _committed(facts: Facts, judged: Run, output: str, where: Where) -> bool:
     return bool(made)
 
 
+def _forget(facts: Facts, said: tuple[str, str, str]) -> None:
+    """Take a piece out of the last turn that has it.  said: its kind, text and name."""
+    for turn in reversed(facts.turns):
+        kept = [piece for piece in turn.pieces if piece[:3] != said]
+        if len(kept) < len(turn.pieces):
+            turn.pieces[:] = kept
+            return
+
+
 def _merged(facts: Facts, command: str, entry: Entry, where: Where) -> None:
     """Take in the branches that a command merged or shows to be merged, each once a stretch."""
     found = git.merged(command, entry.text, entry.branch or facts.branch, where.cwd, (*where.roots, facts.cwd))
     for piece in (Piece(turns.MERGED, clip(branch), number) for branch, number in found):
-        if not where.agent and not any(piece in turn.pieces for turn in facts.turns):
+        if not where.agent and not any(piece in turn.pieces for turn in facts.turns[-_MERGES:]):
             _add(facts, where.at, piece)
 
 
@@ -395,7 +404,7 @@ def _edited(facts: Facts, edit: Edit, roots: tuple[str, ...], agent: str) -> int
     edit.path = clip(relative(path, (*roots, facts.cwd)))
     piece = Piece(turns.FILE, edit.path, turns.CREATED if edit.made else turns.EDITED)
     turn = facts.turns[-1] if facts.turns else Turn("", "")
-    if not agent and not any(p.kind == turns.FILE and p.text == edit.path for p in turn.pieces):
+    if not agent and not any(p.kind == turns.FILE and p.text == edit.path for p in turn.pieces[-_SAME_TURN:]):
         _add(facts, edit.at, piece)
     last = facts.edits[-1] if facts.edits else None
     if last is not None and last.path == edit.path and last.at >= max([turn.at, *(run.last for run in facts.runs[-_NEAR:])]):

@@ -36,23 +36,24 @@ _TELLING = Late(r"[A-Za-z0-9]_[A-Za-z0-9]|[a-z][A-Z]|[A-Za-z]\d")
 _QUOTED = Late(r"[`'\"‘“]([A-Za-z_@][\w./@:-]{2,60})[`'\"’”]")
 _TALK = frozenset(
     "-v -vv -q -s --verbose --quiet --debug --fix --write -u --update --trace --dry-run -n --version --help -h".split())
-_NUMBER = Late(r"[\d.]+\Z")
+_NUMBER = Late(r"(?<![\d.])[\d.]+\Z")
 _FILTERS = frozenset(
     "-k -m -t -p --package --filter --workspace -w --project --testNamePattern --tests -run --test --bin".split())
 _RUNNERS = frozenset("npx bunx uv poetry pdm bundle run exec sudo env time pnpm yarn npm . ./".split())
 _JS = r"npm|npx|pnpm|yarn|bun|node|tsx|jest|vitest|mocha|tsc|eslint|prettier|vite|next|webpack|playwright|cypress"
 _PYTHON = r"python|pytest|py\.test|unittest|tox|nox|mypy|ruff|flake8|pylint|black|pip3?|uv|poetry|django-admin|alembic"
 _SETTINGS = tuple((Late(program), Late(file)) for program, file in (
-    (_JS, r"package\.json|tsconfig.*\.json|.*\.config\.[cm]?[jt]s|\.env.*|\.npmrc|\.babelrc|\.eslintrc.*"),
-    (_PYTHON, r"pyproject\.toml|setup\.(?:cfg|py)|(?:tox|pytest|mypy)\.ini|conftest\.py|requirements.*|ruff\.toml|\.env.*"
+    (_JS, r"package\.json|tsconfig.{0,80}\.json|.{0,80}\.config\.[cm]?[jt]s|\.env.{0,80}|\.npmrc|\.babelrc|\.eslintrc.{0,80}"),
+    (_PYTHON, r"pyproject\.toml|setup\.(?:cfg|py)|(?:tox|pytest|mypy)\.ini|conftest\.py|requirements.{0,80}|"
+              r"ruff\.toml|\.env.{0,80}"
               r"|settings\.py"),
-    (r"cargo", r"Cargo\.toml|build\.rs|rust-toolchain.*|config\.toml"),
+    (r"cargo", r"Cargo\.toml|build\.rs|rust-toolchain.{0,80}|config\.toml"),
     (r"go", r"go\.(?:mod|work)"),
-    (r"docker|docker-compose|podman", r"Dockerfile.*|.*compose.*\.ya?ml|\.dockerignore|\.env.*"),
-    (r"make|cmake|ninja|gcc|clang", r"(?:GNU)?[Mm]akefile|.*\.mk|CMakeLists\.txt"),
-    (r"gradlew?|mvn", r".*\.gradle(?:\.kts)?|gradle\.properties|pom\.xml"),
+    (r"docker|docker-compose|podman", r"Dockerfile.{0,80}|.{0,80}compose.{0,80}\.ya?ml|\.dockerignore|\.env.{0,80}"),
+    (r"make|cmake|ninja|gcc|clang", r"(?:GNU)?[Mm]akefile|.{0,80}\.mk|CMakeLists\.txt"),
+    (r"gradlew?|mvn", r".{0,80}\.gradle(?:\.kts)?|gradle\.properties|pom\.xml"),
     (r"bundle|rspec|rake|rails|ruby", r"Gemfile|Rakefile|\.rspec|(?:spec|rails)_helper\.rb"),
-    (r"terraform|kubectl|helm", r".*\.tf|.*\.tfvars|.*\.ya?ml")))
+    (r"terraform|kubectl|helm", r".{0,80}\.tf|.{0,80}\.tfvars|.{0,80}\.ya?ml")))
 _STARTERS = frozenset("make just task tox nox pre-commit".split())
 _CHANGES = Late(
     r"(?:^|[\s:/_-])(?:generate|gen|codegen|proto|protoc|migrate|migration|migrations|makemigrations|upgrade|seed|setup|init|"
@@ -63,7 +64,7 @@ _CHANGES = Late(
 _MISSING = Late(
     r"(?i)cannot find (?:module|package)|no module named|not (?:found|installed)|missing|in sync|no required module|"
     r"could not (?:find|resolve)|unresolved|lock ?file|no such file")
-_BARE = Late(r"(?:[a-z]+ )+(?:--?[\w-]+ ?)*\Z")  # `npm install`, which names no package
+_BARE = Late(r"(?:[a-z]{1,40} ){1,40}(?:-[\w-]{1,80} ){0,40}\Z")  # `npm install`, which names no package
 _EMPTY = frozenset("assert assertionerror assertion error errors exit code status failed fails failure failures process "
                    "completed returned command line file exception none true false test tests passed the and for with not"
                    .split())
@@ -76,7 +77,7 @@ _LASTING = (
     r"(?:install|ci|add|sync|get|i)|(?:mise|npm|pnpm|yarn|bun) run |make\b|just\b|task\b|docker (?:build|compose|push)|"
     r"terraform (?:apply|plan)|"
     r"alembic|kubectl apply|helm )|\b(?:deploy|publish|release|migrate|migrations?)\b")
-_CONCLUDES = r"\bgit\b.*\s(?:--continue|--abort|--skip|--quit|commit|reset --hard|merge|rebase|push)\b"
+_CONCLUDES = r"\bgit\b.{0,300}\s(?:--continue|--abort|--skip|--quit|commit|reset --hard|merge|rebase|push)\b"
 _GREEN = (
     r"(?i)\b(?:all|every)\b(?! new)[^.!?\n]{0,40}\b(?:tests?|checks?|suites?)\b[^.!?\n]{0,30}\b"
     r"(?:pass(?:es|ed|ing)?|green)\b|^\W*(?:the )?(?:full |whole )?(?:tests?|build|lint(?:er|ing)?|checks)(?:(?:,| and) "
@@ -205,7 +206,7 @@ def _said(failure: Run, later: Sequence[Run], greens: Sequence[str]) -> bool:
 def says_green(statement: str) -> bool:
     """Tell whether a statement says that all tests pass; what shall pass, or passes while something else fails, is not that."""
     return not re.search(_STILL_BAD, statement) and any(
-        re.search(_GREEN, line) and not re.search(_NOT_YET, line) for line in re.split(r"(?<=[.!?。])\s+|\n", statement))
+        re.search(_GREEN, line) and not re.search(_NOT_YET, line) for line in re.split(r"(?<=[.!?。])\s{1,80}|\n", statement))
 
 
 def is_akin(run: Run, failure: Run) -> bool:
@@ -231,7 +232,7 @@ def _target(command: str, key: str) -> tuple[str, tuple[str, ...]]:
         if part.lstrip("({ ").startswith("cd ") and not chosen:
             folder = part.lstrip("({ ")[3:].strip().strip("'\")").rstrip("/")
         elif not chosen and commandline.key_of(part) == key:
-            chosen = re.sub(r"\s+\d?>.*", "", part).rstrip(")} ")
+            chosen = re.sub(r"(?<!\s)\s+\d?>.*", "", part).rstrip(")} ")
     words = [word.strip("'\"") for word in chosen.split()]
     known = set(key.split())
     wanted = [w.rpartition("=")[2] for i, w in enumerate(words)
@@ -304,10 +305,10 @@ def names(path: str, failure: Run) -> bool:
     """Tell whether a failure names a file, or the test of it."""
     name = path.rpartition("/")[2]
     said = _text(failure)
-    if len(name) >= _STEM and re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", said):
+    if len(name) >= _STEM and name in said and re.search(r"(?<![\w.-])" + re.escape(name) + r"(?![\w-])", said):
         return True
     stem = _ENDING.sub("", name[1:].partition(".")[0] and name.rpartition(".")[0] or name).lower()
-    return len(stem) >= _STEM and stem not in _VAGUE and bool(
+    return len(stem) >= _STEM and stem not in _VAGUE and stem in said.lower() and bool(
         re.search(r"(?<![a-z0-9])" + re.escape(stem) + r"(?![a-z0-9])", said.lower()))
 
 

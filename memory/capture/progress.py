@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -200,20 +201,31 @@ def short_id(uuid: str) -> str:
     return digits if len(digits) == 12 and digits.isalnum() else files.sha256(uuid.encode("utf-8", "replace"))[:12]
 
 
-def checkpoints(place: layout.Place, session: str, day: str) -> list[Told]:
-    """Return what a session's checkpoints from a day on tell; the archived ones are left out."""
-    found = []
-    root = place.private + "/checkpoints"
+def checkpoints(place: layout.Place, session: str, day: str, known: dict[str, Told | None] | None = None) -> list[Told]:
+    """Return what a session's checkpoints from a day on tell; the archived ones are left out.
+
+    known: by name what was read before, None for one of another session; what is read now is added.
+    """
+    known = {} if known is None else known
+    root, found = place.private + "/checkpoints", list[Told | None]()
     for name in [d + "/" + n for d in names(root) if d >= day for n in names(root + "/" + d)]:
-        try:
-            data = files.read(root + "/" + name, 1 << 14, follow=False)
-        except OSError:
-            continue
-        meta = frontmatter.parse(data).meta if session.encode() in data else {}
-        if meta.get("session") == session and isinstance(meta.get("until"), str):
-            talk = meta.get("conversation")
-            found.append(Told("p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else ""))
-    return found
+        if name not in known:
+            known[name] = _told(root, name, session)
+        found.append(known[name])
+    return [one for one in found if one is not None]
+
+
+def _told(root: str, name: str, session: str) -> Told | None:
+    """Read one of a session's checkpoints; None where it is another's."""
+    try:
+        data = files.read(root + "/" + name, 1 << 14, follow=False)
+    except OSError:
+        return None
+    meta = frontmatter.parse(data).meta if session.encode() in data else {}
+    if meta.get("session") != session or not isinstance(meta.get("until"), str):
+        return None
+    talk = meta.get("conversation")
+    return Told("p/checkpoints/" + name, meta["until"], talk if isinstance(talk, str) else "")
 
 
 def switches(path: str, offset: int = 0, branch: str = "") -> list[Stop]:
@@ -338,7 +350,9 @@ def _outlived(facts: Facts) -> list[dict[str, Any]]:
 
     own = [edit for edit in facts.edits if not commandline.TEST_FILE.search(edit.path)]
     gone = hunks.undefined(edit.hunk for edit in own) if not any(edit.made and not edit.hunk for edit in own) else ()
-    begun = [max((turn.at for turn in facts.turns if turn.at <= edit.at), default=edit.at) for edit in own]
+    instants = sorted(turn.at for turn in facts.turns)
+    begun = [instants[bisect_right(instants, edit.at) - 1] if instants and instants[0] <= edit.at else edit.at
+             for edit in own]
     renamed = hunks.renamed([edit.hunk for edit in own])
     found: list[dict[str, Any]] = [{"gone": {name: max(edit.at for edit in own if name in edit.hunk) for name in sorted(gone)}},
                                    {"renamed": {name: [new, begun[at]] for name, (new, at) in sorted(renamed.items())}}]

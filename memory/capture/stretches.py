@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _TITLE = re.compile(rb"^title: (.*)$", re.M)
 _PAST = ("recovery", "switch")  # what ends a stretch that is told afterwards
 _SPANS, _ROWS = 200, 12  # stretches that were taken back, and that can be told again
+PORTION = 8 << 20  # bytes of a transcript that are read before it is asked whether to go on
 _SEAM = "\n\x1e\n"  # `transcript.clean` leaves no such character in a text
 
 
@@ -42,18 +43,22 @@ class Capture:
 
     def __init__(self, place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str,
                  path: str, on_change: OnChange = None, stop: Stop | None = None, ended: bool = False, imported: bool = False,
-                 source: Source = transcript):
+                 source: Source = transcript, pause: Callable[[], bool] | None = None):
         """Take up a session where its state left it.  source: what its transcript is read through.
+
+        pause: tells whether so much was done that the rest is left for the next capture; asked after each PORTION.
 
         stop: where an earlier stretch ended, for one that is told afterwards.  ended: nobody writes its transcript any more.
         imported: its checkpoints say that they came by an import, and when.
         """
-        self.stop, self.ended, self.imported, self.source = stop, ended, imported, source
+        self.stop, self.ended, self.imported, self.source, self.pause = stop, ended, imported, source, pause
         self.place, self.settings, self.env, self.now = place, settings, env, now
         self.session, self.path, self.on_change = session, path, on_change
         self.folder, self.said, self.roots = place.cache + "/sessions", "", (place.root, place.project)
         self.foreign: set[str] = set()
         self.rewound = ""  # the instant from which on what was read here was taken back
+        self._told_before: dict[str, progress.Told | None] = {}
+        self._titles: dict[str, str] = {}
         loaded = progress.load(self.folder + "/" + session + ".json")
         self.state = loaded or State(self.folder + "/" + session + ".json")
         if loaded is None:
@@ -75,11 +80,19 @@ class Capture:
         closing = trigger != "stop" and self.ends()
         if closing or trigger == "stop" and state.units >= self.settings["capture.stopAfter"]:
             name = self.write(trigger)
-            self._learn()
+            try:
+                self._learn()
+            finally:  # whatever ends it: what was written is remembered
+                self._keep(closing)
+        else:
+            self._keep(closing)
+        return name
+
+    def _keep(self, closing: bool) -> None:
+        """Save where the session stands.  closing: its stretch has ended."""
         if closing:
             self.close()
-        progress.save(state)
-        return name
+        progress.save(self.state)
 
     def ends(self) -> bool:
         """Tell whether the stretch ends where its reading did, which it does at every stop that is no mere switch of branches."""
@@ -178,32 +191,42 @@ class Capture:
         state, units = self.state, 0
         for key, path in self.sources():
             span = state.spans.setdefault(key, [0, 0, 0])
-            limit = self.stop.offset - span[0] if self.stop and not key else transcript.MOST
-            if limit <= 0:
+            end = span[0] + (self.stop.offset - span[0] if self.stop and not key else transcript.MOST)
+            while span[0] < end and not (self.pause and self.pause()):
+                start = span[0]
+                units += self._take(path, key, span, min(end - start, PORTION) if self.pause else end - start)
+                if span[0] == start and self.pause:  # a line is longer than a portion, or none is left
+                    units += self._take(path, key, span, end - start)
+                if span[0] == start or not self.pause:
+                    break
+        return units
+
+    def _take(self, path: str, key: str, span: list[int], limit: int) -> int:
+        """Read on in one file, and return the units of new work.  key, span: of the file.  limit: bytes at the most."""
+        state, units = self.state, 0
+        reading = self.source.read(path, span[0], limit, self.ended)
+        current, fresh, at = "", True, ""
+        titles, aside = list[Entry](), Facts(branch=state.facts.branch, cwd=state.facts.cwd)
+        for entry in reading:
+            at = entry.at or at
+            if entry.kind == transcript.REWIND:
+                self._take_back(entry.text, entry.at)
                 continue
-            reading = self.source.read(path, span[0], limit, self.ended)
-            current, fresh, at = "", True, ""
-            titles, aside = list[Entry](), Facts(branch=state.facts.branch, cwd=state.facts.cwd)
-            for entry in reading:
-                at = entry.at or at
-                if entry.kind == transcript.REWIND:
-                    self._take_back(entry.text, entry.at)
-                    continue
-                if entry.kind == transcript.TITLE:
-                    if entry.name == "custom" or not self._is_withdrawn(at):
-                        titles.append(entry)
-                    continue
-                if entry.uuid != current:
-                    current, fresh = entry.uuid, not entry.uuid or self._fresh(entry, key)
-                if fresh:
-                    units += absorb(aside if self._is_withdrawn(at) else state.facts, entry, self.roots, key)
-            state.facts.withdraw(aside)
-            for entry in titles:  # a file begins with the names of other sessions too
-                if entry.name != "summary" or progress.short_id(entry.id) in self.known:
-                    named(state.facts, entry)
-            span[0] = reading.offset
-            if not key:
-                state.size = reading.offset
+            if entry.kind == transcript.TITLE:
+                if entry.name == "custom" or not self._is_withdrawn(at):
+                    titles.append(entry)
+                continue
+            if entry.uuid != current:
+                current, fresh = entry.uuid, not entry.uuid or self._fresh(entry, key)
+            if fresh:
+                units += absorb(aside if self._is_withdrawn(at) else state.facts, entry, self.roots, key)
+        state.facts.withdraw(aside)
+        for entry in titles:  # a file begins with the names of other sessions too
+            if entry.name != "summary" or progress.short_id(entry.id) in self.known:
+                named(state.facts, entry)
+        span[0] = reading.offset
+        if not key:
+            state.size = reading.offset
         return units
 
     def _fresh(self, entry: Entry, key: str) -> bool:
@@ -262,7 +285,7 @@ class Capture:
 
     def told(self, day: str) -> list[Told]:
         """Return what this session's checkpoints from a day on tell."""
-        return progress.checkpoints(self.place, self.session, day)
+        return progress.checkpoints(self.place, self.session, day, self._told_before)
 
     def _since(self) -> str:
         """Return the instant up to which checkpoints tell a session whose state was lost, "" for none."""
@@ -334,16 +357,20 @@ class Capture:
 
     def _taken(self, instant: float) -> Callable[[str], bool]:
         """Return a test of whether another checkpoint of the same day bears a title."""
-        root = self.place.private + "/checkpoints/" + clock.day(instant)
-        borne = set()
-        for name in names(root):
-            if "p/checkpoints/%s/%s" % (clock.day(instant), name) != self.state.name:
-                try:
-                    found = _TITLE.search(files.read(root + "/" + name, 1 << 11, follow=False))
-                except OSError:
-                    continue
-                borne.add(found[1].decode("utf-8", "replace").strip("'\" ") if found else "")
-        return borne.__contains__
+        day = clock.day(instant)
+        others = {"%s/%s" % (day, name) for name in names(self.place.private + "/checkpoints/" + day)}
+        others.discard(self.state.name.removeprefix("p/checkpoints/"))
+        for name in others - self._titles.keys():
+            self._titles[name] = self._title(name)
+        return {self._titles[name] for name in others}.__contains__
+
+    def _title(self, name: str) -> str:
+        """Return the title that a checkpoint's file bears, "" for none."""
+        try:
+            found = _TITLE.search(files.read(self.place.private + "/checkpoints/" + name, 1 << 11, follow=False))
+        except OSError:
+            return ""
+        return found[1].decode("utf-8", "replace").strip("'\" ") if found else ""
 
     def _plan(self, dead: bool) -> str:
         """Return the id of the plan that was active at some time of the stretch, or "".  dead: it has ended."""
@@ -396,6 +423,8 @@ class Capture:
 
     def _prove(self, name: str) -> str:
         """Read a written checkpoint back; raises StoreError where it does not say what it should."""
+        for known in (self._told_before, self._titles):
+            known.pop(name.removeprefix("p/checkpoints/"), None)
         data = files.read(self.place.path(name), 64 << 20)
         page = frontmatter.parse(data)
         if page.meta.get("session") != self.session or page.meta.get("kind") != "checkpoint" or "## " not in page.body:
@@ -460,16 +489,16 @@ def subject(event: dict[str, Any], env: dict[str, str]) -> tuple[str, str]:
 
 
 def capture(place: layout.Place, settings: config.Config, env: dict[str, str], now: float, session: str, path: str,
-            trigger: str, said: str = "", on_change: OnChange = None) -> str:
+            trigger: str, said: str = "", on_change: OnChange = None, pause: Callable[[], bool] | None = None) -> str:
     """Capture one session up to now.
 
     path: what `transcript.trusted` returned.  trigger: stop | pre_compact | session_end | recovery.  said: the model's last
-    statement where the transcript may lag (Stop).  Returns the name of the checkpoint written, or "".
+    statement where the transcript may lag (Stop).  pause: see Capture.  Returns the name of the checkpoint written, or "".
     """
     with files.Lock(place.cache + "/sessions/" + session + ".lock", wait=trigger != "stop") as held:
         if not held:
             return ""
-        made = Capture(place, settings, env, now, session, path, on_change, ended=trigger == "recovery")
+        made = Capture(place, settings, env, now, session, path, on_change, ended=trigger == "recovery", pause=pause)
         stops = progress.switches(path, made.state.spans.get("", [0])[0], made.state.facts.branch)
         for made.stop in stops:
             if trigger == "stop" and made.waits():

@@ -104,19 +104,21 @@ AGREES, OBJECTS, ADDS = "agrees", "objects", "adds"
 _BACK, _READ, _SHORT = 4, 300, 12  # turns looked back on; characters of a request that are judged; words of one that is short
 _SAME, _AGAIN = 0.75, 4  # share of a request's words that the one before it has, and how many, where it asks the same anew
 _NEW, _FEW = 0.25, 8  # share of a sentence's words that are new where it is; turns of a session at least, where words are weighed
+REACH = 60  # turns, before one and after it, that it is compared with
 _ALIKE, _LEANING = 0.5, 0.15  # share of a request's words that an earlier turn holds; of one that leans on something
 _AGREES = Late(
-    r"\W*(?:(?:ah|oh|hm+|well|sorry|great|good|perfect|nice|cool|thanks?|and|so)\b\W*)*"
+    r"(?<!\W)\W{0,80}(?:(?:ah|oh|hm{1,80}|well|sorry|great|good|perfect|nice|cool|thanks?|and|so)\b\W{0,80}){0,40}"
     r"(?:y|yes|yeah|yep|ok(?:ay)?|sure|go ahead|go for it|go on|continue|proceed|do (?:it|that|so|this|the fix)|please do|"
     r"sounds good|agreed|exactly|correct|lgtm|makes sense|option \w|(?:can|could) (?:you|we) (?:do|fix|implement|apply|change) "
     r"(?:it|that|this|them|the fix)|(?:let'?s|please|go and|i'd like to) (?:do|fix|implement|apply|add|go with|change) "
-    r"(?:it|that|this|them|option \w+|both|all)|(?:fix|implement|apply) (?:it|that|this|them|both|all)|both|all of them|"
+    r"(?:it|that|this|them|option \w{1,80}|both|all)|(?:fix|implement|apply) (?:it|that|this|them|both|all)|both|all of them|"
     r"[1-9b-d]|a(?! (?!and\b|or\b)\w)|ja|klar|네|응|좋아|はい|お願い|好的|是的)\b", re.I)
 _OBJECTS = Late(
-    r"\W*(?:(?:ah|oh|ok(?:ay)?|well|yes|yeah|so|and|sorry|i think|now)\b\W*)*"
-    r"(?:hm+\b|no\b(?! need| more| problem|w)|nope\b|nah\b|wrong\b|but\b|wait\b|actually\b|instead\b|rather\b|revert\b|undo\b|"
+    r"(?<!\W)\W{0,80}(?:(?:ah|oh|ok(?:ay)?|well|yes|yeah|so|and|sorry|i think|now)\b\W{0,80}){0,40}"
+    r"(?:hm{1,80}\b|no\b(?! need| more| problem|w)|nope\b|nah\b|wrong\b|but\b|wait\b|actually\b|instead\b|rather\b|"
+    r"revert\b|undo\b|"
     r"(?:please|can you|could you|let'?s) (?:revert|undo|roll back)\b|"
-    r"(?:i messed up\b.{0,20})?(?:(?:please|can you|could you) )*(?:re-?do\b|do (?:it|that|this) (?:again|over)\b)|"
+    r"(?:i messed up\b.{0,20})?(?:(?:please|can you|could you) ){0,40}(?:re-?do\b|do (?:it|that|this) (?:again|over)\b)|"
     r"(?:that|this|it)(?:['’]s| is| was| looks| seems)(?: still| now)? (?:a bug|wrong|strange|weird|odd|a bit strange|"
     r"not (?:right|correct|true|it|what|the|working))|not (?:quite|right|really|what)\b|"
     r"(?:it |that |this )?(?:still |also )?(?:doesn['’]t|does not|didn['’]t|did not) (?:work|help|fix)|"
@@ -128,7 +130,7 @@ _LEANS = Late(
     r"\A\W*(?:(?:and|or|also|und|auch)\b|그리고|また|还)|"
     r"\b(?:it|its|this|that|these|those|them|they|there|again|too|instead|above|same|other|rest|both)\b|"
     r"\b(?:also|as well)\b|그것|이것|그거|이거|それ|これ|这|那", re.I)
-_ASKS = Late(r"[^.!?:\n。]+[?？][\s*_`)]*\Z")  # a question that a reply ends with
+_ASKS = Late(r"(?<![^.!?:\n。])[^.!?:\n。]+[?？][\s*_`)]*\Z")  # a question that a reply ends with
 _OFFERS = Late(  # that one need not answer
     r"\b(?:would you like|do you want|want (?:me )?to|shall (?:i|we)|should (?:i|we)|ready (?:to|for)|may i)\b", re.I)
 CONCEDES = Late(  # how a reply begins that finds what was said before it wrong, or not all
@@ -143,9 +145,9 @@ _TAKES_UP = Late(  # how a reply begins that goes by what the user said, and not
     r"(?:good|great|fair) (?:call|points?|idea|thinking|insight|choice)\b|got it\b|agreed\b|understood\b)", re.I)
 _CHECKS = {tellingline.BUILD: "build", tellingline.LINT: "lint", tellingline.TEST: "tests"}
 _FILES = 150  # characters of the files that are named
-_PUSH = Late(r"\bgit (?:\S+ )*?push\b|\bgh pr create\b")
+_PUSH = Late(r"\bgit (?:\S{1,80} ){0,40}?push\b|\bgh pr create\b")
 _OPENING = 3  # turns at the beginning, which may name the pull request that all is about
-_PULL = Late(r"https?://[^\s<>)\]]+/(?:pull|merge_requests)/\d+")
+_PULL = Late(r"https?://[^\s<>)\]]{1,160}/(?:pull|merge_requests)/\d{1,80}")
 _PROSE_FILE = Late(r"\.(?:md|txt|rst|adoc)\Z", re.I)
 _REVERTS = Late(r"\b(?:revert|undo|roll back|put back)\b", re.I)
 _ALL = Late(r"\b(?:fix|do|address|implement|handle|resolve|apply|change)\b(?: (?!leave\b|skip\b|ignore\b|not\b|\d)\w+){0,3}? "
@@ -232,9 +234,12 @@ def takes_up(turn: Turn) -> bool:
 
 
 def later(links: Sequence[Link], number: int) -> list[int]:
-    """Return the turns that go on with a turn, or with one of these, in their order.  links: of all turns, of `follow`."""
+    """Return the turns, of the next REACH, that go on with a turn, or with one of these, in their order.
+
+    links: of all turns, of `follow`.
+    """
     found = {number}
-    for at in range(number + 1, len(links)):
+    for at in range(number + 1, min(len(links), number + 1 + REACH)):
         if links[at].to in found:
             found.add(at)
     return sorted(found - {number})
@@ -244,35 +249,53 @@ class Course(NamedTuple):
     """How the turns of a session go on with one another.
 
     held: the turns.  links: of each, of `follow`.  words: of each, those of what it came to.  worth: how far each of these tells
-    turns apart.
+    turns apart.  came: what each came to.  files: those that each changed.  did: of each whether it did something.  known: by
+    words and turn, the turn before that last said as much.
     """
 
     held: Sequence[Turn]
     links: list[Link]
     words: list[frozenset[str]]
     worth: dict[str, float]
+    came: list[str]
+    files: list[set[str]]
+    did: list[bool]
+    known: dict[tuple[frozenset[str], int], int]
 
-    def is_news(self, said: Set[str], number: int, at: int) -> bool:
+    def is_news(self, said: frozenset[str], number: int, at: int) -> bool:
         """Tell whether words of a turn say more than any from an earlier one on did: a quarter of them is new, or a number.
 
         Many replies repeat all that was done before.  What was only spoken of is new in a turn that did something.
-        number: of the earlier turn.  at: of the one whose words these are.
+        number: of the earlier turn.  at: of the one whose words these are, which is compared with REACH turns.
         """
-        asked = (one for one in range(number, at) if self.words[one] and (self.held[one].did or not self.held[at].did))
-        lacks = (said - self.words[one] for one in asked)
-        return bool(said) and all(len(lack) >= _NEW * len(said) or any(map(_DIGIT.search, lack)) for lack in lacks)
+        if not said:
+            return False
+        if (said, at) not in self.known:
+            self.known[said, at] = self._last_to_say(said, at)
+        return self.known[said, at] < number
+
+    def _last_to_say(self, said: Set[str], at: int) -> int:
+        """Return the last turn before one that said what some words say, -1 where none did."""
+        for one in range(at - 1, max(at - REACH, 0) - 1, -1):
+            if self.words[one] and (self.did[one] or not self.did[at]):
+                lack = said - self.words[one]
+                if len(lack) < _NEW * len(said) and not any(map(_DIGIT.search, lack)):
+                    return one
+        return -1
 
     def shared(self, said: Set[str], about: Set[str]) -> float:
         """Return how much words share with others, for their length."""
         return sum(self.worth.get(word, 0.0) for word in said & about) / math.sqrt(len(said) + 1)
 
 
-def course(held: Sequence[Turn], came: Callable[[Turn], str]) -> Course:
-    """Return how turns go on with one another.  came: gives what a turn came to."""
-    said = [words(came(turn)) if turn.asked != SUMMARY else frozenset() for turn in held]
+def course(held: Sequence[Turn], came: list[str], prose: Callable[[str], str]) -> Course:
+    """Return how turns go on with one another.  came: what each came to.  prose: gives that without code."""
+    said = [words(prose(one)) if turn.asked != SUMMARY else frozenset() for turn, one in zip(held, came)]
     counts = Counter(word for one in said for word in one)
     many = max(len(held), _FEW) + 1
-    return Course(held, follow(held), said, {word: math.log(1 + many / count) for word, count in counts.items()})
+    worth = {word: math.log(1 + many / count) for word, count in counts.items()}
+    changed = [{piece.text for piece in turn.pieces if piece.kind == FILE} for turn in held]
+    return Course(held, follow(held), said, worth, came, changed, [turn.did for turn in held], {})
 
 
 def going_on(held: Sequence[Turn], number: int, reach: int) -> list[int]:

@@ -19,16 +19,17 @@ _TECHNICAL = Late(
 _NUMBER = Late(r"[\d.,:/%-]+[a-zA-Z]{0,3}")
 _TIME = Late(r"\[?\d{1,4}[:-]\d\d[:-]\d\d\S*|\d+(?:ms|s|m|h)")
 _ROUTINE = Late(r"\S{0,40}\s?\S{0,20}\s?\[?(?:TRACE|DEBUG|INFO|NOTICE)\b")
-_PROSE = Late(r"[A-Za-z]?[a-z]+(?:[/-][A-Za-z]?[a-z]+)|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
+_PROSE = Late(r"[A-Za-z]?[a-z]{1,80}(?:[/-][A-Za-z]?[a-z]{1,80})|-[A-Za-z]|(?:e\.g|i\.e|z\.B|d\.h|u\.a)")  # and/or, e.g, -v
 _EDGES = "\"'()[]{}<>,;:.!?*“”「」、。"
 
 # What announces the next step, offers one, or praises a suggestion: true when it was said, and no answer later.
 _PASSING = Late(
-    r"(?i)\W*(?:(?:now|ok(?:ay)?|good|great|perfect|first|next|then|so)[,.!]? )*"
+    r"(?i)(?<!\W)\W{0,80}(?:(?:now|ok(?:ay)?|good|great|perfect|first|next|then|so)[,.!]? ){0,40}"
     r"(?:let me|let's|i'll|i will|i need to|i'm going to|i'd be happy|before i)\b|"
-    r"\W*(?:(?:do|would) you (?:want|like|prefer|mind)|want me to|should i|shall i|shall we|could you|can you|"
-    r"does (?:this|that))\b.*[?:]\W*$|\((?:answer|while working|goes on)\b[^)]*\).*\?\W*$|now (?:i can|update|add|run)\b|"
-    r"\W*(?:(?:that's|what) an? )?(?:good|great|excellent|clever|nice|fair|perfect)\b.{0,24}$")
+    r"\W{0,80}(?:(?:do|would) you (?:want|like|prefer|mind)|want me to|should i|shall i|shall we|could you|can you|"
+    r"does (?:this|that))\b.{0,160}[?:]\W{0,80}$|\((?:answer|while working|goes on)\b[^)"
+    r"]{0,160}\).{0,160}\?\W{0,80}$|now (?:i can|update|add|run)\b|"
+    r"\W{0,80}(?:(?:that's|what) an? )?(?:good|great|excellent|clever|nice|fair|perfect)\b.{0,24}$")
 # What only says that all is well or done, whose message it was, or that what stands before is in doubt.
 _CLOSING = Late(
     r"(?i)\W*(?:all )?(?:\d+ )?(?:(?:the|unit|integration|existing|new|and) )*(?:tests?|checks?|lint(?:ing|er)?|builds?|"
@@ -41,8 +42,8 @@ _CLOSING = Late(
     r"i(?:['’]ve)? (?:see|found|identified) (?:the|an) (?:issue|problem|bug))\b.{0,24}$|"
     r"\W*(?:the )?user(?:'s)? (?:\w+ ){0,3}(?:asked|request\w*|wanted|wants|said|reported|approved|confirmed)\b")
 _CHECKS = Late(
-    r"(?i)\b(?:tests?|lint\w*|checks?|builds?)\b.{0,60}\b(?:pass\w*|green|clean|fail\w*|broken?|red|succe\w+|work\w*|run|ran|compile\w*)\b|"
-    r"\b(?:pass\w*|green|clean|fail\w*|broken?|run|ran)\b.{0,60}\b(?:tests?|lint\w*|checks?|builds?)\b|\buser\b|테스트|テスト|测试")
+    r"(?i)\b(?:tests?|lint\w{0,80}|checks?|builds?)\b.{0,60}\b(?:pass\w{0,80}|green|clean|fail\w{0,80}|broken?|red|succe\w{1,80}|work\w{0,80}|run|ran|compile\w{0,80})\b|"
+    r"\b(?:pass\w{0,80}|green|clean|fail\w{0,80}|broken?|run|ran)\b.{0,60}\b(?:tests?|lint\w{0,80}|checks?|builds?)\b|\buser\b|테스트|テスト|测试")
 # What could or should be done.
 _PROPOSED = Late(
     r"(?i)\b(?:could|should|would|might|i'd|recommend\w*|suggest\w*|propos(?:e|al)\w*|option \d|options|alternatively|"
@@ -52,11 +53,11 @@ _OPTION = Late(r"(?i)\W*(?:(?:options?|variant|approach|alternative|solution) (?
 # Tells what to do, in the form of an order: of a turn that did nothing, a proposal.  Of a word that may also be a noun or an
 # adjective (`clean commits`, `update interval`) only where it has an object.
 _PLANNED = Late(
-    r"(?:(?:then|also|and|next|optionally)\b\W*)?(?:(?:re)?(?:add|allow|annotate|clarify|consolidate|convert|delete|disable|enable|"
+    r"(?:(?:then|also|and|next|optionally)\b\W{0,80})?(?:(?:re)?(?:add|allow|annotate|clarify|consolidate|convert|delete|disable|enable|"
     r"extend|extract|hide|implement|improve|integrate|introduce|invert|keep|make|migrate|modify|move|refactor|remove|rename|"
     r"replace|restructure|revert|rework|simplify|unify|upgrade|write)\b(?! (?:to|is|are|was|were|has|have)\b)|"
     r"(?:bump|change|clean|correct|document|drop|fix|handle|limit|merge|split|store|switch|track|update|wrap)\b"
-    r" (?:(?:the|an?|all|each|it|its|this|that|these|both|up|\w+ (?:into|to|from))\b|`|[\w-]+[/.]\w))", re.I)
+    r" (?:(?:the|an?|all|each|it|its|this|that|these|both|up|\w{1,80} (?:into|to|from))\b|`|[\w-]{1,80}[/.]\w))", re.I)
 # How a request says that what was said before it is wrong, and how an answer agrees that something was missing, or takes it back.
 _OBJECTS = Late(
     r"(?i)\W*(?:(?:hmm|ah|ok|okay|well|i think)\W+)*(?:no\b(?! need| more| problem)|nope\b|wrong\b|"
@@ -80,7 +81,7 @@ _TURNED = Late(
     r"(?:is|are) now (?:an?|the|in|at|called)\b)")
 _HOW = Late(r"(?i)(?:[:.;(]|\s(?:in|to|with|by|so|because|since|for|when|into|as|instead))\s|→")
 _WHENCE = Late(r"(?i)(?:^|\s)from\s")
-_QUOTED = Late(r"(?:>[^\n]*\n|\s)+")
+_QUOTED = Late(r"(?:>[^\n]{0,160}\n|\s){1,40}")
 _OPENER = Late(
     r"(?i)(?:(?:done|perfect|great|excellent|nice|good(?: (?:point|call|catch|question|idea))?|great (?:point|question|idea)|"
     r"you(?:'|’)re (?:absolutely )?right|got it|sure|ok(?:ay)?|all done)(?:[.!,]| [-–—])\s+)+(?=[A-Z`\"\d])")
@@ -116,7 +117,7 @@ _ASKED = (
     (re.compile(r"(?i)\bwhere\b|\bwhich (?:file|folder|module|function|path|class|field|table|setting|variable|flag|option|"
                 r"command)s?\b|\bwo\b|\bwelche[rs]? (?:datei|ordner|funktion|klasse|tabelle|einstellung)\b|"
                 r"어디|どこ|哪里|哪个"),
-     re.compile(r"[\w-]+[/._]\w+|\w::\w|--\w")),
+     re.compile(r"(?<![\w-])[\w-]+[/._]\w+|\w::\w|--\w")),
 )
 
 

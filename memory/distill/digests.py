@@ -14,7 +14,7 @@ from memory.recall.hit import Found, turns
 NEAREST = 3  # records that are named where none tells
 TALKS = 8  # best hits of which the extract reads the whole conversation
 
-_ABSENT = re.compile(r"(\w+) skipped: \1 is not on PATH")
+_ABSENT = re.compile(r"(\w{1,80}) skipped: \1 is not on PATH")
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 
 

@@ -223,7 +223,7 @@ class _Choice:
         """Tell whether a line of a turn behind the likeliest one says what none from that one on did."""
         first, held, way = self.talks.session(self.main)
         unit, at, number = self.units[i], self.main - first, self.units[i].source - first
-        return not at < number < len(held) or unit.kind == "code" or way.is_news(self._words(i), at, number)
+        return not at < number < len(held) or unit.kind == "code" or way.is_news(frozenset(self._words(i)), at, number)
 
     def _follow_up(self, question: str) -> None:
         """Take of each turn that made something of the likeliest one (choices.became) the line that says what of what is quoted.

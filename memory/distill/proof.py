@@ -23,15 +23,15 @@ _SAID = re.compile("|".join((
     "\u201e([^\u201e\u201c\u201d\n]{5,600})[\u201c\u201d]", "\u2018([^\u2018\n]{5,600}?)\u2019(?!\\w)",
     "\u00ab([^\u00ab\u00bb\n]{5,600})\u00bb", "\u300c([^\u300c\u300d\n]{4,600})\u300d",
     "\u300e([^\u300e\u300f\n]{4,600})\u300f")))
-_ELLIPSIS = re.compile("\\s*(?:\u2026|\\.\\.\\.|\\[\u2026\\])\\s*")
+_ELLIPSIS = re.compile("(?<!\\s)\\s*(?:\u2026|\\.\\.\\.|\\[\u2026\\])\\s*")
 _RUN = re.compile("[^\\s\x80-\U0010ffff\"'`()\\[\\]{}<>,;|*]+")
 _MIXED = re.compile(r"[^\s\"'`()\[\]{}<>,;|*]+")
 _WIDE_PATH = re.compile(r"(?<![\w./~-])[A-Za-z0-9_.~-]{0,200}/[\w./~-]{1,200}\.[A-Za-z0-9]{1,5}(?![A-Za-z0-9])")
 _CALLED = re.compile(r"([A-Za-z_]\w{1,80})\((?!s\))", re.ASCII)
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 _MARKUP = re.compile("\\]\\([^)\\s]{0,500}\\)?|[<\u2039]/?[A-Za-z!?][^<>\n]{0,300}>|</?[A-Za-z][\\w-]{2,40}\\b|"
-                     "\\{\\s*\"[^\n]{0,60}|"
-                     r"^\s*(?:system|assistant|user|human|developer)\s*:", re.MULTILINE | re.IGNORECASE)
+                     "\\{\\s{0,80}\"[^\n]{0,60}|"
+                     r"^[^\S\n]{0,80}(?:system|assistant|user|human|developer)[^\S\n]{0,80}:", re.MULTILINE | re.IGNORECASE)
 _ORDER = re.compile(
     r"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|context|above)\b|"
     r"\byou\s+(?:must|should|shall|have to|need to|are now|will now)\b[^.\n]{0,30}|"
@@ -41,7 +41,7 @@ _ORDER = re.compile(
     r"\bdo\s+not\s+(?:tell|mention|reveal)\b|\b(?:ignoriere|vergiss|missachte)\b[^.\n]{0,40}\b(?:anweisung\w*|regeln?)\b|"
     "(?:이전|위)\\s?지시[^.\n]{0,20}무시|以前の指示[^.\n]{0,10}無視|"
     "忽略[^\u3002\n]{0,12}指令", re.IGNORECASE)
-_HASH = re.compile(r"(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}")
+_HASH = re.compile(r"(?=[0-9a-f]{0,80}[a-f])[0-9a-f]{7,64}")
 _NUMBER = re.compile(r"[+-]?(\d[\d.:-]*)([A-Za-z]{1,3})?%?")
 _IDENTIFIER = re.compile(r"--[A-Za-z].*|-[A-Za-z]{1,3}|.*[A-Za-z0-9]_.*|.*_[A-Za-z0-9].*|.*[a-z][A-Z].*|.*::.*|\$[A-Za-z].*|"
                          r".*[A-Za-z]\d.*|.*\d[A-Za-z].*|.*[A-Za-z0-9)]\.[A-Za-z].*|\.[A-Za-z].*|.*\\[A-Za-z].*|[A-Z]{5,}|"
@@ -71,7 +71,8 @@ _UNITS = {name: unit for unit, names in {
 _COUNTED = frozenset("retry request call time user file test line token record worker row error attempt commit item job "
                      "process thread connection query session client server page point dollar euro".split())
 _BY_LENGTH = "|".join(re.escape(name) for name in sorted(_UNITS, key=len, reverse=True))
-_MEASURE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[`*]{0,3}[ \u00a0-]?(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12})\b)" % _BY_LENGTH,
+_MEASURE = re.compile(r"(?<![\w.])(\d{1,80}(?:\.\d{1,80})?)[`*]{0,3}[ \u00a0-]?(?:(%s)(?![A-Za-z])|([A-Za-z]{3,12})"
+                      r"\b)" % _BY_LENGTH,
                       re.IGNORECASE)
 _SMALL = {word: digits for digits, words in {
     "2": "two zwei", "3": "three drei", "4": "four vier", "5": "five fünf", "6": "six sechs", "7": "seven sieben",

@@ -10,8 +10,8 @@ from memory.session.latepattern import Late
 BODY_LIMIT = 200_000  # characters read of one source
 JOINT = " · "  # between items that stand on one line (lines.py)
 
-_FENCE = Late(r"\s*(```+|~~~+)")
-_RULER = Late(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*$")
+_FENCE = Late(r"(?<!\s)\s*(```+|~~~+)")
+_RULER = Late(r"(?<!\s)\s{0,80}\|?\s{0,80}:?-{1,80}:?\s{0,80}(?:\|\s{0,80}:?-{1,80}:?\s{0,80}){1,40}\|?\s{0,80}$")
 _HEADING = Late(r" {0,3}#{1,6}\s+(\S.*)")
 _UNDERLINE = Late(r"(?:=+|-+)\s*$")
 _ITEM = Late(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+(\S.*)")
@@ -19,9 +19,10 @@ _TITLE = Late(r"\*\*[^*\n]{1,90}\*\*:?$")  # a line that is a heading in bold ty
 _FIELD = Late(r"[A-Za-z][\w ./-]{0,30}: \S")
 # A line of a log or of a program's output stands alone: a time, a level, a mark of a test runner or of a trace in front.
 _LOGGED = Late(
-    r"\s*(?:\[?\d{4}-\d\d-\d\d[T \]]|\[?\d{1,2}:\d\d:\d\d|\[\s*\d+%?\]|E\s{2,}|>\s|\$\s|(?:PASS|FAIL)(?:ED)?\b|Traceback |"
-    r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|at [\w.$<>]+\(|[\w.]+(?:Error|Exception): |"
-    r"File \"|[=_-]{3,})")
+    r"(?<!\s)\s{0,80}(?:\[?\d{4}-\d\d-\d\d[T \]]|\[?\d{1,2}:\d\d:\d\d|\[\s{0,80}\d{1,80}%?\]|E\s{2,80}|>\s|\$\s|"
+    r"(?:PASS|FAIL)(?:ED)?\b|Traceback |"
+    r"\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|at [\w.$<>]{1,80}\(|[\w.]{1,80}(?:Error|Exception): |"
+    r"File \"|[=_-]{3,80})")
 _STOP = Late(r"(?<![.!?])[.!?]+[\"')\]»”’`*_]*\s+|[。！？．][」』）”]*\s*|"
              r"(?<=[다요죠까]\.)(?=[가-힣A-Z\"'`])")
 _ABBREVIATION = Late(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|ca|approx|Dr|Mr|Mrs|Nr|No|Fig|bzw|usw|vgl|"

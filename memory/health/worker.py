@@ -2,11 +2,18 @@
 
 A step is a name and a function of one Job.  A step that fails is noted in log/errors.jsonl as `<event> <step>`, and the next one
 runs.  A step imports what it needs once it has something to do; docs/flow.md has the table.
+
+All steps of an event together have DEADLINE seconds of CPU time: time of the clock would end the work of a machine that sleeps
+or is busy.  The longest real sessions take some five seconds, and a large store's first index a minute.  Reading a transcript
+stops after READING, so that a checkpoint of what was read is written and the next capture goes on from there.  A step that is
+ended by the deadline leaves every file as it was or as it shall be: files are replaced as a whole.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Tuple
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Tuple
 
 from memory.core import boundary, clock, config, files, layout
 
@@ -14,12 +21,27 @@ if TYPE_CHECKING:
     from memory.core.config import Config
     from memory.core.layout import Place
 
+DEADLINE, READING = 120.0, 60.0  # seconds of CPU for all steps of an event, and until which a transcript is read on
+AGAIN = 5.0  # seconds of CPU until a step that went on is ended again
 EMBEDDED = 200  # chunks that one background run embeds; the next one goes on
 SETUP_EVERY = 86400.0  # seconds between attempts to set up the runtime
 TRANSCRIPT = 64 << 20  # bytes of one in which lost blocks are looked for; a longer one is left alone
 _WRITES = (b'"hook_success"', b'"hook_additional_context"')  # of a host that writes down what hooks said
 LOOK_EVERY, LOOKING = 86400.0, 5.0  # seconds between looks ahead, and of CPU that one of them takes at the most
 TRIGGERS = {"Stop": "stop", "PreCompact": "pre_compact", "SessionEnd": "session_end"}  # events that ask for a checkpoint
+
+
+class Spent(BaseException):
+    """The steps of an event took more CPU time than DEADLINE; raised amid a step, which lets it pass."""
+
+    strerror = ("more than %d s of CPU time, so it was ended; what was written before stands, and the next session's start "
+                "does the rest" % DEADLINE)
+
+
+class Unread(Exception):
+    """A transcript was read in part, since it takes more CPU time than READING."""
+
+    strerror = "the transcript takes more than %d s to read; what was read is written, the next capture goes on" % READING
 
 
 class Job(NamedTuple):
@@ -71,11 +93,38 @@ def run(event: str, steps: Tuple[Step, ...], todo: Job) -> None:
 
     event: the word that logs have for it, such as `session_end`.
     """
-    for name, step in steps:
-        try:
-            step(todo)
-        except Exception as error:
-            boundary.note(todo.env, event + " " + name, error)
+    name = ""
+    try:
+        with _limited():
+            for name, step in steps:
+                try:
+                    step(todo)
+                except Exception as error:
+                    boundary.note(todo.env, event + " " + name, error)
+    except Spent as error:
+        boundary.note(todo.env, event + " " + name, error)
+
+
+@contextmanager
+def _limited() -> Iterator[None]:
+    """Raise Spent in what runs inside once it has used DEADLINE seconds of CPU; where there are no such timers, never."""
+    import signal
+    import threading
+
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def late(number: int, frame: object) -> None:
+        raise Spent
+
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, DEADLINE, AGAIN)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 # ---- after a turn, a compaction, a session
@@ -96,11 +145,14 @@ def _capture(todo: Job) -> None:
     except OSError as error:
         boundary.note(todo.env, "attempts", error)
     said = todo.event.get("last_assistant_message")
-    wrote = ""
+    wrote, until = "", time.process_time() + READING
     try:
         wrote = stretches.capture(todo.place, todo.settings, todo.env, todo.now, session, path, trigger,
-                                  said if isinstance(said, str) else "", todo.written.append)
+                                  said if isinstance(said, str) else "", todo.written.append,
+                                  pause=lambda: time.process_time() > until)
     finally:
+        if time.process_time() > until:
+            boundary.note(todo.env, trigger + " capture", Unread())
         try:
             if attempt:
                 attempts.end(todo.place, attempt, trigger, wrote, began, clock.now())
@@ -371,7 +423,6 @@ def _set_up(todo: Job) -> None:
     except OSError:
         pass
     import subprocess
-    import time
 
     from memory.hook import signs
 

@@ -11,6 +11,7 @@ import sys
 from array import array
 from collections import defaultdict
 from itertools import count, islice
+from operator import itemgetter
 from typing import Any, Dict, List, NamedTuple, Protocol, Sequence, Tuple
 
 from memory.core import tokeniser
@@ -118,20 +119,33 @@ class Loop:
         """Return the index of terms; see Inverter."""
         entries, pack = [], segment.ENTRY.pack
         ids, impacts = array("I"), bytearray()
+        weights = _Weights(mean)
         for found in self._postings:
-            rows = [(doc, segment.impact(float(min(tf, 65535)), self._lengths[doc], mean)) for doc, tf in found]
+            rows = [(doc, weights[tf, self._lengths[doc]]) for doc, tf in found]
             push, most = sum(1 for doc, _ in rows if doc < pushable), max(impact for _, impact in rows)
             if len(rows) == 1:
                 entries.append(pack(rows[0][0], rows[0][1], 1, push, most))
                 continue
             if len(rows) > segment.CHAMPIONS:
-                best = sorted(sorted(rows, key=lambda row: (-row[1], row[0]))[:segment.CHAMPIONS])
+                best = sorted(sorted(rows, key=itemgetter(1), reverse=True)[:segment.CHAMPIONS])  # of equal ones the first
                 ids.extend([doc for doc, _ in best])
                 impacts += bytes([impact for _, impact in best])
             entries.append(pack(len(ids) & 0xFFFFFFFF, len(ids) >> 32, len(rows), push, most))
             ids.extend([doc for doc, _ in rows])
             impacts += bytes([impact for _, impact in rows])
         return Inverted(list(self._vocabulary.terms), b"".join(entries), little(ids), bytes(impacts))
+
+
+class _Weights(Dict[Tuple[int, int], int]):
+    """The impacts of terms, by how often one stands in a document and how long that is: most postings share a few."""
+
+    def __init__(self, mean: float):
+        super().__init__()
+        self._mean = mean
+
+    def __missing__(self, key: Tuple[int, int]) -> int:
+        made = self[key] = segment.impact(float(min(key[0], 65535)), key[1], self._mean)
+        return made
 
 
 class _Chunk(NamedTuple):

@@ -23,7 +23,7 @@ CJK_WORD = 6  # characters of a CJK run that may be one word; a longer one count
 TEXT_LIMIT = 1 << 17  # characters of a body that are looked at
 _FENCE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)", re.M | re.S)
 _MARKER = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)]|>)\s+(?:\[[ xX]\]\s+)?")
-_NO_PROSE = re.compile(r"\s*(?:#{1,6}\s|\||<!--|-{3,}\s*$|\*{3,}\s*$|={3,}\s*$| {4,}\S)")
+_NO_PROSE = re.compile(r"(?<!\s)\s{0,80}(?:#{1,6}\s|\||<!--|-{3,80}\s{0,80}$|\*{3,80}\s{0,80}$|={3,80}\s{0,80}$| {4,80}\S)")
 _END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[`*_]*[^\Wa-z_])|(?<=[。！？])(?![」』）”’])")
 _SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Mr|Dr|No|approx|z\.B|d\.h|bzw|ca|Nr)|\b[A-Z])\.$")
 

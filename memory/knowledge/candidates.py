@@ -52,7 +52,7 @@ TITLE = 120  # characters
 WIDTHS = (90, 60, 45)  # characters of a call in a title: as many as fit
 MOSTLY = 2 / 3  # of the sessions that answered a linter's rule: as many alike
 _SILENCED = re.compile(r"(?:nolint|noqa|eslint-disable[\w-]*|type: ?ignore)\b")
-_CALLED = re.compile(r"[\w.]{4,}(?=\()")
+_CALLED = re.compile(r"(?<![\w.])[\w.]{4,}(?=\()")
 
 
 def settle(place: Place, settings: config.Config, now: float, session: str = "",
@@ -310,7 +310,7 @@ def _bare(telling: str) -> str:
     """Return a telling line without its place and the rule behind it."""
     from memory.knowledge import remedies
 
-    return re.sub(r"\s*\([a-z][\w-]+\)\Z", "", remedies.PLACE.sub("", telling)).rstrip(".")
+    return re.sub(r"(?<!\s)\s*\([a-z][\w-]+\)\Z", "", remedies.PLACE.sub("", telling)).rstrip(".")
 
 
 def _when(told: Row) -> str:

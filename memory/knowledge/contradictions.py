@@ -348,19 +348,23 @@ def _gone(text: str) -> set[str]:
     return {match["old"].strip("()").lower() for pattern in _TURNED for match in pattern.finditer(text)}
 
 
-def turned_in(past: Past, body: str) -> list[dict[str, Any]]:
-    """Return what the model says in a session to have taken the place of things, and what later turns of a conversation made of
-    earlier ones: old, at, turn, said, words.  body: the record's text."""
+def turned_in(past: Past, body: str, first: int = 0) -> list[dict[str, Any]]:
+    """Return what a session says to be no longer so: old, at, turn, said, words.
+
+    It is what the model says to have taken the place of things, and what later turns of a conversation made of earlier ones.
+    body: the record's text.  first: turns at the beginning that are left out.
+    """
     numbered = past.kind == "conversation"
     found = [{"old": old, "at": past.at(number), "turn": number if numbered else 0, "said": at_word(one_line(said), QUOTE),
               "words": sorted(mending.plain_words(said).difference(tokeniser.tokens(old)))}
-             for number, turn in enumerate(past.turns, 1) if turn.asked != SUMMARY
+             for number, turn in past.numbered(first) if turn.asked != SUMMARY
              for piece in turn.pieces if piece.kind == SAID for old, said in turned(piece.text)]
     headings = [heading for heading, _ in documents.turns(body) if heading] if numbered else []
-    held = past.turns if len(headings) == len(past.turns) else ()
+    held = past.turns[first:] if len(headings) == len(past.turns) else ()
     way = choices.course(held)
-    last = [(number, since) for number in range(len(held)) for since in choices.became(held, number, way)[-1:]]
-    return found + [{"old": "%s %s" % (past.id, headings[number]), "at": past.at(since.turn + 1), "turn": since.turn + 1,
+    last = [(number, since) for number in range(len(held)) if (since := choices.lastly(held, number, way))]
+    return found + [{"old": "%s %s" % (past.id, headings[first + number]), "at": past.at(first + since.turn + 1),
+                     "turn": first + since.turn + 1,
                      "said": "%s: %s" % (after(one_line(held[since.turn].request)), since.line), "words": []}
                     for number, since in last]
 

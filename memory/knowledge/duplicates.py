@@ -155,7 +155,7 @@ def _cut(prose: Sequence[str]) -> list[str]:
 
 def _held(code: re.Match[str]) -> str:
     """Return what stands between backticks as one word; a line end in it is a blank."""
-    return "`%s`" % re.sub(r"[ \t]*\n[ \t]*", " ", code[2]).translate(_HELD)
+    return "`%s`" % re.sub(r"(?<![ \t])[ \t]*\n[ \t]*", " ", code[2]).translate(_HELD)
 
 
 def similarity(one: Sequence[str], other: Sequence[str]) -> float:

@@ -36,7 +36,7 @@ EMPTY = frozenset("error errors failed failure fail exit code status the a an of
 RULE = re.compile(r"\((?!test)([a-z][\w-]{3,})\)\s*$|\b((?:[A-Z]{1,5}-?\d{3,5}))\b")
 _SESSION = re.compile(rb"\nsession: [\"']?([\w.:-]+)[\"']?[ \t]*\r?\n")
 _NAME = re.compile(  # of a file, or a long one, which is seldom of two matters
-    r"[\w./-]+\.[a-z]{1,5}\b(?!\()|\b((?=\w{13})\w*(?:[a-z][A-Z]|[A-Za-z0-9]_[A-Za-z0-9])\w*)")
+    r"(?<![\w./-])[\w./-]+\.[a-z]{1,5}\b(?!\()|\b((?=\w{13})\w*(?:[a-z][A-Z]|[A-Za-z0-9]_[A-Za-z0-9])\w*)")
 _STRONG = re.compile(
     r"(?i)root cause|turned out|culprit|the (?:issue|problem|bug|cause|reason) (?:is|was)|caused by|원인|原因|ursache")
 
@@ -65,9 +65,16 @@ class Past(NamedTuple):
         """Return the instant of a turn, seconds since the epoch."""
         return clock.parse(self.turns[number - 1].at) or self.created
 
-    def steps(self) -> list[tuple[int, Piece]]:
-        """Return (number of its turn, piece) of everything that happened, in order; the client's summaries tell it twice."""
-        return [(number, piece) for number, turn in enumerate(self.turns, 1) if turn.asked != SUMMARY for piece in turn.pieces]
+    def steps(self, first: int = 0) -> list[tuple[int, Piece]]:
+        """Return (number of its turn, piece) of everything that happened, in order; the client's summaries tell it twice.
+
+        first: turns at the beginning that are left out.
+        """
+        return [(number, piece) for number, turn in self.numbered(first) if turn.asked != SUMMARY for piece in turn.pieces]
+
+    def numbered(self, first: int = 0) -> list[tuple[int, Turn]]:
+        """Return the turns with their numbers, from 1.  first: turns at the beginning that are left out."""
+        return list(enumerate(self.turns[first:], first + 1))
 
 
 class Wanted(NamedTuple):
@@ -384,10 +391,10 @@ def touch_json(touch: Touch, place: Place) -> dict[str, Any]:
             "said": touch.said or None, "commits": list(touch.commits)}
 
 
-def reported(past: Past) -> list[dict[str, Any]]:
-    """Return what the user reports in a session of things that code names: at, said, names."""
+def reported(past: Past, first: int = 0) -> list[dict[str, Any]]:
+    """Return what the user reports in a session of things that code names: at, said, names.  first: turns left out."""
     return [{"at": past.at(number), "said": at_word(one_line(one), QUOTE), "names": sorted(identifiers(one))}
-            for number, turn in enumerate(past.turns, 1) if turn.asked == "" and not causes.is_ordered(turn.request)
+            for number, turn in past.numbered(first) if turn.asked == "" and not causes.is_ordered(turn.request)
             for line in gist.prose(turn.request) for one in sentences(line) if mending.REPORTS.search(one) and identifiers(one)]
 
 

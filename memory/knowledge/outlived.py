@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 SAID = 300  # characters of what somebody says themselves
 FEW = 2  # files that a turn changed, where they are told
 FAILING = Late(
-    r"(?im)[❌✗][^\n]*\b(?:tests?|build|suite)\b|"
-    r"\b(?:tests?|build|suite)\b (?:is|are)?\W*(?:still )?fail(?:s|ing)?\b(?! (?:before|first))")
+    r"(?im)[❌✗][^\n]{0,160}\b(?:tests?|build|suite)\b|"
+    r"\b(?:tests?|build|suite)\b (?:is|are)?\W{0,80}(?:still )?fail(?:s|ing)?\b(?! (?:before|first))")
 SPEAKS = Late(r"(?i)\b(?:we|you|i|this|it|why|how|what)\b|[?？]")  # to somebody, of something that was said before
 MOSTLY, NEW = 0.3, 3  # share of a request's words that one thing said there has; words that tell what came of it
 CAME = 2.0  # from which score on a sentence tells what came of a turn (upshot.scored)

@@ -51,8 +51,9 @@ PROTOCOL = Late(
     r"tool permission|no such tool|file is empty|illegal operation on a directory|EISDIR|old_string|request was aborted|"
     r"requires approval|blocked by hook|operation stopped by hook|no task found|not running|no shell found|timed? ?out waiting")
 _SILENCED = Late(
-    r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore|#\[allow|(?<![\w.])_(?:, _)* :?= |\(void\) ?\w|"
-    r"\blet _ = |\bblank identifier\b|\b(?:ignor|discard|suppress|swallow)\w* (?:the |its )?(?:error|return|value)|"
+    r"\b(?:nolint|noqa|type: ignore|eslint-disable|pylint: disable)\b|@ts-ignore|#\[allow|(?<![\w.])"
+    r"_(?:, _){0,40} :?= |\(void\) ?\w|"
+    r"\blet _ = |\bblank identifier\b|\b(?:ignor|discard|suppress|swallow)\w{0,80} (?:the |its )?(?:error|return|value)|"
     r"\berr == nil \{|[a-z]Err == nil \{|\bexcept\b[^:]{0,60}: ?pass\b|\bcontextlib\.suppress\b", re.I)
 _MENDED = Late(r"\b(?:wrap|handl|log(?:ged|s)?\b|propagat|extract|renam|replac|split)", re.I)  # which silences nothing
 _WORDS = Late(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\S+")

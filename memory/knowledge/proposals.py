@@ -34,12 +34,12 @@ from memory.session import deeds, lasting
 
 LIMIT, TITLE = 10, 80  # proposals; characters of a title
 FACT_CHECKPOINTS, SESSIONS = 3, 2
-_PATH = re.compile(r"\S+(?::\d+)+\S*|\S*/\S+")
+_PATH = re.compile(r"(?<!\S)\S{1,80}(?::\d{1,80}){1,40}\S{0,80}|\S{0,80}/\S{1,80}")
 _FILE = re.compile(r"\.(?:go|py|[jt]sx?|json|md|ya?ml|toml|rs|java|sh|txt|lock|sql|css|html)$")
 _EMPTY = frozenset("error fail failed exit code line not no is the of in to but it".split())
 SAME_QUESTION, FEWEST, SAME_THINGS = 0.7, 3, 2  # share and number of words of two questions, names of two causes, that both have
 _MODELS = (statements.CAUSED, statements.LIMITED, statements.CHOSEN, statements.FOUNDED)  # what the model says
-_BRACKET = re.compile(r"\s*\[([^\[\]\n]{1,400})\](?!\()")
+_BRACKET = re.compile(r"(?<!\s)\s*\[([^\[\]\n]{1,400})\](?!\()")
 MOST_TAGS, MOST_CITED = 3, 12
 FACT, FLOOR = 0.4, 0.44  # weight of a fact; score of a proposal
 ABOUT, WHOLE = 2, 60  # words that a request shares with what was said there; terms up to which a learning is compared whole too
@@ -331,12 +331,12 @@ def _title(said: str) -> str:
     return plaintext.at_word(one_line(said).rstrip(".。 "), TITLE)
 
 
-_SECTION = re.compile(r"#{1,6}\s+(\S.*?)\s*$")
-_CODE = r"(?:`` (?P<%s2>.+?) ``|`(?P<%s>[^`]+)`)"
-_FIXED = re.compile(r"- " + _CODE % ("a", "a") + r" → [\w ]+?(?:: (?P<why>.*))?; passed(?: \(" + _CODE % ("b", "b")
-                    + r"\))? after (?P<how>(?:editing|running) `.*)$")
-_FAILED = re.compile(r"- ✗ " + _CODE % ("a", "a") + r" → [\w ]+: (?P<why>.*?)(?: \(×\d+\))?$")
-_OPEN = re.compile(r"- " + _CODE % ("a", "a") + r" still fails: (?P<why>.*)$")
+_SECTION = re.compile(r"(?<!#)#{1,6}\s{1,80}(\S.{0,600}?)\s{0,80}$")
+_CODE = r"(?:`` (?P<%s2>.{1,300}?) ``|`(?P<%s>[^`]{1,300})`)"
+_FIXED = re.compile(r"- " + _CODE % ("a", "a") + r" → [\w ]{1,80}?(?:: (?P<why>.{0,600}))?; passed(?: \(" + _CODE % ("b", "b")
+                    + r"\))? after (?P<how>(?:editing|running) `.{0,600})$")
+_FAILED = re.compile(r"- ✗ " + _CODE % ("a", "a") + r" → [\w ]{1,80}: (?P<why>.{0,600}?)(?: \(×\d{1,80}\))?$")
+_OPEN = re.compile(r"- " + _CODE % ("a", "a") + r" still fails: (?P<why>.{0,600})$")
 _STEP = re.compile(r"`` .+? ``|`[^`]+`")
 CAUSE = " — "  # stands before the cause of a failure
 _LINE = 2000  # characters of a line that is read

@@ -28,16 +28,17 @@ END, LINE = 10000, 500  # characters of a pasted error's begin and end, and of i
 MOST_LINES = 12  # of a pasted error, the most telling ones
 REACH = 60  # steps after a failure in which its remedy is looked for
 TURNS = 3  # turns in which it is
+WITHIN = 40  # steps of its turn before it and after it, among which files that it names are looked for
 OPEN = 12  # steps after a failure that nothing is known to have ended
 FEW = 3  # failures of a line, below which those who spoke of it are asked too
 NEAR, NEAREST = 0.68, 0.45  # likeness of two lines: the same kind of failure; worth a mention
 ALIKE = 0.5  # likeness of two commands, one of which was tried in place of the other
 OPENING = 240  # characters of a statement's opening
-REDIRECTED = Late(r"\s+(?:\d?>&?\s*\S+|<\s*\S+)+\s*\Z")  # what a command sends its output to
+REDIRECTED = Late(r"(?<!\s)\s{1,80}(?:(?:\d?>&?|<)\s{0,20}[^\s<>]{1,400}\s{0,20}){1,8}\Z")  # what a command sends its output to
 _FRAME = Late(r"\s*(?:at |File \"|goroutine |\^|\||~+|>|\$ |\d+ \|)")
 PLACE = Late(r"^(?:[\w./-]+:\d+(?::\d+)?:\s+|- )")
 _NAMES = Late(r"[`'\"]([A-Za-z_][\w.:-]{3,40})[`'\"]")
-_PATH = Late(r"[\w./-]*/[\w.-]+|[\w-]+\.\w{1,5}\b")
+_PATH = Late(r"(?<![\w./-])[\w./-]{0,80}/[\w.-]{1,80}|[\w-]{1,80}\.\w{1,5}\b")
 
 
 class Met(NamedTuple):
@@ -175,8 +176,8 @@ def touches(change: str, telling: str) -> bool:
 
 # --- what came of a failure
 
-def aftermath(failed: Failure, how: str) -> Met:
-    """Return what came of a failed run."""
+def aftermath(failed: Failure, how: str, ended: bool = True) -> Met:
+    """Return what came of a failed run.  ended: also how its turn ended, and what was committed."""
     past, steps, at, _ = failed
     number, piece = steps[at]
     reach = [(n, p) for n, p in steps[at + 1:at + 1 + REACH] if n <= number + TURNS]
@@ -185,14 +186,21 @@ def aftermath(failed: Failure, how: str) -> Met:
     last = reach[end][0] if passed else number
     spoken, after = ([p.text for p in pieces if p.kind in (SAID, USER)]
                      for pieces in (between, [p for n, p in reach[len(between):] if n <= last]))
-    edits = _edits(piece, between, [p for n, p in steps if n == number] if passed else [])
+    edits = _edits(piece, between, _near(failed) if passed else [])
     return Met(
         past, past.at(number), past.ref(number), how, piece.name, one_line(piece.text), piece.telling, edits,
         tuple(dict.fromkeys(one_line(p.text) for p in between if p.kind == RUN and not p.name and p.outcome == shell.OK))[-3:],
         passed, covered,
         cause_in(spoken, piece.telling, piece.text) or cause_in(after, piece.telling, piece.text, 2),
         _said(spoken, piece.telling),
-        outcome(past.turns[last - 1], OPENING), next(iter(committed(past, last)), "") if passed and edits else "")
+        outcome(past.turns[last - 1], OPENING) if ended else "",
+        next(iter(committed(past, last)), "") if ended and passed and edits else "")
+
+
+def _near(failed: Failure) -> list[Piece]:
+    """Return what happened in the turn of a failed run: WITHIN steps before it, and after it."""
+    steps, at = failed.steps, failed.at
+    return [piece for number, piece in steps[max(at - WITHIN, 0):at + WITHIN] if number == steps[at][0]]
 
 
 def _said(spoken: Iterable[str], telling: str) -> str:

@@ -28,8 +28,8 @@ MOST_TYPED, ASKED = 1200, 160  # characters of a request that was typed, not pas
 RARE = 5  # terms of a statement under which it is looked up
 
 _DECIDED = Late(
-    r"(?i)(?:\W|\d|how\b)*(?:(?:key|main|design|architect\w+|technical|implementation|scope|project|team)\s+)*"
-    r"(?:decisions?(?! (?:impact|logic))|decided|entscheidung(?:en)?|entschieden)\b|\W*(?:결정|決定|决定|决策)")
+    r"(?i)(?:\W|\d|how\b){0,40}(?:(?:key|main|design|architect\w{1,80}|technical|implementation|scope|project|team)\s{1,80}){0,40}"
+    r"(?:decisions?(?! (?:impact|logic))|decided|entscheidung(?:en)?|entschieden)\b|\W{0,80}(?:결정|決定|决定|决策)")
 _DECLARED = Late(r"(?i)(?:decision|decided|entscheidung|결정|決定|决定)\s*[:：]\s*")
 _RESOLVED = Late(r"(?i)(?:we (?:have )?)?decided (?:to|on|for|against)\b|(?:wir )?haben (?:uns )?(?:ent|be)schlossen\b")
 _PASSED_OVER = Late(  # headings of the checkpoints that capture writes, and what people write like them
@@ -48,7 +48,7 @@ _CHANGE = Late(
 _ACT = (r"(?:use|keep|prefer|treat|store|pin|avoid|never|always|require|choose|pick|switch|replace|drop|disable|enable|limit|"
         r"skip|go with|verwenden?|nutzen?|nehmen|behalten)\b")
 _ORDER = Late(  # a sentence that says what to do
-    r"(?i)(?:(?:we|wir|i|i'll|we'll|let's)\s+)?(?:always |never |only )?(?:" + _ACT
+    r"(?i)(?:(?:we|wir|i|i'll|we'll|let's)\s{1,80})?(?:always |never |only )?(?:" + _ACT
     + r"|(?:default|do(?:n't| not)|make|set|run|put|pass|call|remove|move|write|read|return|wrap|setzen)\b)")
 _REASON = Late(
     r"(?i)\b(?:because|so that|due to|to avoid|to prevent|to keep|otherwise|the reason|reason:|"
@@ -57,28 +57,28 @@ _REASON = Late(
     r"|때문|므로|위해|이유|ため|ので|から、|理由|因为|因為|由于|由於|为了|為了|避免|以便")
 _INSTEAD = Late(r"(?i)\b(?:instead of|rather than|in favou?r of|anstatt|statt)\b|대신|代わりに|而不是")  # half a reason
 _CAUSE = Late(r"(?i)\b(?:root cause|turn(?:ed|s) out|(?<!not )caused by|gotcha|pitfall|ursache)\b|원인|原因")
-_FAILED = Late(r"(?i)\bfail\w*\b.*\b(?:because|due to)\b")
+_FAILED = Late(r"(?i)\bfail\w{0,80}\b.{0,160}\b(?:because|due to)\b")
 _LOOKING = Late(  # what someone is about to do, unless that is an act
-    r"(?i)\W*(?:(?:now|first|next|so|ok(?:ay)?|then)\b\W*)*"
+    r"(?i)(?<!\W)\W{0,80}(?:(?:now|first|next|so|ok(?:ay)?|then)\b\W{0,80}){0,40}"
     r"(?:(?:(?:i|we)(?:'ll|’ll| will|'m| am| need to|'d| should| can| want to)\b|let(?:'s|’s| me| us)\b|"
-    r"ich (?:werde|schaue|prüfe)\b|lass(?: mich)?\b)(?!\s+(?:now |also |just )?" + _ACT
-    + r")|(?:looking|checking|started?|starting|continu\w+|you)\b)")
+    r"ich (?:werde|schaue|prüfe)\b|lass(?: mich)?\b)(?!\s{1,80}(?:now |also |just )?" + _ACT
+    + r")|(?:looking|checking|started?|starting|continu\w{1,80}|you)\b)")
 _ASKED = Late(r"(?i)\b(?:you|user|they) (?:asked|requested|want\w*|said|told)\b|\?$|？$")
 _NEGATION = Late(r"(?i)\b(?:not|never|no|don't|doesn't|without|nicht|kein\w*|nie)\b|않|없|ない|ません|不|没")
 _FIELD = Late(r"(?i)(?:evidence|symbols|next|files|tags|commits?|context|impact|unknowns|alternatives|confidence|status): ")
 _CODE = Late(r"`[^`]*`|\([^()]*\)")
 _PROSE = Late(r"(?<![\w./:-])[^\W\d_]{2,}(?![\w./:(])")
 _REPORT = Late(  # what was done, and how it went: of use to the next session, not for good
-    r"(?i)\W*(?:(?:all|both|also|then)\s+)?(?:re-?)?(?:added|updated|created|confirmed|verified|ran|implemented|fixed|completed|"
+    r"(?i)(?<!\W)\W{0,80}(?:(?:all|both|also|then)\s{1,80})?(?:re-?)?(?:added|updated|created|confirmed|verified|ran|implemented|fixed|completed|"
     r"removed|renamed|moved|changed|wired|extracted|committed|merged|reviewed|registered|cleaned|refactored|documented|tested|"
     r"inspected|validated|built|wrote|hardened|adjusted|repaired|bumped|hinzugefügt|geändert)\b"
-    r"|.*\b(?:pass(?:ed|es|ing)?|green|registered|completed?|finished|no regressions?)\b|.*✅")
+    r"|.{0,160}\b(?:pass(?:ed|es|ing)?|green|registered|completed?|finished|no regressions?)\b|.{0,160}✅")
 _STATES = Late(  # a verb of state: what recurs without one is a heading, a file, an entry of a list
     r"(?i)\b(?:is|are|was|were|has|have|needs?|must|can|cannot|can't|does|do|runs?|uses?|lives?|stands?|takes?|requires?|"
     r"returns?|expects?|never|always|fails?|resets?|listens?|wants?|works?|goes|go|stays?|holds?|keeps?|means?|"
     r"\w+ed (?:to|in|on|at|by|from|with)|ist|sind|hat|haben|braucht|muss|läuft|liegt)\b|[다요죠るたすだ]\W*$|是|在|有|需|用")
 _WORK = Late(  # an entry of a list of work
-    r"(?i)\W*(?:add|updat|creat|fix|mov|remov|renam|document|test|refactor|merg|implement|chang|clean|bump|revert)(?:e|s|ing)?\b")
+    r"(?i)(?<!\W)\W*(?:add|updat|creat|fix|mov|remov|renam|document|test|refactor|merg|implement|chang|clean|bump|revert)(?:e|s|ing)?\b")
 _LEAD = Late(r"^[✅❌⚠️🎉🔧•→\s]+|^\[[ xX]\]\s+|^[A-Z]{3,8}: ")
 _MARKUP = Late(r"</\w|<parameter\b")  # what a tool call left behind
 _PASSING = Late(  # of the moment

@@ -34,8 +34,8 @@ MOST_WORDS = 400  # of a prompt that are remembered
 PLACED = ("checkpoint", "plan")  # kinds that a start shows by their place alone
 _SPLIT = re.compile(r"(?:[\s\"'`,;|&()<>{}\[\]$=*#!?\\]|[^\x00-\x7f])+")  # a particle ends a name: `jwt.py를`
 _LINE = re.compile(r":\d+(?::\d+)?$")
-_PROSE = re.compile(r"[a-z]+(?:[/-][a-z]+)+")  # and/or, read-only
-_CODE = re.compile(r"[a-z]+-?\d{3,}")  # E0382, JIRA-117
+_PROSE = re.compile(r"(?<![a-z])[a-z]+(?:[/-][a-z]+)+")  # and/or, read-only
+_CODE = re.compile(r"(?<![a-z])[a-z]+-?\d{3,}")  # E0382, JIRA-117
 _QUOTED = re.compile(r"`([^`\n]{4,200})`")
 _ID = re.compile(r"\b[a-z]-[0-9a-f]{8}\b")
 _SHOWS = ("dayleaf recall", "dayleaf show", "dayleaf distill")

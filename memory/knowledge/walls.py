@@ -18,6 +18,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Any
 
 from memory.capture import gist
@@ -35,9 +36,11 @@ from memory.store.redactor import without_private
 from memory.store.store import Store
 
 MOST_RECORDS, MOST_BYTES = 2000, 64 << 20  # that are looked at, of what is written here
+NEWEST = 200  # turns of a conversation that are read; those before them as they were when they were among these
 MOST_MET, SENTENCE, COMMAND = 3, 300, 240  # occurrences of a wall that are kept; characters of what is said, of a command
 # Linters whose name stands behind many a rule.
 SUITES = frozenset("gosec gocritic staticcheck stylecheck revive govet typecheck vet eslint ruff pylint flake8 clippy".split())
+MOST_SHAPES, MOST_CALLS = 64, 16  # of calls of one program that worked; commands of one shape
 ALIKE = 0.6  # likeness of the calls, without what they were given, of which one worked and one did not
 _TOOLS, _CLIPPED = frozenset((*at_failure.TOOLS, "")), "…"
 _QUOTED = Late(r"""(["'])(?:\\.|(?!\1).){48,}(?:\1|…|\Z)""", re.S)
@@ -47,9 +50,9 @@ _MENDS = Late(  # and does not only say what is done next
     r"\b(?:add(?:ed|ing)?|wrap\w*|replac\w+|us(?:e|ed|ing)|remov\w+|extract\w+|reduc\w+|fix(?:ed|ing)?|renam\w+|split\w*|mov(?:e|ed|ing)|must|should|needs?)\b)")
 _RULES = Late(  # the name of a rule where a line says that it is one
     r"(?:`|\*\*)([a-z][a-z0-9-]{3,20})(?:`|\*\*)? (?:lint(?:er)?\b|errors?\b|warnings?\b|rules?\b)|"
-    r"(?<![\w-])([a-z][a-z0-9-]{3,20}) lint(?:er)?\b|(?:nolint|noqa|disable):\s?(?:\w+,)*([a-z][\w-]+)|"
-    r"lint\w* (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|"
-    r"^\W*`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
+    r"(?<![\w-])([a-z][a-z0-9-]{3,20}) lint(?:er)?\b|(?:nolint|noqa|disable):\s?(?:\w{1,80},){0,40}([a-z][\w-]{1,80})|"
+    r"lint\w{0,80} (?:error |warning |rule )?\(?`?([a-z][a-z0-9-]{3,20})`?\)|"
+    r"^\W{0,80}`?([a-z][a-z0-9-]{3,20})`?(?: on [^:]{1,40})?(?:\*\*)?: ")
 _HOW = (("silenced: ", "(the check was silenced: "), ("changed: ", "(changed: "))
 _LIST = Late(r"^\s*(?:[-*+]|\d+[.)])\s+|\*\*")
 _SILENT: dict[str, list[Any]] = {"failures": [], "paths": [], "turned": [], "reported": []}  # where a conversation tells it
@@ -75,7 +78,7 @@ def write(place: Place, settings: Config, now: float) -> list[Row]:
         row = before.get(name)
         if row is None or row.get("file") != stamp:
             changed = True
-            row = _read(place, store, name, stamp, told)
+            row = _read(place, store, name, stamp, told, row or {})
         if _is_talk(name):
             told.add(row["session"])
         rows.append(row)
@@ -139,8 +142,11 @@ def _stamp(place: Place, name: str) -> list[int]:
 
 # --- what one record gives
 
-def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str]) -> Row:
-    """Read a record; of a checkpoint whose session has a conversation only what met a linter's rule."""
+def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str], before: Row) -> Row:
+    """Read a record; of a checkpoint whose session has a conversation only what met a linter's rule.
+
+    before: what it gave the last time, which stands for the turns that are not read again.
+    """
     row: Row = {"name": name, "file": stamp, "id": "", "session": "", "ruled": {}, **_SILENT}
     try:
         record = without_private(store.read(name))
@@ -153,16 +159,28 @@ def _read(place: Place, store: Store, name: str, stamp: list[int], told: set[str
     if not _is_talk(name):
         row["ruled"] = _mended(past, record.body)
     if _is_talk(name) or past.session not in told:
-        row["failures"] = list(failures(past, (place.root, place.project)))
-        row["ruled"] = {**row["ruled"], **ruled(past)}
-        row["turned"], row["reported"] = contradictions.turned_in(past, record.body), history.reported(past)
+        first = max(0, len(past.turns) - NEWEST)
+        row["failures"] = list(failures(past, (place.root, place.project), first))
+        row["ruled"] = {**row["ruled"], **ruled(past, first)}
+        row["turned"] = contradictions.turned_in(past, record.body, first)
+        row["reported"] = history.reported(past, first)
+        if first and before.get("sha") and files.sha256(text[:before["size"]])[:16] == before["sha"]:
+            _keep(row, before, past.at(first + 1))
         row["paths"] = sorted({piece.text for _, piece in past.steps() if piece.kind == FILE} | set(past.files))
     return row
 
 
-def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
-    """Yield the failed calls of a session that may be walls, each with its remedy."""
-    steps = past.steps()
+def _keep(row: Row, before: Row, since: float) -> None:
+    """Take over what a record gave of turns that are not read again.  since: the instant of the first that is read."""
+    for key in ("failures", "turned", "reported"):
+        row[key] = [one for one in before[key] if one["at"] < since] + row[key]
+    row["ruled"] = {**{rule: told for rule, told in before["ruled"].items() if told["at"] < since}, **row["ruled"]}
+
+
+def failures(past: Past, roots: Sequence[str], first: int = 0) -> Iterable[Row]:
+    """Yield the failed calls of a session that may be walls, each with its remedy.  first: turns left out."""
+    steps = past.steps(first)
+    worked, unstartable = Worked(steps), _unstartable(steps)
     for at, (number, piece) in enumerate(steps):
         if piece.kind != RUN or not piece.failed or not (piece.name in _TOOLS or piece.name.startswith("mcp__")):
             continue
@@ -171,27 +189,31 @@ def failures(past: Past, roots: Sequence[str]) -> Iterable[Row]:
             continue
         keys = at_failure.keys(piece.name or "Bash", piece.text.rstrip(_CLIPPED), piece.telling, roots)
         if keys:
-            worth, lines, then = remedy(remedies.Failure(past, steps, at, remedies.key_of(piece.telling)))
+            worth, lines, then = remedy(remedies.Failure(past, steps, at, remedies.key_of(piece.telling)), worked)
             if piece.name and not worth and at_failure.is_unstartable(piece.telling):
-                worth, lines = _unstartable(piece.name, [one for _, one in steps if one.kind == RUN and one.name])
+                worth, lines = unstartable.get(piece.name, (0, []))
             yield {"keys": keys, "at": past.at(number) + at / 1e4, "telling": at_word(one_line(piece.telling), 200),
                    "worth": worth, "said": lines, "ran": brief(piece.text), "where": past.ref(number), "then": then}
 
 
-def _unstartable(tool: str, calls: Sequence[Piece]) -> tuple[int, list[str]]:
-    """Return (how much it tells, its line) where a tool's own program could not be started, whatever the tool was given."""
-    given = {one.text for one in calls if one.name == tool and one.failed and at_failure.is_unstartable(one.telling)}
-    return (1, ["it failed so with %d different inputs in that session: the tool's own program could not be started; "
-                "the shell's `grep` and `find` do without it" % len(given)]) if len(given) > 1 else (0, [])
+def _unstartable(steps: Iterable[tuple[int, Piece]]) -> dict[str, tuple[int, list[str]]]:
+    """Return (how much it tells, its line) by tool whose own program could not be started, whatever the tool was given."""
+    given: dict[str, set[str]] = {}
+    for _, one in steps:
+        if one.kind == RUN and one.name and one.failed and at_failure.is_unstartable(one.telling):
+            given.setdefault(one.name, set()).add(one.text)
+    return {tool: (1, ["it failed so with %d different inputs in that session: the tool's own program could not be started; "
+                       "the shell's `grep` and `find` do without it" % len(every)])
+            for tool, every in given.items() if len(every) > 1}
 
 
-def remedy(failed: remedies.Failure) -> tuple[int, list[str], str]:
+def remedy(failed: remedies.Failure, worked: Worked) -> tuple[int, list[str], str]:
     """Return (how much it tells, 0 for nothing, its lines, the other call that worked after it) of what came of a failed call."""
     piece = failed.piece
-    met = remedies.aftermath(failed, "same")
+    met = remedies.aftermath(failed, "same", ended=False)
     placed, worth, lines = practice.is_placed(piece.telling), 0, list[str]()
     after = _another(piece.text, met.passed) if not piece.name and not (placed and met.edits) else ""
-    call = "" if piece.name else after or ("" if placed else _earlier(failed))
+    call = "" if piece.name else after or ("" if placed else worked.most_like(piece.text))
     if call:
         worth, lines = 2, ["what worked: `%s`" % brief(call)]
     if met.cause and remedies.is_about(met.cause, piece.telling):
@@ -218,22 +240,50 @@ def brief(command: str) -> str:
     return at_word(_QUOTED.sub(lambda long: long[1] + "…" + long[1] if " " in long[0] else long[0], one_line(command)), COMMAND)
 
 
-def _earlier(failed: remedies.Failure) -> str:
-    """Return the call that worked in the same session and is most like one that failed; "" where none is."""
-    judged = remedies.judged(failed.piece.text, True)
-    if judged is None:
+class Worked:
+    """The commands that worked in a session, by program and verb and then by shape: the first MOST_SHAPES, MOST_CALLS of each."""
+
+    def __init__(self, steps: Iterable[tuple[int, Piece]]):
+        self._steps = steps
+        self._likenesses: dict[tuple[str, str], list[tuple[float, str]]] = {}
+
+    @cached_property
+    def _shapes(self) -> dict[str, dict[str, dict[str, frozenset[str]]]]:
+        """What was called by program and verb, by shape, by command."""
+        found: dict[str, dict[str, dict[str, frozenset[str]]]] = {}
+        ran = (piece.text for _, piece in self._steps if piece.kind == RUN and not piece.name and piece.outcome == shell.OK)
+        for text in dict.fromkeys(ran):
+            judged = remedies.judged(text, False)
+            shapes = found.setdefault(judged[1], {}) if judged else {}
+            masked = shape(*judged) if judged else ""
+            if judged and (masked in shapes or len(shapes) < MOST_SHAPES):
+                calls = shapes.setdefault(masked, {})
+                if len(calls) < MOST_CALLS:
+                    calls[text] = frozenset(_calls(text))
+        return found
+
+    def most_like(self, failed: str) -> str:
+        """Return the command that is most like one that failed, and makes another call; "" where none is."""
+        judged = remedies.judged(failed, True)
+        if judged is None or judged[1] not in self._shapes:
+            return ""
+        own, shapes = frozenset(_calls(failed)), self._shapes[judged[1]]
+        for _, masked in self._ranked(shape(*judged), judged[1]):
+            other = next((text for text, calls in shapes[masked].items() if not calls <= own), "")
+            if other:
+                return one_line(other)
         return ""
-    own = set(_calls(failed.piece.text))
-    own_shape, best = shape(judged[0], judged[1]), (ALIKE, "")
-    for _, piece in failed.steps:
-        if piece.kind == RUN and not piece.name and piece.outcome == shell.OK:
-            found = remedies.judged(piece.text, False)
-            if found is None or found[1] != judged[1] or set(_calls(piece.text)) <= own:
-                continue
-            alike = SequenceMatcher(None, own_shape, shape(*found)).ratio()
-            if alike > best[0]:
-                best = (alike, one_line(piece.text))
-    return best[1]
+
+    def _ranked(self, masked: str, key: str) -> list[tuple[float, str]]:
+        """Return (likeness, shape) of the shapes that are like one, the most like first, else the first."""
+        if (masked, key) not in self._likenesses:
+            found = []
+            for other in self._shapes[key]:
+                match = SequenceMatcher(None, masked, other)
+                if match.real_quick_ratio() > ALIKE and match.quick_ratio() > ALIKE and match.ratio() > ALIKE:
+                    found.append((match.ratio(), other))
+            self._likenesses[masked, key] = sorted(found, key=lambda pair: -pair[0])
+        return self._likenesses[masked, key]
 
 
 def shape(command: str, key: str) -> str:
@@ -247,10 +297,10 @@ def masked(command: str) -> str:
     return _GIVEN.sub("#", remedies.REDIRECTED.sub("", command))
 
 
-def ruled(past: Past) -> dict[str, Row]:
-    """Return what a session says of the rules of linters: by rule the sentence that tells best how one was met."""
+def ruled(past: Past, first: int = 0) -> dict[str, Row]:
+    """Return what a session says of linters' rules: by rule the best sentence.  first: turns left out."""
     found: dict[str, Row] = {}
-    for number, turn in enumerate(past.turns, 1):
+    for number, turn in past.numbered(first):
         for text in (piece.text for piece in turn.pieces if piece.kind == SAID):
             lines = [line for line in text.split("\n") if line.strip()]
             for line, after in zip(lines, [*lines[1:], ""]):

@@ -33,7 +33,7 @@ SMALL = 60  # characters that do not stand on their own
 IMPORTS = 5  # files that import one another, deep
 _IMPORT = re.compile(r"(?<![\w`@/.])@((?:~/|\.{0,2}/)?[^\s`@,;:()\[\]<>\"']+)")
 _CODE = re.compile(r"`[^`\n]*`")
-_POINTS = re.compile(r"\]\([^)]+\.md\)|\[\[[^\]]+\]\]")
+_POINTS = re.compile(r"\]\([^)]{1,160}\.md\)|\[\[[^\]]{1,160}\]\]")
 
 
 class Section(NamedTuple):

@@ -26,6 +26,7 @@ MOST, LIMIT = 64, 1 << 18  # manifests read, bytes of each
 MOST_FOLDERS, MOST_ENTRIES = 256, 10_000  # folders listed, entries looked at in each
 MOST_DOTS, DOTS_AND_LINES = 200, 100_000  # of a TOML file: tomllib takes 8 bytes for each two parts of a key, for each line
 MONOREPO = frozenset("packages apps services libs modules crates".split())  # folders whose folders are projects too
+_MODULE = re.compile(r"[\w-]+(?:\.[\w-]+)+/")  # the begin of a path of Go: a host, and what is below it
 _ELSEWHERE = frozenset("node_modules vendor target dist build out venv env site-packages __pycache__ third_party".split())
 
 # A dependency's name, in lower case with hyphens -> the tag it gives; a name that ends in `*` stands for all that begin so.
@@ -160,14 +161,14 @@ def _workflows(root: str) -> Iterator[Tuple[str, Tuple[str, ...], None]]:
 
 def _requirements(text: str) -> List[str]:
     """Names at the beginning of lines: requirements.txt, setup.cfg, environment.yml."""
-    return re.findall(r"(?m)^\s*(?:-\s+)?([A-Za-z0-9@][\w./-]*)", text)
+    return re.findall(r"(?m)^[ \t]*(?:-[ \t]+)?([A-Za-z0-9@][\w./-]*)", text)
 
 
 def _quoted(text: str) -> List[str]:
     """Names in quotes, without versions: setup.py, Gemfile, mix.exs, the coordinates of Gradle."""
-    found = re.findall(r"""["']([A-Za-z@][\w./-]*)(?:[:\[<>=~!; ][^"'\n]*)?["']""", text)
-    gradle = re.findall(r"""["']([\w.-]+):([\w.-]+)(?::[^"'\n]*)?["']""", text)
-    return [*found, *(name for pair in gradle for name in pair), *re.findall(r"\{:(\w+),", text)]
+    found = re.findall(r"""["']([A-Za-z@][\w./-]{0,200})(?:[:\[<>=~!; ][^"'\n]{0,200})?["']""", text)
+    gradle = re.findall(r"""["']([\w.-]{1,200}):([\w.-]{1,200})(?::[^"'\n]{0,200})?["']""", text)
+    return [*found, *(name for pair in gradle for name in pair), *re.findall(r"\{:(\w{1,80}),", text)]
 
 
 def _toml(text: str) -> List[str]:
@@ -216,17 +217,19 @@ def _keys(text: str, *tables: str) -> List[str]:
 
 def _modules(text: str) -> List[str]:
     """Modules that go.mod requires."""
-    return re.findall(r"(?m)^\s*(?:require\s+)?([\w.-]+\.[\w-]+/\S+|[\w.]+\.\w+/\S+)\s+v", text)
+    words = (line.split() for line in text.split("\n"))
+    named = (line[line[0] == "require":][:2] for line in words if line)
+    return [pair[0] for pair in named if len(pair) == 2 and pair[1][0] == "v" and _MODULE.match(pair[0])]
 
 
 def _maven(text: str) -> List[str]:
     """Groups and artifacts of pom.xml."""
-    return re.findall(r"<(?:artifactId|groupId)>\s*([\w.-]+)\s*<", text)
+    return re.findall(r"<(?:artifactId|groupId)>\s{0,200}([\w.-]{1,200})\s{0,200}<", text)
 
 
 def _nuget(text: str) -> List[str]:
     """Packages and the SDK of a .NET project."""
-    return re.findall(r"""(?:Include|Sdk)\s*=\s*["']([\w.]+)["']""", text)
+    return re.findall(r"""(?:Include|Sdk)\s{0,20}=\s{0,20}["']([\w.]{1,200})["']""", text)
 
 
 def _pubspec(text: str) -> List[str]:
@@ -236,7 +239,7 @@ def _pubspec(text: str) -> List[str]:
 
 def _images(text: str) -> List[str]:
     """Images of a Compose file, without registry and version."""
-    return re.findall(r"""(?m)^\s*image:\s*["']?([\w./-]+)""", text)
+    return re.findall(r"""(?m)^[ \t]*image:[ \t]*["']?([\w./-]+)""", text)
 
 
 _Reader = Callable[[str], List[str]]

@@ -40,7 +40,7 @@ USAGE_LINES, DESCRIPTION_LINES, HEAD_LINES = 6, 40, 200
 _SPECIAL = ((modes.S_ISDIR, "a directory"), (modes.S_ISFIFO, "a fifo"), (modes.S_ISSOCK, "a socket"),
             (modes.S_ISCHR, "a device"), (modes.S_ISBLK, "a device"))
 _DOCSTRING = re.compile(r"""[rRuU]{0,2}("{3}|'{3})(.*?)\1""", re.S)
-_BLOCK = re.compile(r"/\*+(.*?)\*/|<#(.*?)#>|=begin\n(.*?)\n=end|: <<'?(\w+)'?\n(.*?)\n\4\b", re.S)
+_BLOCK = re.compile(r"/\*+(?!\*)(.*?)\*/|<#(.*?)#>|=begin\n(.*?)\n=end|: <<'?(\w+)'?\n(.*?)\n\4\b", re.S)
 _COMMENT = re.compile(r"\s*(?:#|//|--|;|%|@?rem\b|'|::)+ ?(.*)", re.I)
 _USAGE = re.compile(r"\busage\s*[:=][^\"'\n]*", re.I)
 LANGUAGES = {"py": "python", "sh": "sh", "bash": "bash", "zsh": "zsh", "js": "javascript", "mjs": "javascript",

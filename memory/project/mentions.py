@@ -53,9 +53,9 @@ _MODIFIERS = Late(r"\s*(?:(?:public|private|protected|static|async|export|defaul
                   r"extern|const|unsigned|abstract|readonly|\*)\s+)*\Z")
 _ASSIGNED = Late(r"\s*(?::[^=\n]*)?=(?![=>])[^\n]*[^\s,]\s*\Z|\s*:=")
 _BODY = Late(r"\s*(?:<[^>\n]*>)?\((?![^\n]*(?:=>|\bfunction\b))[^;\n]*\{\s*\Z")
-_HEAD = Late(r"\s*\([^;\n]*\)?\s*(?:const|noexcept|override)?\s*\Z")
+_HEAD = Late(r"\s{0,80}\([^;\n]{0,400}\)?\s{0,20}(?:(?:const|noexcept|override)\s{0,20})?\Z")
 _FIELD = Late(r"\s*(?:;|=[^=>])")
-_OPENING = Late(r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|\#[^\n]*|//[^\n]*""")
+_OPENING = Late(r"""\"{3}|'{3}|/\*|"(?:\\.|[^"\\\n]){0,400}"|'(?:\\.|[^'\\\n]){0,400}'|\#[^\n]*|//[^\n]*""")
 _CLOSING = {'"""': '"""', "'''": "'''", "/*": "*/"}
 _KEY = Late(r"[\"']?\s*:(?!:)")
 
@@ -290,4 +290,4 @@ def _span(source: str, at: int) -> Tuple[int, int]:
 def _is_owned(source: str, at: int, owner: str) -> bool:
     """Tell whether a definition names its owner itself: `Config.load =`, `Config::load`, `func (c *Config) load`."""
     before = source[source.rfind("\n", 0, at) + 1:at]
-    return re.search(r"\b%s(?:\.|::|\.prototype\.|[^()\n]*\)\s*)\Z" % re.escape(owner), before) is not None
+    return re.search(r"\b%s(?:\.|::|\.prototype\.|[^()\n]{0,200}\)\s{0,20})\Z" % re.escape(owner), before) is not None

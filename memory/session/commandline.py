@@ -61,7 +61,7 @@ _KINDS = (
         r"^vite build")),
 )
 _PIECE = re.compile(_INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|(&&|\|\||[;|\n])|[^'"\\$&|;\n]+|.""", re.S)
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
+_HEREDOC = re.compile(r"<<-?\s{0,20}(['\"]?)(\w{1,80})(?!\w)\1([^\n]*)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M)
 _WORD = re.compile(r"""(?:""" + _INNER + r"""|'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+""", re.S)
 ALL = "all"
 _FAMILIES = {
@@ -85,7 +85,7 @@ _VALUED = (r"^(?:-(?:p|package|timeout|count|o|n|C|c|j|w|bench|parallel|cpu|cove
                      r"reporter|tags|E|D|ldflags|format|out-format|max-time|tb|rP|W|file|directory|manifest-path))$|"
                      r"^--(?:package|bin|workspace|config|reporter|features|project|timeout|format|tb|out-format|target|"
                      r"manifest-path)$")
-_BARE_WORD = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|[^\s'"])+"""
+_BARE_WORD = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"])+"""
 _CASES = r"[|()]| and (?:not \w+)?| or "
 TEST_FILE = re.compile(r"(?:^|/)(?:tests?|specs?|__tests__|e2e)/|(?:^|/)test_[^/]*$|[._-](?:test|tests|spec)\.\w+$")
 INSTALLS = re.compile(

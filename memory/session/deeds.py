@@ -27,7 +27,8 @@ FOUND = Late(
     r"\b(?:root cause|culprit|because|turned out|caused by|the (?:bug|issue|problem|cause)\b.{0,30}\b(?:is|was))\b|"
     r"때문|원인|原因|ため|因为|Ursache|weil", re.I)
 LABELLED = Late(r"(?:the )?(?:(?:root )?cause|bug|problem|issue|fix|solution|decision|finding|conclusion)s?\s*[:–-]", re.I)
-FAULT = Late(r"(?:the )?(?:(?:[a-z]+ ){0,6}root cause|cause|bug|problem|issue)s?(?:\s*[:–-]| (?:was|is) that\b)\s*", re.I)
+FAULT = Late(r"(?:the )?(?:(?:[a-z]{1,80} ){0,6}root cause|cause|bug|problem|issue)s?(?:\s{0,80}[:–-]| (?:was|is)"
+             r" that\b)\s{0,80}", re.I)
 SAYS_FIXED = Late(r"\b(?:fix(?:ed|es)?|resolved|solution|solved)\b|고쳤|수정|直し|修正|修复|behoben", re.I)
 LEAD = Late(
     r"\A(?:(?:all|the|both|every\w*|unit|integration)\b[^.:;!]{0,60}\b(?:pass(?:es|ing|ed)?|clean|green|complete[d]?|"
@@ -68,7 +69,8 @@ ORDER = Late(
 SHOULD = Late(r"\bshould (?!not\b)", re.I)
 WISH = Late(r"\A(?:%s)|\bshould\b" % ORDER.pattern, re.I)
 TESTS_TOO = Late(  # at the end of a change
-    r",?\s+(?:and|&|\+|with)\s+(?:(?:add(?:ed|s)?|updated?)\s+)?(?:\w+ ){0,3}tests?\b.*\Z", re.I)
+    r"(?:,|(?<![\s,]))\s{1,80}(?:and|&|\+|with)\s{1,80}(?:(?:add(?:ed|s)?|updated?)"
+    r"\s{1,80})?(?:\w{1,80} ){0,3}tests?\b.{0,160}\Z", re.I)
 PAGE = Late(r"\.(?:md|mdx|rst|txt|adoc)\Z", re.I)  # a file that people read
 OF_PAGE = Late(r"\.md\b|\b(?:docs?|document\w*|readme|plans?|adr|pages?|changelog|notes?|sections?)\b", re.I)
 DOCUMENTS = Late(r"\b(?:docs|document(?:s|ed|ation)|readme|changelog)\b", re.I)
@@ -82,9 +84,9 @@ LEANS = Late(  # on what was said before, or cut in the middle
 LOOSE = Late(  # a name that is pasted, a path, a quotation that does not close, or cut in the middle
     r"""\A(?:[^\w`'"(.]|/|https?:|[^"]*"[^"]*\Z)|\b(?:which|but|because|that|and|or|the|an?|to|of|no)\W*\Z""", re.I)
 SPOKEN = Late(r"\b(?:you|your|i|we|my|our|but|should|instead)\b|[?]", re.I)
-CODE = Late(r"`[^`]*`?|\S*[_(./]\S*")
+CODE = Late(r"`[^`]{0,160}`?|\S{0,80}[_(./]\S{0,80}")
 WORD = Late(r"(?!(?:the|an?|of|for|and|or|with|to|in|on|from|all|now)\b)[^\W\d]{2,}", re.I)
-LINK = Late(r"\[([^\]]+)\]\([^)\s]*\)")
+LINK = Late(r"\[([^\]]{1,160})\]\([^)\s]{0,160}\)")
 CUT = Late(
     r"^.{,59}[:：]$|^(?:when(?:ever)?|if|while|once)\b[^,]*[:：]$|"
     r"\b(?:the|an?|to|of|for|and|or|with|that|which|is|are|was|were|in|on|from|so|when|if|by):?$", re.I)
@@ -97,8 +99,8 @@ _BOTH = Late(r" (?:in|across) (?:both|all|two|three|four|\d+)(?: \w+)?(?=[:：]?
 _FIX_FOR = Late(r"\A(?:the )?(?:bug ?)?fix for (?:the )?", re.I)
 _AFTER = Late(r"(?:after|now)(?: (?:the|this) (?:fix|change))?\s*:\s+(?=[A-Z][a-z]+\b|`)", re.I)  # before what is so since
 _SUMMED = Late(  # a lead that names the deed: `a summary of the rename from …`
-    r"(?:here(?:'s| is) )?(?:an? |the )?(?:\w+ )?summary of (?:the |my )?"
-    r"(?P<deed>rename|move|migration|removal|switch|replacement) (?:of |(?=from |to ))(?P<rest>[^:]{8,}?)[:.]?\Z", re.I)
+    r"(?:here(?:'s| is) )?(?:an? |the )?(?:\w{1,80} )?summary of (?:the |my )?"
+    r"(?P<deed>rename|move|migration|removal|switch|replacement) (?:of |(?=from |to ))(?P<rest>[^:]{8,400}?)[:.]?\Z", re.I)
 _DEEDS = {"rename": "Renamed", "move": "Moved", "migration": "Migrated", "removal": "Removed", "switch": "Switched",
           "replacement": "Replaced"}
 LEANING = Late(  # on what was said before
@@ -108,7 +110,7 @@ _SAYS_DONE = Late(
     r"\Anew\b|\b(?:fixed|added|removed|works?|working|done|updated|complete[d]?|implemented|resolved|merged)\W*\Z", re.I)
 _OF_TESTS = Late(r"(?:\A|[/_.-])(?:tests?|spec|testing)(?:[/_.-]|\Z)", re.I)
 POINTS = Late(
-    r"(?:\w+ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
+    r"(?:\w{1,80}ed )?(?:now )?(?:it|this|that|these|those|they|them|so|which|both (?:are|were|is|of|now|have)|"
     r"the (?:output|above|following))\b", re.I)
 BACKWARD = Late(  # what only the session knows
     r"\A[^`]*\b(?:both(?! \w+s now\b)|these|those|the same|it|them|this|above)\b[^`]*\Z", re.I)
@@ -139,7 +141,7 @@ VERDICT = Late(  # on all of it, which does not say what was done
 UNTOLD = Late(  # in a heading: of what there is, not of what was done
     r"\b(?:summary|files?|changes|details|results?|matrix|tests?|status|output|overview|analysis|findings|root cause|problems?|"
     r"issues?|options?|pros|cons|why|how|what|example|usage|flow|before|after|plan|review|steps?|questions?|approach|states?|"
-    r"recommend\w*|pr|key|next|remaining|notes?|current|existing|possible|comparison|background|context)\b|[?]|:\Z", re.I)
+    r"recommend\w{0,80}|pr|key|next|remaining|notes?|current|existing|possible|comparison|background|context)\b|[?]|:\Z", re.I)
 LOOKING = Late(r"(?:debug|review|tests?|use|do|work(?:ing)? on|look|investigate|explore|check|brainstorm|verify|validate|"
                       r"explain|discuss|research|analy[sz]e|[a-z]+-\d+)\b", re.I)
 ADDS = Late(r"(?:added|introduced|created|enabled|set)\b", re.I)
@@ -147,7 +149,7 @@ TAKES = Late(r"(?:removed|reverted|dropped|deleted|undid|disabled)\b", re.I)
 TICKET = Late(r"\b[a-z]{2,6}-?\d+\b|\d+", re.I)
 COMMON = frozenset("bug bugs bugfix issue issues feat feature make sure not new when all task chore wip dev main branch".split())
 BESIDES = Late(r"[\s,]+(?:too|also|as well|please|then|again|now)\W*\Z", re.I)  # at the end of a request
-_TOO = Late(r"[\s,]+(?:too|also|as well)(?=\W*\Z)", re.I)
+_TOO = Late(r"(?<![\s,])[\s,]+(?:too|also|as well)(?=\W*\Z)", re.I)
 TAIL = Late(r" (?:[-–—] \w[^,;–—]{0,60}|(?:that|which) (?:now )?\w+s(?: if| whether| how| what)?)[:：]\Z", re.I)
 COMMITTED = Late(r" \([0-9a-f]{7,40}\)\Z")  # the end of a commit's line
 IN_CODE = Late(r"`[^`]*[A-Z_(/.][^`]*`")
@@ -164,8 +166,8 @@ ASKED = Late(  # how a request begins that orders something politely
     r"(?:(?:can|could|would|will) (?:you|we)|let'?s|please|(?:i (?:think|feel|guess) )?we (?:should|need to|want to)|"
     r"i(?:'d| would)?(?: also| do| really| just)* (?:like|want|need)(?: you)? to|help me(?: to)?)\b", re.I)
 THEN = Late(  # after which a request orders something further on
-    r"(?:^|[.,:;!?–-] )(?:(?:so|and|then|but|ok(?:ay)?|yes|maybe|also)[, ]+)*(?:(?:can|could) (?:you|we)|let'?s|please|"
-    r"we (?:should|need to)|i(?:'d| would) like to|i want to)(?: also| just| now| please| maybe)* ", re.I)
+    r"(?:^|[.,:;!?–-] )(?:(?:so|and|then|but|ok(?:ay)?|yes|maybe|also)[, ]{1,80}){0,40}(?:(?:can|could) (?:you|we)|let'?s|please|"
+    r"we (?:should|need to)|i(?:'d| would) like to|i want to)(?: also| just| now| please| maybe){0,40} ", re.I)
 KNOWN = Late(  # of something that was spoken of before
     r"(?:add|implement|create|introduce|include|write|do) the (?:[\w-]+ )?[\w-]+\Z", re.I)
 NO_DEED = Late(  # what is ordered so changes nothing, or nothing that a name is for
@@ -195,9 +197,9 @@ SIDE = Late(  # what goes along with work: its tests, comments, imports and what
     r"comments?|staticcheck|typos?|whitespace|gofmt|nolint|assertions?|"
     r"lint(?:er|ing)? (?:errors?|issues?))\b", re.I)
 _INNER = Late(  # a name that only the code knows: of a function, a type, a field, a file of the source
-    r"`[^`\s]*(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]*`|`(?:return|if|nil|func|var|const|def)\b[^`]*`|\b\w+\(\)|"
-    r"\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+(?:[A-Z]+[a-z]+){2,}\b|\b\w+_\w+|"
-    r"`?[\w./-]+\.(?:go|py|ts|tsx|js|jsx|rs|java|rb|kt|c|h|cc|cpp|cs|php|swift|sql)\b(?::[\d-]+)?`?")
+    r"`[^`\s]{0,160}(?:\w\(|[a-z0-9][A-Z]|\w_\w|[a-z]\.[A-Z])[^`]{0,160}`|`(?:return|if|nil|func|var|const|def)\b[^`]{0,160}`|\b\w{1,80}\(\)|"
+    r"\b[a-z]{1,80}[A-Z]\w{0,80}|\b[A-Z][a-z]{1,80}(?:[A-Z]{1,80}[a-z]{1,80}){2,80}\b|\b\w{1,80}_\w{1,80}|"
+    r"`?[\w./-]{1,80}\.(?:go|py|ts|tsx|js|jsx|rs|java|rb|kt|c|h|cc|cpp|cs|php|swift|sql)\b(?::[\d-]{1,80})?`?")
 _OBJECT = Late(r"(?:\w+(?:ed|de|ilt|lit)\s+(?:the |an? |both )?)?(?:%s)" % _INNER.pattern)  # what work is on
 _BESIDE_OBJECT = 8  # words beside it that say something all the same
 _IN_PLAIN = Late(r"[^\W\d_]{3,}")
@@ -208,11 +210,12 @@ _OF_CODE = frozenset(  # words that say no more than that it is code
     "replaced extracted renamed fixed error errors return returns value values variable variables import imports string line "
     "lines".split())
 _VAGUE = Late(  # of something that only who was there can tell
-    r"(?:now,? )?(?:the|each|all|both|these|those) (?:\w+ ){0,2}(?:function|code|output|prompt|message|warning|check|file|list|"
+    r"(?:now,? )?(?:the|each|all|both|these|those) (?:\w{1,80} ){0,2}(?:function|code|output|prompt|message|"
+    r"warning|check|file|list|"
     r"change|command|logic|method|label|title|item|column|hint|error|name|text|test|package|migration|implementation|truncation|"
     r"count|behaviou?r|naming|feature|design|structure|flow|approach|result|bug|issue|problem|(?:key )?fix)s?(?: text)? "
     r"(?:now|is|are|was|were|has|have|uses?|shows?|will|reads?)\b|"
-    r"\w+ed the (?:script|function|code|file|logic|method|plan|check|list|command|comment|handler) "
+    r"\w{1,80}ed the (?:script|function|code|file|logic|method|plan|check|list|command|comment|handler) "
     r"(?:to|so|with|and|that|which)\b|"
     r"(?:updated|revised|final|proposed|new) (?:the )?(?:recommendation|summary|plan|list|table|analysis|code|output|message|"
     r"design)s?\b",

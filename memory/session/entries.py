@@ -58,14 +58,18 @@ _FENCES = re.compile(r"<(dayleaf-memory|system-reminder|local-command-caveat|tas
                      r".*?(?:</\1\s*>|\Z)", re.S | re.I)
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])|[\x00-\x08\x0b-\x1f\x7f]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+# What holds neither a tag nor an escape, as most short texts: paths, branches, commands.
+_PLAIN, _SHORT = re.compile(r"[\w./:@, -]*", re.A), 200
 _TAG = re.compile(r"<(command-name|command-args|bash-input|bash-stdout|bash-stderr)>(.*?)(?:</\1>|\Z)", re.S)
 _MACHINE = ("<local-command-", "<task-notification", "<agent-notification", "<bash-notification", "[Request interrupted",
             "Caveat: The messages below", "Operation stopped by hook: ",
             "This session is being continued from a previous conversation")
 _NOTED = ("<task-notification", "<agent-notification", "<bash-notification")
-_IDE = re.compile(r"\s*<(ide_[a-z_]+)>.*?</\1>", re.S)
-_OFFER = re.compile(r"\n*If (?:you need specific details from before exiting plan mode|this plan can be broken down into) .*")
-_SUMMED = re.compile(r"\n*(?:If you need specific details from before compaction|Please continue the conversation from) .*",
+_IDE = re.compile(r"<(ide_[a-z_]{1,40})>")
+_OFFER = re.compile(r"(?<!\n)\n*If (?:you need specific details from before exiting plan mode|"
+                    r"this plan can be broken down into) .*")
+_SUMMED = re.compile(r"(?<!\n)\n*(?:If you need specific details from before compaction|"
+                     r"Please continue the conversation from) .*",
                      re.S)
 _PLANNED = "Implement the following plan:"
 _FEEDBACK = re.compile(r"\n\nUser feedback on this plan: (.*)", re.S)
@@ -79,11 +83,11 @@ _UNCLEAR = "The user wants to clarify these questions."
 _CLARIFIED = re.compile(r'^- "(.+?)"\n  Answer: (.+)$', re.M)
 _ANSWERED = re.compile(r"(?:User has answered your questions|Your questions have been answered|The user answered): *(.{,20000})",
                        re.S)
-_PAIR = re.compile(r'"((?:[^"\\]|\\.|"(?!\s{0,4}=)){0,2000}?)"\s{0,4}=\s{0,4}"(.{0,4000}?)"'
+_PAIR = re.compile(r'"((?:[^"\\]|\\.|"(?!\s{0,4}=)){0,600}?)"\s{0,4}=\s{0,4}"(.{0,4000}?)"'
                    r'(?=, "|\. (?:You can|Read the)|\.?\s*\Z| (?:user notes|selected preview))', re.S)
-_TRAILER = re.compile(r"(?:^agentId: \S+ \(.*\)\s*)?(?:^<usage>[^<]*(?:<(?!/usage)[^<]*)*</usage>\s*)?\Z", re.M)
+_TRAILER = re.compile(r"(?:^agentId: \S{1,200} \(.{0,400}\)\s{0,80})?"
+                      r"(?:^<usage>[^<]{0,400}(?:<(?!/usage)[^<]{0,400}){0,20}</usage>\s{0,80})?\Z", re.M)
 _WORK = re.compile(r"\A(?:.*\n)?\[Tool: [^\n]*(?:\n|\Z)", re.S)  # of a subagent's output: all up to the last call
-_RETURNED = re.compile(r"<result>(.*)</result>", re.S)
 _FOR = re.compile(r"<summary>Agent \"(.*?)\"", re.S)
 _NOTE = re.compile(r"<(task-id|agent-id|tool-use-id)>([^<]{0,400})</")
 _PULL = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+/pull/\d+")
@@ -296,8 +300,8 @@ def _report(record: dict[str, Any], call: str, data: dict[str, Any]) -> list[Ent
 
 def _notified(record: dict[str, Any], raw: str) -> list[Entry]:
     """Return the report of a subagent that the host notes as a notification."""
-    text, name, ids = _RETURNED.search(raw), _FOR.search(raw), dict(_NOTE.findall(raw))
-    said = clean(_TRAILER.sub("", text.group(1))) if text and name else ""
+    text, name, ids = _returned(raw), _FOR.search(raw), dict(_NOTE.findall(raw))
+    said = clean(_TRAILER.sub("", text)) if text and name else ""
     if not said or not name or record.get("isSidechain") is True:
         return []
     agent = ids.get("task-id") or ids.get("agent-id", "")
@@ -320,7 +324,7 @@ def _attached(record: dict[str, Any]) -> list[Entry]:
 
 def queued(record: dict[str, Any], raw: str, call: str = "") -> list[Entry]:
     """Return words that were typed while the model worked, unless they are the host's or one of its commands."""
-    text = clean(_IDE.sub("", raw))
+    text = clean(_without_ide(raw))
     command = text[1:].partition(" ")[0] if text.startswith("/") else ""
     if not text or command in _CLIENTS or raw.lstrip().startswith(_MACHINE) or record.get("isSidechain") is True:
         return []
@@ -345,7 +349,7 @@ def _asked(record: dict[str, Any], raw: str) -> list[Entry]:
     if start.startswith(("<command-", "<bash-")):
         return _commanded(record, start, by == "human" or record.get("turnOrigin") == "human")
     if start.startswith("<ide_"):
-        raw = _IDE.sub("", raw)
+        raw = _without_ide(raw)
     text = clean(_OFFER.sub("", raw) if planned else raw)
     plan = clean(_str(record.get("planContent")) or _FEEDBACK.sub("", text.partition(_PLANNED)[2])) if planned else ""
     return ([Entry(PROMPT, record, text)] if text else []) + ([Entry(PLAN, record, plan)] if plan else [])
@@ -364,11 +368,35 @@ def _commanded(record: dict[str, Any], raw: str, theirs: bool) -> list[Entry]:
     return [Entry(SLASH, record, words)] if words and (theirs or asks) else []
 
 
+def _returned(raw: str) -> str:
+    """Return what stands between the first tag of a result and the last that closes one, "" for none."""
+    start, end = raw.find("<result>"), raw.rfind("</result>")
+    return raw[start + len("<result>"):end] if 0 <= start < end else ""
+
+
+def _without_ide(raw: str) -> str:
+    """Leave out what an editor added between tags, with the blank space before it; what is not closed stays."""
+    kept, at, open_ended = list[str](), 0, set[str]()
+    for tag in _IDE.finditer(raw):
+        close = "</%s>" % tag[1]
+        if tag.start() < at or close in open_ended:
+            continue
+        end = raw.find(close, tag.end())
+        if end < 0:
+            open_ended.add(close)
+            continue
+        kept.append(raw[at:tag.start()].rstrip())
+        at = end + len(close)
+    return "".join([*kept, raw[at:]])
+
+
 def clean(text: str) -> str:
     """Remove from raw text what must not be kept: <private> parts, dayleaf's own blocks, reminders, escape sequences.
 
     An unclosed block counts to the end of the text.
     """
+    if len(text) < _SHORT and _PLAIN.fullmatch(text):
+        return text.strip()
     text = redactor.strip_private(text)
     if "<" in text:
         text = _FENCES.sub("", text)

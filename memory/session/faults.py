@@ -23,7 +23,7 @@ _WORKED_OFF = Late(
     r"\A\W*(?:done|fixed|addressed|resolved|replied)\b|\bplan\b|\b(?:all|both|every|i(?:'ve| have))\b[^.:\n]{0,60}"
     r"\b(?:addressed|fixed|resolved|done|implemented|replied|answered)\b", re.I)
 _MENDED = Late(  # how a cell begins that says what became of a comment
-    r"\W*(?:fixed|resolved|done|addressed|implemented|already|false positive|outdated|invalid|not (?:an? issue|valid)|"
+    r"(?<!\W)\W*(?:fixed|resolved|done|addressed|implemented|already|false positive|outdated|invalid|not (?:an? issue|valid)|"
     r"no longer|won'?t fix)\b|✅|✓|✔", re.I)
 _COLUMNS = tuple(Late(word, re.I) for word in (  # of a table of findings: number, what is wrong, where
     r"(?:#|no\.?|nr\.?|(?:comment )?id)", r"(?:issue|problem|finding|comment|concern|feedback|description)s?",
@@ -32,8 +32,9 @@ _FINE = Late(
     r"\b(?:no (?:\w+ )?(?:issues?|problems?|bugs?|findings?)|not an?|none|fixed|resolved|options?|optional|nice|trivial|"
     r"correct(?:ly)?|ok|works?|summary)\b|✅|[?？]", re.I)
 _KIND = Late(  # what a finding's title says besides the thing
-    r"\A\W*(?:\d+[.)]\s*)?(?:(?:(?:[\w-]+ ){0,2}(?:issue|bug|problem|finding)|p\d)s? ?#?\d*\s*[:：–-]\s+)?|"
-    r"\s*\((?:critical|high|medium|low)(?: (?:severity|priority))?\)", re.I)
+    r"\A\W{0,40}(?:\d{1,4}[.)]\s{0,20})?(?:(?:(?:[\w-]+ ){0,2}(?:issue|bug|problem|finding)|p\d)"
+    r"s? ?#?\d{0,9}\s{0,20}[:：–-]\s{1,20})?|"
+    r"(?<!\s)\s*\((?:critical|high|medium|low)(?: (?:severity|priority))?\)", re.I)
 _FAULT_LABEL = Late(r"\A(?:the )?(?:problem|issue|bug|cause|why|risk|impact|what happens|description)\s*[:：]\s*", re.I)
 _REFERS = Late(  # to another sentence, to nothing; or it is only supposed
     r"[:：?？]\W*\Z|#\d|\bsame (?:issue|problem|bug)\b|\A\W*\Z|\A(?:this|that) is an? (?:\w+ )?(?:bug|issue|problem)\W*\Z|"
@@ -79,7 +80,8 @@ _OF_WORDS = (
     (0.55, Late(r"n't\b|\b(?:not|never|no)\b", re.I)),
     (0.38, Late(r"\b(?:but|however|instead|even though)\b", re.I)),
     (0.57, Late(r"\b(?:was|were|did|didn't|wasn't|weren't)\b", re.I)))
-_REMEDY = Late(r"\W*[\w ]{0,20}\b(?:fix|solution|suggestion|recommendation)\b[\w ]{0,15}[:：]", re.I)  # how one is labelled
+# how one is labelled
+_REMEDY = Late(r"(?<!\W)\W*[\w ]{0,20}\b(?:fix|solution|suggestion|recommendation)\b[\w ]{0,15}[:：]", re.I)
 _MOST = 3.1  # more than the words can add
 
 

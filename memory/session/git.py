@@ -18,7 +18,7 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?\Z")
 _MADE = re.compile(r"^\[(?:detached HEAD|[^\]\s]+)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$", re.M)
 _LOGGED = re.compile(r"^(?:\* )?([0-9a-f]{7,40}) (?:\([^)\n]*\) )?(.+)$", re.M)
 _MESSAGE = re.compile(r"""\s(?:-[a-zA-Z]*m\s*|--message[=\s])(?:"((?:[^"\\]|\\.)*)|'([^']*)|([^\s"']+))""")
-_FROM_STDIN = r"\s(?:-F\s*|--file[=\s])-.*?<<-?\s*['\"]?\w+['\"]?[^\n]*\n\s*(\S.*)"
+_FROM_STDIN = r"\s(?:-F\s{0,20}|--file[=\s])-.{0,200}?<<-?\s{0,20}['\"]?\w{1,80}(?!\w)['\"]?[^\n]{0,400}\n\s{0,80}(\S.*)"
 _COMMITS = frozenset("git commit|git merge|git revert|git cherry-pick|git rebase|git am|git pull".split("|"))
 _PULLED = re.compile(  # the subject of a commit, behind the graph, its hash and what points at it
     r"^[ \t*|/\\]*(?:[0-9a-f]{7,40} (?:\([^)\n]*\) )?)?(?:Merge pull request #(\d+) from [\w.-]+/(\S+)|"
@@ -32,7 +32,7 @@ _FAILED = r"(?m)^(?:nothing (?:added )?to commit|no changes added to commit|erro
 _SCRATCH = r"(?:/private)?/(?:tmp|var/folders|dev/shm)(?:/|\Z)|\$\{?TMPDIR"
 _MADE_HERE = r"\b(\w+)=[\"']?\$\(\s*mktemp\b"
 _ASSIGNED = r"(?:^|\s)(\w+)=([\"']?)([^\s\"'$()]+)\2(?=\s|\Z)"
-_WORDS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\$\([^)]{0,400}\)|[^\s"'])+"""
+_WORDS = r"""(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|\$\([^)]{0,400}\)|[^\s"'])+"""
 _FILE = r"(?!origin/)[\w@+~./-]*\.[A-Za-z]\w{0,7}\Z"
 _BACK = r"HEAD(?:~(\d*)|(\^+))\Z"
 

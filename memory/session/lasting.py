@@ -31,7 +31,7 @@ _GENERAL = Late(
     r"should(?:n't| not)? (?:always|never|be|not)|must|use|keep|(?:need|have) to accept)\b|\bshould (?:always|never)\b|"
     r"^(?:please )?(?:always|never|prefer)\b|"
     r"\bi (?:never|always|don't) want\b|\bsource of truth\b|\b(?:directive|principle|convention|policy) is\b|"
-    r"\bon purpose\b|\bremember (?:to|that|also|you)\b|\bthe only way\b.*\bis\b|"
+    r"\bon purpose\b|\bremember (?:to|that|also|you)\b|\bthe only way\b.{0,200}\bis\b|"
     r"\bkeep backwards? compatib|항상|절대|必ず|常に|決して|总是|永远|必须|immer|niemals")
 _RULE = Late(  # where the clause of a rule begins
     r"(?i)\b(?:for [\w-]+ we\b|we (?:always|never|don't|do not|want|should|must|use|keep|(?:need|have) to accept)|always|never|"
@@ -151,8 +151,9 @@ EARLY = 60  # characters of a request in which its question begins
 
 _CANNOT = Late(
     r"(?i)(?:does(?:n't| not)|don't|do not|did(?:n't| not)|never) (?:support|expose|allow|work with|accept|provide|expand)\b|"
-    r"\b(?:is|are)(?: not|n't) (?:supported|allowed|available)\b|\bcannot be \w+ed\b|\bonly works? (?:if|when|in|with|for)\b|"
-    r"\bmust (?:be|not|have|use|run|come|stand)\b|\brequires?\b.{3,}\bto\b")
+    r"\b(?:is|are)(?: not|n't) (?:supported|allowed|available)\b|\bcannot be \w{1,80}ed\b|\bonly works? (?:if|when|"
+    r"in|with|for)\b|"
+    r"\bmust (?:be|not|have|use|run|come|stand)\b|\brequires?\b.{3,80}\bto\b")
 _WONDERED = Late(
     r"(?i)(?:.{0,30}\b)?(?:how (?:do|does|did|is|are|can)|why|what (?:is|are|does|happens)|where|when (?:do|does|is)|explain)\b|"
     r".*(?:어떻게|왜|どう|なぜ|怎么|为什么)|(?:wie|warum|wo|wann)\b")

@@ -18,13 +18,13 @@ _LONGEST = 330  # characters of a sentence that is told
 _CALLS = re.compile(r"(?=\bgh )")
 _REPLY = Late(  # up to the same mark; one that is cut, or holds an escaped mark, tells nothing
     r"""(?:\bbody=|(?<!\S)--body[ =]|(?<!\S)-b )(?P<mark>["'])(?:fixed|done|addressed|resolved)\b"""
-    r"""(?: (?:in|by) `?[0-9a-f]{7,40}`?)?[^\w`"'\n]*(?P<said>(?:(?!(?P=mark))[^\\\n]){15,300})(?P=mark)""", re.I)
+    r"""(?: (?:in|by) `?[0-9a-f]{7,40}`?)?[^\w`"'\n]{0,40}(?P<said>(?:(?!(?P=mark))[^\\\n]){15,300})(?P=mark)""", re.I)
 _OPENING, _TOLD = 200, 240  # characters of a request that may name another cause, and of a mend in a list
 _READ = 1000  # characters of a sentence that is judged
 _NOUN = r"(?:fix|solution|resolution|remedy|해결|修正|対処|解决|修复|lösung)"
 _LABEL = Late(
     r"\A(?:the |my |core |root cause |simple |proper |actual )*" + _NOUN +
-    r"(?: (?:was|is)(?: to| simple| easy| straightforward| small)?)?\s*(?:\([^()]*\))?\s*[:：–—]\s*|"
+    r"(?: (?:was|is)(?: to| simple| easy| straightforward| small)?)?\s{0,20}(?:\([^()]{0,200}\)\s{0,20})?[:：–—]\s*|"
     r"\A(?:the )?(?:proper |actual |simple(?:st)? )?fix (?:was|is) (?:to\s+|(?=(?!working)\w+ing\b))", re.I)
 _FIXED = Late(r"\A(?:i |we )?(?:fixed|solved|resolved|mended)(?: (?:this|it|that))? by\s+(?=\w+ing\b)", re.I)
 _PLACE = Late(  # what a line of a list begins with before it says what was changed there
@@ -125,15 +125,15 @@ GRANTS = Late(  # how a reply begins that did what a comment asked for
     r"you(?:'re| are) (?:\w+ )?(?:right|correct)|(?:good|great|fair|valid) (?:point|catch)|the (?:fix|change)|both|implemented|"
     r"all tests pass)\b", re.I)
 PASTED = Late(
-    r"(?im)^.*(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
+    r"(?im)^.{0,400}?(?:\b(?:error|fatal|panic|exception|traceback)\b\s*[:(]|--- FAIL|\bFAIL\b|exit (?:code|status) [1-9]|"
     r"^\w[\w .-]{0,30}: (?:cannot|could not|no such|unknown|unable to|permission denied)\b|"
-    r": (?:not found|no such file or directory)\b|\w+\.\w+:\d+(?::\d+)?: |\bfailed\b).*$")
+    r": (?:not found|no such file or directory)\b|\w{1,80}\.\w{1,80}:\d{1,9}(?::\d{1,9})?: |\bfailed\b).*$")
 
 
 # --- how a cause is named
 
 NAMED = (
-    r"(?:(?:root|actual|real|true|underlying|original|core|main|key|remaining|first|second)[\s-]+)*"
+    r"(?:(?:root|actual|real|true|underlying|original|core|main|key|remaining|first|second)[\s-]{1,8}){0,6}"
     r"(?P<word>root causes?|causes?|culprits?|reason|insight|bugs?|issues?|problems?|flaw|fault|mistake|gotcha|catch|"
     r"ursache|(?:근본 ?)?원인|(?:根本)?原因)")
 ROOT = Late(r"\broot[\s-]cause\b|\bat the source\b|근본 ?원인|根本原因", re.I)
@@ -147,9 +147,11 @@ FOUND_IT = Late(  # and what it is follows in the same sentence
     r"(?:bug|issue|problem|cause|culprit)))\s*[-–—:!]+\s+(?=\S.{39})", re.I)
 LABEL = Late(
     r"(?:the |this |das |die )?" + NAMED + r"(?: here| now| (?:of|with|behind|for) [^:.]{3,60}?)?"
-    r"(?:(?:\s+(?:is|was|are|were))?\s*[:：–—](?:\s+|\Z)|\s-\s+|"
-    r"\s+(?:occurr(?:s|ed)|happen(?:s|ed)|arose|arises|came|comes|stem(?:s|med))\s+(?:because|when|since|due to|from)\s+|"
-    r"\s+(?:is|was|were|ist|war)\s+(?:(?:likely )?(?:that|because|how|due to|caused by|dass)\s+)?|(?:은|는|は|是)\s*)", re.I)
+    r"(?:(?:\s{1,20}(?:is|was|are|were))?\s{0,20}[:：–—](?:\s+|\Z)|\s-\s+|"
+    r"\s{1,20}(?:occurr(?:s|ed)|happen(?:s|ed)|arose|arises|came|comes|stem(?:s|med))\s{1,20}(?:because|when|since|"
+    r"due to|from)\s+|"
+    r"\s{1,20}(?:is|was|were|ist|war)\s{1,20}(?:(?:likely )?(?:that|because|how|due to|caused by|dass)\s{1,20})?|"
+    r"(?:은|는|は|是)\s*)", re.I)
 LATE = Late(  # a label behind other words
     r".{0,80}\b(?:root cause|culprit)\b(?: (?:of|behind|for|here) [^:.]{0,60}?)?(?:\s*[:–—]\s+|\s+(?:is|was)\s+(?:that\s+)?)",
     re.I)
@@ -163,7 +165,7 @@ TOLD = Late(
     r"in use|taken|denied|refused|stale|empty)\b.{0,90}?\b(?:because(?: of)?|due to|since (?:the|it|a|we|our)|as it)\b|"
     r"(?<=.{8})\b(?:(?:was|were|is|are) (?:being )?caused by|turn(?:ed|s) out (?:that|to be))\b|"
     r"실패.{0,40}때문|때문에.{0,40}실패|失敗.{0,40}(?:ため|原因)|ため.{0,30}失敗|因为.{0,60}失败|失败.{0,40}因为|"
-    r"(?:schlug|schlägt|fehl\w+).{0,60}\bweil\b", re.I)
+    r"(?:schlug|schlägt|\bfehl\w{1,40}).{0,60}\bweil\b", re.I)
 SUPPOSED = Late(
     r"[?？]|\b(?:likely|probabl[ey]|possibl[ey]|potential(?:ly)?|perhaps|maybe|might|may(?! not be)|"
     r"could(?:n't)? (?:be|cause|have|lead|also)|seems?|appears? to|suspect|assume|presum\w+|looks? like|i think|not sure|unclear|"
@@ -172,7 +174,7 @@ SUPPOSED = Late(
 OWN = Late(
     r"\b(?:i|i'm|i've|i'd|my|myself|me)\b|\b(?:your|you) (?:description|request)\b|\bsubagent renamed\b", re.I)
 LEANS = Late(
-    r"\W*(?:it|its|it's|this(?! (?:version|project|repo|package|library|machine|database|release)\w*\b)|that|that's|these|"
+    r"\W{0,40}(?:it|its|it's|this(?! (?:version|project|repo|package|library|machine|database|release)\w*\b)|that|that's|these|"
     r"those|they|them|he|she|both(?! `)|so|also|[^,;:.]{0,90}(?<! and)(?<! but)(?<! or) also|"
     r"then|there|here|one|another|in (?:how|the (?:design|logic|way))|"
     r"the (?:above|following|same|visualization)|exactly|twofold|clear|becoming|real|fixed|still|now|only|partially|about|with|"
@@ -192,9 +194,9 @@ TRIVIAL = Late(
     re.I)
 FINDING = Late(r"\W*(?:the )?" + NAMED + r"\W*\Z", re.I)
 SEES = Late(  # somebody has come to see what is wrong
-    r"\b(?:see|saw|found|find|understand|know|got|identified|spotted|located|pinpointed)\b(?: [\w-]+){0,4}? (?:it|why|"
-    r"what(?:'s| is| was)? (?:going )?(?:wrong|on|happen\w+)|" + NAMED + r")\b|"
-    + NAMED.replace("?P<word>", "?:") + r" (?:is|was) (?:\w+ )?(?:clear|obvious|apparent|visible|evident)\b", re.I)
+    r"\b(?:see|saw|found|find|understand|know|got|identified|spotted|located|pinpointed)\b(?: [\w-]{1,80}){0,4}? (?:it|why|"
+    r"what(?:'s| is| was)? (?:going )?(?:wrong|on|happen\w{1,80})|" + NAMED + r")\b|"
+    + NAMED.replace("?P<word>", "?:") + r" (?:is|was) (?:\w{1,80} )?(?:clear|obvious|apparent|visible|evident)\b", re.I)
 AGREES = Late(  # with what somebody reports; what it is follows
     r"\W*(?:you(?:'re| are) (?:absolutely |completely |totally )?(?:right|correct)|(?:valid|good|great|fair) "
     r"(?:feedback|point|concern|catch|finding))(?: [-–—][^.!]{3,40})?[.!]\Z", re.I)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 OK, FAILED, TIMED_OUT, DECLINED = "passed", "failed", "timed out", "refused"
 BACKGROUND, BY_HAND, INTERRUPTED, UNKNOWN = "in background", "by the user", "interrupted", "unknown"
-DELETED = re.compile(r"(?:^|[;&|\n]\s*)(?:git\s+)?rm\s+([^;&|\n]+)")
-WRITTEN = re.compile(r"(?:^|[;&|\n]\s*)cat\s*>>?\s*['\"]?([^\s'\"<>&|;]+)['\"]?\s*<<")
+DELETED = re.compile(r"(?:^|[;&|\n][ \t]{0,40})(?:git[ \t]{1,40})?rm[ \t]{1,40}([^;&|\n]+)")
+WRITTEN = re.compile(r"(?:^|[;&|\n][ \t]{0,40})cat[ \t]{0,40}>>?[ \t]{0,40}['\"]?([^\s'\"<>&|;]{1,400})['\"]?[ \t]{0,40}<<")
 _READERS = frozenset("gh curl wget kubectl journalctl ssh jq docker-logs glab".split())  # print what other runs said
 _SUMMARY = re.compile(
     r"^(?:=+ )?((?:\d+ (?:passed|failed|skipped|errors?|xfailed|xpassed|deselected|warnings?)(?:, )?)+"
     r" in [\d.:]+s?.*?)(?: =+)?$"
     r"|^(Ran \d+ tests? in .*)$|^(FAILED \((?:failures|errors|skipped|expected).*\))$"
-    r"|^(test result: .*)$|^\s*(Tests:? +\d.*)$|^\s*(\d+ (?:passing|failing)\b.*)$"
+    r"|^(test result: .*)$|^[ \t]{0,80}(Tests:? {1,40}\d.*)$|^[ \t]{0,80}(\d{1,9} (?:passing|failing)\b.*)$"
     r"|^(\d+ examples?, \d+ failures?.*)$|^((?:ok|FAIL)\s+\S+\s+[\d.(\[]\S*.*)$|^(OK \(\d+ tests?.*\))$"
     r"|^((?:\[\w+\] )?Tests run: \d+.*)$|^(# (?:pass|fail) \d+)$|^((?:Passed|Failed)!\s+- Failed: .*)$"
     r"|^(\d+% tests passed.*)$", re.M)
@@ -67,7 +67,7 @@ _NORMAL = (  # in this order
     (re.compile(r"(?<!\w)\d+(?:[.,:]\d+)*"), "#"),
     (re.compile(r"\s+"), " "),
 )
-_PLACE = r"^(?:E\s+|\S+\.\w+[:(]\d+[\d:,]*\)?:\s*)+"
+_PLACE = r"^(?:E\s{1,20}|\S{1,300}\.\w{1,20}[:(]\d{1,9}[\d:,]{0,40}\)?:\s{0,20}){1,4}"
 _SCRATCH = (r"(?s)(?:/private)?/(?:tmp|var/folders|dev/shm)/\S*?(?=[/\s'\"]|\Z)|\s-[fF]\s+\S+=.*|\s--(?:jq|body|"
                       r"title)[ =].*")
 _GENERAL = frozenset("error errors exit code status failed fails failure not found http file files does exist exists such "

@@ -164,9 +164,10 @@ def _jest(text: str) -> list[tuple[str, str, str]]:
     found = []
     for block in re.split(r"^(?=[ \t]*● |[ \t]*FAIL +\S+ >|[ \t]*\d+\) )", text, flags=re.M)[1:]:
         head, _, rest = block.strip().partition("\n")
-        name = re.sub(r"^(?:●|\d+\)|FAIL +\S+ >)\s*|\s*:$", "", head).strip()
+        name = re.sub(r"^(?:●|\d{1,80}\)|FAIL {1,80}\S{1,80} >)\s{0,80}|\s{0,80}:$", "", head).strip()
         lines = [line.strip() for line in rest.split("\n")]
-        at = re.search(r"(?:at .*?\(?|❯ )((?!node:|.*node_modules)[^\s()]+\.\w+:\d+:\d+)\)?", rest)
+        at = re.search(r"(?:\bat (?:[^\s()]{1,120} ){0,4}\(?|❯ )((?!node:|\S{0,200}node_modules)[^\s()"
+                       r"]{1,160}\.\w{1,8}:\d{1,6}:\d{1,6})\)?", rest)
         words = [line for line in lines if line and not re.match(r"at |❯ |\d+ ?\||\||>|FAIL |Test(?:s| Suites| Files):", line)]
         facts = [line for line in words if re.match(r"(?:Expected|Received|expected|received|\+|-) ?[\w ]*:? ", line)][:2]
         if words and not (name.startswith("Console") or "›" in name and words[0].startswith("›")):
@@ -326,7 +327,7 @@ def _matches(pattern: str, text: str) -> list[tuple[str, str, str]]:
         groups = match.groupdict()
         place = re.sub(r"[\[(](\d+),(\d+)[\])]", r":\1:\2", groups.get("place") or "").replace("::", ":")
         said = groups.get("old") or groups.get("said") or groups.get("more") or ""
-        found.append((place, re.sub(r"\s*\n\s*", " ", said.strip()), (groups.get("rule") or "").strip()))
+        found.append((place, re.sub(r"(?<!\s)\s*\n\s*", " ", said.strip()), (groups.get("rule") or "").strip()))
     return found
 
 

@@ -24,7 +24,7 @@ NEAREST = 3  # of what stayed below the threshold in a session
 HEADING = 160  # columns of an error's line
 LABEL = 12  # columns before a line's text
 LONG = 320  # characters of a line that is a command or a quote: more columns than a terminal has, since it is to be copied
-_QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1).){60})(?:\\.|(?!\1).)*\1""")
+_QUOTED = re.compile(r"""(["'])((?:\\.|(?!\1)[^\\\n]){60})(?:\\.|(?!\1)[^\\\n]){0,400}\1""")
 
 
 # --- what reached the model

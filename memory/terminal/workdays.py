@@ -33,7 +33,7 @@ NAME, OPEN, CHOICE = 44, 150, 240  # characters of a branch's name, of what is o
 # How much of a branch is told, the fullest first: its results, lines of each on a terminal, lines of what is open.
 _LEVELS = ((3, 3, 2), (3, 2, 2), (2, 3, 1), (2, 2, 1), (1, 3, 1), (1, 2, 1), (1, 2, 0))
 _FAILS = re.compile(  # as checkpoints have it
-    r"open: `+[^`]*`+(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d]\w*(?:[./:\[\]-]+\w+\]?)*)\)")
+    r"open: `{1,20}[^`]{0,400}`{1,20}(?P<fails> still fails: )(?P<why>.*) \((?P<test>[^\W\d][\w./:\[\]-]{0,400})\)")
 _WEEKDAYS = ("Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed")  # 1970-01-01 was a Thursday
 
 

@@ -92,7 +92,8 @@ def test_words_are_news_where_a_quarter_of_them_or_a_number_is():
     """What was only spoken of is new in a turn that did something; what every turn says is worth least."""
     asked, spoken = said("x", "worker queue retries limit"), said("y", "worker queue backlog")
     done = Turn("", "z", "", [Piece(FILE, "a.py", EDITED), Piece(SAID, "worker backlog")])
-    way = course([asked, spoken, done, done], lambda turn: turn.said()[-1])
+    held = [asked, spoken, done, done]
+    way = course(held, [turn.said()[-1] for turn in held], str)
     for text, before, at, is_news in (
             ("worker queue retries", 0, 1, False), ("worker queue 5", 0, 1, True), ("worker queue pool", 0, 1, True), ("", 0, 1, False),
             ("worker backlog", 0, 2, True), ("worker backlog", 0, 3, False)):
