@@ -54,6 +54,7 @@ class Facts:
     files edited before.  title: the client's name for the session, by: which of its kinds.  earlier: the last request before
     this stretch.  early: checksum of what a hook told before the transcript.  muted: "" | "text" (it may quote memories) |
     "all" (our own prompt).  bang: the person's `!` command so far.  until: the latest instant.  branch, cwd: as the host says.
+    typed: a person typed a request, in this stretch or one before.
     """
 
     turns: list[Turn] = field(default_factory=list)
@@ -76,6 +77,7 @@ class Facts:
     until: str = ""
     branch: str = ""
     cwd: str = ""
+    typed: bool = False
 
     @property
     def told(self) -> list[Turn]:
@@ -104,6 +106,7 @@ def absorb(facts: Facts, entry: Entry, roots: tuple[str, ...] = (), agent: str =
     if not agent and entry.branch != "HEAD" and (asks or facts.branch in layout.TRUNKS or _is_free(facts, entry.branch)):
         facts.branch = entry.branch or facts.branch
     if asks:
+        facts.typed = facts.typed or not entry.headless
         return _asked(facts, entry)
     if facts.muted == "all":
         return 0

@@ -302,7 +302,7 @@ def carry(facts: Facts) -> Facts:
     passed = {r.key: r.last for r in runs if r.outcome == shell.OK}
     failing = [r for r in runs if r.bad and passed.get(r.key, "") <= r.last]
     return Facts(pending=dict(facts.pending), tasks=dict(facts.tasks), muted=facts.muted, bang=facts.bang,
-                 branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier),
+                 branch=facts.branch, cwd=facts.cwd, earlier=next(reversed(facts.requests), facts.earlier), typed=facts.typed,
                  todos=list(facts.todos), title=facts.title, by=facts.by, early=facts.early,
                  failing=failing[-10:], touched=list(dict.fromkeys([*facts.touched, *(e.path for e in facts.edits)]))[-100:])
 

@@ -343,6 +343,7 @@ class Capture:
                 "commit": (next((h for h, *_ in reversed(facts.commits) if h), "") if dead else head.commit) or None,
                 "files": (changed + made)[:40] or None, "plan": self._plan(dead) or None,
                 "until": facts.until or None, "conversation": talk or None,
+                "unattended": None if facts.typed or not facts.requests else True,
                 "imported": clock.iso(self.now) if self.imported else None}
 
     def _converse(self) -> str:

@@ -64,6 +64,11 @@ def is_handoff(record: Any) -> bool:
     return bool(record.name == NAME or record.name in WAITING or record.meta.get("trigger") == TRIGGER)
 
 
+def is_unattended(record: Any) -> bool:
+    """Tell whether a checkpoint is of a session that no person typed into."""
+    return bool(record.meta.get("unattended") == "true")
+
+
 def repeats(record: Any) -> bool:
     """Tell whether a checkpoint only says again what others say: a handoff that was made of them."""
     return is_handoff(record) and bool(record.derived_from)
@@ -197,7 +202,7 @@ def worked(found: Index, source: str, session: str) -> Work:
             if record.meta.get("branch") != work.branch:
                 continue
             work.last = work.last or _own(record)
-            if work.record is None and _session(record) not in known:
+            if work.record is None and _session(record) not in known and not is_unattended(record):
                 work.record = record
             if work.record is not None and work.last is not None:
                 break
@@ -210,7 +215,7 @@ def worked(found: Index, source: str, session: str) -> Work:
         work.last = work.last or _own(record)
         if _session(record) not in known:
             known.add(_session(record))
-            if work.record is None:
+            if work.record is None and not is_unattended(record):
                 work.record = record
             elif len(work.others) < OTHERS:
                 work.others.append(record)
@@ -241,7 +246,7 @@ def has_news(found: Index, path: str, session: str) -> bool:
 
 def _own(record: Any) -> Any:
     """Return a record that is the user's; None for one that came with a repository."""
-    return None if record.tier == layout.SHARED else record
+    return None if record.tier == layout.SHARED or is_unattended(record) else record
 
 
 def _latest(found: Index) -> Iterator[Any]:

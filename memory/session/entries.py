@@ -146,6 +146,11 @@ class Entry:
         return _str(self._record.get("promptId"))
 
     @property
+    def headless(self) -> bool:
+        """Whether a program asked, through the host's SDK, and no person typed."""
+        return _str(self._record.get("entrypoint")).startswith("sdk") or self._record.get("promptSource") == "sdk"
+
+    @property
     def cwd(self) -> str:
         """The working directory, which drifts with the model's `cd`."""
         return _str(self._record.get("cwd"))

@@ -520,3 +520,15 @@ def test_a_session_of_short_answers_leaves_its_conversation(env, project, now, o
     assert "8080" in ok("recall", "port of the dev server") and "9090" in ok("recall", "metrics server")
     told = ok("today")
     assert "what is the port of the dev server" in told and "9090." in told
+
+
+def test_a_session_that_nobody_typed_into_is_marked(env, project, now):
+    """By what the host notes of who asked; once a person typed, it is theirs."""
+    session = Session(env, project, now, "bot")
+    session.ask("you are a nightly bot").edit("summary.md").say("Wrote the summary.")
+    lines = [json.loads(line) for line in session.path.read_text().splitlines()]
+    session.path.write_text("".join(json.dumps({**line, "entrypoint": "sdk-cli"}) + "\n" for line in lines))
+    (text,) = session.fire("SessionEnd")
+    assert frontmatter.parse(text.encode()).meta["unattended"] == "true"
+    session.ask("go on with the other one").edit("other.md")
+    assert "unattended" not in frontmatter.parse(session.fire("SessionEnd")[-1].encode()).meta

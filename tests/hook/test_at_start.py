@@ -27,7 +27,7 @@ KILLED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 from memory.capture import stretches as capture; from memory.core import files; from memory.health import worker
-capture.capture = lambda *rest: os.kill(os.getpid(), 9)
+capture.capture = lambda *rest, **options: os.kill(os.getpid(), 9)
 worker.work({"hook_event_name": "SessionEnd", "session_id": "%s", "transcript_path": sys.argv[2], "cwd": sys.argv[3]},
             files.environ(), float(sys.argv[4]))
 """ % SESSION
@@ -370,7 +370,7 @@ def test_a_capture_that_ended_or_failed_is_none_of_them(env, project, place, tra
     assert [row["do"] for row in log(place)] == ["asked", "done"] and log(place)[1]["ms"] >= 0
     assert log(place)[1]["name"].startswith("p/checkpoints/")
 
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(stretches, "capture", fail)
