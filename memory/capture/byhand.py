@@ -18,7 +18,6 @@ from memory.session import deeds, git, transcript
 from memory.session.latepattern import Late
 from memory.store import store
 
-AGAIN = 600.0  # seconds within which the same note again is the one that is there
 
 
 def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[str], session: str, now: float,
@@ -39,7 +38,7 @@ def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[
     extra = {"created": clock.iso(now), "trigger": "manual", "branch": head.branch, "commit": head.commit,
              "plan": activeplan.served(keeper, now, now)}
     title, body = one_line(first, gist.TITLE), words + "\n"
-    record = keeper.same_lately("checkpoint", title, body, AGAIN) or keeper.add(
+    record = keeper.same_lately("checkpoint", title, body) or keeper.add(
         "checkpoint", title, body, tags=tuple(labels), source=source, session=layout.safe_id(session),
         extra={k: v for k, v in extra.items() if v})
     if files.sha256(files.read(place.path(record.name), 64 << 20)) != record.checksum:

@@ -23,6 +23,7 @@ from memory.store.writer import New, mode, prove
 
 READ_ONLY = "%s is in a folder that dayleaf only reads; change it there"
 LISTING_LIMIT = 1 << 16  # bytes of a directory (about 1,000 files) searched for old temporary files at each write
+AGAIN = 600.0  # seconds within which the same text again is the record that is there
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,14 +63,18 @@ class Store(Reader):
                         return record
         return None
 
-    def same_lately(self, kind: str, title: str, body: str, seconds: float) -> Optional[Record]:
-        """Return a private record with the same kind, title and text of the last seconds, or None.
+    def as_kept(self, title: str, body: str) -> Tuple[str, str]:
+        """Return a title and a text as a record of them has them: cleaned, without space around the text."""
+        title, body = self.cleaned([title, body])
+        return writer.title_line(title), body.strip()
+
+    def same_lately(self, kind: str, title: str, body: str) -> Optional[Record]:
+        """Return a private record with the same kind, title and text of the last AGAIN seconds, or None.
 
         kind: one of layout.DATED.  So what was killed before it could answer, and is run again, writes one.
         """
-        title, body = self.cleaned([title, body])
-        title = writer.title_line(title)
-        for at in (self.now, self.now - seconds):
+        title, body = self.as_kept(title, body)
+        for at in (self.now, self.now - AGAIN):
             folder = "%s/%s" % (FOLDERS[kind], clock.day(at))
             try:
                 listed = sorted(os.listdir("%s/%s" % (self._root(PRIVATE), folder)), reverse=True)
@@ -78,8 +83,8 @@ class Store(Reader):
             for file in (file for file in listed if writer.slug(kind, title, body) in file and is_record(file)):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (PRIVATE, folder, file))
-                    if ((record.kind, record.title, record.body.strip()) == (kind, title, body.strip())
-                            and abs(self.now - record.created) <= seconds):
+                    if ((record.kind, record.title, record.body.strip()) == (kind, title, body)
+                            and abs(self.now - record.created) <= AGAIN):
                         return record
         return None
 

@@ -324,6 +324,6 @@ def test_the_same_note_again_is_one_checkpoint(place, now):
         return byhand.note(store.Store(place, vault.settings(), now + later), place, words, (), "", now + later).id
 
     first = noted("The retries are half moved.", 0.0)
-    assert noted("The retries are half moved.", byhand.AGAIN) == first
+    assert noted("The retries are half moved.", store.AGAIN) == first
     assert noted("The retries are moved.", 1.0) != first
-    assert noted("The retries are half moved.", byhand.AGAIN + 1) != first
+    assert noted("The retries are half moved.", store.AGAIN + 1) != first

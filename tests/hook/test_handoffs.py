@@ -301,6 +301,19 @@ def test_a_crash_loses_neither_the_old_handoff_nor_the_new_one(ok, start, place,
     assert sorted(bodies) == ["Look at the retries first.", "The retries are done.", "Third."]
 
 
+@pytest.mark.parametrize("point", ["before the old one is copied", "before the new one takes its place", "after it"])
+def test_a_killed_handoff_that_is_run_again_is_one(ok, world, place, project, tmp_path, point):
+    """Of the same session; what another session leaves is its own, though it says the same."""
+    ok("handoff", "Look at the retries first.", CLAUDE_CODE_SESSION_ID="a")
+    driver = tmp_path / "driver.py"
+    driver.write_text(DRIVER % (str(ROOT), point, point))
+    subprocess.run([sys.executable, "-I", str(driver), "handoff", "The retries are done."], cwd=project, stdin=subprocess.DEVNULL,
+                   env={**world, "CLAUDE_CODE_SESSION_ID": "b"}, timeout=60)
+    for session, number in (("b", 1), ("b", 1), ("c", 2)):
+        ok("handoff", "The retries are done.", CLAUDE_CODE_SESSION_ID=session)
+        assert sum("The retries are done." in one for one in files_of(place).values()) == number
+
+
 def test_two_processes_at_once_lose_no_note(world, project, place):
     """One of them is the handoff, the other one a checkpoint."""
     argv = [sys.executable, "-I", str(ROOT / "memory"), "handoff"]
