@@ -19,7 +19,6 @@ from memory.session.latepattern import Late
 from memory.store import store
 
 
-
 def note(keeper: store.Store, place: layout.Place, words: str, labels: Iterable[str], session: str, now: float,
          source: str = "human") -> Record:
     """Write a checkpoint by hand; its title is the first clause of the note.
