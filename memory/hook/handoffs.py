@@ -137,10 +137,7 @@ def put(store: Store, title: str, body: str, source: str, session: str, extra: D
 
 def _is_same(store: Store, before: Record, title: str, body: str, session: str) -> bool:
     """Tell whether a handoff is what a session lately left: it was ended before it could say so, and is run again."""
-    from memory.store.store import AGAIN
-
-    told = (before.title, before.body.strip(), before.meta.get("session", ""))
-    return abs(store.now - before.created) <= AGAIN and told == (*store.as_kept(title, body), session)
+    return store.says_again(before, title, body) and before.meta.get("session", "") == session
 
 
 def keeps_waiting(place: Place, session: str) -> bool:

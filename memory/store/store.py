@@ -63,28 +63,28 @@ class Store(Reader):
                         return record
         return None
 
-    def as_kept(self, title: str, body: str) -> Tuple[str, str]:
-        """Return a title and a text as a record of them has them: cleaned, without space around the text."""
+    def says_again(self, record: Record, title: str, body: str) -> bool:
+        """Tell whether a title and a text are those of a record of the last AGAIN seconds."""
         title, body = self.cleaned([title, body])
-        return writer.title_line(title), body.strip()
+        told = (record.title, record.body.strip())
+        return abs(self.now - record.created) <= AGAIN and told == (writer.title_line(title), body.strip())
 
     def same_lately(self, kind: str, title: str, body: str) -> Optional[Record]:
         """Return a private record with the same kind, title and text of the last AGAIN seconds, or None.
 
         kind: one of layout.DATED.  So what was killed before it could answer, and is run again, writes one.
         """
-        title, body = self.as_kept(title, body)
+        slug = writer.slug(kind, writer.title_line(self.cleaned(title)), body)
         for at in (self.now, self.now - AGAIN):
             folder = "%s/%s" % (FOLDERS[kind], clock.day(at))
             try:
                 listed = sorted(os.listdir("%s/%s" % (self._root(PRIVATE), folder)), reverse=True)
             except OSError:
                 continue
-            for file in (file for file in listed if writer.slug(kind, title, body) in file and is_record(file)):
+            for file in (file for file in listed if slug in file and is_record(file)):
                 with contextlib.suppress(StoreError):
                     record = self.read("%s/%s/%s" % (PRIVATE, folder, file))
-                    if ((record.kind, record.title, record.body.strip()) == (kind, title, body)
-                            and abs(self.now - record.created) <= AGAIN):
+                    if record.kind == kind and self.says_again(record, title, body):
                         return record
         return None
 
