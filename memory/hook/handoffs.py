@@ -231,6 +231,12 @@ def worked(found: Index, source: str, session: str) -> Work:
                 work.others.append(record)
         if len(work.others) == OTHERS and work.last is not None:
             break
+    if work.record is None and work.others:  # nobody typed into any of them
+        of_branch = (one for one in work.others if work.branch and one.meta.get("branch") == work.branch)
+        work.record = next(of_branch, work.others[0])
+        work.others.remove(work.record)
+    if work.last is None and work.record is not None and work.record.tier != layout.SHARED:
+        work.last = work.record
     return work
 
 

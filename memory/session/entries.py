@@ -83,7 +83,7 @@ _UNCLEAR = "The user wants to clarify these questions."
 _CLARIFIED = re.compile(r'^- "(.+?)"\n  Answer: (.+)$', re.M)
 _ANSWERED = re.compile(r"(?:User has answered your questions|Your questions have been answered|The user answered): *(.{,20000})",
                        re.S)
-_PAIR = re.compile(r'"((?:[^"\\]|\\.|"(?!\s{0,4}=)){0,600}?)"\s{0,4}=\s{0,4}"(.{0,4000}?)"'
+_PAIR = re.compile(r'"((?:[^"\\]|\\.|"(?!\s{0,4}=)){0,600}?)"\s{0,4}=\s{0,4}"((?:[^"]|"(?!\s{0,4}=)){0,4000}?)"'
                    r'(?=, "|\. (?:You can|Read the)|\.?\s*\Z| (?:user notes|selected preview))', re.S)
 _TRAILER = re.compile(r"(?:^agentId: \S{1,200} \(.{0,400}\)\s{0,80})?"
                       r"(?:^<usage>[^<]{0,400}(?:<(?!/usage)[^<]{0,400}){0,20}</usage>\s{0,80})?\Z", re.M)

@@ -11,7 +11,7 @@ from harness import vault
 from harness.hook import ROOT
 
 from memory.capture import progress
-from memory.core import config, fastjson, files, frontmatter, records, tokeniser
+from memory.core import StoreError, config, fastjson, files, frontmatter, records, tokeniser
 from memory.hook import at_prompt, delta, indexview, loader, receipts
 from memory.index import builder
 from memory.session import transcript
@@ -95,7 +95,12 @@ def test_a_record_is_read_whatever_its_bytes_are():
         (record.id + record.title + record.kind + "".join(record.tags)).encode("utf-8")
         records.skim("p/learnings/x.md", data, 0.0)
         if page.readable:
-            assert frontmatter.parse(frontmatter.edit(data, {"updated": "2026-11-22T00:00:00Z"})).body.strip() == page.body.strip(), data
+            try:
+                edited = frontmatter.edit(data, {"updated": "2026-11-22T00:00:00Z"})
+            except StoreError as error:  # a head that is not understood is left as it is
+                assert str(error).startswith("line ")
+                continue
+            assert frontmatter.parse(edited).body.strip() == page.body.strip(), data
 
 
 def test_a_transcript_is_read_whatever_its_lines_are(tmp_path):
